@@ -1,0 +1,70 @@
+/* The few kernel types that our programs name. Written by hand, so that a build needs no BTF of any kernel;
+ * layouts that may differ between kernels are relocated when loaded (preserve_access_index). */
+#ifndef GPUPROF_VMLINUX_MIN_H
+#define GPUPROF_VMLINUX_MIN_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef signed short __s16;
+typedef unsigned int __u32;
+typedef signed int __s32;
+typedef unsigned long long __u64;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+enum {
+  BPF_ANY = 0,
+  BPF_NOEXIST = 1,
+};
+enum {
+  BPF_F_USER_STACK = 1 << 8,
+};
+enum {
+  BPF_RB_NO_WAKEUP = 1,
+};
+enum {
+  BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+enum bpf_map_type {
+  BPF_MAP_TYPE_HASH = 1,
+  BPF_MAP_TYPE_ARRAY = 2,
+  BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+  BPF_MAP_TYPE_LRU_HASH = 9,
+  BPF_MAP_TYPE_RINGBUF = 27,
+  BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum {
+  BPF_F_NO_PREALLOC = 1,
+};
+
+struct task_struct;
+
+struct bpf_pidns_info {
+  __u32 pid;
+  __u32 tgid;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+} __attribute__((preserve_access_index));
+#define GPUPROF_ARG1(ctx) ((ctx)->di)
+#define GPUPROF_ARG2(ctx) ((ctx)->si)
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+  unsigned long regs[31], sp, pc, pstate;
+} __attribute__((preserve_access_index));
+struct pt_regs {
+  struct user_pt_regs user_regs;
+} __attribute__((preserve_access_index));
+#define GPUPROF_ARG1(ctx) (((struct user_pt_regs*)(ctx))->regs[0])
+#define GPUPROF_ARG2(ctx) (((struct user_pt_regs*)(ctx))->regs[1])
+#else
+#error "add the registers of this architecture"
+#endif
+
+#endif

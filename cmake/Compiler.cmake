@@ -1,0 +1,20 @@
+# One interface target carries our warnings and sanitizers; every target of ours links it.
+add_library(gpuprof_compiler INTERFACE)
+target_compile_options(gpuprof_compiler INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<BOOL:${GPUPROF_WERROR}>:-Werror>
+  -fno-omit-frame-pointer)
+target_include_directories(gpuprof_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
+if(GPUPROF_SANITIZE)
+  target_compile_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
+endif()
+
+# gpuprof_library(room SOURCES ... LINK ...): a static library of one folder of src/. What it links is what it may
+# include: the link lines are the dependency graph.
+function(gpuprof_library room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(gpuprof_${room} STATIC ${ARG_SOURCES})
+  target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
+endfunction()

@@ -1,0 +1,53 @@
+# Everything comes from distribution packages. Static archives are preferred, so that the built file can be copied to
+# a machine that has none of them.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+
+if(GPUPROF_STATIC)
+  set(_gpuprof_suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+endif()
+foreach(lib bpf dw elf z lzma bz2 zstd iberty)
+  find_library(GPUPROF_LIB_${lib} ${lib})
+endforeach()
+if(GPUPROF_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES ${_gpuprof_suffixes})
+endif()
+foreach(lib bpf dw elf z iberty)
+  if(NOT GPUPROF_LIB_${lib})
+    message(FATAL_ERROR "lib${lib} not found: run ./setup.sh deps, which installs the packages")
+  endif()
+endforeach()
+
+add_library(gpuprof_elfutils INTERFACE)
+target_link_libraries(gpuprof_elfutils INTERFACE ${GPUPROF_LIB_dw} ${GPUPROF_LIB_elf} ${GPUPROF_LIB_z})
+foreach(lib lzma bz2 zstd)
+  if(GPUPROF_LIB_${lib})
+    target_link_libraries(gpuprof_elfutils INTERFACE ${GPUPROF_LIB_${lib}})
+  endif()
+endforeach()
+target_link_libraries(gpuprof_elfutils INTERFACE ${CMAKE_DL_LIBS} Threads::Threads)
+
+add_library(gpuprof_libbpf INTERFACE)
+target_link_libraries(gpuprof_libbpf INTERFACE ${GPUPROF_LIB_bpf} ${GPUPROF_LIB_elf} ${GPUPROF_LIB_z})
+if(GPUPROF_LIB_zstd)
+  target_link_libraries(gpuprof_libbpf INTERFACE ${GPUPROF_LIB_zstd})
+endif()
+
+add_library(gpuprof_demangle INTERFACE)
+target_link_libraries(gpuprof_demangle INTERFACE ${GPUPROF_LIB_iberty})
+
+find_program(GPUPROF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
+find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
+
+# Vendor headers. None is needed at run time; without them a backend is left out, and Summary.cmake says so.
+find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
+find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
+find_path(GPUPROF_CUDA_INCLUDE cuda.h
+  PATHS ${CUDAToolkit_ROOT} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include targets/x86_64-linux/include)
+find_path(GPUPROF_CUPTI_INCLUDE cupti.h
+  PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include)
+find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
+find_path(GPUPROF_LEVEL_ZERO_INCLUDE level_zero/ze_api.h)

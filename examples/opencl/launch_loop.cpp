@@ -1,0 +1,40 @@
+// What a launch costs: enqueues an empty kernel in a loop and prints the nanoseconds per launch, the work of the
+// device included. Native against recorded, this is the price of the profiler.
+//
+//   bench_opencl_launch_loop [--launches N]
+#include <chrono>
+
+#include "setup.h"
+
+namespace {
+
+// Commands between two clFinish: enough to hide its cost, few enough for any driver's queue.
+constexpr long kBatch = 500;
+
+void launch_batch(const Session& session, cl_kernel kernel, long launches) {
+  const size_t items = 1;
+  for (long i = 0; i < launches; ++i) {
+    check(clEnqueueNDRangeKernel(session.queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
+  }
+  check(clFinish(session.queue), "clFinish");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const long launches = option(argc, argv, "--launches", 20000);
+  const Session session = open_session("kernel void empty() {}");
+  cl_kernel kernel = make_kernel(session, "empty");
+  launch_batch(session, kernel, kBatch);  // the driver compiles at the first launch
+
+  const auto begin = std::chrono::steady_clock::now();
+  for (long left = launches; left > 0; left -= kBatch) {
+    launch_batch(session, kernel, left < kBatch ? left : kBatch);
+  }
+  const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;
+  std::printf("%.0f ns per launch, %ld launches\n", spent.count() / static_cast<double>(launches), launches + kBatch);
+  check(clReleaseKernel(kernel), "clReleaseKernel");
+  close_session(session);
+  return 0;
+}

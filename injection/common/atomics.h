@@ -1,0 +1,71 @@
+// Atomic access to plain integers, which the wire structs are made of, and a lock of one such integer.
+#pragma once
+
+#include <sched.h>
+#include <stdint.h>
+
+namespace gpuprof::injection {
+
+template <typename T>
+T load_relaxed(const T* value) {
+  return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+template <typename T>
+T load_acquire(const T* value) {
+  return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+template <typename T>
+void store_relaxed(T* target, T value) {
+  __atomic_store_n(target, value, __ATOMIC_RELAXED);
+}
+
+template <typename T>
+void store_release(T* target, T value) {
+  __atomic_store_n(target, value, __ATOMIC_RELEASE);
+}
+
+// Returns the value before.
+template <typename T>
+T add_relaxed(T* target, T value) {
+  return __atomic_fetch_add(target, value, __ATOMIC_RELAXED);
+}
+
+inline bool swap_if(uint32_t* target, uint32_t expected, uint32_t desired) {
+  return __atomic_compare_exchange_n(target, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+inline void cpu_pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  __asm__ volatile("yield");
+#endif
+}
+
+// Spins, then yields; false when the lock could not be had in about a millisecond. Never blocks for good, as its
+// holder may have been killed, or be interrupted by the signal handler that we run in.
+inline bool try_lock_bounded(uint32_t* lock) {
+  constexpr int kSpins = 200;
+  constexpr int kYields = 200;
+  for (int i = 0; i < kSpins; ++i) {
+    if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
+      return true;
+    }
+    cpu_pause();
+  }
+  for (int i = 0; i < kYields; ++i) {
+    if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
+      return true;
+    }
+    sched_yield();
+  }
+  return false;
+}
+
+inline void unlock(uint32_t* lock) {
+  store_release(lock, 0U);
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,146 @@
+#include "common/connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr time_t kTimeoutSeconds = 2;
+
+bool open_socket(int* result) {
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return false;
+  }
+  const timeval timeout = {kTimeoutSeconds, 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  *result = fd;
+  return true;
+}
+
+// Abstract name: a NUL byte, then the name without a terminator.
+bool connect_to(int fd, const char* name) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const size_t length = strlen(name);
+  if (length == 0 || length > sizeof(address.sun_path) - 1) {
+    return false;
+  }
+  memcpy(address.sun_path + 1, name, length);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
+  while (connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
+    if (errno == EISCONN) {
+      return true;
+    }
+    if (errno != EINTR || now_ns() > deadline) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool say_hello(int fd, const char* backend, const char* token) {
+  gpuprof_hello hello = {};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  const size_t token_length = strlen(token);
+  const size_t backend_length = strlen(backend);
+  if (token_length != sizeof(hello.token) || backend_length >= sizeof(hello.backend)) {
+    return false;
+  }
+  memcpy(hello.token, token, token_length);
+  memcpy(hello.backend, backend, backend_length);
+  ssize_t sent = 0;
+  do {
+    sent = send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(sizeof(hello));
+}
+
+// The welcome and the memfd that comes with it; -1 on anything else.
+int receive_welcome(int fd, gpuprof_welcome* welcome) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part = {welcome, sizeof(*welcome)};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
+  ssize_t received = 0;
+  do {
+    received = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR && now_ns() < deadline);
+  if (received < 0) {
+    return -1;
+  }
+  int memory = -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    memcpy(&memory, CMSG_DATA(header), sizeof(memory));
+  }
+  const bool sane = received == static_cast<ssize_t>(sizeof(*welcome)) && welcome->magic == GPUPROF_WIRE_MAGIC &&
+                    welcome->version == GPUPROF_WIRE_VERSION && welcome->source_id != 0 &&
+                    welcome->segment_bytes == GPUPROF_SEGMENT_BYTES;
+  if (!sane && memory >= 0) {
+    close(memory);
+    memory = -1;
+  }
+  return memory;
+}
+
+gpuprof_segment* map_segment(int memory, uint32_t source) {
+  if (lseek(memory, 0, SEEK_END) < static_cast<off_t>(GPUPROF_SEGMENT_BYTES)) {
+    return nullptr;  // a shorter file would mean SIGBUS in the target
+  }
+  void* address = mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  if (address == MAP_FAILED) {
+    return nullptr;
+  }
+  auto* segment = static_cast<gpuprof_segment*>(address);
+  if (segment->magic != GPUPROF_WIRE_MAGIC || segment->version != GPUPROF_WIRE_VERSION ||
+      segment->source_id != source) {
+    munmap(address, GPUPROF_SEGMENT_BYTES);
+    return nullptr;
+  }
+  return segment;
+}
+
+}  // namespace
+
+bool connect_recorder(const char* backend, Connection* connection) {
+  const char* name = secure_getenv(GPUPROF_ENV_SOCKET);
+  const char* token = secure_getenv(GPUPROF_ENV_TOKEN);
+  int fd = -1;
+  if (name == nullptr || token == nullptr || !open_socket(&fd)) {
+    return false;
+  }
+  gpuprof_welcome welcome = {};
+  int memory = -1;
+  if (connect_to(fd, name) && say_hello(fd, backend, token)) {
+    memory = receive_welcome(fd, &welcome);
+  }
+  close(fd);
+  if (memory < 0) {
+    return false;
+  }
+  connection->segment = map_segment(memory, welcome.source_id);
+  connection->source = welcome.source_id;
+  close(memory);
+  return connection->segment != nullptr;
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,70 @@
+// What an injection library calls; everything else of injection/common is behind this.
+// Safe from any thread, never blocks for more than a few milliseconds, never throws, never prints.
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+// The stack source hooks here: BPF attaches a uprobe to its first instruction, a 5-byte nop. It does nothing.
+// Called on the launching thread, before the launch goes to the driver.
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source);
+
+namespace gpuprof::injection {
+
+// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN) and maps the segment. False: profiling stays off.
+// Installs the fork handler: in a forked child the connection is made anew at the first launch there.
+bool start(const char* backend);
+
+// Whether to record now: connected, enabled by the recorder, and not switched off by disable().
+[[nodiscard]] bool active();
+
+[[nodiscard]] uint32_t source();
+
+// Profiling off for good in this process, with the reason for the profile.
+void disable(const char* reason);
+
+// Our own code is running on this thread: callbacks caused by it must be ignored.
+class Guard {
+ public:
+  Guard();
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  [[nodiscard]] bool entered() const { return entered_; }  // false: already inside, do nothing
+
+ private:
+  bool entered_;
+};
+
+// A launch on this thread: counts it and calls the probe, and emits a LAUNCH record where the recorder asks for one.
+void launch(uint64_t correlation);
+
+// A unique correlation id, for vendor interfaces that have none.
+uint64_t next_correlation();
+
+// The id of a text, emitting a NAME record at its first use. 0 on an empty text or when out of memory (counted).
+uint32_t name_id(const char* text);
+uint32_t name_id(const char* text, size_t length);
+
+// Fills in the header. May wait some milliseconds for space where `may_wait` (never on a launching thread); else,
+// and after the wait, the record is dropped and counted.
+void gpu_op(gpuprof_gpu_op op, bool may_wait);
+void device(uint32_t device, const char* name);
+void meta(const char* key, const char* value);
+void lost(gpuprof_loss kind, uint64_t count);
+
+// The recorder asks for a flush (GPUPROF_CONTROL_FLUSH) and it has not been served.
+[[nodiscard]] bool flush_requested();
+void flush_served();
+
+// At the orderly end of the process.
+void finish();
+
+// CLOCK_MONOTONIC now, ns.
+uint64_t now_ns();
+
+// Called in the child after fork(), once state has been reset; null for none.
+void on_fork_child(void (*callback)());
+
+}  // namespace gpuprof::injection

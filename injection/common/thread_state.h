@@ -1,0 +1,20 @@
+// What injection/common keeps per thread. Plain data in the general TLS model: the faster initial-exec model could
+// make the load of the library fail in a process that has used up its static TLS.
+#pragma once
+
+#include <stdint.h>
+
+namespace gpuprof::injection {
+
+struct ThreadState {
+  uint32_t ring_plus_one;  // 0: no ring chosen yet
+  uint32_t tid;            // 0: not asked for yet
+  uint32_t launches;       // on this thread; decides which launches are timed
+  uint32_t in_guard;       // Guard is held
+  uint32_t in_write;       // inside the ring or name code: the segment must stay mapped
+  char name[16];           // for LAUNCH records, refreshed now and then
+};
+
+ThreadState& thread_state();
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,187 @@
+#include "cupti/buffers.h"
+
+#include <stdlib.h>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "cupti/records.h"
+#include "cupti/session.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+// CUPTI 13 holds a buffer a thread, so they are not made larger than about 5 000 kernel records need.
+constexpr size_t kBufferBytes = 1U << 20;
+constexpr size_t kBufferAlignment = 4096;
+constexpr size_t kMaxFree = 8;  // buffers kept for the next request
+
+struct FreeList {
+  uint32_t lock;
+  size_t count;
+  uint8_t* buffers[kMaxFree];
+};
+FreeList free_list;
+
+uint8_t* take_free() {
+  uint8_t* buffer = nullptr;
+  if (try_lock_bounded(&free_list.lock)) {
+    if (free_list.count > 0) {
+      buffer = free_list.buffers[--free_list.count];
+    }
+    unlock(&free_list.lock);
+  }
+  return buffer;
+}
+
+void give_back(uint8_t* buffer) {
+  bool kept = false;
+  if (try_lock_bounded(&free_list.lock)) {
+    if (free_list.count < kMaxFree) {
+      free_list.buffers[free_list.count++] = buffer;
+      kept = true;
+    }
+    unlock(&free_list.lock);
+  }
+  if (!kept) {
+    free(buffer);
+  }
+}
+
+gpuprof_op copy_op(uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+      return GPUPROF_OP_COPY_HTOD;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+      return GPUPROF_OP_COPY_DTOH;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+      return GPUPROF_OP_COPY_DTOD;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+      return GPUPROF_OP_COPY_HTOH;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return GPUPROF_OP_COPY_PTOP;
+    default:
+      return GPUPROF_OP_COPY;
+  }
+}
+
+uint64_t to_monotonic(uint64_t time, int64_t offset) {
+  return time == 0 ? 0 : time + static_cast<uint64_t>(offset);
+}
+
+// The fields that records of all kinds have under the same names.
+template <typename Record>
+gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = {};
+  op.correlation = record.correlationId;
+  op.start_ns = record.start;
+  op.end_ns = record.end;
+  op.stream = record.streamId;
+  op.device = record.deviceId;
+  op.context = record.contextId;
+  op.op = static_cast<uint16_t>(kind);
+  op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
+  return op;
+}
+
+void emit(gpuprof_gpu_op op) {
+  const Session& s = session();
+  if (op.end_ns == 0 && op.start_ns != 0 && load_relaxed(&s.ending) != 0) {
+    lost(GPUPROF_LOSS_UNFINISHED, 1);
+    return;
+  }
+  if (op.start_ns == 0 || op.end_ns == 0 || op.end_ns < op.start_ns) {
+    lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
+    return;
+  }
+  if (s.convert_clock) {
+    const int64_t offset = load_relaxed(&s.clock_offset_ns);
+    op.start_ns = to_monotonic(op.start_ns, offset);
+    op.end_ns = to_monotonic(op.end_ns, offset);
+    op.queued_ns = to_monotonic(op.queued_ns, offset);
+    op.submitted_ns = to_monotonic(op.submitted_ns, offset);
+  }
+  gpu_op(op, true);
+}
+
+void emit_kernel(const KernelRecord& record) {
+  gpuprof_gpu_op op = common_fields(record, GPUPROF_OP_KERNEL);
+  if (record.graphNodeId == 0) {  // a graph's nodes carry the times of an earlier launch
+    op.queued_ns = record.queued;
+    op.submitted_ns = record.submitted;
+  }
+  op.name_id = name_id(record.name);
+  emit(op);
+}
+
+template <typename Record>
+void emit_transfer(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = common_fields(record, kind);
+  op.bytes = record.bytes;
+  emit(op);
+}
+
+void emit_record(const CUpti_Activity* record) {
+  switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      emit_kernel(*reinterpret_cast<const KernelRecord*>(record));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+      const auto& copy = *reinterpret_cast<const CopyRecord*>(record);
+      emit_transfer(copy, copy_op(copy.copyKind));
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      emit_transfer(*reinterpret_cast<const PeerCopyRecord*>(record), GPUPROF_OP_COPY_PTOP);
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      emit_transfer(*reinterpret_cast<const FillRecord*>(record), GPUPROF_OP_FILL);
+      break;
+    default:
+      break;
+  }
+}
+
+void count_dropped() {
+  size_t dropped = 0;
+  if (session().api.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, dropped);
+  }
+}
+
+}  // namespace
+
+void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
+  *max_records = 0;
+  *size = kBufferBytes;
+  *buffer = take_free();
+  if (*buffer == nullptr) {
+    *buffer = static_cast<uint8_t*>(aligned_alloc(kBufferAlignment, kBufferBytes));
+  }
+  if (*buffer == nullptr) {
+    *size = 0;
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+  }
+}
+
+void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t /*size*/, size_t valid) {
+  if (buffer == nullptr) {
+    return;
+  }
+  if (load_relaxed(&session().forked) == 0) {
+    const Guard guard;
+    CUpti_Activity* record = nullptr;
+    while (valid > 0 && session().api.next_record(buffer, valid, &record) == CUPTI_SUCCESS && record != nullptr) {
+      emit_record(record);
+    }
+    count_dropped();
+  }
+  give_back(buffer);
+}
+
+}  // namespace gpuprof::injection::cupti

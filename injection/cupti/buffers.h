@@ -1,0 +1,14 @@
+// Activity buffers: memory for CUPTI, and the records that come back in it.
+#pragma once
+
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace gpuprof::injection::cupti {
+
+// Given to cuptiActivityRegisterCallbacks. Both may be called from any thread, several at once.
+void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records);
+void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,48 @@
+#include "cupti/cupti_api.h"
+
+#include <dlfcn.h>
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+template <typename Function>
+bool look_up(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+}  // namespace
+
+const char* bind(void* library, Api* api) {
+  const char* missing = nullptr;
+  const auto need = [&](const char* name, auto* function) {
+    if (!look_up(library, name, function) && missing == nullptr) {
+      missing = name;
+    }
+  };
+  need("cuptiGetVersion", &api->get_version);
+  need("cuptiGetResultString", &api->get_result_string);
+  need("cuptiGetTimestamp", &api->get_timestamp);
+  need("cuptiSubscribe", &api->subscribe);
+  need("cuptiUnsubscribe", &api->unsubscribe);
+  need("cuptiGetCallbackName", &api->get_callback_name);
+  need("cuptiEnableCallback", &api->enable_callback);
+  need("cuptiActivityRegisterCallbacks", &api->register_buffers);
+  need("cuptiActivityEnable", &api->enable);
+  need("cuptiActivityDisable", &api->disable);
+  need("cuptiActivityGetNextRecord", &api->next_record);
+  need("cuptiActivityGetNumDroppedRecords", &api->dropped_records);
+  need("cuptiActivityFlushAll", &api->flush_all);
+  look_up(library, "cuptiActivityRegisterTimestampCallback", &api->register_timestamp);
+  return missing;
+}
+
+const char* result_text(const Api& api, CUptiResult result) {
+  const char* text = nullptr;
+  if (api.get_result_string(result, &text) != CUPTI_SUCCESS || text == nullptr) {
+    return "unknown CUPTI error";
+  }
+  return text;
+}
+
+}  // namespace gpuprof::injection::cupti

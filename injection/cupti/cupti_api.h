@@ -1,0 +1,37 @@
+// The functions of CUPTI that we call, bound at run time to the library that belongs to the target.
+#pragma once
+
+#include <cuda.h>
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_result.h>
+#include <cupti_version.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace gpuprof::injection::cupti {
+
+struct Api {
+  decltype(&cuptiGetVersion) get_version;
+  decltype(&cuptiGetResultString) get_result_string;
+  decltype(&cuptiGetTimestamp) get_timestamp;
+  decltype(&cuptiSubscribe) subscribe;
+  decltype(&cuptiUnsubscribe) unsubscribe;
+  decltype(&cuptiGetCallbackName) get_callback_name;
+  decltype(&cuptiEnableCallback) enable_callback;
+  decltype(&cuptiActivityRegisterCallbacks) register_buffers;
+  decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp;  // null before CUPTI 11.6
+  decltype(&cuptiActivityEnable) enable;
+  decltype(&cuptiActivityDisable) disable;
+  decltype(&cuptiActivityGetNextRecord) next_record;
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
+  decltype(&cuptiActivityFlushAll) flush_all;
+};
+
+// Fills `api` from a dlopen handle. Returns the name of a required function that is missing; null when all are there.
+const char* bind(void* library, Api* api);
+
+// The text that CUPTI has for a result; never null.
+const char* result_text(const Api& api, CUptiResult result);
+
+}  // namespace gpuprof::injection::cupti

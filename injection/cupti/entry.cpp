@@ -1,0 +1,132 @@
+// InitializeInjection: called by libcuda inside the target's first cuInit.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "cupti/devices.h"
+#include "cupti/find_cupti.h"
+#include "cupti/flusher.h"
+#include "cupti/session.h"
+#include "cupti/subscriber.h"
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjection(void);
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+Session the_session;
+
+// The library that the user had in CUDA_INJECTION64_PATH comes first, as if we were not there.
+void call_next_injection() {
+  const char* path = secure_getenv(GPUPROF_ENV_NEXT_CUDA_INJECTION);
+  if (path == nullptr || path[0] == '\0') {
+    return;
+  }
+  void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    return;  // libcuda would have gone on without it as well
+  }
+  const auto next = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+  if (next != nullptr && next != InitializeInjection) {
+    next();
+  }
+}
+
+void after_fork() {
+  store_relaxed(&the_session.forked, 1U);
+}
+
+void at_exit() {
+  if (load_relaxed(&the_session.forked) != 0) {
+    return;
+  }
+  finish_flusher();
+  finish();
+}
+
+void emit_number(const char* key, unsigned long value) {
+  char text[24];
+  snprintf(text, sizeof(text), "%lu", value);
+  meta(key, text);
+}
+
+bool load_cupti() {
+  const int driver = driver_version();
+  emit_number("cuda.driver_version", static_cast<unsigned long>(driver));
+  Library library = find_cupti(driver);
+  if (library.handle == nullptr) {
+    disable(
+        "no libcupti.so.13 or .12 found: set GPUPROF_CUPTI_PATH to its folder, or install it (pip install "
+        "nvidia-cuda-cupti, or the CUDA toolkit)");
+    return false;
+  }
+  if (const char* missing = bind(library.handle, &the_session.api); missing != nullptr) {
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%.140s has no %s: CUDA 12 or later is needed", library.path, missing);
+    disable(reason);
+    return false;
+  }
+  uint32_t version = 0;
+  the_session.api.get_version(&version);
+  emit_number("cupti.version", version);
+  meta("cupti.path", library.path);
+  return true;
+}
+
+void initialize() {
+  static bool called = false;
+  if (called) {
+    return;
+  }
+  called = true;
+  call_next_injection();
+  const Guard guard;
+  if (!start("cupti")) {
+    return;
+  }
+  on_fork_child(after_fork);
+  if (!load_cupti() || !subscribe()) {
+    return;
+  }
+  if (!start_flusher()) {
+    set_recording(false);
+    disable("no thread could be started in the target");
+    return;
+  }
+  // After CUPTI has been loaded, so that this runs before CUPTI's own end.
+  atexit(at_exit);
+}
+
+}  // namespace
+
+Session& session() {
+  return the_session;
+}
+
+void measure_clock_offset() {
+  constexpr int kTries = 5;
+  uint64_t best_width = UINT64_MAX;
+  int64_t offset = 0;
+  for (int i = 0; i < kTries; ++i) {
+    uint64_t theirs = 0;
+    const uint64_t before = now_ns();
+    if (the_session.api.get_timestamp(&theirs) != CUPTI_SUCCESS) {
+      return;
+    }
+    const uint64_t width = now_ns() - before;
+    if (width < best_width) {
+      best_width = width;
+      offset = static_cast<int64_t>(before + width / 2 - theirs);
+    }
+  }
+  store_relaxed(&the_session.clock_offset_ns, offset);
+}
+
+}  // namespace gpuprof::injection::cupti
+
+extern "C" int InitializeInjection(void) {
+  gpuprof::injection::cupti::initialize();
+  return 1;  // 0 would make libcuda treat the injection as failed
+}

@@ -1,0 +1,177 @@
+#include "cupti/flusher.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "cupti/devices.h"
+#include "cupti/session.h"
+#include "cupti/subscriber.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+constexpr uint64_t kTickNs = 100 * kMillisecond;      // how often the recorder's wishes are looked at
+constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
+constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
+constexpr size_t kStackBytes = 1U << 20;
+
+enum class Stage { running, ending, ended };
+
+struct Flusher {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed;
+  Stage stage = Stage::running;
+  // Of the thread alone:
+  uint64_t pace_ns = 200 * kMillisecond;
+  uint64_t last_flush_ns = 0;
+  bool devices_named = false;
+  bool recording = true;
+};
+Flusher flusher;
+
+timespec to_timespec(uint64_t ns) {
+  constexpr uint64_t kSecond = 1000 * kMillisecond;
+  return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+}
+
+// Waits until `stage` is reached or `deadline` has come; false for the latter. Call with the mutex held.
+bool wait_for(Stage stage, uint64_t deadline) {
+  const timespec until = to_timespec(deadline);
+  while (flusher.stage < stage && now_ns() < deadline) {
+    pthread_cond_timedwait(&flusher.changed, &flusher.mutex, &until);
+  }
+  return flusher.stage >= stage;
+}
+
+void reach(Stage stage) {
+  pthread_mutex_lock(&flusher.mutex);
+  flusher.stage = stage;
+  pthread_cond_broadcast(&flusher.changed);
+  pthread_mutex_unlock(&flusher.mutex);
+}
+
+void flush(uint32_t flag) {
+  if (session().convert_clock) {
+    measure_clock_offset();
+  }
+  session().api.flush_all(flag);
+  flusher.last_flush_ns = now_ns();
+}
+
+// The recorder can pause us; a paused target pays for nothing.
+void follow_recorder() {
+  const bool wanted = active();
+  if (wanted == flusher.recording) {
+    return;
+  }
+  flusher.recording = wanted;
+  if (!wanted) {
+    flush(0);
+  }
+  set_recording(wanted);
+}
+
+void tick() {
+  Session& s = session();
+  const bool launched = __atomic_exchange_n(&s.launched, 0U, __ATOMIC_RELAXED) != 0;
+  if (launched && !flusher.devices_named) {
+    flusher.devices_named = true;
+    emit_devices();
+  }
+  follow_recorder();
+  const uint64_t since = now_ns() - flusher.last_flush_ns;
+  if (flush_requested()) {
+    flush(0);
+    flush_served();
+  } else if (flusher.devices_named && (since >= kIdleFlushNs || (launched && since >= flusher.pace_ns))) {
+    flush(0);
+  } else if (launched) {
+    store_relaxed(&s.launched, 1U);  // too early for this one: at the next tick
+  }
+}
+
+// Complete records first; a forced flush also brings the unfinished ones, without an end.
+void flush_rest() {
+  tick();
+  if (!flusher.devices_named) {
+    return;  // nothing was launched
+  }
+  flush(0);
+  store_relaxed(&session().ending, 1U);
+  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+void* run(void* /*unused*/) {
+  prctl(PR_SET_NAME, "gpuprof-flush");
+  bool ending = false;
+  while (!ending) {
+    pthread_mutex_lock(&flusher.mutex);
+    ending = wait_for(Stage::ending, now_ns() + kTickNs);
+    pthread_mutex_unlock(&flusher.mutex);
+    if (!ending) {
+      tick();
+    }
+  }
+  flush_rest();
+  reach(Stage::ended);
+  return nullptr;
+}
+
+void read_pace() {
+  const char* text = secure_getenv("GPUPROF_CUPTI_FLUSH_MS");
+  const long pace = text != nullptr ? strtol(text, nullptr, 10) : 0;
+  if (pace >= 10 && pace <= 1000) {
+    flusher.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;
+  }
+}
+
+bool make_thread() {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) {
+    return false;
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the target's signals are for the target's threads
+  pthread_t thread = {};
+  const bool made = pthread_create(&thread, &attributes, run, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return made;
+}
+
+}  // namespace
+
+bool start_flusher() {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&flusher.changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  read_pace();
+  return make_thread();
+}
+
+void finish_flusher() {
+  pthread_mutex_lock(&flusher.mutex);
+  if (flusher.stage == Stage::running) {
+    flusher.stage = Stage::ending;
+    pthread_cond_broadcast(&flusher.changed);
+  }
+  const bool ended = wait_for(Stage::ended, now_ns() + kExitWaitNs);
+  pthread_mutex_unlock(&flusher.mutex);
+  if (!ended) {
+    meta("cupti.exit_flush", "timed out: CUPTI did not give back its last records");
+  }
+}
+
+}  // namespace gpuprof::injection::cupti

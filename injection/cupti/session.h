@@ -1,0 +1,26 @@
+// What the parts of this library share. One a process: CUPTI has one subscriber a process, and its buffer callbacks
+// come without a pointer of ours.
+#pragma once
+
+#include <stdint.h>
+
+#include "cupti/cupti_api.h"
+
+namespace gpuprof::injection::cupti {
+
+struct Session {
+  Api api;
+  // CUPTI refused our clock: its own is converted by `clock_offset_ns`, which follows adjustments of that clock.
+  bool convert_clock;
+  int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
+  uint32_t launched;        // atomic; set by a launch, cleared by the flusher
+  uint32_t ending;          // atomic; the last, forced flush: records without an end are work cut short
+  uint32_t forked;          // atomic; a child of fork() can not use CUDA, so nothing here does anything
+};
+
+Session& session();
+
+// cuptiGetTimestamp against CLOCK_MONOTONIC; keeps the old offset when CUPTI has no time to tell.
+void measure_clock_offset();
+
+}  // namespace gpuprof::injection::cupti

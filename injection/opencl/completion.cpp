@@ -1,0 +1,108 @@
+#include "opencl/completion.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "opencl/devices.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+uint64_t outstanding = 0;
+
+// Set while this thread asks for a callback: the driver may then call us at once, on the user's launching thread,
+// which must not be made to wait.
+constinit thread_local bool watching = false;
+
+struct Times {
+  cl_ulong queued = 0;
+  cl_ulong submitted = 0;
+  cl_ulong start = 0;
+  cl_ulong end = 0;
+};
+
+bool read_time(cl_event event, cl_profiling_info name, cl_ulong* time) {
+  return target.clGetEventProfilingInfo(event, name, sizeof(*time), time, nullptr) == CL_SUCCESS;
+}
+
+bool read_times(cl_event event, Times* times) {
+  if (!read_time(event, CL_PROFILING_COMMAND_START, &times->start) ||
+      !read_time(event, CL_PROFILING_COMMAND_END, &times->end)) {
+    return false;
+  }
+  if (!read_time(event, CL_PROFILING_COMMAND_QUEUED, &times->queued)) {
+    times->queued = 0;
+  }
+  if (!read_time(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted)) {
+    times->submitted = 0;
+  }
+  return true;
+}
+
+void emit(const Pending& pending, const Times& times) {
+  if (times.start == 0 || times.end == 0 || times.end < times.start) {
+    lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
+    return;
+  }
+  const auto offset = static_cast<uint64_t>(clock_offset(pending.device, times.end, now_ns()));
+  gpuprof_gpu_op op = {};
+  op.correlation = pending.correlation;
+  op.start_ns = times.start + offset;
+  op.end_ns = times.end + offset;
+  op.queued_ns = times.queued == 0 ? 0 : times.queued + offset;
+  op.submitted_ns = times.submitted == 0 ? 0 : times.submitted + offset;
+  op.bytes = pending.bytes;
+  op.stream = pending.stream;
+  op.name_id = pending.name;
+  op.device = pending.device;
+  op.op = static_cast<uint16_t>(pending.op);
+  gpu_op(op, !watching);
+}
+
+// Runs on a thread of the driver, or inside watch(). A negative status is a command that failed: it has no times.
+void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
+  auto* pending = static_cast<Pending*>(data);
+  Times times;
+  if (status >= 0 && read_times(event, &times)) {
+    emit(*pending, times);
+  } else {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+  }
+  free(pending);
+  target.clReleaseEvent(event);
+  __atomic_fetch_sub(&outstanding, uint64_t{1}, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+void watch(cl_event event, Pending* pending) {
+  add_relaxed(&outstanding, uint64_t{1});
+  watching = true;
+  const cl_int status = target.clSetEventCallback(event, CL_COMPLETE, on_complete, pending);
+  watching = false;
+  if (status != CL_SUCCESS) {
+    on_complete(event, CL_INVALID_OPERATION, pending);
+  }
+}
+
+void wait_for_outstanding() {
+  constexpr int kNaps = 200;
+  constexpr int kNapsWithoutProgress = 50;
+  const timespec nap = {0, 1000000};
+  uint64_t left = load_relaxed(&outstanding);
+  for (int total = 0, idle = 0; left != 0 && total < kNaps && idle < kNapsWithoutProgress; ++total, ++idle) {
+    nanosleep(&nap, nullptr);
+    const uint64_t now = load_relaxed(&outstanding);
+    idle = now < left ? 0 : idle;
+    left = now;
+  }
+  lost(GPUPROF_LOSS_UNFINISHED, left);
+}
+
+void forget_outstanding() {
+  store_relaxed(&outstanding, uint64_t{0});
+}
+
+}  // namespace gpuprof::injection::opencl

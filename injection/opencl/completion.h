@@ -1,0 +1,31 @@
+// From a command that has been enqueued to its record, once the driver says that it has completed.
+#pragma once
+
+#include <stdint.h>
+
+#include "opencl/dispatch.h"
+#include "wire/wire.h"
+
+namespace gpuprof::injection::opencl {
+
+// A command on its way. Memory of ours until the completion callback has run.
+struct Pending {
+  uint64_t correlation;
+  uint64_t bytes;
+  uint64_t stream;
+  uint32_t name;
+  uint32_t device;
+  gpuprof_op op;
+};
+
+// Asks the driver to call us when `event` completes. Takes over `pending` and one reference to the event.
+void watch(cl_event event, Pending* pending);
+
+// At exit: gives commands that are still running a moment, 200 ms at most and as long as some complete; the rest is
+// counted.
+void wait_for_outstanding();
+
+// In a forked child, where the commands of the parent never complete.
+void forget_outstanding();
+
+}  // namespace gpuprof::injection::opencl

@@ -1,0 +1,95 @@
+#include "opencl/devices.h"
+
+#include "common/atomics.h"
+#include "common/emit.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+constexpr uint64_t kWindowNs = 1000000000;
+
+struct Clock {
+  uint32_t lock = 0;
+  bool known = false;
+  uint64_t window_start = 0;
+  int64_t least = 0;         // in the current window
+  int64_t least_before = 0;  // in the window before
+};
+
+struct Device {
+  cl_device_id handle = nullptr;
+  uint32_t announced_to = 0;  // source id
+  Clock clock;
+};
+
+Device devices[kMaxDevices];
+uint32_t device_count = 0;
+uint32_t devices_lock = 0;
+
+uint32_t find_device(cl_device_id handle) {
+  const uint32_t count = load_acquire(&device_count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (devices[i].handle == handle) {
+      return i;
+    }
+  }
+  return kMaxDevices;
+}
+
+}  // namespace
+
+uint32_t device_index(cl_device_id handle) {
+  uint32_t index = find_device(handle);
+  if (index < kMaxDevices || !try_lock_bounded(&devices_lock)) {
+    return index < kMaxDevices ? index : kMaxDevices - 1;
+  }
+  index = find_device(handle);
+  if (index == kMaxDevices) {
+    index = device_count < kMaxDevices ? device_count : kMaxDevices - 1;
+    if (device_count < kMaxDevices) {
+      devices[index].handle = handle;
+      store_release(&device_count, index + 1);
+    }
+  }
+  unlock(&devices_lock);
+  return index;
+}
+
+void announce_device(uint32_t index) {
+  Device& known = devices[index];
+  const uint32_t announced_to = load_relaxed(&known.announced_to);
+  if (announced_to == source() || !swap_if(&known.announced_to, announced_to, source())) {
+    return;
+  }
+  char name[256] = "";
+  if (target.clGetDeviceInfo(known.handle, CL_DEVICE_NAME, sizeof(name), name, nullptr) != CL_SUCCESS) {
+    name[0] = '\0';  // no name is better than none of its records
+  }
+  name[sizeof(name) - 1] = '\0';
+  device(index, name);
+}
+
+int64_t clock_offset(uint32_t index, uint64_t device_end_ns, uint64_t now) {
+  const auto bound = static_cast<int64_t>(now - device_end_ns);
+  Clock& clock = devices[index].clock;
+  if (!try_lock_bounded(&clock.lock)) {
+    return bound;
+  }
+  if (!clock.known) {
+    clock.known = true;
+    clock.window_start = now;
+    clock.least = bound;
+    clock.least_before = bound;
+  } else if (now - clock.window_start > kWindowNs) {
+    clock.least_before = now - clock.window_start > 2 * kWindowNs ? bound : clock.least;
+    clock.least = bound;
+    clock.window_start = now;
+  } else if (bound < clock.least) {
+    clock.least = bound;
+  }
+  const int64_t offset = clock.least < clock.least_before ? clock.least : clock.least_before;
+  unlock(&clock.lock);
+  return offset;
+}
+
+}  // namespace gpuprof::injection::opencl

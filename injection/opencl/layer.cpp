@@ -1,0 +1,87 @@
+// Entry points of the layer. Where the recorder can not be reached the loader gets its own table back, and the layer
+// is out of the way.
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/emit.h"
+#include "opencl/completion.h"
+#include "opencl/dispatch.h"
+
+namespace gpuprof::injection::opencl {
+
+cl_icd_dispatch target;
+
+namespace {
+
+cl_icd_dispatch layer;
+bool initialized = false;
+
+void at_exit() {
+  wait_for_outstanding();
+  finish();
+}
+
+cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
+  if (to != nullptr) {
+    if (capacity < bytes) {
+      return CL_INVALID_VALUE;
+    }
+    memcpy(to, value, bytes);
+  }
+  if (bytes_ret != nullptr) {
+    *bytes_ret = bytes;
+  }
+  return CL_SUCCESS;
+}
+
+}  // namespace
+}  // namespace gpuprof::injection::opencl
+
+using namespace gpuprof::injection;  // NOLINT(google-build-using-namespace)
+
+#pragma GCC visibility push(default)
+
+extern "C" CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t capacity, void* value,
+                                                          size_t* bytes_ret) {
+  switch (name) {
+    case CL_LAYER_API_VERSION: {
+      const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+      return opencl::answer(&version, sizeof(version), capacity, value, bytes_ret);
+    }
+    case CL_LAYER_NAME: {
+      constexpr char kName[] = "gpuprof";
+      return opencl::answer(kName, sizeof(kName), capacity, value, bytes_ret);
+    }
+    default:
+      return CL_INVALID_VALUE;
+  }
+}
+
+extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch* target_dispatch,
+                                                       cl_uint* num_entries_ret,
+                                                       const cl_icd_dispatch** layer_dispatch_ret) {
+  constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
+  if (target_dispatch == nullptr || num_entries_ret == nullptr || layer_dispatch_ret == nullptr) {
+    return CL_INVALID_VALUE;
+  }
+  // Named twice in OPENCL_LAYERS, the second of us would be its own target.
+  if (opencl::initialized || !start("opencl")) {
+    *num_entries_ret = num_entries;
+    *layer_dispatch_ret = target_dispatch;
+    return CL_SUCCESS;
+  }
+  opencl::initialized = true;
+  flush_served();  // a layer holds nothing back: what has finished has been sent
+  const cl_uint entries = num_entries < kEntries ? num_entries : kEntries;
+  memcpy(&opencl::target, target_dispatch, entries * sizeof(void*));
+  opencl::layer = opencl::target;
+  opencl::hook_queues(opencl::layer);
+  opencl::hook_commands(opencl::layer);
+  on_fork_child(opencl::forget_outstanding);
+  atexit(opencl::at_exit);
+  *num_entries_ret = entries;
+  *layer_dispatch_ret = &opencl::layer;
+  return CL_SUCCESS;
+}
+
+#pragma GCC visibility pop

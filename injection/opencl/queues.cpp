@@ -1,0 +1,277 @@
+#include "opencl/queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "opencl/devices.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+constexpr uint32_t kBuckets = 256;
+constexpr size_t kMaxProperties = 64;  // entries of a property list, the closing zero included
+
+struct Node {
+  cl_command_queue handle;
+  uint32_t references;  // the user's
+  Queue queue;
+  Node* next;
+};
+
+Node* buckets[kBuckets];
+uint32_t lock = 0;
+uint64_t last_number = 0;
+
+// Goes up when a handle gets another meaning; what a thread remembers of a queue is good for one generation.
+uint64_t generation = 1;
+
+struct Remembered {
+  uint64_t generation;
+  cl_command_queue handle;
+  Queue queue;
+};
+constinit thread_local Remembered remembered = {};
+
+Node** bucket_of(cl_command_queue handle) {
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  return &buckets[(address >> 4 ^ address >> 12) % kBuckets];
+}
+
+// Call with the lock held: the link that points to the queue's node, or to null.
+Node** find_link(cl_command_queue handle) {
+  Node** link = bucket_of(handle);
+  while (*link != nullptr && (*link)->handle != handle) {
+    link = &(*link)->next;
+  }
+  return link;
+}
+
+Queue add_queue(cl_command_queue handle, cl_device_id device, Rewrite rewrite) {
+  const Queue queue = {add_relaxed(&last_number, uint64_t{1}) + 1, device_index(device), rewrite};
+  if (!try_lock_bounded(&lock)) {
+    return queue;
+  }
+  Node** link = find_link(handle);
+  if (*link == nullptr) {
+    *link = static_cast<Node*>(calloc(1, sizeof(Node)));
+  }
+  if (*link != nullptr) {
+    (*link)->handle = handle;
+    (*link)->references = 1;
+    (*link)->queue = queue;
+  }
+  unlock(&lock);
+  add_relaxed(&generation, uint64_t{1});
+  return queue;
+}
+
+// A release is looked up before it is made: afterwards the handle may already be another queue's.
+void change_references(cl_command_queue handle, bool retain) {
+  if (!try_lock_bounded(&lock)) {
+    return;
+  }
+  Node** link = find_link(handle);
+  Node* node = *link;
+  if (node != nullptr) {
+    node->references += retain ? 1 : -1U;
+    if (node->references == 0) {
+      *link = node->next;
+      free(node);
+      add_relaxed(&generation, uint64_t{1});
+    }
+  }
+  unlock(&lock);
+}
+
+cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                          cl_command_queue_properties properties, cl_int* status) {
+  cl_command_queue queue = nullptr;
+  Rewrite rewrite = Rewrite::none;
+  if ((properties & CL_QUEUE_PROFILING_ENABLE) == 0) {
+    queue = target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, status);
+    rewrite = Rewrite::bit;
+  }
+  if (queue == nullptr) {
+    queue = target.clCreateCommandQueue(context, device, properties, status);
+    rewrite = Rewrite::none;
+  }
+  if (queue != nullptr) {
+    add_queue(queue, device, rewrite);
+  }
+  return queue;
+}
+
+// The user's list with profiling switched on. Rewrite::none: leave it alone (profiling is on already, it is a queue
+// on the device, or the list is longer than any that we know).
+Rewrite add_profiling(const cl_queue_properties* from, cl_queue_properties (&to)[kMaxProperties + 2]) {
+  size_t count = 0;
+  size_t properties_at = kMaxProperties;
+  for (; from != nullptr && from[count] != 0; count += 2) {
+    if (count + 2 >= kMaxProperties) {
+      return Rewrite::none;
+    }
+    if (from[count] == CL_QUEUE_PROPERTIES) {
+      properties_at = count + 1;
+    }
+  }
+  const bool found = properties_at != kMaxProperties;
+  constexpr cl_queue_properties kLeaveAlone = CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_ON_DEVICE;
+  if (found && (from[properties_at] & kLeaveAlone) != 0) {
+    return Rewrite::none;
+  }
+  const size_t offset = found ? 0 : 2;
+  if (count > 0) {
+    memcpy(to + offset, from, count * sizeof(*from));
+  }
+  to[offset + count] = 0;
+  if (found) {
+    to[properties_at] |= CL_QUEUE_PROFILING_ENABLE;
+    return Rewrite::bit;
+  }
+  to[0] = CL_QUEUE_PROPERTIES;
+  to[1] = CL_QUEUE_PROFILING_ENABLE;
+  return from == nullptr ? Rewrite::created : Rewrite::prepended;
+}
+
+cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
+                                                          const cl_queue_properties* properties, cl_int* status) {
+  cl_queue_properties changed[kMaxProperties + 2];
+  cl_command_queue queue = nullptr;
+  Rewrite rewrite = add_profiling(properties, changed);
+  if (rewrite != Rewrite::none) {
+    queue = target.clCreateCommandQueueWithProperties(context, device, changed, status);
+  }
+  if (queue == nullptr) {
+    queue = target.clCreateCommandQueueWithProperties(context, device, properties, status);
+    rewrite = Rewrite::none;
+  }
+  if (queue != nullptr) {
+    add_queue(queue, device, rewrite);
+  }
+  return queue;
+}
+
+cl_int CL_API_CALL retain_queue(cl_command_queue queue) {
+  const cl_int status = target.clRetainCommandQueue(queue);
+  if (status == CL_SUCCESS) {
+    change_references(queue, true);
+  }
+  return status;
+}
+
+cl_int CL_API_CALL release_queue(cl_command_queue queue) {
+  change_references(queue, false);
+  return target.clReleaseCommandQueue(queue);
+}
+
+cl_int get_array(cl_command_queue queue, Rewrite rewrite, size_t capacity, void* value, size_t* bytes_ret) {
+  cl_queue_properties list[kMaxProperties + 2] = {};
+  size_t bytes = 0;
+  const cl_int status = target.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof(list), list, &bytes);
+  if (status != CL_SUCCESS) {
+    return status;
+  }
+  const cl_queue_properties* first = list;
+  if (rewrite == Rewrite::created) {
+    bytes = 0;
+  } else if (rewrite == Rewrite::prepended && bytes > 2 * sizeof(*list)) {
+    first += 2;
+    bytes -= 2 * sizeof(*list);
+  } else {
+    for (size_t i = 0; (i + 1) * sizeof(*list) < bytes && list[i] != 0; i += 2) {
+      if (list[i] == CL_QUEUE_PROPERTIES) {
+        list[i + 1] &= ~static_cast<cl_queue_properties>(CL_QUEUE_PROFILING_ENABLE);
+      }
+    }
+  }
+  if (value != nullptr && capacity < bytes) {
+    return CL_INVALID_VALUE;
+  }
+  if (value != nullptr) {
+    memcpy(value, first, bytes);
+  }
+  if (bytes_ret != nullptr) {
+    *bytes_ret = bytes;
+  }
+  return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_queue_info name, size_t capacity, void* value,
+                                  size_t* bytes_ret) {
+  Queue queue = {};
+  if ((name != CL_QUEUE_PROPERTIES && name != CL_QUEUE_PROPERTIES_ARRAY) || !find_queue(handle, &queue) ||
+      queue.rewrite == Rewrite::none) {
+    return target.clGetCommandQueueInfo(handle, name, capacity, value, bytes_ret);
+  }
+  if (name == CL_QUEUE_PROPERTIES_ARRAY) {
+    return get_array(handle, queue.rewrite, capacity, value, bytes_ret);
+  }
+  const cl_int status = target.clGetCommandQueueInfo(handle, name, capacity, value, bytes_ret);
+  if (status == CL_SUCCESS && value != nullptr && capacity >= sizeof(cl_command_queue_properties)) {
+    cl_command_queue_properties properties = 0;
+    memcpy(&properties, value, sizeof(properties));
+    properties &= ~static_cast<cl_command_queue_properties>(CL_QUEUE_PROFILING_ENABLE);
+    memcpy(value, &properties, sizeof(properties));
+  }
+  return status;
+}
+
+// Times of a queue that the user did not ask to be timed are not there for the user.
+cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info name, size_t capacity, void* value,
+                                            size_t* bytes_ret) {
+  cl_command_queue handle = nullptr;
+  Queue queue = {};
+  if (target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), static_cast<void*>(&handle), nullptr) ==
+          CL_SUCCESS &&
+      handle != nullptr && find_queue(handle, &queue) && queue.rewrite != Rewrite::none) {
+    return CL_PROFILING_INFO_NOT_AVAILABLE;
+  }
+  return target.clGetEventProfilingInfo(event, name, capacity, value, bytes_ret);
+}
+
+}  // namespace
+
+bool find_queue(cl_command_queue handle, Queue* queue) {
+  const uint64_t now = load_acquire(&generation);
+  if (remembered.generation == now && remembered.handle == handle) {
+    *queue = remembered.queue;
+    return true;
+  }
+  if (!try_lock_bounded(&lock)) {
+    return false;
+  }
+  const Node* node = *find_link(handle);
+  const bool found = node != nullptr;
+  if (found) {
+    *queue = node->queue;
+    remembered = {now, handle, *queue};
+  }
+  unlock(&lock);
+  return found;
+}
+
+bool find_or_add_queue(cl_command_queue handle, Queue* queue) {
+  if (find_queue(handle, queue)) {
+    return true;
+  }
+  cl_device_id device = nullptr;
+  if (handle == nullptr || target.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device),
+                                                        static_cast<void*>(&device), nullptr) != CL_SUCCESS) {
+    return false;
+  }
+  *queue = add_queue(handle, device, Rewrite::none);
+  return true;
+}
+
+void hook_queues(cl_icd_dispatch& table) {
+  GPUPROF_HOOK(table, clCreateCommandQueue, create_queue);
+  GPUPROF_HOOK(table, clCreateCommandQueueWithProperties, create_queue_with_properties);
+  GPUPROF_HOOK(table, clRetainCommandQueue, retain_queue);
+  GPUPROF_HOOK(table, clReleaseCommandQueue, release_queue);
+  GPUPROF_HOOK(table, clGetCommandQueueInfo, get_queue_info);
+  GPUPROF_HOOK(table, clGetEventProfilingInfo, get_event_profiling_info);
+}
+
+}  // namespace gpuprof::injection::opencl

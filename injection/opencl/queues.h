@@ -1,0 +1,30 @@
+// Command queues: each gets a number and is made to time its commands, which the user of the queue must not notice.
+#pragma once
+
+#include <stdint.h>
+
+#include "opencl/dispatch.h"
+
+namespace gpuprof::injection::opencl {
+
+// What we changed in the properties that the user gave.
+enum class Rewrite : uint32_t {
+  none,       // the user asked for profiling, or the driver refused it
+  bit,        // the profiling bit was added to the properties
+  prepended,  // a pair with the profiling bit was put before the user's pairs
+  created     // the user gave no list at all
+};
+
+struct Queue {
+  uint64_t number;  // the stream of the profile; 1, 2, ...
+  uint32_t device;  // index
+  Rewrite rewrite;
+};
+
+// False: not a queue that was made through the layer and is still held by the user.
+bool find_queue(cl_command_queue handle, Queue* queue);
+
+// The same for a queue that gets a command; one made by an extension function is taken in as it is.
+bool find_or_add_queue(cl_command_queue handle, Queue* queue);
+
+}  // namespace gpuprof::injection::opencl

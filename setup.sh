@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Installs packages, builds gpuprof, shows what it does, tests it. Debian 12 and Ubuntu 24.04.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+readonly BUILD_DIR=${GPUPROF_BUILD_DIR:-build}
+readonly JOBS=${GPUPROF_JOBS:-$(nproc)}
+
+usage() {
+  cat <<'TEXT'
+usage: ./setup.sh COMMAND
+  demo   install packages, build, record an OpenCL program on the CPU, print its report, draw its flame graph
+  test   install packages, build, run all tests
+  deps   install the packages for everything
+  build  build only; nothing is installed
+environment: GPUPROF_BUILD_DIR (default: build), GPUPROF_JOBS (default: all cores)
+TEXT
+}
+
+say() { printf 'setup: %s\n' "$*"; }
+die() {
+  printf 'setup: error: %s\n' "$*" >&2
+  exit 1
+}
+
+# A word is one package, or alternatives parted by '|' of which the first that the distribution knows is taken.
+# A leading '?' marks a package that may be missing: what needs it is skipped, with a reason, by those who need it.
+readonly BUILD_PACKAGES="
+  g++ clang cmake ninja-build pkg-config
+  libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev
+  libfmt-dev libcli11-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
+readonly DEMO_PACKAGES="pocl-opencl-icd"
+readonly TEST_PACKAGES="
+  catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev
+  python3 python3-numpy git ca-certificates procps util-linux
+  ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils"
+
+known() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]; }
+
+installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    "$@"
+  else
+    sudo -- "$@"
+  fi
+}
+
+# The packages of the list of which no alternative is installed.
+missing_of() {
+  local word name
+  for word in $1; do
+    local found=
+    for name in $(tr '|' ' ' <<<"${word#\?}"); do
+      if installed "$name"; then found=1; fi
+    done
+    if [[ -z $found ]]; then echo "$word"; fi
+  done
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null || die "this is neither Debian nor Ubuntu: install the packages of BUILD_PACKAGES \
+in setup.sh by hand, then run ./setup.sh build"
+  local missing
+  missing=$(missing_of "$*")
+  if [[ -z $missing ]]; then return; fi
+  # What may be missing is no reason to ask for root rights that are not there.
+  local required
+  required=$(grep -v '^?' <<<"$missing" || true)
+  if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
+    if [[ -z $required ]]; then return; fi
+    die "packages are missing and there is no sudo: run as root: apt-get install ${required//$'\n'/ }"
+  fi
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
+  say "reading the package lists"
+  as_root "${apt[@]}" update </dev/null || die "apt-get update failed: look at the lines above and at the network"
+
+  local word name chosen wanted=()
+  for word in $missing; do
+    chosen=
+    for name in $(tr '|' ' ' <<<"${word#\?}"); do
+      if [[ -z $chosen ]] && known "$name"; then chosen=$name; fi
+    done
+    if [[ -n $chosen ]]; then
+      wanted+=("$chosen")
+    elif [[ $word == \?* ]]; then
+      say "left out: ${word#\?} (not in this distribution)"
+    else
+      die "no package ${word} in this distribution: Debian 12 and Ubuntu 24.04 have it (Ubuntu: enable 'universe')"
+    fi
+  done
+  if [[ ${#wanted[@]} -eq 0 ]]; then return; fi
+  say "installing ${wanted[*]}"
+  as_root "${apt[@]}" install -y --no-install-recommends "${wanted[@]}" </dev/null >/dev/null ||
+    die "apt-get install failed: look at the lines above"
+}
+
+# Ubuntu's chromium packages only fetch a snap, which needs a running snapd: the browser tests say that they skip.
+browser_packages() {
+  if grep -q '^ID=debian' /etc/os-release; then echo "?chromium ?chromium-driver"; fi
+}
+
+build() {
+  local tests=$1
+  shift
+  command -v cmake >/dev/null || die "no cmake: run ./setup.sh deps"
+  local options=(-DGPUPROF_TESTS="$tests")
+  if command -v ccache >/dev/null; then
+    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  say "building in $BUILD_DIR"
+  cmake -G Ninja -S . -B "$BUILD_DIR" "${options[@]}" >"$BUILD_DIR.log" 2>&1 || {
+    cat "$BUILD_DIR.log" >&2
+    die "cmake failed"
+  }
+  sed -n '/^-- gpuprof /,/^-- /{/^-- [^g]/d;p}' "$BUILD_DIR.log"
+  mv "$BUILD_DIR.log" "$BUILD_DIR/configure.log"
+  cmake --build "$BUILD_DIR" -j "$JOBS" "$@" -- --quiet || die "the build failed: look at the lines above"
+}
+
+demo() {
+  install_packages "$BUILD_PACKAGES" "$DEMO_PACKAGES"
+  build OFF --target gpuprof example_opencl
+  local out
+  out=$(realpath "$BUILD_DIR")/demo
+  mkdir -p "$out"
+  local record=("$BUILD_DIR/gpuprof" record -o "$out/gpuprof.txt")
+  if [[ $EUID -ne 0 ]]; then
+    if command -v sudo >/dev/null && sudo true; then
+      record=(sudo -- "${record[@]}" --user "$(id -un)")
+    else
+      say "no root rights: recording without CPU stacks"
+    fi
+  fi
+  say "${record[*]} -- $BUILD_DIR/examples/opencl/example_opencl"
+  "${record[@]}" -- "$BUILD_DIR/examples/opencl/example_opencl" </dev/null
+  echo
+  # Read to the end, so that report never sees a closed pipe.
+  "$BUILD_DIR/gpuprof" report -i "$out/gpuprof.txt" | awk 'NR <= 40'
+  "$BUILD_DIR/gpuprof" flame -i "$out/gpuprof.txt" --svg "$out/flame.svg"
+  echo
+  say "flame graph (open it in a browser):"
+  echo "$out/flame.svg"
+}
+
+run_tests() {
+  install_packages "$BUILD_PACKAGES" "$DEMO_PACKAGES" "$TEST_PACKAGES" "$(browser_packages)"
+  build ON
+  ctest --test-dir "$BUILD_DIR" --output-on-failure --no-tests=error -j "$JOBS" </dev/null
+}
+
+main() {
+  case ${1:-} in
+    demo | test | deps | build) ;;
+    -h | --help | help)
+      usage
+      return 0
+      ;;
+    '')
+      usage >&2
+      return 2
+      ;;
+    *)
+      usage >&2
+      printf 'setup: error: unknown command: %s\n' "$1" >&2
+      return 2
+      ;;
+  esac
+  say "needs root or sudo to install packages and for eBPF; without eBPF rights it records without CPU stacks"
+  case $1 in
+    demo) demo ;;
+    test) run_tests ;;
+    deps) install_packages "$BUILD_PACKAGES" "$DEMO_PACKAGES" "$TEST_PACKAGES" "$(browser_packages)" ;;
+    build) build ON ;;
+  esac
+}
+
+main "$@"

@@ -1,0 +1,74 @@
+// The result of folding a profile: a tree of frames, root first, with what was measured at each leaf.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace gpuprof::analyze {
+
+// What a frame stands for; decides suffixes in folded output and colours in pictures.
+enum class FrameClass : uint8_t {
+  process,    // process, thread, device ... : a dimension
+  native,     // CPU, user space
+  inlined,
+  python,
+  kernel,     // CPU, kernel space; folded suffix _[k]
+  separator,  // "-"
+  gpu,        // GPU kernel, copy, file or symbol; folded suffix _[G]
+  gpu_detail, // instruction, stall reason, offset; folded suffix _[g]
+  note,       // "[no CPU stack]", "[truncated]", "[unknown]"
+};
+
+struct Weight {
+  uint64_t ns = 0;     // GPU time
+  uint64_t count = 0;  // GPU records, launches or samples
+  uint64_t bytes = 0;
+};
+
+using NodeId = uint32_t;
+
+class FlameTree {
+ public:
+  struct Node {
+    NodeId parent = 0;
+    uint32_t name = 0;  // index for name()
+    FrameClass cls = FrameClass::note;
+    Weight self;
+  };
+
+  FlameTree();
+
+  static constexpr NodeId kRoot = 0;  // has no name and is nobody's child
+
+  // The child of `parent` with that name and class, made if need be. `name` carries no suffix.
+  NodeId child(NodeId parent, std::string_view name, FrameClass cls);
+  void add(NodeId node, const Weight& weight);
+
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }  // parents come before children
+  [[nodiscard]] const std::string& name(const Node& node) const { return names_[node.name]; }
+  [[nodiscard]] Weight total() const;
+
+ private:
+  struct Key {
+    NodeId parent;
+    uint32_t name;
+    FrameClass cls;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::vector<Node> nodes_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> name_ids_;
+  std::unordered_map<Key, NodeId, KeyHash> children_;
+};
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,142 @@
+#include "backend/cupti/cupti_backend.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/wire.h"
+
+extern "C" {
+extern const unsigned char gpuprof_embedded_cupti_begin[];
+extern const unsigned char gpuprof_embedded_cupti_end[];
+}
+
+namespace gpuprof::backend {
+namespace {
+
+constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs"};
+constexpr std::string_view kFileName = "libgpuprof_cupti.so";
+constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
+constexpr const char* kDriverVersionFile = "/proc/driver/nvidia/version";
+
+bool can_load(const char* library) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  if (handle != nullptr) {
+    dlclose(handle);
+  }
+  return handle != nullptr;
+}
+
+// "580.65.06" of "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ..."; empty without a driver.
+std::string kernel_driver_version() {
+  std::ifstream file(kDriverVersionFile);
+  std::string word;
+  while (file >> word) {
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) {
+      return word;
+    }
+  }
+  return {};
+}
+
+std::string first_match(const std::string& pattern) {
+  glob_t found = {};
+  std::string path;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0 && found.gl_pathc > 0) {
+    path = found.gl_pathv[found.gl_pathc - 1];
+  }
+  globfree(&found);
+  return path;
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// A libcupti that a program of this machine could get; the injection library looks closer, in the target itself.
+std::string find_cupti() {
+  std::vector<std::string> roots;
+  for (const char* name : {"GPUPROF_CUPTI_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    if (std::string root = from_environment(name); !root.empty()) {
+      roots.push_back(std::move(root));
+    }
+  }
+  for (const char* root : {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda", "/usr/local", "/usr", "/opt/*"}) {
+    roots.emplace_back(root);
+  }
+  for (const std::string& root : roots) {
+    for (const char* below :
+         {"", "/libcupti.so.1[23]", "/extras/CUPTI/lib64/libcupti.so.1[23]", "/lib64/libcupti.so.1[23]",
+          "/lib/libcupti.so.1[23]", "/targets/*/lib/libcupti.so.1[23]", "/lib/*-linux-gnu/libcupti.so.1[23]",
+          "/lib/python3*/*-packages/nvidia/cu13/lib/libcupti.so.13",
+          "/lib/python3*/*-packages/nvidia/cuda_cupti/lib/libcupti.so.12"}) {
+      const std::string path = first_match(root + below);
+      if (path.find(".so") != std::string::npos) {
+        return path;
+      }
+    }
+  }
+  for (const char* name : {"libcupti.so.13", "libcupti.so.12"}) {
+    if (can_load(name)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+class CuptiBackend final : public Backend {
+ public:
+  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+
+  [[nodiscard]] Availability probe() const override {
+    const std::string driver = kernel_driver_version();
+    if (driver.empty() && access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
+      return {false, "no NVIDIA driver is loaded (no /dev/nvidiactl)",
+              "on a machine with an NVIDIA GPU install its driver, 525 or newer; in a container pass the GPU through"};
+    }
+    if (!can_load("libcuda.so.1")) {
+      return {false, "the NVIDIA driver " + driver + " is loaded, but libcuda.so.1 is not found",
+              "install the driver's compute libraries (libcuda1), or start the container with the compute capability"};
+    }
+    const std::string cupti = find_cupti();
+    if (cupti.empty()) {
+      return {false, "driver " + driver + "; no libcupti.so.13 or .12 found",
+              "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or set GPUPROF_CUPTI_PATH to the "
+              "folder of libcupti; a program that brings its own (PyTorch does) is recorded anyway"};
+    }
+    return {true, "driver " + (driver.empty() ? std::string("of unknown version") : driver) + ", " + cupti, ""};
+  }
+
+  [[nodiscard]] Library library() const override {
+    return {kFileName, {gpuprof_embedded_cupti_begin, gpuprof_embedded_cupti_end}};
+  }
+
+  // libcuda loads one library only: the user's own is handed on for ours to call.
+  Status prepare(LaunchEnv& env) override {
+    if (env.library_dir.empty()) {
+      return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};
+    }
+    std::string ours = env.library_dir + "/" + std::string(kFileName);
+    const std::string* before = env.get(kInjectionVariable);
+    if (before != nullptr && !before->empty() && *before != ours) {
+      env.set(GPUPROF_ENV_NEXT_CUDA_INJECTION, std::string(*before));
+    }
+    env.set(kInjectionVariable, std::move(ours));
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cupti() {
+  return std::make_unique<CuptiBackend>();
+}
+
+}  // namespace gpuprof::backend

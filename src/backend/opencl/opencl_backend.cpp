@@ -1,0 +1,161 @@
+#include "backend/opencl/opencl_backend.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+extern "C" {
+extern const unsigned char gpuprof_embedded_opencl_begin[];
+extern const unsigned char gpuprof_embedded_opencl_end[];
+}
+
+namespace gpuprof::backend {
+namespace {
+
+constexpr Descriptor kDescriptor = {"opencl", "OpenCL kernels, copies and fills on any driver, the CPU included"};
+constexpr const char* kLayersVariable = "OPENCL_LAYERS";
+constexpr std::string_view kFileName = "libgpuprof_opencl.so";
+constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";
+
+bool file_contains(const char* path, std::string_view text) {
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  struct stat info = {};
+  if (!fd || fstat(fd.get(), &info) != 0 || info.st_size <= 0) {
+    return false;
+  }
+  const auto bytes = static_cast<size_t>(info.st_size);
+  void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (mapped == MAP_FAILED) {
+    return false;
+  }
+  const bool found = memmem(mapped, bytes, text.data(), text.size()) != nullptr;
+  munmap(mapped, bytes);
+  return found;
+}
+
+// The ICD loader that a program of this machine would get. Drivers are not loaded: that happens at the first call.
+struct Loader {
+  bool present = false;
+  bool layers = false;
+};
+
+Loader find_loader() {
+  Loader loader;
+  void* library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    return loader;
+  }
+  loader.present = true;
+  Dl_info info = {};
+  void* function = dlsym(library, "clGetPlatformIDs");
+  // No loader tells whether it knows layers; one that does reads this variable, so its name is in the file.
+  loader.layers = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr &&
+                  file_contains(info.dli_fname, kLayersVariable);
+  dlclose(library);
+  return loader;
+}
+
+bool ends_with_icd(std::string_view name) {
+  constexpr std::string_view kSuffix = ".icd";
+  return name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
+}
+
+// Where the loader looks for drivers; OCL_ICD_VENDORS names another directory, or one driver.
+std::string vendors_path() {
+  const char* vendors = std::getenv("OCL_ICD_VENDORS");
+  return vendors != nullptr && *vendors != '\0' ? vendors : kVendorsDirectory;
+}
+
+// Names of the drivers that the loader would find there.
+std::vector<std::string> find_drivers(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+    return {path};
+  }
+  std::vector<std::string> drivers;
+  DIR* directory = opendir(path.c_str());
+  if (directory == nullptr) {
+    if (path.find('/') == std::string::npos) {
+      drivers.push_back(path);  // the name of a library, which only the loader can look up
+    }
+    return drivers;
+  }
+  while (const dirent* entry = readdir(directory)) {  // NOLINT(concurrency-mt-unsafe): a stream of our own
+    if (ends_with_icd(entry->d_name)) {
+      drivers.emplace_back(entry->d_name);
+    }
+  }
+  closedir(directory);
+  std::sort(drivers.begin(), drivers.end());
+  return drivers;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) {
+    joined += joined.empty() ? word : ", " + word;
+  }
+  return joined;
+}
+
+class OpenClBackend final : public Backend {
+ public:
+  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+
+  [[nodiscard]] Availability probe() const override {
+    const Loader loader = find_loader();
+    if (!loader.present) {
+      return {false, "no OpenCL loader (libOpenCL.so.1)",
+              "install one and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
+    }
+    if (!loader.layers) {
+      return {false, "the OpenCL loader does not support layers",
+              "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL"};
+    }
+    const std::string path = vendors_path();
+    const std::vector<std::string> drivers = find_drivers(path);
+    if (drivers.empty()) {
+      return {false, "no OpenCL driver in " + path,
+              "install the GPU's OpenCL driver, or pocl-opencl-icd for OpenCL on the CPU"};
+    }
+    return {true, "loader with layers; drivers: " + join(drivers), ""};
+  }
+
+  [[nodiscard]] Library library() const override {
+    return {kFileName, {gpuprof_embedded_opencl_begin, gpuprof_embedded_opencl_end}};
+  }
+
+  // The first layer in the list sits next to the driver: ours sees what the user's own layers let through.
+  Status prepare(LaunchEnv& env) override {
+    if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
+      return Error{"the OpenCL layer can not be named: '" + env.library_dir + "' is not a usable directory",
+                   "set TMPDIR to a directory without ':' in its name"};
+    }
+    std::string layers = env.library_dir + "/" + std::string(kFileName);
+    const std::string* before = env.get(kLayersVariable);
+    if (before != nullptr && !before->empty()) {
+      layers += ":" + *before;
+    }
+    env.set(kLayersVariable, std::move(layers));
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_opencl() {
+  return std::make_unique<OpenClBackend>();
+}
+
+}  // namespace gpuprof::backend

@@ -1,0 +1,22 @@
+// Files: opening input, and output that is there as a whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace gpuprof {
+
+// Opens `path` for reading; "-" is standard input. A directory is refused here, where the message can be plain.
+Result<UniqueFd> open_input(const std::string& path);
+
+// Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
+Status write_all(int fd, std::string_view text, const std::string& name);
+
+// Puts `text` into `path` by way of a temporary file beside it, so that a failure leaves what was there before;
+// "-" is standard output. What is not a regular file (a pipe, /dev/stdout) is written to directly.
+Status write_output(const std::string& path, std::string_view text);
+
+}  // namespace gpuprof

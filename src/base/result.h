@@ -1,0 +1,81 @@
+// Errors are values. A function that can fail returns Result<T>; the caller must look at it.
+// Errors are printed in one place (main.cpp, through log.h), with the hint on a line of its own.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gpuprof {
+
+struct Error {
+  std::string message;  // one line, no trailing full stop
+  std::string hint;     // what the user can do about it; may be empty
+  int exit_code = 1;    // of the process, when this error ends the command
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & {
+    assert(ok());
+    return *std::get_if<T>(&state_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<T>(&state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<T>(&state_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  [[nodiscard]] const Error& error() const& {
+    assert(!ok());
+    return *std::get_if<Error>(&state_);
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::move(*std::get_if<Error>(&state_));
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  [[nodiscard]] const Error& error() const& {
+    assert(error_.has_value());
+    return *error_;
+  }
+  Error&& error() && {
+    assert(error_.has_value());
+    return std::move(*error_);
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace gpuprof

@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace gpuprof {
+
+std::string_view version() { return GPUPROF_VERSION; }
+
+}  // namespace gpuprof

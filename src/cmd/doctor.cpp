@@ -1,0 +1,142 @@
+// `gpuprof doctor`: what can be recorded on this machine, and what to do about the rest.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cmd/command.h"
+#include "cmd/doctor_facts.h"
+
+namespace gpuprof::cmd {
+
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+struct Section {
+  const char* name;
+  std::vector<Fact> facts;
+};
+
+std::string whole_file(const char* path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<Fact> backend_facts() {
+  std::vector<Fact> facts;
+  for (const auto& backend : backend::make_all()) {
+    const backend::Availability found = backend->probe();
+    std::string detail = backend->descriptor().summary;
+    if (!found.detail.empty()) {
+      detail += ": " + found.detail;
+    }
+    facts.push_back(
+        {backend->descriptor().name, found.available ? State::ok : State::missing, std::move(detail), found.hint});
+  }
+  return facts;
+}
+
+Fact debuginfod_fact() {
+  const char* urls = std::getenv("DEBUGINFOD_URLS");
+  if (urls != nullptr && *urls != '\0') {
+    return {"debuginfod", State::info, "DEBUGINFOD_URLS is set: missing debug files are asked for there", ""};
+  }
+  return {"debuginfod", State::info, "DEBUGINFOD_URLS is not set: only local debug files are used", ""};
+}
+
+std::vector<Section> gather() {
+  const Rights rights = parse_rights(whole_file("/proc/self/status"), whole_file("/proc/self/uid_map"));
+  const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
+  std::vector<Section> sections;
+  sections.push_back({"backends", backend_facts()});
+  sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
+  sections.push_back({"kernel", kernel_facts("", release)});
+  sections.push_back({"devices", device_facts("")});
+  sections.push_back({"symbols", {debuginfod_fact()}});
+  return sections;
+}
+
+std::string as_text(const std::vector<Section>& sections) {
+  std::string out;
+  for (const Section& section : sections) {
+    out += std::string(section.name) + "\n";
+    for (const Fact& fact : section.facts) {
+      // "  state    name                       detail", the hint under the detail
+      constexpr std::size_t kStateWidth = 9;
+      constexpr std::size_t kNameWidth = 27;
+      std::string line = state_name(fact.state);
+      line.resize(std::max(line.size() + 1, kStateWidth), ' ');
+      line += fact.name;
+      line.resize(std::max(line.size() + 1, kStateWidth + kNameWidth), ' ');
+      out += "  " + line + fact.detail + "\n";
+      if (!fact.hint.empty()) {
+        out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + fact.hint + "\n";
+      }
+    }
+  }
+  return out;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof(escaped), "\\u%04x", byte);
+      out += escaped;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string as_json(const std::vector<Section>& sections) {
+  std::string out = "{\n  \"schema_version\": " + std::to_string(kSchemaVersion);
+  for (const Section& section : sections) {
+    out += ",\n  " + json_string(section.name) + ": [";
+    const char* separator = "\n";
+    for (const Fact& fact : section.facts) {
+      out += std::string(separator) + "    {\"name\": " + json_string(fact.name) +
+             ", \"state\": " + json_string(state_name(fact.state)) + ", \"detail\": " + json_string(fact.detail) +
+             ", \"hint\": " + json_string(fact.hint) + "}";
+      separator = ",\n";
+    }
+    out += "\n  ]";
+  }
+  return out + "\n}\n";
+}
+
+class Doctor : public Command {
+ public:
+  void declare(CLI::App& app) override { app.add_flag("--json", json_, "print JSON, for scripts"); }
+
+  Result<int> run() override {
+    const std::vector<Section> sections = gather();
+    const std::string text = json_ ? as_json(sections) : as_text(sections);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      return Error{.message = "cannot write to stdout", .hint = "is the disk full, or the pipe closed?"};
+    }
+    return 0;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor() {
+  return std::make_unique<Doctor>();
+}
+
+}  // namespace gpuprof::cmd

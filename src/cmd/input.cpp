@@ -1,0 +1,88 @@
+#include "cmd/input.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/utf8.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr const char* kDefaultFile = "gpuprof.txt";
+
+std::string printable(std::string_view text) {
+  std::string out;
+  append_escaped(text, {}, out);
+  return out;
+}
+
+std::string losses_text(const analyze::ProfileInfo& info) {
+  std::string text;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0) {
+      text += (text.empty() ? "lost: " : ", ") + printable(reason) + " " + std::to_string(count);
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
+  std::vector<std::string> list;
+  if (!info.complete) {
+    list.emplace_back("the profile is cut short: it has no END record");
+  }
+  if (std::string losses = losses_text(info); !losses.empty()) {
+    list.push_back(std::move(losses));
+  }
+  if (info.skipped_bad > 0) {
+    list.push_back("skipped " + std::to_string(info.skipped_bad) + " bad lines");
+  }
+  if (info.skipped_unknown > 0) {
+    list.push_back("skipped " + std::to_string(info.skipped_unknown) +
+                   " records of kinds that this version does not know");
+  }
+  list.insert(list.end(), info.warnings.begin(), info.warnings.end());
+  return list;
+}
+
+}  // namespace
+
+void Input::declare(CLI::App& app) {
+  app.add_option("-i,--input,FILE", path, "profile to read; - is standard input (default: standard input, or " +
+                                              std::string(kDefaultFile) + " where that is a terminal)");
+  app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
+}
+
+Result<profile::Reader> Input::open() const {
+  std::string source = path;
+  if (source.empty()) {
+    source = ::isatty(STDIN_FILENO) == 1 ? kDefaultFile : "-";
+  }
+  auto fd = open_input(source);
+  if (!fd) {
+    return std::move(fd).error();
+  }
+  return profile::Reader::open(std::move(fd).value(), source == "-" ? "stdin" : source,
+                               profile::ReaderOptions{.lenient = lenient});
+}
+
+void warn_of_gaps(const analyze::ProfileInfo& info) {
+  for (const std::string& gap : gap_list(info)) {
+    log::warn(gap);
+  }
+}
+
+std::string gaps(const analyze::ProfileInfo& info) {
+  std::string text;
+  for (const std::string& gap : gap_list(info)) {
+    text.append(text.empty() ? "" : "; ").append(gap);
+  }
+  return text;
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,69 @@
+#include "output/report.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <utility>
+
+#include "analyze/summarize.h"
+#include "base/file.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr size_t kDefaultWidth = 120;  // where the output is no terminal
+constexpr size_t kMaxWidth = 1000;
+
+size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+  return kDefaultWidth;
+}
+
+class Report : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    input_.declare(app);
+    app.add_option("--top", top_, "lines in each table, 0 for all (default 20)");
+    app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
+        ->check(CLI::Range(size_t{40}, kMaxWidth));
+    app.add_flag("--json", json_, "print JSON");
+  }
+
+  Result<int> run() override {
+    auto reader = input_.open();
+    if (!reader) {
+      return std::move(reader).error();
+    }
+    auto rows = analyze::aggregate(*reader);
+    if (!rows) {
+      return std::move(rows).error();
+    }
+    warn_of_gaps(rows->info);
+    const analyze::Summary summary = analyze::summarize(*rows, top_);
+    const size_t width = width_ != 0 ? width_ : terminal_width();
+    const std::string text = json_ ? output::report_json(summary) : output::report_table(summary, width);
+    if (Status written = write_output("-", text); !written) {
+      return std::move(written).error();
+    }
+    return 0;
+  }
+
+ private:
+  Input input_;
+  size_t top_ = 20;
+  size_t width_ = 0;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report() { return std::make_unique<Report>(); }
+
+}  // namespace gpuprof::cmd

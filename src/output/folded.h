@@ -1,0 +1,15 @@
+// Folded stacks: one line a stack, frames root first, ';' between them, a space, an integer. Sorted bytewise.
+#pragma once
+
+#include <string>
+
+#include "analyze/flame_tree.h"
+#include "output/weight.h"
+
+namespace gpuprof::output {
+
+// Times in us carry their remainders from line to line, so that the sum of the lines is the total, rounded down.
+// A stack whose number comes to 0 is left out.
+std::string folded(const analyze::FlameTree& tree, const WeightChoice& weight);
+
+}  // namespace gpuprof::output

@@ -1,0 +1,17 @@
+// A summary as text: tables for a terminal, and JSON for programs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "analyze/summarize.h"
+
+namespace gpuprof::output {
+
+// Two tables, the heaviest first, in lines of at most `width` characters where that leaves names some room.
+std::string report_table(const analyze::Summary& summary, size_t width);
+
+// One object; "schema_version" changes when a field changes its meaning or goes away. Times are integers, in ns.
+std::string report_json(const analyze::Summary& summary);
+
+}  // namespace gpuprof::output

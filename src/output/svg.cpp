@@ -1,0 +1,369 @@
+#include "output/svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "output/svg_layout.h"
+#include "output/svg_palette.h"
+#include "output/svg_text.h"
+
+extern "C" {
+extern const char gpuprof_svg_script_begin[];
+extern const char gpuprof_svg_script_end[];
+extern const char gpuprof_svg_style_begin[];
+extern const char gpuprof_svg_style_end[];
+}
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::FlameTree;
+using analyze::FrameClass;
+using analyze::Weight;
+
+// Of the static picture, in px. The script measures text; here a fixed-width font's advance is known, a
+// proportional font's is taken on the wide side.
+constexpr int kWidth = 1200;
+constexpr int kPad = 10;
+constexpr int kRow = 17;
+constexpr double kLabelAdvance = 6.65;  // 11 px fixed width
+constexpr double kTextAdvance = 7.3;    // 12 px fixed width, and 12 px proportional on the wide side
+constexpr double kTitleAdvance = 10.5;  // 17 px proportional
+constexpr double kKeyAdvance = 6.6;     // legend text
+constexpr double kThinPx = 3;           // narrower frames have no outline, which would hide their colour
+constexpr double kTooltipPx = 2;        // narrower frames have no static tooltip
+constexpr size_t kTooltipNameBytes = 240;
+
+// A name of the picture: printable, with the class that its colour stands for.
+struct Label {
+  std::string text;
+  FrameClass cls = FrameClass::note;
+  std::string style;  // class letter and shade, as in the style sheet
+};
+
+struct Picture {
+  const SvgOptions& options;
+  FlameLayout layout;
+  std::vector<Label> labels;
+  std::vector<uint32_t> label_of;  // by frame
+  uint32_t max_depth = 0;
+  std::string notice;
+  std::string out;
+};
+
+std::string_view embedded(const char* begin, const char* end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+std::string px(double value) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", value);
+  std::string digits = text.data();
+  while (digits.back() == '0') digits.pop_back();
+  if (digits.back() == '.') digits.pop_back();
+  return digits;
+}
+
+size_t columns_in(double width, double advance) {
+  return width <= 0 ? 0 : static_cast<size_t>(width / advance);
+}
+
+std::string ns_text(uint64_t ns) {
+  if (ns < 1'000) return readable_duration(ns);
+  return readable_duration(ns) + " (" + grouped(ns) + " ns)";
+}
+
+std::string bytes_text(uint64_t bytes) {
+  if (bytes < 1'024) return readable_bytes(bytes);
+  return readable_bytes(bytes) + " (" + grouped(bytes) + " bytes)";
+}
+
+// "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": what the width stands for
+// comes first, the rest follows where it is known.
+std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
+  const std::array<std::pair<WeightKind, std::string>, 3> parts{{
+      {WeightKind::time, ns_text(weight.ns)},
+      {WeightKind::count, grouped(weight.count) + " " + printable(options.count_name)},
+      {WeightKind::bytes, bytes_text(weight.bytes)},
+  }};
+  std::string text;
+  for (const auto& [kind, part] : parts) {
+    if (kind == options.weight.kind) text = part;
+  }
+  if (with_share) text += ", " + percent(raw_weight(weight, options.weight.kind), total) + " of total";
+  for (const auto& [kind, part] : parts) {
+    if (kind != options.weight.kind && raw_weight(weight, kind) != 0) text += ", " + part;
+  }
+  return text;
+}
+
+std::string_view weight_name(const SvgOptions& options) {
+  switch (options.weight.kind) {
+    case WeightKind::time:
+      return "GPU time";
+    case WeightKind::count:
+      return options.count_name;
+    case WeightKind::bytes:
+      return "bytes";
+  }
+  return {};
+}
+
+std::string cut_name(std::string_view name, size_t bytes) {
+  // Twice the bytes are enough to see whether the printable form has to be cut.
+  return cut_to_bytes(printable(name.substr(0, 2 * bytes)), bytes);
+}
+
+void name_frames(Picture& picture, const FlameTree& tree) {
+  std::map<std::pair<uint32_t, FrameClass>, uint32_t> ids;
+  std::vector<std::string_view> names;
+  for (const LaidFrame& frame : picture.layout.frames) {
+    const auto& node = tree.nodes()[frame.node];
+    const bool root = frame.depth == 0;
+    const auto [at, added] = ids.try_emplace({root ? UINT32_MAX : node.name, root ? FrameClass::process : node.cls},
+                                             static_cast<uint32_t>(names.size()));
+    if (added) {
+      names.push_back(root ? std::string_view("all") : std::string_view(tree.name(node)));
+      picture.labels.push_back({{}, at->first.second, {}});
+    }
+    picture.label_of.push_back(at->second);
+    picture.max_depth = std::max(picture.max_depth, frame.depth);
+  }
+  size_t longest = std::max<size_t>(picture.options.limits.name_bytes, 16);
+  for (size_t all = SIZE_MAX; all > picture.options.limits.all_name_bytes && longest >= 16; longest /= 2) {
+    all = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+      picture.labels[i].text = cut_name(names[i], longest);
+      all += picture.labels[i].text.size();
+    }
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    Label& label = picture.labels[i];
+    label.style = class_letter(label.cls) + std::to_string(shade_of(names[i]));
+    if (label.text.empty()) label.text = "[no name]";
+  }
+}
+
+// Writes the header as a stack of blocks. Each is a group at its y with its height in data-h, so that the script can
+// stack them again at another width.
+class Header {
+ public:
+  explicit Header(std::string& out) : out_(out) {}
+
+  void block(std::string_view id, int height, const std::string& content) {
+    out_ += "<g id=\"";
+    out_ += id;
+    out_ += "\" data-h=\"" + std::to_string(height) + "\" transform=\"translate(0," + std::to_string(y_) + ")\">";
+    out_ += content + "</g>\n";
+    y_ += height;
+  }
+  void text_block(std::string_view id, int height, std::string_view text, double advance) {
+    const size_t columns = columns_in(kWidth - 2.0 * kPad, advance);
+    block(id, height, text_at(kPad, height - 5, cut_to_columns(text, columns)));
+  }
+  static std::string text_at(double x, int y, std::string_view text) {
+    return "<text x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\">" + xml_escaped(text) + "</text>";
+  }
+  [[nodiscard]] int height() const { return y_; }
+
+ private:
+  std::string& out_;
+  int y_ = 6;
+};
+
+void write_notice(Header& header, std::string_view notice) {
+  const size_t columns = columns_in(kWidth - 4.0 * kPad, kTextAdvance);
+  header.block("gp-notice", 30,
+               "<rect x=\"" + px(kPad) + "\" y=\"4\" width=\"" + px(kWidth - 2 * kPad) + "\" height=\"22\" rx=\"4\"/>" +
+                   Header::text_at(2 * kPad, 19, cut_to_columns(notice, columns)));
+}
+
+void write_legend(Header& header, const Picture& picture) {
+  constexpr int kLegendRow = 20;
+  std::array<bool, kLegendOrder.size()> present{};
+  for (size_t i = 1; i < picture.label_of.size(); ++i) {
+    present[static_cast<size_t>(picture.labels[picture.label_of[i]].cls) % present.size()] = true;
+  }
+  std::string keys;
+  double x = kPad;
+  for (const FrameClass cls : kLegendOrder) {
+    if (!present[static_cast<size_t>(cls)] || cls == FrameClass::separator) continue;
+    const std::string_view label = class_label(cls);
+    keys += "<g class=\"gp-key ";
+    keys += class_letter(cls);
+    keys += std::to_string(kShades / 2) + "\" transform=\"translate(" + px(x) + ",0)\">" +
+            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + Header::text_at(17, 14, label) + "</g>";
+    x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
+  }
+  if (!keys.empty()) header.block("gp-legend", kLegendRow, keys);
+}
+
+// The height that the header takes.
+int write_header(Picture& picture) {
+  const SvgOptions& options = picture.options;
+  Header header(picture.out);
+  header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
+  if (!options.subtitle.empty()) {
+    header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
+  }
+  const Weight& all = picture.layout.frames[0].weight;
+  header.text_block("gp-total", 20, "Total: " + numbers(all, 0, options, false), kTextAdvance);
+  if (!picture.notice.empty()) write_notice(header, picture.notice);
+  write_legend(header, picture);
+  header.block("gp-details", 44,
+               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kWidth) + "\" y1=\"4\" y2=\"4\"/>" +
+                   "<text id=\"gp-name\" x=\"10\" y=\"20\"/><text id=\"gp-details-hint\" x=\"10\" y=\"36\">" +
+                   xml_escaped("Width: " + printable(weight_name(options)) +
+                               ". Callers below, callees above. Open the file in a browser to zoom and search.") +
+                   "</text>");
+  return header.height();
+}
+
+// Widths below the result are not drawn: they are narrower than asked for, or too many.
+uint64_t least_drawn(const Picture& picture) {
+  const auto& frames = picture.layout.frames;
+  const double per_px = static_cast<double>(frames[0].width) / (kWidth - 2.0 * kPad);
+  const double asked = std::isfinite(picture.options.min_width_px) ? std::max(picture.options.min_width_px, 0.0) : 0.0;
+  const double smallest = std::min(std::ceil(asked * per_px), 9e18);
+  const auto least = static_cast<uint64_t>(smallest);
+  std::vector<uint64_t> widths;
+  for (const LaidFrame& frame : frames) {
+    if (frame.width >= least) widths.push_back(frame.width);
+  }
+  const size_t limit = picture.options.limits.drawn_frames;
+  if (widths.size() <= limit) return least;
+  std::nth_element(widths.begin(), widths.begin() + static_cast<ptrdiff_t>(limit), widths.end(), std::greater<>());
+  return widths[limit] + 1;
+}
+
+void write_frame(Picture& picture, size_t index, int top) {
+  const LaidFrame& frame = picture.layout.frames[index];
+  const Label& label = picture.labels[picture.label_of[index]];
+  const uint64_t total = picture.layout.frames[0].width;
+  // Edges are rounded, not widths: what starts where a neighbour ends is drawn there.
+  const auto edge = [&](uint64_t at) {
+    const double share = total == 0 ? (at == 0 ? 0.0 : 1.0) : static_cast<double>(at) / static_cast<double>(total);
+    return std::round((kPad + share * (kWidth - 2.0 * kPad)) * 100) / 100;
+  };
+  const double x = edge(frame.start);
+  const double width = (total == 0 ? kWidth - kPad : edge(frame.start + frame.width)) - x;
+  const int y = top + static_cast<int>(picture.max_depth - frame.depth) * kRow;
+  std::string& out = picture.out;
+  out += "<g class=\"" + label.style + (width < kThinPx ? " thin\">" : "\">");
+  if (width >= kTooltipPx) {
+    out += "<title>" + xml_escaped(cut_to_bytes(label.text, kTooltipNameBytes)) + "\n";
+    if (frame.depth > 0) out.append(class_label(label.cls)).append("\n");
+    out += xml_escaped(numbers(frame.weight, total, picture.options, true)) + "</title>";
+  }
+  out += "<rect x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\" width=\"" + px(width) + "\" height=\"" +
+         std::to_string(kRow - 1) + "\" rx=\"1\"/>";
+  const std::string text = cut_to_columns(label.text, columns_in(width - 6, kLabelAdvance));
+  if (!text.empty()) out += Header::text_at(x + 3, y + 12, text);
+  out += "</g>\n";
+}
+
+void write_frames(Picture& picture, int top) {
+  const uint64_t least = least_drawn(picture);
+  picture.out += "<g id=\"gp-frames\">\n";
+  for (size_t i = 0; i < picture.layout.frames.size(); ++i) {
+    if (i == 0 || picture.layout.frames[i].width >= least) write_frame(picture, i, top);
+  }
+  picture.out += "</g>\n";
+}
+
+void append_member(std::string& out, std::string_view key, const std::string& value) {
+  out += '"';
+  out += key;
+  out += "\":" + value + ",\n";
+}
+
+// What the script draws from. A frame is five numbers: depth, label, ns, count, bytes; of its whole subtree.
+void write_data(Picture& picture) {
+  const SvgOptions& options = picture.options;
+  std::string& out = picture.out;
+  out += "<metadata id=\"gp-data\">{\n";
+  append_member(out, "weight", std::to_string(2 + static_cast<int>(options.weight.kind)));
+  append_member(out, "countName", json_quoted(printable(options.count_name)));
+  append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
+  append_member(out, "rowHeight", std::to_string(kRow));
+  append_member(out, "pad", std::to_string(kPad));
+  append_member(out, "title", json_quoted(printable(options.title)));
+  append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
+  append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
+  append_member(out, "notice", json_quoted(picture.notice));
+  out += "\"classes\":{";
+  for (const FrameClass cls : kLegendOrder) {
+    if (out.back() != '{') out += ',';
+    out.append("\"").append(1, class_letter(cls)).append("\":").append(json_quoted(class_label(cls)));
+  }
+  out += "},\n\"labels\":[";
+  for (const Label& label : picture.labels) {
+    if (&label != picture.labels.data()) out += ",\n";
+    out += json_quoted(label.text) + ",\"" + label.style + '"';
+  }
+  out += "],\n\"frames\":[";
+  for (size_t i = 0; i < picture.layout.frames.size(); ++i) {
+    const LaidFrame& frame = picture.layout.frames[i];
+    if (i != 0) out += ",\n";
+    out += std::to_string(frame.depth) + ',' + std::to_string(picture.label_of[i]) + ',' +
+           std::to_string(frame.weight.ns) + ',' + std::to_string(frame.weight.count) + ',' +
+           std::to_string(frame.weight.bytes);
+  }
+  out += "]}</metadata>\n";
+}
+
+std::string full_notice(const SvgOptions& options, size_t left_out) {
+  std::string notice = printable(options.notice);
+  if (left_out == 0) return notice;
+  if (!notice.empty()) notice += "; ";
+  return notice + grouped(left_out) + " light or very deep frames are left out of this picture";
+}
+
+}  // namespace
+
+std::string svg(const FlameTree& tree, const SvgOptions& options) {
+  Picture picture{
+      options, lay_out(tree, options.weight.kind, options.limits.data_frames, options.limits.depth), {}, {}, 0, {}, {}};
+  picture.notice = full_notice(options, picture.layout.left_out);
+  name_frames(picture, tree);
+
+  // The header's height decides the picture's, which comes first in the file.
+  const int header_height = write_header(picture);
+  const std::string header = std::exchange(picture.out, {});
+  const std::string width = std::to_string(kWidth);
+  const bool empty = picture.layout.frames[0].width == 0;
+  const int top = header_height + 4 + (empty ? 60 : 0);
+  const std::string height = std::to_string(top + static_cast<int>(picture.max_depth + 1) * kRow + kPad);
+  std::string& out = picture.out;
+  out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width +
+         "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\" role=\"img\">\n";
+  const std::string title = xml_escaped(printable(options.title));
+  out += "<title>" + title + "</title>\n<desc>Flame graph, root at the bottom. " +
+         xml_escaped("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)) + "</desc>\n";
+  out += "<style><![CDATA[\n";
+  out += embedded(gpuprof_svg_style_begin, gpuprof_svg_style_end);
+  out += palette_css() + "]]></style>\n";
+  out += "<rect id=\"gp-page\" width=\"" + width + "\" height=\"" + height + "\"/>\n";
+  write_frames(picture, top);
+  if (empty) {
+    out += "<text id=\"gp-empty\" x=\"10\" y=\"" + std::to_string(header_height + 36) +
+           "\">Nothing to show: no GPU work with this weight was recorded.</text>\n";
+  }
+  out += "<g id=\"gp-head\"><rect id=\"gp-band\" width=\"" + width + "\" height=\"" + std::to_string(header_height) +
+         "\"/>\n" + header + "</g>\n";
+  write_data(picture);
+  out += "<script><![CDATA[\n";
+  out += embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end);
+  out += "]]></script>\n</svg>\n";
+  return std::move(picture.out);
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,105 @@
+#include "output/svg_palette.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::FrameClass;
+
+struct Hsl {
+  double hue;         // degrees
+  double saturation;  // percent
+  double lightness;   // percent
+};
+
+struct ClassStyle {
+  FrameClass cls;
+  char letter;
+  std::string_view label;
+  Hsl light;
+  Hsl dark;
+};
+
+constexpr std::array<ClassStyle, 9> kStyles{{
+    {FrameClass::process, 'p', "process, thread, device", {216, 20, 80}, {216, 13, 32}},
+    {FrameClass::native, 'n', "CPU native", {33, 88, 68}, {28, 58, 31}},
+    {FrameClass::inlined, 'i', "CPU inlined", {50, 84, 74}, {46, 52, 28}},
+    {FrameClass::python, 'y', "Python", {207, 76, 74}, {208, 52, 36}},
+    {FrameClass::kernel, 'k', "CPU kernel space", {305, 46, 78}, {305, 28, 36}},
+    {FrameClass::separator, 's', "separator", {216, 8, 88}, {216, 6, 25}},
+    {FrameClass::gpu, 'g', "GPU kernel or copy", {136, 48, 63}, {140, 46, 27}},
+    {FrameClass::gpu_detail, 'd', "GPU instruction, stall", {176, 46, 68}, {178, 50, 25}},
+    {FrameClass::note, 'x', "note: data is missing", {4, 72, 82}, {4, 40, 34}},
+}};
+
+const ClassStyle& style_of(FrameClass cls) {
+  const auto* found = std::find_if(kStyles.begin(), kStyles.end(), [cls](const auto& s) { return s.cls == cls; });
+  return found == kStyles.end() ? kStyles.back() : *found;
+}
+
+Rgb to_rgb(const Hsl& colour) {
+  const double saturation = colour.saturation / 100;
+  const double lightness = colour.lightness / 100;
+  const double reach = saturation * std::min(lightness, 1 - lightness);
+  const auto channel = [&](double offset) {
+    const double k = std::fmod(offset + colour.hue / 30, 12);
+    const double value = lightness - reach * std::max(-1.0, std::min({k - 3, 9 - k, 1.0}));
+    return static_cast<uint8_t>(std::lround(value * 255));
+  };
+  return {channel(0), channel(8), channel(4)};
+}
+
+std::string hex(const Rgb& colour) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "#%02x%02x%02x", colour.red, colour.green, colour.blue);
+  return text.data();
+}
+
+std::string rules(bool dark) {
+  std::string css;
+  for (const ClassStyle& style : kStyles) {
+    for (size_t shade = 0; shade < kShades; ++shade) {
+      css += '.';
+      css += style.letter;
+      css += std::to_string(shade) + " rect{fill:" + hex(fill_colour(style.cls, shade, dark)) + "}\n";
+    }
+  }
+  return css + "#gp-frames text{fill:" + hex(label_colour(dark)) + "}\n";
+}
+
+}  // namespace
+
+std::string_view class_label(FrameClass cls) {
+  return style_of(cls).label;
+}
+char class_letter(FrameClass cls) {
+  return style_of(cls).letter;
+}
+
+size_t shade_of(std::string_view name) {
+  uint32_t hash = 2166136261U;  // FNV-1a: std::hash may differ between libraries
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return (hash ^ (hash >> 15)) % kShades;
+}
+
+Rgb fill_colour(FrameClass cls, size_t shade, bool dark) {
+  const ClassStyle& style = style_of(cls);
+  Hsl colour = dark ? style.dark : style.light;
+  const double step = static_cast<double>(shade % kShades) - (kShades - 1) / 2.0;
+  colour.hue = std::fmod(colour.hue + 1.5 * step + 360, 360);
+  colour.lightness += (dark ? 1.2 : 1.6) * step;
+  return to_rgb(colour);
+}
+
+Rgb label_colour(bool dark) {
+  return dark ? Rgb{0xF2, 0xF4, 0xF7} : Rgb{0x16, 0x19, 0x1D};
+}
+
+std::string palette_css() {
+  return rules(false) + "@media (prefers-color-scheme:dark){\n" + rules(true) + "}\n";
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,38 @@
+// Colours of a flame graph: one hue a frame class, a shade chosen by the frame's name, for light and dark screens.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analyze/flame_tree.h"
+
+namespace gpuprof::output {
+
+struct Rgb {
+  uint8_t red = 0;
+  uint8_t green = 0;
+  uint8_t blue = 0;
+};
+
+constexpr size_t kShades = 6;
+
+// All classes in the order of the legend.
+constexpr std::array<analyze::FrameClass, 9> kLegendOrder{
+    analyze::FrameClass::process, analyze::FrameClass::python,     analyze::FrameClass::native,
+    analyze::FrameClass::inlined, analyze::FrameClass::kernel,     analyze::FrameClass::separator,
+    analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail, analyze::FrameClass::note};
+
+std::string_view class_label(analyze::FrameClass cls);  // "GPU kernel or copy"
+char class_letter(analyze::FrameClass cls);
+
+size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every machine
+Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
+Rgb label_colour(bool dark);  // of text on any fill
+
+// CSS: `.n3 rect{fill:#...}` for every class letter and shade, with the dark ones under prefers-color-scheme.
+std::string palette_css();
+
+}  // namespace gpuprof::output

@@ -1,0 +1,30 @@
+// Text for SVG: hostile names made printable, escaped, cut to a width; numbers made readable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuprof::output {
+
+// Valid UTF-8 that XML 1.0 allows: bad sequences become U+FFFD, line breaks and tabs a space; control characters and
+// the bidirectional overrides, which can make a name read as another one, are dropped.
+std::string printable(std::string_view bytes);
+
+// All three take what printable() returned.
+std::string xml_escaped(std::string_view text);
+std::string json_quoted(std::string_view text);  // with no '<', '>' or '&', so that it can stand in XML as it is
+// Cut, with an ellipsis, to that many columns of a fixed-width font; East Asian wide characters take two. Empty if
+// fewer than 3 columns are there and the text does not fit.
+std::string cut_to_columns(std::string_view text, size_t columns);
+
+// Cut, with an ellipsis, to at most that many bytes, between characters.
+std::string cut_to_bytes(std::string_view text, size_t bytes);
+
+std::string grouped(uint64_t value);                 // 1234567 -> "1,234,567"
+std::string readable_duration(uint64_t ns);          // "999 ns", "1.23 ms", "2,345 s"
+std::string readable_bytes(uint64_t bytes);          // "512 B", "1.50 MiB"
+std::string percent(uint64_t part, uint64_t whole);  // "12.34%"; of nothing: "0.00%"
+
+}  // namespace gpuprof::output

@@ -1,0 +1,31 @@
+// Which number of a Weight an output shows, and in which unit.
+#pragma once
+
+#include <cstdint>
+
+#include "analyze/flame_tree.h"
+
+namespace gpuprof::output {
+
+enum class WeightKind : uint8_t { time, count, bytes };
+enum class TimeUnit : uint8_t { ns, us };
+
+struct WeightChoice {
+  WeightKind kind = WeightKind::time;
+  TimeUnit unit = TimeUnit::us;  // for WeightKind::time
+};
+
+// The weight in the smallest unit of its kind: ns, count or bytes.
+constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
+  switch (kind) {
+    case WeightKind::time:
+      return weight.ns;
+    case WeightKind::count:
+      return weight.count;
+    case WeightKind::bytes:
+      return weight.bytes;
+  }
+  return 0;
+}
+
+}  // namespace gpuprof::output

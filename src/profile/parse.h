@@ -1,0 +1,31 @@
+// One line -> one record. Internal to the reader.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+struct Line {
+  char* begin = nullptr;
+  char* end = nullptr;  // of the content; the line's newline (or "\r\n") is there
+};
+
+struct ParseContext {
+  bool published = false;               // the published form: nothing is escaped, fewer kinds
+  std::vector<StackElement> elements;   // what a Stack's span points to
+  std::string reason;                   // why parse_line() gave nothing
+};
+
+// Nothing, with context.reason set, for a line that is no record. Text is unescaped in place: a line is parsed once.
+std::optional<Record> parse_line(Line line, ParseContext& context);
+
+// The kinds that a profile in the published form can begin with.
+bool is_published_kind(std::string_view kind);
+bool is_published_kind_prefix(std::string_view text);  // what a file cut within its first word begins with
+
+}  // namespace gpuprof::profile

@@ -1,0 +1,301 @@
+#include "profile/reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "profile/parse.h"
+
+namespace gpuprof::profile {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 20U;
+constexpr size_t kMaxLine = size_t{64} << 20U;
+constexpr std::string_view kMagic = "GPUPROF;";
+constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
+constexpr std::string_view kLineHint = "the line is damaged or was edited; `gpuprof flame --lenient` skips such lines";
+
+struct Magic {
+  std::string_view bytes;
+  const char* tool;
+};
+constexpr Magic kCompressed[] = {
+    {"\x1f\x8b", "zcat"}, {"\x28\xb5\x2f\xfd", "zstdcat"}, {"\xfd" "7zXZ", "xzcat"}, {"BZh", "bzcat"}};
+
+// A buffer over a descriptor that hands out whole lines.
+class Lines {
+ public:
+  explicit Lines(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  enum class Outcome { line, end, unfinished, too_long, failed };
+
+  // On `unfinished` the line is what there is of it.
+  Outcome next(Line& line) {
+    size_t searched = 0;
+    for (;;) {
+      char* const begin = buffer_.get() + begin_;
+      const size_t size = end_ - begin_;
+      auto* const newline =
+          size == searched ? nullptr : static_cast<char*>(std::memchr(begin + searched, '\n', size - searched));
+      if (newline != nullptr) {
+        begin_ += static_cast<size_t>(newline - begin) + 1;
+        line = Line{begin, newline > begin && newline[-1] == '\r' ? newline - 1 : newline};
+        return Outcome::line;
+      }
+      searched = size;
+      if (at_eof_) {
+        line = Line{begin, begin + size};
+        begin_ = end_;
+        return size == 0 ? Outcome::end : Outcome::unfinished;
+      }
+      if (size >= kMaxLine) {
+        return Outcome::too_long;
+      }
+      if (!fill()) {
+        return Outcome::failed;
+      }
+    }
+  }
+
+  // What comes next, without taking it; as much as one read gives.
+  bool peek(std::string_view& out, size_t wanted) {
+    while (end_ - begin_ < wanted && !at_eof_) {
+      if (!fill()) {
+        return false;
+      }
+    }
+    out = std::string_view(buffer_.get() + begin_, end_ - begin_);
+    return true;
+  }
+
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  bool fill() {
+    make_room();
+    for (;;) {
+      const ssize_t n = ::read(fd_.get(), buffer_.get() + end_, capacity_ - end_);
+      if (n < 0 && errno == EINTR) {
+        continue;
+      }
+      if (n < 0) {
+        error_ = errno;
+        return false;
+      }
+      end_ += static_cast<size_t>(n);
+      at_eof_ = n == 0;
+      return true;
+    }
+  }
+
+  void make_room() {
+    if (begin_ > 0) {
+      std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (capacity_ - end_ >= kChunk / 2) {
+      return;
+    }
+    const size_t capacity = std::max(2 * kChunk, 2 * capacity_);
+    std::unique_ptr<char[]> larger(new char[capacity]);  // not cleared: it is about to be written
+    if (end_ > 0) {
+      std::memcpy(larger.get(), buffer_.get(), end_);
+    }
+    buffer_ = std::move(larger);
+    capacity_ = capacity;
+  }
+
+  UniqueFd fd_;
+  std::unique_ptr<char[]> buffer_;
+  size_t capacity_ = 0;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  bool at_eof_ = false;
+  int error_ = 0;
+};
+
+bool parse_version(std::string_view text, int& major, int& minor) {
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos) {
+    return false;
+  }
+  const auto parse = [](std::string_view digits, int& out) {
+    if (digits.empty() || digits.size() > 6 || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+      return false;
+    }
+    out = 0;
+    for (const char c : digits) {
+      out = out * 10 + (c - '0');
+    }
+    return true;
+  };
+  return parse(text.substr(0, dot), major) && parse(text.substr(dot + 1), minor);
+}
+
+}  // namespace
+
+struct Reader::State {
+  State(UniqueFd fd, std::string input_name, ReaderOptions reader_options)
+      : lines(std::move(fd)), name(std::move(input_name)), options(reader_options) {}
+
+  Lines lines;
+  std::string name;
+  ReaderOptions options;
+  ParseContext context;
+  uint64_t line = 0;
+  int major = kFormatMajor;
+  uint64_t skipped_bad = 0;
+  uint64_t skipped_unknown = 0;
+  bool cut_short = false;
+
+  [[nodiscard]] Error at_line(std::string_view what, std::string_view hint) const {
+    return Error{name + ":" + std::to_string(line) + ": " + std::string(what), std::string(hint)};
+  }
+  [[nodiscard]] Error read_error() const {
+    return Error{"cannot read " + name + ": " + std::strerror(lines.error()), std::string(kRecordHint)};
+  }
+  [[nodiscard]] Error not_a_profile(std::string_view begin) const {
+    for (const Magic& magic : kCompressed) {
+      if (begin.starts_with(magic.bytes)) {
+        return Error{name + ":1: this is a compressed file, not a profile",
+                     std::string("unpack it first: ") + magic.tool + " FILE | gpuprof flame"};
+      }
+    }
+    return Error{name + ":1: this is not a profile: its first line is neither GPUPROF;<version> nor a known record",
+                 std::string(kRecordHint)};
+  }
+
+  Status read_header(std::string_view begin);
+  Status check_version(const Line& header);
+};
+
+Status Reader::State::check_version(const Line& header) {
+  line = 1;
+  std::string_view version(header.begin, static_cast<size_t>(header.end - header.begin));
+  version.remove_prefix(kMagic.size());
+  int minor = 0;
+  if (!parse_version(version, major, minor)) {
+    return at_line("the first line's version is not <major>.<minor>", kRecordHint);
+  }
+  if (major == 0) {
+    return at_line("there is no format version 0", kRecordHint);
+  }
+  if (major > kFormatMajor) {
+    return at_line("the profile has format version " + std::string(version) + ", this gpuprof reads up to " +
+                       std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor),
+                   "read it with the gpuprof that wrote it, or a newer one");
+  }
+  return {};
+}
+
+// `begin` is what the input begins with, the whole input where it is shorter than the longest kind.
+Status Reader::State::read_header(std::string_view begin) {
+  if (begin.empty()) {
+    cut_short = true;  // the shortest prefix of a profile
+    return {};
+  }
+  const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));
+  if (magic == kMagic) {
+    Line header;
+    switch (lines.next(header)) {
+      case Lines::Outcome::line:
+        return check_version(header);
+      case Lines::Outcome::unfinished:
+      case Lines::Outcome::end:
+        cut_short = true;
+        return {};
+      case Lines::Outcome::too_long:
+        return not_a_profile(begin);
+      case Lines::Outcome::failed:
+        return read_error();
+    }
+  }
+  if (kMagic.starts_with(begin)) {
+    cut_short = true;
+    return {};
+  }
+  const size_t semicolon = begin.find(';');
+  if (semicolon != std::string_view::npos && is_published_kind(begin.substr(0, semicolon))) {
+    major = 0;
+    context.published = true;
+    return {};
+  }
+  if (semicolon == std::string_view::npos && is_published_kind_prefix(begin)) {
+    major = 0;
+    cut_short = true;
+    return {};
+  }
+  return not_a_profile(begin);
+}
+
+Reader::Reader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+Reader::~Reader() = default;
+
+Result<Reader> Reader::open(UniqueFd fd, std::string name, ReaderOptions options) {
+  constexpr size_t kLongestKind = 16;
+  auto state = std::make_unique<State>(std::move(fd), std::move(name), options);
+  std::string_view begin;
+  if (!state->lines.peek(begin, kLongestKind)) {
+    return state->read_error();
+  }
+  Status header = state->read_header(begin);
+  if (!header) {
+    return std::move(header).error();
+  }
+  return Reader(std::move(state));
+}
+
+Result<std::optional<Record>> Reader::next() {
+  State& s = *state_;
+  for (;;) {
+    Line line;
+    switch (s.lines.next(line)) {
+      case Lines::Outcome::line:
+        break;
+      case Lines::Outcome::unfinished:
+        s.cut_short = true;
+        [[fallthrough]];
+      case Lines::Outcome::end:
+        return std::optional<Record>();
+      case Lines::Outcome::too_long:
+        ++s.line;
+        return s.at_line("the line is longer than 64 MiB", kRecordHint);
+      case Lines::Outcome::failed:
+        return s.read_error();
+    }
+    ++s.line;
+    if (line.begin == line.end) {
+      continue;  // an empty line says nothing
+    }
+    std::optional<Record> record = parse_line(line, s.context);
+    if (record) {
+      s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
+      return record;
+    }
+    if (!s.options.lenient) {
+      return s.at_line(s.context.reason, kLineHint);
+    }
+    ++s.skipped_bad;
+  }
+}
+
+Error Reader::error_here(std::string_view what, std::string_view hint) const {
+  return state_->at_line(what, hint.empty() ? kLineHint : hint);
+}
+
+uint64_t Reader::line() const { return state_->line; }
+int Reader::major() const { return state_->major; }
+uint64_t Reader::skipped_bad() const { return state_->skipped_bad; }
+uint64_t Reader::skipped_unknown() const { return state_->skipped_unknown; }
+bool Reader::cut_short() const { return state_->cut_short; }
+void Reader::count_bad() { ++state_->skipped_bad; }
+bool Reader::lenient() const { return state_->options.lenient; }
+
+}  // namespace gpuprof::profile

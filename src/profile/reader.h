@@ -1,0 +1,51 @@
+// Reads a profile, a record at a time, from any descriptor (file or pipe). Nobody else parses a profile line.
+// Also reads the published form of facts (no header line; values not escaped), as major version 0.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+struct ReaderOptions {
+  bool lenient = false;  // skip lines that can not be parsed, and count them
+};
+
+class Reader {
+ public:
+  // `name` is what errors call the input ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's
+  // or its major version is newer than ours.
+  static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
+
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  // The next record; nullopt at the end of the input. A last line without a newline is what a killed recorder
+  // leaves behind: it is not parsed, and cut_short() says so.
+  Result<std::optional<Record>> next();
+
+  // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
+  [[nodiscard]] Error error_here(std::string_view what, std::string_view hint = {}) const;
+
+  [[nodiscard]] uint64_t line() const;           // 1-based, of the last record
+  [[nodiscard]] int major() const;               // 0 for the published form
+  [[nodiscard]] uint64_t skipped_bad() const;    // lines skipped by `lenient`
+  [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
+  [[nodiscard]] bool cut_short() const;
+  void count_bad();  // a caller that skips a record for a reason of its own under `lenient`
+  [[nodiscard]] bool lenient() const;
+
+ private:
+  struct State;
+  explicit Reader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuprof::profile

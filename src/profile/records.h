@@ -1,0 +1,182 @@
+// The records of a profile, one struct a line kind. FORMAT.md beside this file is the specification; writer.h
+// and reader.h are the only code that formats or parses them.
+//
+// Times and durations are nanoseconds, sizes are bytes, ids are per profile and 0 means "none" everywhere.
+// string_views and spans that a Reader hands out are valid until its next call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace gpuprof::profile {
+
+inline constexpr int kFormatMajor = 1;
+inline constexpr int kFormatMinor = 0;
+
+// Typed indices: a stack id can not be passed where a string id is meant.
+enum class StringId : uint32_t {};
+enum class FrameId : uint32_t {};
+enum class StackId : uint32_t {};  // USTACK and KSTACK count separately
+enum class ProcessId : uint32_t {};
+enum class DeviceId : uint32_t {};
+
+template <typename Id>
+constexpr uint32_t index(Id id) {
+  return static_cast<uint32_t>(id);
+}
+
+__extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+struct Meta {  // about the whole profile; a repeated key means a list
+  std::string_view key;
+  std::string_view value;
+};
+
+struct String {
+  StringId id{};
+  std::string_view value;
+};
+
+enum class FrameKind : uint8_t {
+  native,          // user-space machine code
+  inlined,         // inlined into the frame before it (root first)
+  kernel,          // kernel space
+  python,          //
+  unknown,         // an address that no mapping explains; the name says what is known
+  truncated,       // the stack goes on towards the root, but could not be followed
+};
+
+struct Frame {
+  FrameId id{};
+  FrameKind kind = FrameKind::native;
+  StringId name{};    // demangled function, or "[libfoo.so+0x12ab]" where there is no symbol
+  StringId file{};    // source file
+  uint32_t line = 0;  // 0: not known
+  StringId module{};  // path of the mapped file
+  StringId build_id{};  // lower-case hex
+  uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr), for annotate and re-symbolizing
+};
+
+// One element of a USTACK or KSTACK: exactly one of the three.
+struct StackElement {
+  FrameId frame{};        // our own profiles
+  uint64_t address = 0;   // a raw address, where is_address
+  std::string_view text;  // anything else, in the published form
+  bool is_address = false;
+};
+
+struct Stack {
+  bool kernel = false;  // KSTACK instead of USTACK
+  StackId id{};
+  std::span<const StackElement> elements;  // root first
+};
+
+struct Process {  // one process image: an exec makes a new one
+  ProcessId id{};
+  uint32_t pid = 0;
+  uint32_t ppid = 0;
+  uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
+  StringId name{};        // comm
+  StringId command{};     // command line, arguments separated by a space
+};
+
+struct Device {
+  DeviceId id{};
+  StringId backend{};
+  uint32_t index = 0;  // as the vendor counts
+  StringId name{};
+};
+
+enum class Op : uint8_t {
+  kernel, copy_htod, copy_dtoh, copy_dtod, copy_htoh, copy_ptop, copy, fill, other,
+};
+
+// GPU work of one (slice, process, thread, stack, device, stream, kernel), aggregated. Several lines with the
+// same key add up.
+struct Gpu {
+  uint64_t slice = 0;  // index: the work's end lies in [slice, slice + 1) * META interval_ns after META start_ns
+  ProcessId process{};
+  StringId thread{};  // name of the launching thread
+  StackId ustack{};
+  StackId kstack{};
+  DeviceId device{};
+  uint64_t stream = 0;
+  Op op = Op::kernel;
+  StringId name{};  // kernel, demangled; 0 for copies and fills
+  uint64_t count = 0;
+  uint64_t sum_ns = 0;
+  uint64_t min_ns = 0;
+  uint64_t max_ns = 0;
+  Uint128 sum_squares_ns2 = 0;
+  uint64_t queue_ns = 0;  // sum of start - queued, where both are known
+  uint64_t bytes = 0;
+};
+
+// Launches seen without GPU times (record -p by uprobe): counts only.
+struct Launch {
+  uint64_t slice = 0;
+  ProcessId process{};
+  StringId thread{};
+  StackId ustack{};
+  StackId kstack{};
+  StringId function{};  // "cudaLaunchKernel", ...
+  uint64_t count = 0;
+};
+
+// The published form's process name: a STRING id and a pid.
+struct ProcName {
+  StringId name{};
+  uint32_t pid = 0;
+};
+
+struct GpuFile {
+  uint32_t id = 0;
+  std::string_view name;
+};
+struct GpuSymbol {
+  uint32_t id = 0;
+  std::string_view name;
+};
+struct InsnText {
+  uint32_t id = 0;
+  std::string_view text;
+};
+
+struct EuStall {  // a sampled stall; field order and meaning as published
+  StringId proc_name{};
+  uint32_t pid = 0;
+  StackId ustack{};
+  StackId kstack{};
+  uint32_t gpu_file = 0;
+  uint32_t gpu_symbol = 0;
+  uint32_t insn_text = 0;
+  uint32_t stall_type = 0;  // 1..10: active control pipestall send dist_acc sbid sync inst_fetch other tdr
+  uint64_t offset = 0;      // of the instruction in the GPU symbol
+  uint64_t count = 0;
+};
+
+struct Loss {  // something that is missing from the profile, counted
+  ProcessId process{};       // 0: not of one process
+  std::string_view reason;   // a word of FORMAT.md's table
+  uint64_t count = 0;
+};
+
+struct End {  // the last line of a whole profile
+  uint64_t end_ns = 0;         // CLOCK_MONOTONIC
+  uint64_t launches = 0;       // API calls that put work on a GPU
+  uint64_t gpu_records = 0;    // valid GPU records, = sum of Gpu.count
+  uint64_t gpu_ns = 0;         // = sum of Gpu.sum_ns
+  uint64_t with_stack = 0;     // GPU records whose launch has a CPU stack
+  uint64_t lost = 0;           // = sum of Loss.count
+};
+
+struct Unknown {  // a kind that this version does not know; skipped and counted by readers
+  std::string_view kind;
+};
+
+using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Gpu, Launch, ProcName, GpuFile, GpuSymbol,
+                            InsnText, EuStall, Loss, End, Unknown>;
+
+}  // namespace gpuprof::profile

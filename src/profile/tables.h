@@ -1,0 +1,118 @@
+// What the ids of a profile stand for. Takes every definition, refuses what contradicts an earlier one or refers to
+// something that is not defined, and answers look-ups.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+// id -> position, for ids that a file chose: small ones in an array, wild ones in a hash table, so that a file can not
+// make us allocate more than it has lines.
+class IdIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  [[nodiscard]] uint32_t find(uint32_t id) const {
+    if (id < dense_.size() && dense_[id] != kNone) {
+      return dense_[id];
+    }
+    return sparse_.empty() ? kNone : find_sparse(id);
+  }
+  void insert(uint32_t id, uint32_t position);
+
+ private:
+  [[nodiscard]] uint32_t find_sparse(uint32_t id) const;
+
+  std::vector<uint32_t> dense_;
+  std::unordered_map<uint32_t, uint32_t> sparse_;
+  size_t count_ = 0;
+};
+
+// An element of a stack: a frame, or a label ("0x7f12", or the text of the published form).
+struct Element {
+  uint32_t position = 0;
+  bool is_label = false;
+};
+
+class Tables {
+ public:
+  // Takes a definition, checks the ids of any other record. The reason why it can not be accepted, or nothing.
+  std::optional<std::string> add(const Record& record);
+
+  // The same for the records that come by the million. The cheap half (what a row of an aggregation does not
+  // distinguish) has to be checked on each; the rest once for each row.
+  [[nodiscard]] bool has(StringId id) const { return index(id) == 0 || strings_.find(index(id)) != IdIndex::kNone; }
+  [[nodiscard]] bool has(DeviceId id) const { return index(id) == 0 || devices_.find(index(id)) != IdIndex::kNone; }
+
+  [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for what is not defined
+  [[nodiscard]] std::string_view gpu_file(uint32_t id) const { return text_of(gpu_files_, id); }
+  [[nodiscard]] std::string_view gpu_symbol(uint32_t id) const { return text_of(gpu_symbols_, id); }
+  [[nodiscard]] std::string_view insn_text(uint32_t id) const { return text_of(insn_texts_, id); }
+  [[nodiscard]] const Process* process(ProcessId id) const;
+  [[nodiscard]] const Device* device(DeviceId id) const;
+  [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
+  [[nodiscard]] const Frame* frame(FrameId id) const;
+  [[nodiscard]] const Frame& frame(Element element) const { return frame_rows_[element.position]; }
+  [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
+
+ private:
+  struct StackRow {
+    size_t begin = 0;
+    size_t size = 0;
+  };
+  using Texts = IdIndex;
+  using Reason = std::optional<std::string>;
+
+  Reason define(const String& r) { return define_text("STRING", strings_, index(r.id), r.value); }
+  Reason define(const GpuFile& r) { return define_text("GPU_FILE", gpu_files_, r.id, r.name); }
+  Reason define(const GpuSymbol& r) { return define_text("GPU_SYMBOL", gpu_symbols_, r.id, r.name); }
+  Reason define(const InsnText& r) { return define_text("INSN_TEXT", insn_texts_, r.id, r.text); }
+  Reason define(const Frame& r);
+  Reason define(const Stack& r);
+  Reason define(const Process& r);
+  Reason define(const Device& r);
+  [[nodiscard]] Reason define(const Gpu& r) const;
+  [[nodiscard]] Reason define(const Launch& r) const;
+  [[nodiscard]] Reason define(const EuStall& r) const;
+  [[nodiscard]] Reason define(const ProcName& r) const;
+  [[nodiscard]] Reason define(const Loss& r) const;
+  template <typename Other>
+  static Reason define(const Other& /*meta, end, unknown*/) {
+    return std::nullopt;
+  }
+
+  Reason define_text(const char* kind, Texts& ids, uint32_t id, std::string_view value);
+  [[nodiscard]] std::string_view text_of(const Texts& ids, uint32_t id) const;
+  [[nodiscard]] Reason check_strings(std::initializer_list<StringId> ids) const;
+  [[nodiscard]] Reason check_place(ProcessId process, StackId ustack, StackId kstack) const;
+  uint32_t intern_label(std::string_view label);
+
+  std::deque<std::string> texts_;  // of all four kinds of text
+  Texts strings_;
+  Texts gpu_files_;
+  Texts gpu_symbols_;
+  Texts insn_texts_;
+  IdIndex frames_;
+  std::vector<Frame> frame_rows_;
+  std::deque<std::string> labels_;
+  std::unordered_map<std::string_view, uint32_t> label_ids_;
+  IdIndex stacks_[2];  // by Stack::kernel
+  std::vector<StackRow> stack_rows_;
+  std::vector<Element> elements_;
+  std::vector<Element> scratch_;
+  IdIndex processes_;
+  std::vector<Process> process_rows_;
+  IdIndex devices_;
+  std::vector<Device> device_rows_;
+};
+
+}  // namespace gpuprof::profile

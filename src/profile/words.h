@@ -1,0 +1,20 @@
+// The words that stand for enumerators in a profile's lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+std::string_view word(FrameKind kind);
+std::string_view word(Op op);
+std::optional<FrameKind> frame_kind_of(std::string_view text);
+std::optional<Op> op_of(std::string_view text);
+
+// "active" ... "tdr" for 1 to 10; empty for any other number.
+std::string_view stall_type_word(uint32_t stall_type);
+
+}  // namespace gpuprof::profile

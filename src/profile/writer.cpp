@@ -1,0 +1,173 @@
+#include "profile/writer.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <concepts>
+#include <cstring>
+#include <type_traits>
+
+#include "base/utf8.h"
+#include "profile/words.h"
+
+namespace gpuprof::profile {
+namespace {
+
+// Appends the fields of one line; each adds its own ';'.
+class Line {
+ public:
+  Line(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line() { out_ += '\n'; }
+
+  template <typename T>
+    requires std::unsigned_integral<T>
+  Line& operator<<(T value) {
+    return digits(value, 10);
+  }
+  template <typename Id>
+    requires std::is_enum_v<Id>
+  Line& operator<<(Id id) {
+    return digits(index(id), 10);
+  }
+  Line& operator<<(std::string_view text) {
+    out_ += ';';
+    escape(text, out_);
+    return *this;
+  }
+  Line& word(std::string_view text) {
+    out_ += ';';
+    out_ += text;
+    return *this;
+  }
+  Line& hex(uint64_t value) {
+    digits(value, 16);
+    return *this;
+  }
+  Line& wide(Uint128 value) {
+    std::array<char, 40> text{};
+    size_t at = text.size();
+    do {
+      text[--at] = static_cast<char>('0' + static_cast<int>(value % 10));
+      value /= 10;
+    } while (value != 0);
+    return word(std::string_view(&text[at], text.size() - at));
+  }
+  // A text element must not look like a frame id or an address: its first byte is escaped where it would.
+  Line& element(const StackElement& element) {
+    if (element.is_address) {
+      return hex(element.address);
+    }
+    if (element.text.empty()) {
+      return *this << element.frame;
+    }
+    const char first = element.text.front();
+    if (first < '0' || first > '9') {
+      return *this << element.text;
+    }
+    out_ += ';';
+    append_hex_escape(static_cast<unsigned char>(first), out_);
+    escape(element.text.substr(1), out_);
+    return *this;
+  }
+
+ private:
+  Line& digits(uint64_t value, int base) {
+    std::array<char, 20> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, base);
+    out_ += base == 16 ? ";0x" : ";";
+    out_.append(text.data(), end.ptr);
+    return *this;
+  }
+
+  std::string& out_;
+};
+
+void put(const Meta& r, std::string& out) { Line("META", out) << r.key << r.value; }
+void put(const String& r, std::string& out) { Line("STRING", out) << r.id << r.value; }
+
+void put(const Frame& r, std::string& out) {
+  Line line("FRAME", out);
+  (line << r.id).word(word(r.kind)) << r.name << r.file << r.line << r.module << r.build_id;
+  line.hex(r.address);
+}
+
+void put(const Stack& r, std::string& out) {
+  Line line(r.kernel ? "KSTACK" : "USTACK", out);
+  line << r.id;
+  for (const StackElement& element : r.elements) {
+    line.element(element);
+  }
+}
+
+void put(const Process& r, std::string& out) {
+  Line("PROCESS", out) << r.id << r.pid << r.ppid << r.start_ns << r.name << r.command;
+}
+void put(const Device& r, std::string& out) { Line("DEVICE", out) << r.id << r.backend << r.index << r.name; }
+
+void put(const Gpu& r, std::string& out) {
+  Line line("GPU", out);
+  line << r.slice << r.process << r.thread << r.ustack << r.kstack << r.device << r.stream;
+  line.word(word(r.op)) << r.name << r.count << r.sum_ns << r.min_ns << r.max_ns;
+  line.wide(r.sum_squares_ns2) << r.queue_ns << r.bytes;
+}
+
+void put(const Launch& r, std::string& out) {
+  Line("LAUNCH", out) << r.slice << r.process << r.thread << r.ustack << r.kstack << r.function << r.count;
+}
+void put(const ProcName& r, std::string& out) { Line("PROC_NAME", out) << r.name << r.pid; }
+void put(const GpuFile& r, std::string& out) { Line("GPU_FILE", out) << r.id << r.name; }
+void put(const GpuSymbol& r, std::string& out) { Line("GPU_SYMBOL", out) << r.id << r.name; }
+void put(const InsnText& r, std::string& out) { Line("INSN_TEXT", out) << r.id << r.text; }
+
+void put(const EuStall& r, std::string& out) {
+  Line line("EUSTALL", out);
+  line << r.proc_name << r.pid << r.ustack << r.kstack << r.gpu_file << r.gpu_symbol << r.insn_text << r.stall_type;
+  line.hex(r.offset) << r.count;
+}
+
+void put(const Loss& r, std::string& out) { Line("LOSS", out) << r.process << r.reason << r.count; }
+void put(const End& r, std::string& out) {
+  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.lost;
+}
+void put(const Unknown& /*unused*/, std::string& /*unused*/) {}
+
+}  // namespace
+
+void format_line(const Record& record, std::string& out) {
+  std::visit([&out](const auto& r) { put(r, out); }, record);
+}
+
+void format_header(std::string& out) {
+  out += "GPUPROF;" + std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor) + "\n";
+}
+
+void escape(std::string_view text, std::string& out) { append_escaped(text, ";\\", out); }
+
+Status Writer::flush() {
+  if (failed_) {
+    return *failed_;
+  }
+  size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t n = ::write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      failed_ = Error{std::string("cannot write the profile: ") + std::strerror(n < 0 ? errno : EIO),
+                      "free some space, or write elsewhere with -o FILE"};
+      buffer_.clear();
+      return *failed_;
+    }
+    done += static_cast<size_t>(n);
+    bytes_written_ += static_cast<uint64_t>(n);
+  }
+  buffer_.clear();
+  return {};
+}
+
+}  // namespace gpuprof::profile

@@ -1,0 +1,43 @@
+// Writes a profile, line by line, append-only. Nobody else formats a profile line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+// Appends the record's line, with its newline, to `out`. Unknown appends nothing.
+void format_line(const Record& record, std::string& out);
+
+// The first line.
+void format_header(std::string& out);
+
+// Escapes a value as FORMAT.md says; for text that goes between the semicolons of a line.
+void escape(std::string_view text, std::string& out);
+
+// Buffers lines and writes them to a descriptor in whole lines.
+class Writer {
+ public:
+  explicit Writer(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  void header() { format_header(buffer_); }
+  void add(const Record& record) { format_line(record, buffer_); }
+
+  // Writes what is buffered. After a failure (disk full, closed pipe) the error stays and later calls return it.
+  Status flush();
+
+  [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }
+
+ private:
+  UniqueFd fd_;
+  std::string buffer_;
+  uint64_t bytes_written_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace gpuprof::profile

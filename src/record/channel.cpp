@@ -1,0 +1,318 @@
+#include "record/channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+uint64_t now_ns() {
+  timespec ts{};
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return static_cast<uint64_t>(ts.tv_sec) * 1000000000u + static_cast<uint64_t>(ts.tv_nsec);
+}
+
+std::string random_hex(size_t digits) {
+  std::string bytes((digits + 1) / 2, '\0');
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return {};
+  }
+  std::string hex;
+  for (const char byte : bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    hex += kDigits[(static_cast<unsigned char>(byte) >> 4) & 15];
+    hex += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  hex.resize(digits);
+  return hex;
+}
+
+// Fields of the segment are shared with a process that writes them at any time.
+template <typename T>
+T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
+  return std::atomic_ref<T>(const_cast<T&>(field)).load(order);  // NOLINT: atomic_ref<const T> is C++26
+}
+template <typename T>
+void store(T& field, T value, std::memory_order order = std::memory_order_relaxed) {
+  std::atomic_ref<T>(field).store(value, order);
+}
+
+Result<UniqueFd> listen_abstract(const std::string& name) {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      ::listen(fd.get(), 128) != 0) {
+    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
+                 "gpuprof needs Unix sockets; check seccomp or container restrictions"};
+  }
+  return fd;
+}
+
+// A memfd that can neither shrink nor grow: a target that holds it can not make our reads fault.
+UniqueFd make_segment_file() {
+  UniqueFd fd(::memfd_create("gpuprof-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return {};
+  }
+  return fd;
+}
+
+bool send_welcome(int connection, const gpuprof_welcome& welcome, int fd) {
+  iovec part{const_cast<gpuprof_welcome*>(&welcome), sizeof(welcome)};  // NOLINT: iovec has no const form
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  return ::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+}
+
+}  // namespace
+
+struct Channel::Source {
+  backend::SourceId id = 0;
+  uint32_t pid = 0;
+  UniqueFd pidfd;
+  gpuprof_segment* segment = nullptr;
+  std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
+  bool exited = false;  // seen before the snapshot: nothing more will come
+  bool ended = false;
+  bool reason_shown = false;
+  uint64_t overhead_samples = 0;
+  uint64_t overhead_ns = 0;
+
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  ~Source() {
+    if (segment != nullptr) {
+      ::munmap(segment, GPUPROF_SEGMENT_BYTES);
+    }
+  }
+
+  [[nodiscard]] const std::byte* ring_data(size_t ring) const {
+    return reinterpret_cast<const std::byte*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES;
+  }
+};
+
+Channel::Channel(const ChannelOptions& options) : options_(options) {}
+Channel::~Channel() {
+  disable_all();
+}
+
+Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
+  std::unique_ptr<Channel> channel(new Channel(options));
+  channel->name_ = "gpuprof-" + random_hex(24);
+  channel->token_ = random_hex(32);
+  auto listener = listen_abstract(channel->name_);
+  if (!listener) {
+    return std::move(listener).error();
+  }
+  channel->listener_ = std::move(*listener);
+  return channel;
+}
+
+void Channel::prepare(backend::LaunchEnv& env) const {
+  env.set(GPUPROF_ENV_SOCKET, name_);
+  env.set(GPUPROF_ENV_TOKEN, token_);
+}
+
+void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
+  fds.push_back({listener_.get(), POLLIN, 0});
+  for (const auto& source : sources_) {
+    if (source->pidfd && !source->exited) {
+      fds.push_back({source->pidfd.get(), POLLIN, 0});
+    }
+  }
+}
+
+void Channel::accept_all(backend::EventSink& sink) {
+  while (true) {
+    const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!connection) {
+      return;
+    }
+    accept_one(connection.get(), sink);
+  }
+}
+
+void Channel::accept_one(int connection, backend::EventSink& sink) {
+  ucred peer{};
+  socklen_t peer_bytes = sizeof(peer);
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0 ||
+      (peer.uid != 0 && peer.uid != options_.owner_uid && peer.uid != ::geteuid())) {
+    log::debug("refused a connection of a process that is not the target's");
+    return;
+  }
+  // The library says hello right after it connects; one that does not is not ours, and must not hold us up.
+  gpuprof_hello hello{};
+  pollfd readable{connection, POLLIN, 0};
+  if (::poll(&readable, 1, 100) != 1 ||
+      ::recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != static_cast<ssize_t>(sizeof(hello)) ||
+      hello.magic != GPUPROF_WIRE_MAGIC || hello.version != GPUPROF_WIRE_VERSION ||
+      std::string_view(hello.token, sizeof(hello.token)) != token_) {
+    log::debug("refused a connection without our handshake");
+    return;
+  }
+
+  auto source = std::make_unique<Source>();
+  source->id = next_source_;
+  source->pid = static_cast<uint32_t>(peer.pid);
+  source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  const UniqueFd file = make_segment_file();
+  void* memory =
+      !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED || !source->pidfd) {
+    log::warn(std::string("cannot record process ") + std::to_string(peer.pid) + ": " + std::strerror(errno),
+              "raise the limits on open files or memory (ulimit -n, container memory)");
+    return;
+  }
+  source->segment = static_cast<gpuprof_segment*>(memory);
+  source->segment->magic = GPUPROF_WIRE_MAGIC;
+  source->segment->version = GPUPROF_WIRE_VERSION;
+  source->segment->source_id = source->id;
+  source->segment->recorder_beat_ns = now_ns();
+  store(source->segment->control,
+        GPUPROF_CONTROL_ENABLED | (options_.launch_records ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u),
+        std::memory_order_release);
+
+  // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
+  const std::string backend(hello.backend, ::strnlen(hello.backend, sizeof(hello.backend)));
+  sink.on_source(source->id, source->pid, backend);
+  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source->id, GPUPROF_SEGMENT_BYTES};
+  if (!send_welcome(connection, welcome, file.get())) {
+    log::debug("a target went away during the handshake");
+  }
+  ++next_source_;
+  sources_.push_back(std::move(source));
+}
+
+void Channel::snapshot() {
+  for (const auto& source : sources_) {
+    // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
+    pollfd ended{source->pidfd.get(), POLLIN, 0};
+    source->exited = source->exited || ::poll(&ended, 1, 0) == 1;
+    for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
+      source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
+    }
+    store(source->segment->recorder_beat_ns, now_ns());
+  }
+}
+
+size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
+  size_t total = 0;
+  for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
+    gpuprof_ring& shared = source.segment->rings[ring];
+    const uint64_t tail = load(shared.tail);
+    uint64_t available = source.snapshot[ring] - tail;
+    if (available == 0) {
+      continue;
+    }
+    if (available > GPUPROF_RING_BYTES) {  // a position that no writer of ours can produce
+      ++counts_.malformed;
+      store(shared.tail, source.snapshot[ring], std::memory_order_release);
+      continue;
+    }
+    const auto begin = static_cast<size_t>(tail % GPUPROF_RING_BYTES);
+    while (available > 0) {
+      const size_t at = (begin + (source.snapshot[ring] - tail - available)) % GPUPROF_RING_BYTES;
+      const size_t run = std::min<size_t>(available, GPUPROF_RING_BYTES - at);
+      copy_.assign(source.ring_data(ring) + at, source.ring_data(ring) + at + run);
+      decode_records(source.id, copy_, sink, counts_);
+      available -= run;
+      total += run;
+    }
+    store(shared.tail, source.snapshot[ring], std::memory_order_release);
+  }
+  return total;
+}
+
+void Channel::report_counters(Source& source, backend::EventSink& sink) {
+  uint64_t launches = 0;
+  uint64_t samples = 0;
+  uint64_t ns = 0;
+  uint64_t lost[GPUPROF_LOSS_KINDS] = {};
+  for (const gpuprof_ring& ring : source.segment->rings) {
+    launches += load(ring.launches);
+    samples += load(ring.overhead_samples);
+    ns += load(ring.overhead_ns);
+    for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
+      lost[kind] += load(ring.lost[kind]);
+    }
+  }
+  overhead_.samples += samples - source.overhead_samples;
+  overhead_.ns += ns - source.overhead_ns;
+  source.overhead_samples = samples;
+  source.overhead_ns = ns;
+  sink.on_counters(source.id, launches, lost);
+
+  if (!source.reason_shown && load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_DISABLED) {
+    source.reason_shown = true;
+    std::string reason(source.segment->reason, ::strnlen(source.segment->reason, sizeof(source.segment->reason)));
+    sink.on_meta(source.id, "disabled=" + reason);
+    log::warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
+  }
+}
+
+size_t Channel::drain(backend::EventSink& sink) {
+  size_t total = 0;
+  for (const auto& source : sources_) {
+    total += drain_source(*source, sink);
+    report_counters(*source, sink);
+    if (source->exited && !source->ended) {
+      source->ended = true;
+      sink.on_source_end(source->id);
+    }
+  }
+  std::erase_if(sources_, [](const auto& source) { return source->ended; });
+  return total;
+}
+
+void Channel::request_flush() {
+  for (const auto& source : sources_) {
+    std::atomic_ref<uint32_t>(source->segment->control).fetch_or(GPUPROF_CONTROL_FLUSH);
+  }
+}
+
+bool Channel::all_flushed() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
+    return source->exited || load(source->segment->flushed, std::memory_order_acquire) != 0 ||
+           load(source->segment->state) != GPUPROF_STATE_ACTIVE;
+  });
+}
+
+void Channel::disable_all() {
+  for (const auto& source : sources_) {
+    store(source->segment->control, 0u, std::memory_order_release);
+  }
+}
+
+size_t Channel::live_sources() const {
+  return sources_.size();
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,21 @@
+// Finds functions in an ELF file, for uprobes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gpuprof::record {
+
+struct ElfFunction {
+  size_t wanted = 0;         // index into the names that were asked for
+  uint64_t file_offset = 0;  // of the first instruction
+};
+
+// Looks in .symtab and .dynsym of the file behind `fd`; undefined symbols are no functions. Each (name, offset) once.
+Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names);
+
+}  // namespace gpuprof::record

@@ -1,0 +1,82 @@
+#include "record/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gpuprof::record {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// The variables by which MPI launchers, Slurm and torchrun tell a process its rank.
+std::string rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return "0";
+}
+
+}  // namespace
+
+Result<std::string> expand_output_name(const std::string& pattern) {
+  std::string name;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      name += pattern[i];
+      continue;
+    }
+    const char what = i + 1 < pattern.size() ? pattern[++i] : '\0';
+    switch (what) {
+      case 'p':
+        name += std::to_string(::getpid());
+        break;
+      case 'h':
+        name += host_name();
+        break;
+      case 'r':
+        name += rank();
+        break;
+      case '%':
+        name += '%';
+        break;
+      default:
+        return Error{"unknown % in the output name '" + pattern + "'", "use %p, %h, %r, or %% for a percent sign", 2};
+    }
+  }
+  return name;
+}
+
+Result<OutputFile> open_output(const std::string& name) {
+  if (name == "-") {
+    UniqueFd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!fd) {
+      return Error{"stdout is closed", "give a file with -o"};
+    }
+    return OutputFile{std::move(fd), "stdout"};
+  }
+  struct stat info {};
+  const bool rotate = ::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+  if (rotate && std::rename(name.c_str(), (name + ".old").c_str()) != 0) {
+    return Error{"cannot keep the old " + name + " as " + name + ".old: " + std::strerror(errno),
+                 "give another file with -o"};
+  }
+  UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd) {
+    return Error{"cannot write " + name + ": " + std::strerror(errno), "give another file with -o"};
+  }
+  return OutputFile{std::move(fd), name};
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,101 @@
+#include "record/process_table.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kRefreshIntervalNs = 20'000'000;
+constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some are megabytes long
+
+std::string read_proc(uint32_t pid, const char* file, size_t limit) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
+  std::string text(limit, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(limit));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+uint32_t parent_of(uint32_t pid) {
+  // "pid (comm) state ppid ...": comm may hold anything, its last ')' ends it.
+  const std::string stat = read_proc(pid, "stat", 1024);
+  const size_t end = stat.rfind(')');
+  if (end == std::string::npos || end + 4 >= stat.size()) {
+    return 0;
+  }
+  return static_cast<uint32_t>(std::strtoul(stat.c_str() + end + 4, nullptr, 10));
+}
+
+}  // namespace
+
+uint64_t monotonic_ns() {
+  timespec ts{};
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
+}
+
+ProcessTable::ProcessTable() : files_(symbolize::make_file_cache()) {}
+
+ProcessTable::Entry ProcessTable::make(uint32_t pid) {
+  auto image = std::make_shared<ProcessImage>();
+  image->id = profile::ProcessId{next_id_++};
+  image->pid = pid;
+  image->ppid = parent_of(pid);
+  image->start_ns = monotonic_ns();
+  image->name = read_proc(pid, "comm", 64);
+  while (!image->name.empty() && image->name.back() == '\n') {
+    image->name.pop_back();
+  }
+  image->command = read_proc(pid, "cmdline", kMaxCommand);
+  while (!image->command.empty() && image->command.back() == '\0') {
+    image->command.pop_back();
+  }
+  std::replace(image->command.begin(), image->command.end(), '\0', ' ');
+
+  auto maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
+  maps->refresh();
+  Entry entry;
+  entry.image = std::move(image);
+  entry.maps = std::move(maps);
+  entry.refreshed_ns = monotonic_ns();
+  return entry;
+}
+
+ProcessTable::Entry& ProcessTable::by_pid(uint32_t pid) {
+  const auto found = by_pid_.find(pid);
+  return found != by_pid_.end() ? found->second : by_pid_.emplace(pid, make(pid)).first->second;
+}
+
+ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view backend) {
+  Entry* entry = &by_pid(pid);
+  if (entry->backends.contains(backend)) {
+    *entry = make(pid);
+  }
+  entry->backends.emplace(backend);
+  return *entry;
+}
+
+void ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> addresses) {
+  const bool all_known = std::all_of(addresses.begin(), addresses.end(),
+                                     [&](uint64_t address) { return entry.maps->find(address) != nullptr; });
+  const uint64_t now = monotonic_ns();
+  if (all_known || now - entry.refreshed_ns < kRefreshIntervalNs) {
+    return;
+  }
+  // A new snapshot: the writer thread may be reading the old one.
+  auto maps = std::make_shared<symbolize::ProcessMaps>(entry.image->pid, files_);
+  entry.refreshed_ns = now;
+  if (maps->refresh()) {
+    entry.maps = std::move(maps);
+  }
+}
+
+void ProcessTable::forget(uint32_t pid) {
+  by_pid_.erase(pid);
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,59 @@
+// The process images of a session: who they are and what they have mapped, taken while they live.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "profile/records.h"
+#include "symbolize/process_maps.h"
+
+namespace gpuprof::record {
+
+// One process image; an exec makes a new one. Shared with the writer thread, which only reads what is const.
+struct ProcessImage {
+  profile::ProcessId id{};
+  uint32_t pid = 0;
+  uint32_t ppid = 0;
+  uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
+  std::string name;       // comm
+  std::string command;    // command line
+};
+
+class ProcessTable {
+ public:
+  ProcessTable();
+
+  struct Entry {
+    std::shared_ptr<const ProcessImage> image;
+    std::shared_ptr<const symbolize::ProcessMaps> maps;
+    std::set<std::string, std::less<>> backends;  // that have connected from this image
+    uint64_t refreshed_ns = 0;
+  };
+
+  // The image that a new source of `backend` belongs to. A second source of one backend and pid is a new image.
+  Entry& on_source(uint32_t pid, std::string_view backend);
+
+  // The current image of a pid, made if need be (record -p).
+  Entry& by_pid(uint32_t pid);
+
+  // Makes sure that the mappings behind the addresses are known, reading them again if not (at most every 20 ms: an
+  // address may be in no mapping at all).
+  void know_mappings(Entry& entry, std::span<const uint64_t> addresses);
+
+  void forget(uint32_t pid);  // it has ended; a new process may get the number
+
+ private:
+  Entry make(uint32_t pid);
+  std::shared_ptr<symbolize::FileCache> files_;
+  std::unordered_map<uint32_t, Entry> by_pid_;
+  uint32_t next_id_ = 1;
+};
+
+uint64_t monotonic_ns();
+
+}  // namespace gpuprof::record

@@ -1,0 +1,267 @@
+#include "record/profile_sink.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profile/writer.h"
+#include "symbolize/symbolizer.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr profile::Op kOps[GPUPROF_OPS] = {
+    profile::Op::kernel,    profile::Op::copy_htod, profile::Op::copy_dtoh,
+    profile::Op::copy_dtod, profile::Op::copy_htoh, profile::Op::copy_ptop,
+    profile::Op::copy,      profile::Op::fill,      profile::Op::other,
+};
+
+}  // namespace
+
+// Owned by the thread; others read its byte counter, and the rest once the thread has ended.
+class ProfileSink::Writer {
+ public:
+  Writer(UniqueFd fd, std::string own_prefix) : out_(std::move(fd)), own_prefix_(std::move(own_prefix)) {
+    out_.header();
+  }
+
+  Status write(const Batch& batch) {
+    for (const auto& [key, value] : batch.meta) {
+      out_.add(profile::Meta{key, value});
+    }
+    for (const NewName& name : batch.names) {
+      raw_names_.emplace(name.index, name.text);
+    }
+    for (const auto& process : batch.processes) {
+      add_process(*process);
+    }
+    for (const NewDevice& device : batch.devices) {
+      const profile::StringId backend = string(device.backend);
+      out_.add(profile::Device{device.id, backend, device.index, string(device.name)});
+    }
+    for (const NewStack& stack : batch.stacks) {
+      add_stack(stack);
+    }
+    for (const auto& [key, value] : batch.rows) {
+      add_row(key, value);
+    }
+    for (const NewLoss& loss : batch.losses) {
+      out_.add(profile::Loss{loss.process, loss.reason, loss.count});
+    }
+    if (batch.end) {
+      profile::End end = *batch.end;
+      end.with_stack -= std::min(end.with_stack, without_frames_);
+      out_.add(end);
+    }
+    auto status = out_.flush();
+    bytes_ = out_.bytes_written();
+    return status;
+  }
+
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
+
+ private:
+  profile::StringId string(std::string_view text) {
+    if (text.empty()) {
+      return {};
+    }
+    const auto [entry, made] = strings_.try_emplace(std::string(text), static_cast<uint32_t>(strings_.size() + 1));
+    const profile::StringId id{entry->second};
+    if (made) {
+      out_.add(profile::String{id, entry->first});
+    }
+    return id;
+  }
+
+  void add_process(const ProcessImage& image) {
+    const profile::StringId name = string(image.name);
+    const profile::StringId command = string(image.command);
+    out_.add(profile::Process{image.id, image.pid, image.ppid, image.start_ns, name, command});
+  }
+
+  profile::FrameId frame(const symbolize::SymbolizedFrame& f) {
+    const profile::StringId name = string(f.name);
+    const profile::StringId file = string(f.file);
+    const profile::StringId module = string(f.module);
+    const profile::StringId build_id = string(f.build_id);
+    const auto key = std::make_tuple(static_cast<uint8_t>(f.kind), profile::index(name), profile::index(file), f.line,
+                                     profile::index(module), profile::index(build_id), f.address);
+    const auto [entry, made] = frames_.try_emplace(key, static_cast<uint32_t>(frames_.size() + 1));
+    const profile::FrameId id{entry->second};
+    if (made) {
+      out_.add(profile::Frame{id, f.kind, name, file, f.line, module, build_id, f.address});
+    }
+    return id;
+  }
+
+  // Root first, as the profile has it. A stack walked by frame pointers can end in values that are no code addresses:
+  // what no mapping explains at the root end is cut off and marked.
+  std::vector<profile::FrameId> symbolize(const NewStack& stack) {
+    size_t outermost = stack.addresses.size();
+    while (outermost > 0 && stack.maps->find(stack.addresses[outermost - 1]) == nullptr) {
+      --outermost;
+    }
+    size_t innermost = 0;
+    while (innermost < outermost && is_ours(*stack.maps, stack.addresses[innermost])) {
+      ++innermost;
+    }
+    std::vector<profile::FrameId> frames;
+    if (stack.truncated || outermost < stack.addresses.size()) {
+      frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
+    }
+    for (size_t i = outermost; i > innermost; --i) {
+      names_.clear();
+      symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
+      for (const auto& named : names_) {
+        frames.push_back(frame(named));
+      }
+    }
+    return frames;
+  }
+
+  [[nodiscard]] bool is_ours(const symbolize::ProcessMaps& maps, uint64_t address) const {
+    const symbolize::Mapping* mapping = maps.find(address);
+    return mapping != nullptr && !own_prefix_.empty() && mapping->name.starts_with(own_prefix_);
+  }
+
+  void add_stack(const NewStack& stack) {
+    const std::vector<profile::FrameId> frames = symbolize(stack);
+    if (frames.empty()) {
+      return;  // nothing but our own library: as good as no stack
+    }
+    const auto [entry, made] = frame_lists_.try_emplace(frames, static_cast<uint32_t>(frame_lists_.size() + 1));
+    const profile::StackId id{entry->second};
+    if (made) {
+      std::vector<profile::StackElement> elements(frames.size());
+      for (size_t i = 0; i < frames.size(); ++i) {
+        elements[i].frame = frames[i];
+      }
+      out_.add(profile::Stack{false, id, elements});
+    }
+    stacks_[{profile::index(stack.process->id), stack.stack}] = id;
+  }
+
+  profile::StringId named(NameIndex index, bool is_symbol) {
+    const auto raw = raw_names_.find(index);
+    if (raw == raw_names_.end()) {
+      return {};
+    }
+    if (!is_symbol) {
+      return string(raw->second);
+    }
+    auto [known, made] = demangled_.try_emplace(index);
+    if (made) {
+      known->second = symbolize::demangle(raw->second);
+    }
+    return string(known->second);
+  }
+
+  void add_row(const RowKey& key, const RowValue& value) {
+    const profile::StringId thread = named(key.thread, false);
+    const profile::StringId name = named(key.name, true);
+    const auto stack = stacks_.find({profile::index(key.process), key.stack});
+    const profile::StackId ustack = stack == stacks_.end() ? profile::StackId{} : stack->second;
+    if (key.stack != 0 && profile::index(ustack) == 0) {
+      without_frames_ += value.count;
+    }
+    if (key.counted_only) {
+      out_.add(profile::Launch{key.slice, key.process, thread, ustack, {}, name, value.count});
+      return;
+    }
+    profile::Gpu gpu;
+    gpu.slice = key.slice;
+    gpu.process = key.process;
+    gpu.thread = thread;
+    gpu.ustack = ustack;
+    gpu.device = key.device;
+    gpu.stream = key.stream;
+    gpu.op = key.op < GPUPROF_OPS ? kOps[key.op] : profile::Op::other;
+    gpu.name = name;
+    gpu.count = value.count;
+    gpu.sum_ns = value.sum_ns;
+    gpu.min_ns = value.min_ns;
+    gpu.max_ns = value.max_ns;
+    gpu.sum_squares_ns2 = value.sum_squares_ns2;
+    gpu.queue_ns = value.queue_ns;
+    gpu.bytes = value.bytes;
+    out_.add(gpu);
+  }
+
+  using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
+
+  profile::Writer out_;
+  std::string own_prefix_;
+  std::atomic<uint64_t> bytes_{0};
+  uint64_t without_frames_ = 0;  // GPU records whose stack held no frame but our own
+  symbolize::Symbolizer symbolizer_;
+  std::vector<symbolize::SymbolizedFrame> names_;
+  std::unordered_map<std::string, uint32_t> strings_;
+  std::map<FrameKey, uint32_t> frames_;
+  std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
+  std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;
+  std::unordered_map<NameIndex, std::string> raw_names_;
+  std::unordered_map<NameIndex, std::string> demangled_;
+};
+
+ProfileSink::ProfileSink(UniqueFd fd, std::string own_library_prefix)
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(own_library_prefix))), thread_([this] { loop(); }) {}
+
+ProfileSink::~ProfileSink() {
+  (void)finish();
+}
+
+void ProfileSink::put(Batch batch) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(batch));
+  changed_.notify_one();
+}
+
+bool ProfileSink::failed() const {
+  const std::lock_guard lock(mutex_);
+  return !status_.ok();
+}
+
+void ProfileSink::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) {
+      return;
+    }
+    const Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    Status status = writer_->write(batch);
+    lock.lock();
+    if (status_.ok()) {
+      status_ = std::move(status);
+    }
+  }
+}
+
+Status ProfileSink::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  return status_;
+}
+
+uint64_t ProfileSink::bytes_written() const {
+  return writer_->bytes();
+}
+uint64_t ProfileSink::without_frames() const {
+  return writer_->without_frames();
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,52 @@
+// Turns batches into profile lines: names addresses, gives ids, writes. Runs on a thread of its own, because reading
+// the symbols of a large library takes seconds and the rings must be drained meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "record/batch.h"
+
+namespace gpuprof::record {
+
+class ProfileSink {
+ public:
+  // `own_library_prefix`: frames of files below this path are ours and are left out.
+  ProfileSink(UniqueFd fd, std::string own_library_prefix);
+  ~ProfileSink();
+  ProfileSink(const ProfileSink&) = delete;
+  ProfileSink& operator=(const ProfileSink&) = delete;
+
+  void put(Batch batch);  // never waits for the disk
+
+  // Whether writing has failed (disk full, closed pipe); the recording can then end early.
+  [[nodiscard]] bool failed() const;
+
+  // Writes what is left and ends the thread.
+  Status finish();
+
+  [[nodiscard]] uint64_t bytes_written() const;
+  // After finish(): GPU records whose stack turned out to hold no frame but our own.
+  [[nodiscard]] uint64_t without_frames() const;
+
+ private:
+  class Writer;
+  void loop();
+
+  std::unique_ptr<Writer> writer_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Batch> queue_;
+  bool stop_ = false;
+  Status status_;
+  std::thread thread_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,391 @@
+#include "record/session.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "record/attach.h"
+#include "record/channel.h"
+#include "record/correlate.h"
+#include "record/library_dir.h"
+#include "record/output_file.h"
+#include "record/profile_sink.h"
+#include "record/signals.h"
+#include "record/stack_engine.h"
+#include "record/summary.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr int kBusyPollMs = 2;
+constexpr int kIdlePollMs = 20;
+constexpr size_t kMaxRows = 500'000;              // then a batch is written before its time
+constexpr uint64_t kFlushWaitNs = 2'000'000'000;  // for targets that live on when we stop
+
+uint64_t unix_ns() {
+  timespec ts{};
+  clock_gettime(CLOCK_REALTIME, &ts);
+  return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
+}
+
+class Session {
+ public:
+  Session(const SessionOptions& options, Signals& signals) : options_(options), signals_(signals) {}
+
+  Result<int> run() {
+    for (const auto step : {&Session::open_target_user, &Session::open_engine, &Session::open_channel,
+                            &Session::open_profile, &Session::start}) {
+      if (auto status = (this->*step)(); !status) {
+        return std::move(status).error();
+      }
+    }
+    loop();
+    return finish();
+  }
+
+ private:
+  Status open_target_user() {
+    auto user = find_user(options_.user);
+    if (!user) {
+      return std::move(user).error();
+    }
+    user_ = std::move(*user);
+    return {};
+  }
+
+  Status open_engine() {
+    if (options_.stacks == StackChoice::none) {
+      return {};
+    }
+    auto engine = make_bpf_engine();
+    if (engine) {
+      engine_ = std::move(*engine);
+      return {};
+    }
+    if (options_.stacks == StackChoice::bpf || options_.attach_pid != 0) {
+      return std::move(engine).error();
+    }
+    engine_missing_ = engine.error().message;
+    log::warn("no CPU stacks: " + engine.error().message, engine.error().hint);
+    return {};
+  }
+
+  Status open_channel() {
+    const bool launches_from_targets = engine_ == nullptr;
+    auto channel = Channel::open({launches_from_targets, user_ ? user_->uid : static_cast<uint32_t>(::geteuid())});
+    if (!channel) {
+      return std::move(channel).error();
+    }
+    channel_ = std::move(*channel);
+    return {};
+  }
+
+  // Libraries, environment and uprobes: everything that can fail for a reason of the machine comes before the output
+  // file, so that a failure does not rotate a good profile away.
+  Status prepare_injection() {
+    auto directory = LibraryDir::make();
+    if (!directory) {
+      return std::move(directory).error();
+    }
+    libraries_ = std::make_unique<LibraryDir>(std::move(*directory));
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string_view variable(*entry);
+      if (const size_t equals = variable.find('='); equals != std::string_view::npos) {
+        env_.set(variable.substr(0, equals), std::string(variable.substr(equals + 1)));
+      }
+    }
+    env_.library_dir = libraries_->path();
+    channel_->prepare(env_);
+    for (const auto& backend : backends_) {
+      const auto library = backend->library();
+      if (library.file_name.empty()) {
+        continue;
+      }
+      if (auto status = libraries_->unpack(library); !status) {
+        return status;
+      }
+      if (engine_) {
+        if (auto status = engine_->attach_library(libraries_->path() + "/" + std::string(library.file_name)); !status) {
+          if (options_.stacks == StackChoice::bpf) {
+            return status;
+          }
+          log::warn("no CPU stacks: " + status.error().message, status.error().hint);
+          engine_missing_ = status.error().message;
+          engine_.reset();
+          if (auto again = open_channel(); !again) {
+            return again;
+          }
+          channel_->prepare(env_);
+        }
+      }
+      if (auto status = backend->prepare(env_); !status) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  Status open_profile() {
+    backends_ = backend::make_all();
+    CorrelateOptions correlate{
+        .start_ns = monotonic_ns(), .interval_ns = options_.interval_ns, .counted_functions = {}};
+    if (options_.attach_pid != 0) {
+      auto functions = attach_launch_functions(options_.attach_pid, backends_, *engine_);
+      if (!functions) {
+        return std::move(functions).error();
+      }
+      correlate.counted_functions = std::move(*functions);
+    } else if (auto status = prepare_injection(); !status) {
+      return status;
+    }
+    auto name = expand_output_name(options_.output);
+    if (!name) {
+      return std::move(name).error();
+    }
+    // A command that can not be started must not rotate an earlier profile away: it is started first, and only then
+    // is the file opened. The target waits for us at its first handshake, so nothing is missed.
+    output_name_ = std::move(*name);
+    correlator_ = std::make_unique<Correlator>(std::move(correlate));
+    start_ns_ = monotonic_ns();
+    return {};
+  }
+
+  Status start() {
+    if (options_.attach_pid == 0) {
+      const TargetSpec spec{options_.command, options_.user, output_name_ == "-"};
+      auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
+      if (!target) {
+        return std::move(target).error();
+      }
+      target_.emplace(std::move(*target));
+    }
+    auto output = open_output(output_name_);
+    if (!output) {
+      if (target_) {
+        target_->send(SIGKILL);
+      }
+      return std::move(output).error();
+    }
+    output_name_ = output->name;
+    sink_ = std::make_unique<ProfileSink>(std::move(output->fd), libraries_ ? libraries_->path() + "/" : "");
+    add_session_meta();
+    return {};
+  }
+
+  void add_session_meta() {
+    std::array<char, 256> host{};
+    (void)::gethostname(host.data(), host.size() - 1);
+    utsname kernel{};
+    ::uname(&kernel);
+    std::string command;
+    for (const std::string& argument : options_.command) {
+      command += (command.empty() ? "" : " ") + argument;
+    }
+    correlator_->add_meta("gpuprof_version", GPUPROF_VERSION);
+    correlator_->add_meta("command", command);
+    correlator_->add_meta("host", host.data());
+    correlator_->add_meta("kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine);
+    correlator_->add_meta("start_ns", std::to_string(start_ns_));
+    correlator_->add_meta("start_unix_ns", std::to_string(unix_ns()));
+    correlator_->add_meta("interval_ns", std::to_string(options_.interval_ns));
+    correlator_->add_meta("stack_engine", engine_ ? std::string(engine_->name()) : "none");
+    if (!engine_missing_.empty()) {
+      correlator_->add_meta("stack_engine.missing", engine_missing_);
+    }
+    for (const auto& backend : backends_) {
+      const auto found = backend->probe();
+      correlator_->add_meta(std::string("backend.") + backend->descriptor().name,
+                            (found.available ? "available: " : "unavailable: ") + found.detail);
+    }
+    write_batch();
+  }
+
+  void loop() {
+    uint64_t next_write = monotonic_ns() + options_.interval_ns;
+    int wait_ms = kBusyPollMs;
+    while (!done()) {
+      wait(wait_ms);
+      handle_signals();
+      wait_ms = turn() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
+      const uint64_t now = monotonic_ns();
+      if (now >= next_write || correlator_->rows_waiting() > kMaxRows) {
+        write_batch();
+        next_write = now + options_.interval_ns;
+      }
+    }
+  }
+
+  // Until something happens, or the time is up: launches make no wake-ups, they are polled for.
+  void wait(int milliseconds) {
+    poll_fds_.clear();
+    poll_fds_.push_back({signals_.fd(), POLLIN, 0});
+    if (target_ && !target_status_) {
+      poll_fds_.push_back({target_->pidfd(), POLLIN, 0});
+    }
+    channel_->add_poll_fds(poll_fds_);
+    ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
+  }
+
+  // One turn of the drain: stacks of all launches up to the snapshot are in before the GPU work they caused.
+  size_t turn() {
+    channel_->accept_all(*correlator_);
+    channel_->snapshot();
+    if (engine_) {
+      engine_->drain(*correlator_);
+    }
+    const size_t bytes = channel_->drain(*correlator_);
+    correlator_->settle();
+    return bytes;
+  }
+
+  bool done() {
+    if (sink_->failed()) {
+      log::warn("the profile cannot be written any more; the target goes on");
+      return true;
+    }
+    if (options_.attach_pid != 0) {
+      return stop_requests_ > 0 || ::kill(static_cast<pid_t>(options_.attach_pid), 0) != 0;
+    }
+    if (!target_status_) {
+      target_status_ = target_->try_wait();
+      return false;  // one more turn after its end
+    }
+    if (!options_.wait_for_children || stop_requests_ > 0 || channel_->live_sources() == 0) {
+      return true;
+    }
+    if (!said_waiting_) {
+      said_waiting_ = true;
+      log::debug("the command has ended; waiting for processes of it that still use a GPU");
+    }
+    return false;
+  }
+
+  // The first signal goes to the target, which may clean up; the next ones insist.
+  void handle_signals() {
+    while (const auto event = signals_.next()) {
+      ++stop_requests_;
+      if (!target_) {
+        continue;
+      }
+      if (stop_requests_ == 1 && !event->from_terminal) {
+        target_->send(event->signal);
+      } else if (stop_requests_ == 2) {
+        log::info("asking the target to end (SIGTERM); once more kills it");
+        target_->send(SIGTERM);
+      } else if (stop_requests_ > 2) {
+        target_->send(SIGKILL);
+      }
+    }
+  }
+
+  void write_batch() {
+    if (engine_) {
+      const StackLosses now = engine_->losses();
+      correlator_->add_loss({}, "bpf_ring_full", now.launches - losses_.launches);
+      correlator_->add_loss({}, "bpf_stack_lost", now.stacks - losses_.stacks);
+      correlator_->add_loss({}, "stack_unreadable", now.unreadable - losses_.unreadable);
+      losses_ = now;
+    }
+    const uint64_t malformed = channel_->decode_counts().malformed;
+    correlator_->add_loss({}, "malformed", malformed - malformed_);
+    malformed_ = malformed;
+    sink_->put(correlator_->take_batch());
+  }
+
+  // Processes that go on without us hand over what they still hold.
+  void flush_living() {
+    channel_->request_flush();
+    const uint64_t until = monotonic_ns() + kFlushWaitNs;
+    while (channel_->live_sources() > 0 && !channel_->all_flushed() && monotonic_ns() < until) {
+      ::usleep(2000);
+      turn();
+    }
+    channel_->disable_all();
+    turn();
+    correlator_->settle(true);
+  }
+
+  Result<int> finish() {
+    flush_living();
+    const uint64_t end_ns = monotonic_ns();
+    SummaryFacts facts;
+    facts.wall_ns = end_ns - start_ns_;
+    facts.overhead = channel_->overhead();
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    facts.recorder_cpu_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000u +
+                            static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+    facts.processes = channel_->sources_seen();
+    facts.counts_only = options_.attach_pid != 0;
+    facts.stacks_missing = !engine_;
+    add_overhead_meta(facts);
+    write_batch();  // counts its own losses into the totals
+    const Totals& totals = correlator_->totals();
+    Batch last;
+    last.end = profile::End{end_ns, totals.launches, totals.gpu_records, totals.gpu_ns, totals.with_stack, totals.lost};
+    sink_->put(std::move(last));
+    auto status = sink_->finish();
+    facts.totals = totals;
+    facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
+    facts.file = output_name_;
+    facts.file_bytes = sink_->bytes_written();
+    if (!status) {
+      return std::move(status).error();
+    }
+    log::info(summary_line(facts));
+    return target_status_.value_or(0);
+  }
+
+  void add_overhead_meta(const SummaryFacts& facts) {
+    correlator_->add_meta("overhead.recorder_cpu_ns", std::to_string(facts.recorder_cpu_ns));
+    correlator_->add_meta("overhead.wall_ns", std::to_string(facts.wall_ns));
+    if (facts.overhead.samples > 0) {
+      correlator_->add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
+    }
+    correlator_->add_meta("launches.without_record", std::to_string(correlator_->totals().unmatched));
+  }
+
+  const SessionOptions& options_;
+  Signals& signals_;
+  std::optional<TargetUser> user_;
+  std::vector<std::unique_ptr<backend::Backend>> backends_;
+  std::unique_ptr<StackEngine> engine_;  // null: no CPU stacks
+  std::string engine_missing_;           // why
+  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<LibraryDir> libraries_;
+  backend::LaunchEnv env_;
+  std::unique_ptr<Correlator> correlator_;
+  std::unique_ptr<ProfileSink> sink_;
+  std::optional<Target> target_;
+  std::optional<int> target_status_;
+  std::vector<pollfd> poll_fds_;
+  StackLosses losses_;
+  uint64_t malformed_ = 0;
+  uint64_t start_ns_ = 0;
+  int stop_requests_ = 0;
+  bool said_waiting_ = false;
+  std::string output_name_;
+};
+
+}  // namespace
+
+Result<int> run_session(const SessionOptions& options) {
+  auto signals = Signals::block();
+  if (!signals) {
+    return std::move(signals).error();
+  }
+  Session session(options, *signals);
+  return session.run();
+}
+
+}  // namespace gpuprof::record

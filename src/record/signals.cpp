@@ -1,0 +1,42 @@
+#include "record/signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace gpuprof::record {
+
+Result<Signals> Signals::block() {
+  sigset_t set;
+  sigset_t original;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    sigaddset(&set, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &set, &original);
+  ::signal(SIGPIPE, SIG_IGN);
+  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) {
+    return Error{std::string("signalfd: ") + std::strerror(errno), "raise the limit on open files"};
+  }
+  return Signals(std::move(fd), original);
+}
+
+Signals::~Signals() {
+  if (fd_) {
+    ::sigprocmask(SIG_SETMASK, &original_, nullptr);
+  }
+}
+
+std::optional<Signals::Event> Signals::next() {
+  signalfd_siginfo info{};
+  if (::read(fd_.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) {
+    return std::nullopt;
+  }
+  return Event{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,39 @@
+// Signals as readable events: the recorder passes them on to its target instead of dying.
+#pragma once
+
+#include <signal.h>
+
+#include <optional>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace gpuprof::record {
+
+class Signals {
+ public:
+  // Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT for this thread and those it starts, and ignores SIGPIPE.
+  static Result<Signals> block();
+
+  Signals(Signals&&) = default;
+  Signals& operator=(Signals&&) = delete;
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals();  // puts the old mask back
+
+  struct Event {
+    int signal = 0;
+    bool from_terminal = false;  // the target's process group has it already
+  };
+  std::optional<Event> next();
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] const sigset_t& original_mask() const { return original_; }
+
+ private:
+  Signals(UniqueFd fd, const sigset_t& original) : fd_(std::move(fd)), original_(original) {}
+  UniqueFd fd_;
+  sigset_t original_;
+};
+
+}  // namespace gpuprof::record

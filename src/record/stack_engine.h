@@ -1,0 +1,61 @@
+// Where CPU stacks come from. Each stack engine delivers, per launch, the correlation id and the id of its stack, and
+// each distinct stack once before its first use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gpuprof::record {
+
+class StackSink {
+ public:
+  StackSink() = default;
+  StackSink(const StackSink&) = delete;
+  StackSink& operator=(const StackSink&) = delete;
+  virtual ~StackSink() = default;
+
+  // Innermost address first; all but the first are return addresses.
+  virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) = 0;
+  virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
+  // `source` as in EventSink. stack 0: not readable.
+  virtual void on_launch_stack(uint32_t source, uint64_t correlation, uint64_t stack, uint32_t pid, uint32_t tid) = 0;
+  // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls.
+  virtual void on_counted_launch(uint32_t function, uint64_t stack, uint32_t pid, uint32_t tid) = 0;
+};
+
+struct StackLosses {
+  uint64_t launches = 0;  // launch events that found the buffer full
+  uint64_t stacks = 0;    // stacks that found the buffer full (sent again later)
+  uint64_t unreadable = 0;
+};
+
+class StackEngine {
+ public:
+  StackEngine() = default;
+  StackEngine(const StackEngine&) = delete;
+  StackEngine& operator=(const StackEngine&) = delete;
+  virtual ~StackEngine() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;  // for META stack_engine
+
+  // Stacks at the launch probe of an injection library, in every process that loads the file.
+  virtual Status attach_library(const std::string& path) = 0;
+
+  // Stacks at a function at `file_offset` of `path`, in process `pid`; launches are reported with `function`.
+  virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
+
+  // Delivers all that has arrived. Never blocks.
+  virtual void drain(StackSink& sink) = 0;
+  [[nodiscard]] virtual StackLosses losses() const = 0;  // so far
+};
+
+// User stacks by frame pointer (bpf_get_stack) in a uprobe. The error says which right or kernel feature is missing.
+Result<std::unique_ptr<StackEngine>> make_bpf_engine();
+
+}  // namespace gpuprof::record

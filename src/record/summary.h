@@ -1,0 +1,26 @@
+// The line at the end of a recording.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "record/channel.h"
+#include "record/correlate.h"
+
+namespace gpuprof::record {
+
+struct SummaryFacts {
+  Totals totals;
+  uint64_t wall_ns = 0;
+  uint64_t recorder_cpu_ns = 0;
+  Channel::Overhead overhead;
+  uint64_t processes = 0;
+  bool counts_only = false;     // launches without GPU times
+  bool stacks_missing = false;  // no stack engine
+  std::string file;
+  uint64_t file_bytes = 0;
+};
+
+std::string summary_line(const SummaryFacts& facts);
+
+}  // namespace gpuprof::record

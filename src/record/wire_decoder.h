@@ -1,0 +1,24 @@
+// Decodes wire records (wire/wire.h) into calls of an EventSink. The bytes come from a target and are hostile:
+// every size is checked, and what does not fit is counted, never followed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/event_sink.h"
+
+namespace gpuprof::record {
+
+struct DecodeCounts {
+  uint64_t records = 0;
+  uint64_t unknown = 0;    // of types that this version does not know
+  uint64_t malformed = 0;  // of a known type, but with sizes or values that can not be
+};
+
+// Decodes whole records from the front of `bytes` and returns how many bytes they took. A record header that can
+// not be true (size 0, not a multiple of 8, past the end) makes it return bytes.size() after counting one
+// malformed record: where the next record starts is then unknowable.
+size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
+                      DecodeCounts& counts);
+
+}  // namespace gpuprof::record

@@ -1,0 +1,14 @@
+// Names for the procedure linkage table, whose stubs have no symbols.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "symbolize/elf_image.h"
+
+namespace gpuprof::symbolize {
+
+// The (mangled) name of the function that the x86-64 stub at `vaddr` jumps to; empty when there is none.
+std::string plt_function(const ElfImage& image, uint64_t vaddr);
+
+}  // namespace gpuprof::symbolize

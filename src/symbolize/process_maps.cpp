@@ -1,0 +1,329 @@
+#include "symbolize/process_maps.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "symbolize/maps_line.h"
+#include "symbolize/perf_map.h"
+#include "symbolize/safe_open.h"
+
+namespace gpuprof::symbolize {
+namespace {
+
+constexpr size_t kMaxMapsText = size_t{256} << 20;
+constexpr size_t kMaxMappings = 1 << 17;  // with the stale ones; just-in-time compilers map and unmap forever
+constexpr size_t kMaxVdso = 256 << 10;
+constexpr std::string_view kDeleted = " (deleted)";
+
+std::string read_all(int dir_fd, const char* name) {
+  const UniqueFd fd(::openat(dir_fd, name, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  size_t used = 0;
+  while (fd && used < kMaxMapsText) {
+    text.resize(used + (size_t{64} << 10));
+    const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    used += static_cast<size_t>(got);
+  }
+  text.resize(used);
+  return text;
+}
+
+template <typename Number>
+bool take_number(std::string_view& text, int base, char after, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto used = static_cast<size_t>(end - text.data());
+  if (error != std::errc{} || (used < text.size() && text[used] != after) || (used == text.size() && after != ' ')) {
+    return false;
+  }
+  text.remove_prefix(std::min(used + 1, text.size()));
+  return true;
+}
+
+// The value of a "Name:\tvalue ..." line of /proc/PID/status: the number at `position`, or the last one for -1.
+uint32_t status_number(std::string_view status, std::string_view name, int position, uint32_t otherwise) {
+  const std::string key = '\n' + std::string(name) + ':';
+  const size_t found = status.find(key);
+  if (found == std::string_view::npos) {
+    return otherwise;
+  }
+  std::string_view line = status.substr(found + key.size());
+  line = line.substr(0, line.find('\n'));
+  uint32_t value = otherwise;
+  for (int i = 0; position < 0 || i <= position; ++i) {
+    const size_t digit = line.find_first_of("0123456789");
+    if (digit == std::string_view::npos) {
+      break;
+    }
+    line.remove_prefix(digit);
+    if (!take_number(line, 10, '\t', value) && !take_number(line, 10, ' ', value)) {
+      break;
+    }
+  }
+  return value;
+}
+
+bool ends_with_deleted(const std::string& path) {
+  return path.ends_with(kDeleted);
+}
+
+// Whether an open file is the mapped one. Overlay and btrfs report other devices, and overlays other inodes, through
+// stat() than through maps; a path that the kernel does not call deleted is believed there.
+bool is_mapped_file(int fd, const MapsLine& line) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) {
+    return false;
+  }
+  if (status.st_ino == line.inode) {
+    return true;
+  }
+  struct statfs filesystem {};
+  return !ends_with_deleted(line.path) && ::fstatfs(fd, &filesystem) == 0 &&
+         static_cast<uint64_t>(filesystem.f_type) == OVERLAYFS_SUPER_MAGIC;
+}
+
+std::string hex(uint64_t value) {
+  char digits[17];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value, 16);
+  return error == std::errc{} ? std::string(digits, end) : std::string{};
+}
+
+bool same_place(const Mapping& a, const Mapping& b) {
+  return a.start == b.start && a.end == b.end && a.offset == b.offset;
+}
+
+}  // namespace
+
+bool parse_maps_line(std::string_view text, MapsLine& out) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (!take_number(text, 16, '-', out.start) || !take_number(text, 16, ' ', out.end) || text.size() < 5 ||
+      text[4] != ' ' || out.end <= out.start) {
+    return false;
+  }
+  out.executable = text[2] == 'x';
+  text.remove_prefix(5);
+  if (!take_number(text, 16, ' ', out.offset) || !take_number(text, 16, ':', major) ||
+      !take_number(text, 16, ' ', minor) || !take_number(text, 10, ' ', out.inode)) {
+    return false;
+  }
+  out.device = makedev(major, minor);
+  const size_t path = text.find_first_not_of(' ');
+  text = path == std::string_view::npos ? std::string_view{} : text.substr(path);
+  out.path.clear();
+  constexpr std::string_view kEscapedNewline = "\\012";
+  for (size_t at = text.find(kEscapedNewline); at != std::string_view::npos; at = text.find(kEscapedNewline)) {
+    out.path.append(text.substr(0, at)).push_back('\n');
+    text.remove_prefix(at + kEscapedNewline.size());
+  }
+  out.path.append(text);
+  return true;
+}
+
+// Holds files weakly: a file is closed when no process and no symbol table needs it any more.
+class FileCache {
+ public:
+  std::shared_ptr<MappedFile> find(const MapsLine& line) {
+    const auto found = files_.find({line.device, line.inode});
+    return found == files_.end() ? nullptr : found->second.lock();
+  }
+  void add(const std::shared_ptr<MappedFile>& file) {
+    if (files_.size() >= sweep_at_) {
+      std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_at_ = std::max<size_t>(1024, files_.size() * 2);
+    }
+    files_[{file->device, file->inode}] = file;
+  }
+
+ private:
+  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<MappedFile>> files_;
+  size_t sweep_at_ = 1024;
+};
+
+std::shared_ptr<FileCache> make_file_cache() {
+  return std::make_shared<FileCache>();
+}
+
+ProcessMaps::ProcessMaps(uint32_t pid, std::shared_ptr<FileCache> cache)
+    : pid_(pid),
+      namespace_pid_(pid),
+      cache_(cache ? std::move(cache) : make_file_cache()),
+      proc_fd_(::open(("/proc/" + std::to_string(pid)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+ProcessMaps::~ProcessMaps() = default;
+ProcessMaps::ProcessMaps(ProcessMaps&&) noexcept = default;
+ProcessMaps& ProcessMaps::operator=(ProcessMaps&&) noexcept = default;
+
+std::string ProcessMaps::perf_map_path() const {
+  return "/tmp/perf-" + std::to_string(namespace_pid_) + ".map";
+}
+
+void ProcessMaps::read_identity() {
+  const std::string status = read_all(proc_fd_.get(), "status");
+  namespace_pid_ = status_number(status, "NSpid", -1, pid_);
+  const uid_t owner = status_number(status, "Uid", 1, ::getuid());  // the effective one
+  perf_map_ = std::make_unique<PerfMap>(perf_map_path(), owner);
+}
+
+void ProcessMaps::capture_vdso(const Mapping& mapping) {
+  const uint64_t size = mapping.end - mapping.start;
+  const UniqueFd memory(::openat(proc_fd_.get(), "mem", O_RDONLY | O_CLOEXEC));
+  if (!memory || size > kMaxVdso) {
+    return;
+  }
+  vdso_.resize(size);
+  const ssize_t got = ::pread(memory.get(), vdso_.data(), vdso_.size(), static_cast<off_t>(mapping.start));
+  vdso_.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+}
+
+std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
+  std::shared_ptr<MappedFile> file = cache_->find(line);
+  const bool deleted = ends_with_deleted(line.path);
+  std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
+  // A file that could not be opened is tried again: its inode number may be in use for another one by now.
+  if (file && (file->fd || file->path == path)) {
+    return file;
+  }
+  UniqueFd fd = open_regular_proc(proc_fd_.get(), "map_files/" + hex(line.start) + '-' + hex(line.end));
+  // The mapping may have changed since its line was read.
+  if (fd && !is_mapped_file(fd.get(), line) && !deleted) {
+    fd.reset();
+  }
+  if (!fd && line.path.starts_with('/')) {
+    fd = open_regular(root_fd_.get(), line.path);
+    if (fd && !is_mapped_file(fd.get(), line)) {
+      fd.reset();
+    }
+    if (!fd && deleted) {
+      fd = open_regular(root_fd_.get(), path);
+      if (fd && !is_mapped_file(fd.get(), line)) {
+        fd.reset();
+      }
+    }
+  }
+  file = std::make_shared<MappedFile>();
+  file->path = std::move(path);
+  file->device = line.device;
+  file->inode = line.inode;
+  file->fd = std::move(fd);
+  file->deleted = deleted;
+  cache_->add(file);
+  return file;
+}
+
+Mapping ProcessMaps::mapping_of(const MapsLine& line) const {
+  Mapping mapping;
+  mapping.start = line.start;
+  mapping.end = line.end;
+  mapping.offset = line.offset;
+  mapping.name = line.path;
+  if (line.inode == 0) {
+    return mapping;
+  }
+  const auto known = std::lower_bound(mappings_.begin(), mappings_.end(), line.start,
+                                      [](const Mapping& one, uint64_t start) { return one.start < start; });
+  if (known != mappings_.end() && same_place(*known, mapping) && known->file && known->file->device == line.device &&
+      known->file->inode == line.inode) {
+    mapping.file = known->file;
+  } else {
+    mapping.file = file_of(line);
+  }
+  mapping.name = mapping.file->path;
+  return mapping;
+}
+
+bool ProcessMaps::refresh() {
+  if (!proc_fd_) {
+    return false;
+  }
+  const std::string text = read_all(proc_fd_.get(), "maps");
+  if (text.empty()) {
+    return false;  // gone, a zombie, or not ours to read
+  }
+  if (!perf_map_) {
+    read_identity();
+  }
+  if (UniqueFd root(::openat(proc_fd_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
+    root_fd_ = std::move(root);
+  }
+  std::vector<Mapping> fresh;
+  MapsLine line;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const bool valid = parse_maps_line(std::string_view(text).substr(start, end - start), line);
+    start = end + 1;
+    if (!valid || !line.executable || fresh.size() >= kMaxMappings ||
+        (!fresh.empty() && line.start < fresh.back().end)) {
+      continue;
+    }
+    fresh.push_back(mapping_of(line));
+    if (vdso_.empty() && line.inode == 0 && line.path == "[vdso]") {
+      capture_vdso(fresh.back());
+    }
+  }
+  take_over(std::move(fresh));
+  return true;
+}
+
+// The new mappings and, between them, what is left of the old ones.
+void ProcessMaps::take_over(std::vector<Mapping> fresh) {
+  std::vector<Mapping> merged;
+  merged.reserve(fresh.size() + 16);
+  size_t budget = kMaxMappings - std::min(kMaxMappings, fresh.size());
+  auto next = fresh.begin();
+  for (Mapping& old : mappings_) {
+    while (next != fresh.end() && next->end <= old.start) {
+      merged.push_back(std::move(*next++));
+    }
+    // The fresh ones from here on may cut pieces out of the old one.
+    while (old.start < old.end) {
+      if (next == fresh.end() || next->start >= old.end) {
+        if (budget > 0) {
+          merged.push_back(old);
+          --budget;
+        }
+        break;
+      }
+      if (next->start > old.start && budget > 0) {
+        merged.push_back(old);
+        merged.back().end = next->start;
+        --budget;
+      }
+      const uint64_t cut = std::min(next->end, old.end);
+      old.offset += cut - old.start;
+      old.start = cut;
+      if (next->end <= old.end) {
+        merged.push_back(std::move(*next++));
+      }
+    }
+  }
+  std::move(next, fresh.end(), std::back_inserter(merged));
+  mappings_ = std::move(merged);
+}
+
+const Mapping* ProcessMaps::find(uint64_t address) const {
+  const auto after = std::upper_bound(mappings_.begin(), mappings_.end(), address,
+                                      [](uint64_t wanted, const Mapping& one) { return wanted < one.start; });
+  if (after == mappings_.begin()) {
+    return nullptr;
+  }
+  const Mapping& mapping = *std::prev(after);
+  return address < mapping.end ? &mapping : nullptr;
+}
+
+}  // namespace gpuprof::symbolize

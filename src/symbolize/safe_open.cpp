@@ -1,0 +1,54 @@
+#include "symbolize/safe_open.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+namespace gpuprof::symbolize {
+namespace {
+
+// O_PATH has no side effect on what it opens; only a regular file is then opened for real.
+UniqueFd reopen_regular(const UniqueFd& location) {
+  struct stat status {};
+  if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return UniqueFd{};
+  }
+  const std::string self = "/proc/self/fd/" + std::to_string(location.get());
+  return UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
+  const int flags = O_PATH | O_CLOEXEC | extra_flags;
+  if (root_fd < 0) {
+    return UniqueFd(::open(path.c_str(), flags));
+  }
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags);
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const long fd = ::syscall(SYS_openat2, root_fd, path.c_str(), &how, sizeof how);
+  if (fd >= 0 || errno != ENOSYS) {
+    return UniqueFd(static_cast<int>(fd));
+  }
+  // Before Linux 5.6: absolute symbolic links lead out of the target's root; callers verify what they get.
+  const size_t start = path.find_first_not_of('/');
+  return start == std::string::npos ? UniqueFd{} : UniqueFd(::openat(root_fd, path.c_str() + start, flags));
+}
+
+}  // namespace
+
+UniqueFd open_regular(int root_fd, const std::string& path) {
+  return reopen_regular(locate(root_fd, path, 0));
+}
+
+UniqueFd open_regular_no_link(int root_fd, const std::string& path) {
+  return reopen_regular(locate(root_fd, path, O_NOFOLLOW));
+}
+
+UniqueFd open_regular_proc(int dir_fd, const std::string& name) {
+  return reopen_regular(UniqueFd(::openat(dir_fd, name.c_str(), O_PATH | O_CLOEXEC)));
+}
+
+}  // namespace gpuprof::symbolize

@@ -1,0 +1,209 @@
+/*
+ * What crosses from a target process into `gpuprof record`: the handshake and the shared-memory segment.
+ * Plain C, included by injection/ (in the target) and src/record (in the recorder). x86-64 and aarch64,
+ * little endian; both ends are always the same build, which the handshake checks.
+ *
+ * A target connects to an abstract SOCK_SEQPACKET socket named in the environment, says hello, and gets a
+ * source id and a sealed memfd back. It maps the memfd and from then on only writes memory: a target that dies
+ * loses nothing that it has written, and one that misbehaves can not shrink the file under the recorder.
+ *
+ * All times are nanoseconds of CLOCK_MONOTONIC. All sizes are bytes.
+ */
+#ifndef GPUPROF_WIRE_WIRE_H
+#define GPUPROF_WIRE_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define GPUPROF_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define GPUPROF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+
+#define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
+#define GPUPROF_WIRE_VERSION 1u
+
+/* Environment of the target. */
+#define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
+#define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"   /* 32 hex digits; proves that we started it */
+#define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION" /* the CUDA_INJECTION64_PATH that we replaced */
+
+/* ---- handshake ------------------------------------------------------------------------------------------- */
+
+struct gpuprof_hello {
+  uint32_t magic;
+  uint32_t version;
+  char token[32];
+  char backend[16]; /* "cupti", "opencl", ...; NUL padded */
+  uint64_t image;   /* reserved, 0 */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_hello) == 64, "hello layout");
+
+/* Sent back with the memfd as SCM_RIGHTS. */
+struct gpuprof_welcome {
+  uint32_t magic;
+  uint32_t version;
+  uint32_t source_id; /* never 0; unique in the session; one per process image and injection library */
+  uint32_t segment_bytes;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
+
+/* ---- segment --------------------------------------------------------------------------------------------- */
+
+#define GPUPROF_RING_COUNT 8u
+#define GPUPROF_RING_BYTES (4u << 20) /* power of two */
+
+/* gpuprof_segment.control, written by the recorder. */
+#define GPUPROF_CONTROL_ENABLED 1u        /* record; cleared to pause */
+#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch (no other stack source) */
+#define GPUPROF_CONTROL_FLUSH                                                    \
+  4u /* the recorder stops soon: flush what the vendor library holds, then clear \
+        by setting gpuprof_segment.flushed */
+
+/* gpuprof_segment.state, written by the target. */
+enum gpuprof_state {
+  GPUPROF_STATE_STARTING = 0,
+  GPUPROF_STATE_ACTIVE = 1,
+  GPUPROF_STATE_FINISHED = 2, /* flushed and closed in order */
+  GPUPROF_STATE_DISABLED = 3  /* profiling switched itself off; `reason` says why */
+};
+
+/* Why something is missing. Counted per ring; the recorder turns them into LOSS records. */
+enum gpuprof_loss {
+  GPUPROF_LOSS_RING_FULL = 0,         /* a record did not fit into the ring */
+  GPUPROF_LOSS_RING_BUSY = 1,         /* the ring's lock could not be had in bounded time */
+  GPUPROF_LOSS_VENDOR_DROPPED = 2,    /* the vendor library (CUPTI, ...) says that it dropped records */
+  GPUPROF_LOSS_INVALID_TIMESTAMP = 3, /* a GPU record with start 0, end 0 or end < start */
+  GPUPROF_LOSS_NO_TIMING = 4,         /* a command for which the driver gave no profiling times */
+  GPUPROF_LOSS_OUT_OF_MEMORY = 5,     /* no memory for a buffer or a name */
+  GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
+  GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
+  GPUPROF_LOSS_KINDS = 16
+};
+
+/*
+ * A ring: bytes [tail, head) are readable, positions count up for ever and are taken modulo GPUPROF_RING_BYTES.
+ * Any thread may write under `lock`; threads are spread over the rings, so that it is hardly ever contended.
+ * A record never wraps: where it would, a GPUPROF_RECORD_PAD fills the rest.
+ */
+struct gpuprof_ring {
+  uint64_t head;             /* written by the target, release */
+  uint64_t launches;         /* calls that put work on a GPU */
+  uint64_t overhead_samples; /* launches whose own cost was timed (a sample of all) ... */
+  uint64_t overhead_ns;      /* ... and the sum of that cost: our callback and probe, trap and BPF included */
+  uint32_t lock;             /* 0 free, 1 held */
+  uint32_t pad0;
+  uint64_t pad1[3];
+  uint64_t tail; /* written by the recorder, release */
+  uint64_t pad2[7];
+  uint64_t lost[GPUPROF_LOSS_KINDS];
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 256, "ring layout");
+
+struct gpuprof_segment {
+  uint32_t magic;
+  uint32_t version;
+  uint32_t source_id;
+  uint32_t control;          /* GPUPROF_CONTROL_*, atomic */
+  uint32_t state;            /* enum gpuprof_state, atomic */
+  uint32_t flushed;          /* set to 1 by the target when it has served GPUPROF_CONTROL_FLUSH, atomic */
+  uint64_t recorder_beat_ns; /* the recorder's last poll; long ago means that it is gone */
+  char reason[216];          /* NUL terminated; valid once state is GPUPROF_STATE_DISABLED */
+  uint64_t pad;
+  struct gpuprof_ring rings[GPUPROF_RING_COUNT];
+  /* GPUPROF_RING_COUNT data areas of GPUPROF_RING_BYTES follow at GPUPROF_SEGMENT_DATA_OFFSET. */
+};
+GPUPROF_STATIC_ASSERT(offsetof(struct gpuprof_segment, rings) == 256, "segment layout");
+
+#define GPUPROF_SEGMENT_DATA_OFFSET 4096u
+#define GPUPROF_SEGMENT_BYTES (GPUPROF_SEGMENT_DATA_OFFSET + GPUPROF_RING_COUNT * GPUPROF_RING_BYTES)
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_segment) <= GPUPROF_SEGMENT_DATA_OFFSET, "rings fit before the data");
+
+/* ---- records --------------------------------------------------------------------------------------------- */
+
+enum gpuprof_record_type {
+  GPUPROF_RECORD_PAD = 0,
+  GPUPROF_RECORD_NAME = 1,
+  GPUPROF_RECORD_DEVICE = 2,
+  GPUPROF_RECORD_GPU_OP = 3,
+  GPUPROF_RECORD_LAUNCH = 4,
+  GPUPROF_RECORD_META = 5,
+  GPUPROF_RECORD_TYPES = 6
+};
+
+struct gpuprof_record {
+  uint16_t type; /* enum gpuprof_record_type; unknown ones are skipped and counted */
+  uint16_t pad;
+  uint32_t bytes; /* of the whole record, this header included; a multiple of 8 */
+};
+
+/* Longest name or value that crosses; a longer one is cut on a character and ends in "...". */
+#define GPUPROF_WIRE_MAX_TEXT 65536u
+
+/* Gives a text an id. Ids belong to the source; id 0 is "no name". Emitted before the first use, in the same ring
+ * or, where another thread uses it, in any ring: the recorder waits for a name that has not come yet. */
+struct gpuprof_name {
+  struct gpuprof_record header;
+  uint32_t id;
+  uint32_t length;           /* of `text`, which is not terminated */
+  __extension__ char text[]; /* flexible arrays are an extension in C++ */
+};
+
+struct gpuprof_device {
+  struct gpuprof_record header;
+  uint32_t device; /* index within the source */
+  uint32_t name_id;
+};
+
+enum gpuprof_op {
+  GPUPROF_OP_KERNEL = 0,
+  GPUPROF_OP_COPY_HTOD = 1,
+  GPUPROF_OP_COPY_DTOH = 2,
+  GPUPROF_OP_COPY_DTOD = 3,
+  GPUPROF_OP_COPY_HTOH = 4,
+  GPUPROF_OP_COPY_PTOP = 5,
+  GPUPROF_OP_COPY = 6, /* direction not known */
+  GPUPROF_OP_FILL = 7, /* memset, fill */
+  GPUPROF_OP_OTHER = 8,
+  GPUPROF_OPS = 9
+};
+
+/* A finished piece of GPU work. */
+struct gpuprof_gpu_op {
+  struct gpuprof_record header;
+  uint64_t correlation; /* of the launch that caused it; unique in the source */
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint64_t queued_ns;    /* 0: not known */
+  uint64_t submitted_ns; /* 0: not known */
+  uint64_t bytes;        /* copied or filled; 0 for kernels */
+  uint64_t stream;       /* stream or queue */
+  uint32_t name_id;      /* kernel name; 0 for copies and fills */
+  uint32_t device;
+  uint16_t op; /* enum gpuprof_op */
+  uint16_t flags;
+  uint32_t context;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 80, "gpu op layout");
+#define GPUPROF_GPU_OP_MORE 1u /* other ops of the same correlation may follow (a node of a graph launch) */
+
+/* A launch, from the launching thread. Only with GPUPROF_CONTROL_LAUNCH_RECORDS. */
+struct gpuprof_launch {
+  struct gpuprof_record header;
+  uint64_t correlation;
+  uint32_t tid; /* as the target's pid namespace has it */
+  uint32_t pad;
+  char thread[16]; /* name, NUL padded */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_launch) == 40, "launch layout");
+
+/* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
+struct gpuprof_meta {
+  struct gpuprof_record header;
+  uint32_t length;
+  uint32_t pad;
+  __extension__ char text[];
+};
+
+#endif /* GPUPROF_WIRE_WIRE_H */

@@ -1,0 +1,151 @@
+// Writes a profile of any size to standard output, for measuring `gpuprof flame`.
+//   generate_profile [records] [stacks] [gpu|eustall]
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "profile/writer.h"
+
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr uint32_t kDepth = 40;
+constexpr uint32_t kFrames = 2000;
+constexpr uint32_t kKernels = 200;
+
+// A small generator of our own, so that a profile is the same everywhere.
+struct Random {
+  uint64_t state = 88172645463325252U;
+  uint32_t below(uint32_t limit) {
+    state ^= state << 13U;
+    state ^= state >> 7U;
+    state ^= state << 17U;
+    return static_cast<uint32_t>((state >> 32U) * limit >> 32U);
+  }
+};
+
+class Generator {
+ public:
+  Generator(uint64_t records, uint32_t stacks, bool stalls) : records_(records), stacks_(stacks), stalls_(stalls) {}
+
+  bool run() {
+    p::format_header(out_);
+    definitions();
+    for (uint64_t i = 0; i < records_; ++i) {
+      if (stalls_) {
+        stall();
+      } else {
+        gpu(i);
+      }
+      if (out_.size() > (size_t{1} << 20U) && !flush()) {
+        return false;
+      }
+    }
+    p::format_line(p::End{.end_ns = 1, .launches = records_, .gpu_records = count_, .gpu_ns = sum_ns_, .with_stack = count_},
+                   out_);
+    return flush();
+  }
+
+ private:
+  p::StringId string(const std::string& text) {
+    p::format_line(p::String{p::StringId{++strings_}, text}, out_);
+    return p::StringId{strings_};
+  }
+
+  void definitions() {
+    p::format_line(p::Process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")}, out_);
+    p::format_line(p::Device{p::DeviceId{1}, string("cupti"), 0, string("GPU")}, out_);
+    thread_ = string("worker");
+    for (uint32_t i = 1; i <= kFrames; ++i) {
+      const p::StringId name = string("torch::autograd::Engine::function_" + std::to_string(i) + "(at::Tensor const&)");
+      p::format_line(p::Frame{.id = p::FrameId{i}, .name = name, .address = 0x1000 + i * 16U}, out_);
+    }
+    for (uint32_t i = 1; i <= kKernels; ++i) {
+      kernels_.push_back(string("void kernel_" + std::to_string(i) + "<float, 4>(float*, int)"));
+      p::format_line(p::GpuSymbol{i, "symbol_" + std::to_string(i)}, out_);
+      p::format_line(p::InsnText{i, "mad(8) r" + std::to_string(i) + ".0<1>:f;"}, out_);
+    }
+    p::format_line(p::GpuFile{1, "kernels.cl"}, out_);
+    std::vector<p::StackElement> elements(kDepth);
+    for (uint32_t i = 1; i <= stacks_; ++i) {
+      for (uint32_t depth = 0; depth < kDepth; ++depth) {
+        elements[depth].frame = p::FrameId{depth < kDepth / 2 ? depth + 1 : 1 + random_.below(kFrames)};
+      }
+      p::format_line(p::Stack{false, p::StackId{i}, elements}, out_);
+    }
+  }
+
+  void gpu(uint64_t i) {
+    p::Gpu r;
+    const uint32_t stack = random_.below(stacks_);
+    r.slice = i / 100000;
+    r.process = p::ProcessId{1};
+    r.thread = thread_;
+    r.ustack = p::StackId{1 + stack};
+    r.device = p::DeviceId{1};
+    r.stream = 7;
+    r.name = kernels_[stack % kKernels];
+    r.count = 1 + random_.below(50);
+    r.min_ns = 1000 + random_.below(1000);
+    r.max_ns = r.min_ns + 500;
+    r.sum_ns = r.count * (r.min_ns + random_.below(500));
+    r.sum_squares_ns2 = p::Uint128{r.sum_ns} * r.min_ns;
+    r.queue_ns = random_.below(100000);
+    count_ += r.count;
+    sum_ns_ += r.sum_ns;
+    p::format_line(r, out_);
+  }
+
+  void stall() {
+    p::EuStall r;
+    const uint32_t stack = random_.below(stacks_);
+    r.proc_name = p::StringId{1};
+    r.pid = 4242;
+    r.ustack = p::StackId{1 + stack};
+    r.gpu_file = 1;
+    r.gpu_symbol = 1 + stack % kKernels;
+    r.insn_text = r.gpu_symbol;
+    r.stall_type = 1 + random_.below(4);
+    r.offset = 16 * (stack % 64);
+    r.count = 1 + random_.below(50);
+    p::format_line(r, out_);
+  }
+
+  bool flush() {
+    size_t done = 0;
+    while (done < out_.size()) {
+      const ssize_t n = ::write(STDOUT_FILENO, out_.data() + done, out_.size() - done);
+      if (n <= 0) {
+        return false;
+      }
+      done += static_cast<size_t>(n);
+    }
+    out_.clear();
+    return true;
+  }
+
+  uint64_t records_;
+  uint32_t stacks_;
+  bool stalls_;
+  std::string out_;
+  Random random_;
+  uint32_t strings_ = 0;
+  uint64_t count_ = 0;
+  uint64_t sum_ns_ = 0;
+  p::StringId thread_{};
+  std::vector<p::StringId> kernels_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t records = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000000;
+  const auto stacks = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10000);
+  const bool stalls = argc > 3 && std::string(argv[3]) == "eustall";
+  return Generator(records, stacks == 0 ? 1 : stacks, stalls).run() ? 0 : 1;
+}

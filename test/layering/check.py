@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Holds the include lines of a source tree against the table in its docs/architecture.md.
+
+usage: check.py ROOT      prints one line for each include that breaks a rule; exit status 1 if there is one
+"""
+
+import pathlib
+import re
+import sys
+
+SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".S"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+TREES = ("src", "bpf", "injection", "test", "examples")
+
+# Headers of others: what they start with, and the places that may include them.
+VENDOR_PLACES = ("test/mocks/", "examples/")
+FOREIGN = (
+    (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
+    (re.compile(r"(cuda|cupti|nvtx|nvml|generated_cuda)"), ("src/backend/cupti/", "injection/cupti/") + VENDOR_PLACES),
+    (re.compile(r"(level_zero/|ze_api|zet_api)"),
+     ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
+    (re.compile(r"(drm/|i915_drm|xe_drm)"), ("src/backend/intel_drm/",) + VENDOR_PLACES),
+    (re.compile(r"bpf/"), ("src/record/", "bpf/")),
+    (re.compile(r"CLI/"), ("src/cmd/", "src/main.cpp", "test/unit/cmd/")),
+)
+
+
+def read_table(root):
+    """{place: set of folders and headers}, from the rows whose last cell is a list of names or 'nothing'."""
+    table = {}
+    text = (root / "docs/architecture.md").read_text(encoding="utf-8")
+    section = text.split("## Who may include whom", 1)[-1].split("\n## ", 1)[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        place = re.fullmatch(r"`([^`]+)`", cells[0])
+        if len(cells) == 3 and place:
+            table[place.group(1)] = set(re.findall(r"`([^`]+)`", cells[2]))
+    return table
+
+
+def place_of(path, table):
+    """The row of the table that a file belongs to, or None (tests and examples have none)."""
+    if path in table:
+        return path
+    parts = path.split("/")
+    for length in (2, 1):
+        place = "/".join(parts[:length])
+        if len(parts) > length and place in table:
+            return place
+    return None
+
+
+def backend_of(path):
+    """'opencl' for src/backend/opencl/x.cpp and injection/opencl/x.cpp, else None."""
+    match = re.match(r"(?:src/backend|injection)/([^/]+)/", path)
+    return match.group(1) if match and match.group(1) != "common" else None
+
+
+def check_quoted(root, path, name, place, allowed):
+    """The fault of an include of ours, or None."""
+    if name.startswith(("/", ".")) or ".." in name.split("/"):
+        return "is not written as \"folder/file.h\""
+    folder = name.split("/")[0]
+    if place.startswith("src"):
+        if "/" not in name or not (root / "src" / name).is_file():
+            return "is not a header under src/"
+        own = place.removeprefix("src/")
+        if folder != own and folder not in allowed and name not in allowed:
+            return f"is not allowed in {place} (docs/architecture.md)"
+        other = backend_of("src/" + name)
+        if other and other != backend_of(path) and path != "src/backend/registry.cpp":
+            return "reaches into a backend's folder"
+        return None
+    beside = (root / path).parent / name
+    if place == "injection" and (root / "injection" / name).is_file():
+        other = backend_of("injection/" + name)
+        return "reaches into another backend's folder" if other and other != backend_of(path) else None
+    if beside.is_file() or (root / place / name).is_file():
+        return None
+    if folder in allowed and (root / "src" / name).is_file():
+        return None
+    return f"is not allowed in {place} (docs/architecture.md)"
+
+
+def check_foreign(path, name):
+    for pattern, places in FOREIGN:
+        if pattern.match(name) and not path.startswith(places):
+            return "is a header of others that has no business here"
+    return None
+
+
+def check_file(root, path, table):
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    place = place_of(path, table)
+    for match in INCLUDE.finditer(text):
+        kind, name = match.groups()
+        fault = check_foreign(path, name)
+        if fault is None and kind == '"' and place is not None:
+            fault = check_quoted(root, path, name, place, table[place])
+        if fault is not None:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: \"{name}\" {fault}"
+
+
+def check_tree(root):
+    root = pathlib.Path(root)
+    table = read_table(root)
+    faults = []
+    for folder in sorted({p.relative_to(root).as_posix() for p in (root / "src").iterdir()}):
+        if folder != "src/CMakeLists.txt" and folder not in table:
+            faults.append(f"{folder}: has no row in the table of docs/architecture.md")
+    for tree in TREES:
+        for file in sorted((root / tree).rglob("*")):
+            if file.suffix in SUFFIXES and file.is_file():
+                faults.extend(check_file(root, file.relative_to(root).as_posix(), table))
+    return faults
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    faults = check_tree(sys.argv[1])
+    for fault in faults:
+        print(fault)
+    if faults:
+        sys.exit(1)
+    print("layering: every include agrees with docs/architecture.md")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Proves that check.py can fail: a small sound tree, and one fault at a time put into it."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.dont_write_bytecode = True
+import check  # noqa: E402
+
+TABLE = """# Architecture
+## Who may include whom
+| folder | holds | may include |
+|---|---|---|
+| `src/base` | x | nothing |
+| `src/wire` | x | nothing |
+| `src/profile` | x | `base` |
+| `src/backend` | x | `base` `wire` `profile/records.h` |
+| `src/cmd` | x | `base` `backend` |
+| `src/main.cpp` | x | `cmd` |
+| `bpf` | x | `wire` |
+| `injection` | x | `wire` |
+## Something else
+| `src/analyze` | not part | `everything` |
+"""
+
+SOUND = {
+    "docs/architecture.md": TABLE,
+    "src/base/result.h": "#include <string>\n",
+    "src/wire/wire.h": "#include <stdint.h>\n",
+    "src/profile/records.h": '#include "base/result.h"\n',
+    "src/profile/writer.h": '#include "profile/records.h"\n',
+    "src/backend/backend.h": '#include "profile/records.h"\n#include "wire/wire.h"\n',
+    "src/backend/registry.cpp": '#include "backend/opencl/opencl.h"\n',
+    "src/backend/opencl/opencl.h": '#include "backend/backend.h"\n#include <CL/cl.h>\n',
+    "src/backend/cupti/cupti.h": "#include <cupti.h>\n",
+    "src/cmd/command.h": '#include "backend/backend.h"\n#include <CLI/CLI.hpp>\n',
+    "src/main.cpp": '#include "cmd/command.h"\n',
+    "bpf/shared.h": "\n",
+    "bpf/launch.bpf.c": '#include "shared.h"\n#include "wire/wire.h"\n#include <bpf/bpf_helpers.h>\n',
+    "injection/common/emit.h": '#include "wire/wire.h"\n',
+    "injection/opencl/layer.cpp": '#include "common/emit.h"\n#include <CL/cl_layer.h>\n',
+    "injection/cupti/hook.h": "\n",
+    "test/mocks/cuda.cpp": "#include <cuda.h>\n",
+    "examples/opencl/main.cpp": "#include <CL/cl.h>\n",
+    "test/unit/base/result_test.cpp": '#include "catch.h"\n#include "profile/writer.h"\n',
+}
+
+
+class Layering(unittest.TestCase):
+    def faults(self, changed):
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in {**SOUND, **changed}.items():
+                file = pathlib.Path(folder, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            return check.check_tree(folder)
+
+    def one_fault(self, path, line):
+        faults = self.faults({path: SOUND.get(path, "") + line + "\n"})
+        self.assertEqual(len(faults), 1, faults)
+        self.assertTrue(faults[0].startswith(path + ":"), faults[0])
+
+    def test_sound_tree(self):
+        self.assertEqual(self.faults({}), [])
+
+    def test_folder_that_the_table_does_not_allow(self):
+        self.one_fault("src/base/result.h", '#include "profile/records.h"')
+        self.one_fault("src/main.cpp", '#include "backend/backend.h"')
+        self.one_fault("bpf/launch.bpf.c", '#include "base/result.h"')
+        self.one_fault("injection/common/emit.h", '#include "base/result.h"')
+
+    def test_single_header_is_not_its_folder(self):
+        self.one_fault("src/backend/backend.h", '#include "profile/writer.h"')
+
+    def test_backends_keep_apart(self):
+        self.one_fault("src/backend/opencl/opencl.h", '#include "backend/cupti/cupti.h"')
+        self.one_fault("src/backend/backend.h", '#include "backend/cupti/cupti.h"')
+        self.one_fault("src/cmd/command.h", '#include "backend/opencl/opencl.h"')
+        self.one_fault("injection/opencl/layer.cpp", '#include "cupti/hook.h"')
+
+    def test_vendor_headers(self):
+        self.one_fault("src/base/result.h", "#include <CL/cl.h>")
+        self.one_fault("src/cmd/command.h", "#include <cuda_runtime.h>")
+        self.one_fault("src/backend/opencl/opencl.h", "#include <cupti.h>")
+        self.one_fault("injection/common/emit.h", "#  include <level_zero/ze_api.h>")
+        self.one_fault("test/unit/base/result_test.cpp", "#include <cuda.h>")
+        self.one_fault("src/profile/writer.h", "#include <bpf/libbpf.h>")
+        self.one_fault("src/profile/writer.h", "#include <CLI/CLI.hpp>")
+
+    def test_spelling(self):
+        self.one_fault("src/profile/writer.h", '#include "records.h"')
+        self.one_fault("src/profile/writer.h", '#include "../base/result.h"')
+        self.one_fault("src/profile/writer.h", '#include "base/absent.h"')
+
+    def test_folder_without_a_row(self):
+        faults = self.faults({"src/extra/x.h": "\n"})
+        self.assertEqual(faults, ["src/extra: has no row in the table of docs/architecture.md"])
+
+
+if __name__ == "__main__":
+    unittest.main()

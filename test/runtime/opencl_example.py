@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The OpenCL example under record: the call sites, the counts and the times."""
+
+import re
+import subprocess
+
+import rig
+
+# Call site: (kernel, its share of all GPU time). `heavy` does four times the work of `light`.
+SITES = {"assemble": ("light", 1 / 6), "solve": ("heavy", 4 / 6), "postprocess": ("light", 1 / 6)}
+LAUNCHES = 60  # of each site
+KERNEL_FRAME = re.compile(r"(light|heavy)_\[G\]")
+
+
+def has(frames, function):
+    return any(re.match(rf"(.*::)?{function}\b", frame) for frame in frames)
+
+
+def by_site(stacks):
+    """{site: sum} of the kernel stacks; a stack with no site, or more than one, is under None."""
+    sums = dict.fromkeys([*SITES, None], 0)
+    for frames, value in stacks:
+        if any(KERNEL_FRAME.match(frame) for frame in frames):
+            sites = [site for site in SITES if has(frames, site)]
+            sums[sites[0] if len(sites) == 1 else None] += value
+    return sums
+
+
+class OpenClExample(rig.RuntimeTest):
+    TARGET = [rig.EXAMPLE, "--launches", str(LAUNCHES)]
+
+    @rig.requires("opencl")
+    def test_counts_are_exact_and_nothing_is_lost(self):
+        profile, stderr = self.record(self.TARGET)
+        self.assert_conserved(profile)
+        counts = {"light": 0, "heavy": 0}
+        for _, operation, kernel, count, _ in profile.gpu():
+            if operation == "kernel":
+                counts[kernel] += count
+        self.assertEqual(counts, {"light": 2 * LAUNCHES, "heavy": LAUNCHES}, stderr)
+        end = profile.end()
+        self.assertEqual(end["lost"], 0, profile.losses())
+        self.assertEqual(sum(v for _, v in self.folded("--weight", "count")), end["gpu_records"])
+
+    @rig.requires("opencl", "ebpf")
+    def test_each_call_site_has_its_own_stack(self):
+        profile, stderr = self.record(self.TARGET)
+        counts = by_site(self.folded("--weight", "count"))
+        self.assertEqual(counts, {**dict.fromkeys(SITES, LAUNCHES), None: 0}, stderr)
+        for frames, _ in self.folded():
+            for site, (kernel, _) in SITES.items():
+                if has(frames, site):
+                    self.assertTrue(frames[-1].startswith(kernel + "_[G]"), frames)
+        self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
+
+    @rig.requires("opencl", "ebpf")
+    def test_time_ratio_of_the_call_sites(self):
+        # Long kernels, so that the fixed cost of a launch is small beside them; the best of three, as other
+        # work on this machine only ever blurs the ratio.
+        shares = []
+        for _ in range(3):
+            self.record([rig.EXAMPLE, "--launches", "20", "--steps", "60000"])
+            times = by_site(self.folded())
+            shares.append({site: times[site] / sum(times.values()) for site in SITES})
+            if all(abs(shares[-1][site] / share - 1) <= 0.10 for site, (_, share) in SITES.items()):
+                return
+        self.fail(f"no call site's share may be off by more than 10%: {shares}")
+
+    @rig.requires("opencl")
+    def test_unit_us_is_exact_to_one_unit(self):
+        profile, _ = self.record(self.TARGET)
+        folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
+        self.assertEqual(sum(value for _, value in folded), profile.end()["gpu_ns"] // 1000)
+
+    @rig.requires("opencl")
+    def test_folded_output_is_sorted_and_the_same_each_time(self):
+        self.record(self.TARGET)
+        first = self.gpuprof("flame", "-i", self.profile_path)
+        self.assertEqual(first, self.gpuprof("flame", "-i", self.profile_path))
+        stacks = [line.rsplit(" ", 1)[0] for line in first.splitlines()]
+        self.assertEqual(stacks, sorted(set(stacks), key=str.encode))
+
+    @rig.requires("opencl")
+    def test_flame_from_stdin_and_report(self):
+        self.record(self.TARGET)
+        with open(self.profile_path, "rb") as profile:
+            run = subprocess.run([rig.GPUPROF, "flame"], stdin=profile, capture_output=True, check=True)
+        self.assertEqual(run.stdout.decode(), self.gpuprof("flame", "-i", self.profile_path))
+        report = self.gpuprof("report", "-i", self.profile_path)
+        for kernel in ("light", "heavy"):
+            self.assertIn(kernel, report)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Trees of processes, and processes that are killed, under record."""
+
+import os
+import signal
+import subprocess
+import time
+
+import rig
+
+
+def wait_for(condition, seconds):
+    """Whether the condition came true within that time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+class Processes(rig.RuntimeTest):
+    @rig.requires("opencl")
+    def test_three_processes_by_fork_and_exec(self):
+        alone, _ = self.record([rig.EXAMPLE])
+        profile, stderr = self.record(["sh", "-c", '"$0" & "$0" & "$0"; wait', rig.EXAMPLE])
+        self.assert_conserved(profile)
+        by_process = {}
+        for process, _, _, count, _ in profile.gpu():
+            by_process[process] = by_process.get(process, 0) + count
+        self.assertEqual(len(by_process), 3, stderr)
+        self.assertEqual(set(by_process.values()), {alone.end()["gpu_records"]}, stderr)
+        pids = {row[1] for row in profile.of("PROCESS") if row[0] in by_process}
+        self.assertEqual(len(pids), 3)
+
+    @rig.requires("opencl", "pyopencl")
+    def test_programs_of_different_kinds_in_one_tree(self):
+        profile, stderr = self.record(
+            ["sh", "-c", '"$0"; "$1" "$2"; exec "$0"', rig.EXAMPLE, rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
+        self.assert_conserved(profile)
+        with_work = {row[0] for row in profile.gpu()}
+        names = [row for row in profile.of("PROCESS") if row[0] in with_work]
+        self.assertEqual(len(names), 3, stderr)
+
+    @rig.requires("opencl")
+    def test_a_grandchild_that_outlives_its_parent(self):
+        profile, stderr = self.record(["sh", "-c", '(sleep 0.3; exec "$0") >/dev/null 2>&1 & exit 4', rig.EXAMPLE],
+                                      expect=4)
+        # Recording ends with the target; a process that goes on afterwards is not waited for, and never breaks it.
+        self.assertIsNotNone(profile.end(), stderr)
+
+
+class Killed(rig.RuntimeTest):
+    def start(self):
+        """record of a target that launches for a long time; returns once its first records are in the file."""
+        command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",
+                   'echo $$ >pid; while :; do "$0"; done', rig.EXAMPLE]
+        with open(os.path.join(self.folder, "stderr"), "wb") as stderr, open(os.devnull, "wb") as null:
+            process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=null, stderr=stderr,
+                                       start_new_session=True)
+        self.addCleanup(self.reap, process)
+        self.assertTrue(wait_for(self.has_gpu_record, 30), "no GPU record in the file after 30 s: " + self.stderr())
+        return process
+
+    def stderr(self):
+        with open(os.path.join(self.folder, "stderr"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def has_gpu_record(self):
+        try:
+            with open(self.profile_path, "rb") as file:
+                return b"\nGPU;" in file.read()
+        except FileNotFoundError:
+            return False
+
+    def reap(self, process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+    def target(self):
+        with open(os.path.join(self.folder, "pid"), encoding="ascii") as file:
+            return int(file.read())
+
+    def assert_readable(self):
+        self.gpuprof("dump", "-i", self.profile_path)
+        self.assertGreater(sum(value for _, value in self.folded()), 0)
+
+    @rig.requires("opencl")
+    def test_sigkill_of_the_target(self):
+        process = self.start()
+        os.kill(self.target(), signal.SIGKILL)
+        self.assertEqual(process.wait(30), -signal.SIGKILL, self.stderr())
+        self.assert_readable()
+        self.assertIsNotNone(rig.Profile(self.profile_path).end())
+
+    @rig.requires("opencl")
+    def test_sigkill_of_gpuprof(self):
+        process = self.start()
+        process.kill()
+        process.wait(30)
+        self.assert_readable()
+        self.assertIsNone(rig.Profile(self.profile_path).end())
+
+    @rig.requires("opencl")
+    def test_a_target_goes_on_without_gpuprof(self):
+        command = [rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", "sh", "-c",
+                   'echo ready >ready; sleep 1; "$0" && echo well >well', rig.EXAMPLE]
+        with open(os.devnull, "r+b") as null:
+            process = subprocess.Popen(command, cwd=self.folder, stdin=null, stdout=null, stderr=null,
+                                       start_new_session=True)
+        self.addCleanup(self.reap, process)
+        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "ready")), 10))
+        process.kill()
+        process.wait(10)
+        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "well")), 30))
+
+    @rig.requires("opencl")
+    def test_sigint_and_sigterm_stop_cleanly(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start()
+            target = self.target()
+            process.send_signal(number)
+            status = process.wait(30)
+            self.assertIn(status, (-number, 128 + number, 0), self.stderr())
+            self.assertFalse(os.path.exists(f"/proc/{target}"), "the target still runs")
+            self.assertIsNotNone(rig.Profile(self.profile_path).end(), self.stderr())
+            self.assert_readable()
+
+    @rig.requires("opencl")
+    def test_every_prefix_is_readable(self):
+        self.record([rig.EXAMPLE])
+        with open(self.profile_path, "rb") as file:
+            whole = file.read()
+        cut = os.path.join(self.folder, "cut.txt")
+        step = max(1, len(whole) // 60)
+        header = whole.index(b"\n") + 1
+        for size in range(header, len(whole), step):
+            with open(cut, "wb") as file:
+                file.write(whole[:size])
+            self.gpuprof("dump", "-i", cut)
+            self.gpuprof("flame", "-i", cut)
+
+
+if __name__ == "__main__":
+    rig.main()

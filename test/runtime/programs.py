@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Programs that are not ours under record, and what other tools make of our output."""
+
+import glob
+import os
+import re
+
+import rig
+
+RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's, in the package libdevel-nytprof-perl
+
+
+class Programs(rig.RuntimeTest):
+    @rig.requires("opencl", "program:clpeak")
+    def test_clpeak(self):
+        profile, stderr = self.record(["clpeak", "--compute-sp", "--kernel-latency"], timeout=300)
+        self.assertGreater(profile.end()["gpu_ns"], 0, stderr)
+        self.assert_conserved(profile)
+        self.assertTrue(any(row[2].startswith("compute_sp") for row in profile.gpu()), stderr)
+
+    @rig.requires("opencl", "pyopencl")
+    def test_pyopencl(self):
+        profile, stderr = self.record([rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
+        self.assertGreater(profile.end()["gpu_ns"], 0, stderr)
+        self.assert_conserved(profile)
+
+    @rig.requires("opencl")
+    def test_a_recorded_program_prints_what_it_prints_without(self):
+        plain = self.run_command([rig.EXAMPLE])
+        run = self.run_command([rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", rig.EXAMPLE])
+        self.assertEqual((run.returncode, run.stdout), (plain.returncode, plain.stdout))
+
+
+class OtherRenderer(rig.RuntimeTest):
+    @rig.requires("opencl", "program:perl")
+    def test_flamegraph_pl_draws_our_folded_output(self):
+        renderers = [path for path in RENDERERS + tuple(glob.glob("/opt/*/flamegraph.pl")) if os.path.exists(path)]
+        if not renderers:
+            self.skipTest("no flamegraph.pl (package libdevel-nytprof-perl)")
+        self.record([rig.EXAMPLE])
+        folded_path = os.path.join(self.folder, "out.folded")
+        self.gpuprof("flame", "-i", self.profile_path, "-o", folded_path)
+        run = self.run_command(["perl", renderers[0], "--colors=java", folded_path])
+        svg, complaints = run.stdout.decode("utf-8", "replace"), run.stderr.decode("utf-8", "replace")
+        self.assertEqual((run.returncode, complaints), (0, ""))
+        with open(folded_path, encoding="utf-8") as file:
+            stacks = rig.parse_folded(file.read())
+        total = sum(value for _, value in stacks)
+        # Its "all" rectangle carries the sum of what it understood: every line, or this number differs.
+        match = re.search(r"<title>all \(([\d,]+) samples, 100%\)", svg)
+        self.assertIsNotNone(match, svg[:2000])
+        self.assertEqual(int(match.group(1).replace(",", "")), total)
+
+
+class Unprivileged(rig.RuntimeTest):
+    NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all")
+
+    @rig.requires("opencl", "root", "program:setpriv")
+    def test_without_rights_it_records_and_says_what_is_missing(self):
+        os.chmod(self.folder, 0o777)
+        if self.run_command([*self.NOBODY, rig.EXAMPLE], env=self.environment()).returncode != 0:
+            self.skipTest("the build folder is not readable for other users")
+        run = self.run_command([*self.NOBODY, rig.GPUPROF, "record", "-o", "p.txt", "--", rig.EXAMPLE],
+                               env=self.environment())
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        self.assertRegex(stderr, r"without CPU stacks|no CPU stacks")
+        self.assertRegex(stderr, r"root|sudo|CAP_BPF|cap_bpf")
+        self.profile_path = os.path.join(self.folder, "p.txt")
+        profile = rig.Profile(self.profile_path)
+        self.assertGreater(profile.end()["gpu_ns"], 0)
+        self.assertEqual(profile.end()["with_stack"], 0)
+        self.assert_conserved(profile)
+        for frames, _ in self.folded():
+            self.assertIn("[no CPU stack]", frames)
+
+    @rig.requires("opencl", "root")
+    def test_user_option_runs_the_target_as_that_user(self):
+        os.chmod(self.folder, 0o777)
+        # PoCL's cache must be that user's: an own folder for it.
+        profile, _ = self.record(["sh", "-c", 'id -u >uid; exec "$0"', rig.EXAMPLE], options=["--user", "nobody"],
+                                 env=self.environment())
+        with open(os.path.join(self.folder, "uid"), encoding="ascii") as file:
+            self.assertEqual(int(file.read()), 65534)
+        self.assertGreater(profile.end()["gpu_ns"], 0)
+        self.assert_conserved(profile)
+
+    @rig.requires("opencl", "root", "ebpf")
+    def test_user_option_keeps_the_stacks(self):
+        os.chmod(self.folder, 0o777)
+        profile, stderr = self.record([rig.EXAMPLE], options=["--user", "nobody"], env=self.environment())
+        self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
+
+    def environment(self):
+        cache = os.path.join(self.folder, "pocl")
+        os.makedirs(cache, exist_ok=True)
+        os.chmod(cache, 0o777)
+        return {**os.environ, "HOME": self.folder, "POCL_CACHE_DIR": cache}
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,173 @@
+"""What the runtime tests share: where things are, what this machine can do, and an independent reading of profiles."""
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 77  # the exit status that ctest reads as "skipped"
+
+GPUPROF = os.environ.get("GPUPROF", "gpuprof")
+EXAMPLE = os.environ.get("GPUPROF_EXAMPLE", "")  # the OpenCL example
+SOURCE = os.environ.get("GPUPROF_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+PYTHON_EXAMPLE = os.path.join(SOURCE, "examples/python/opencl_sites.py")
+
+
+@functools.lru_cache(maxsize=None)
+def doctor():
+    """{section: {name: state}} as gpuprof itself sees this machine."""
+    run = subprocess.run([GPUPROF, "doctor", "--json"], stdout=subprocess.PIPE, check=True)
+    sections = json.loads(run.stdout)
+    return {
+        section: {fact["name"]: fact["state"] for fact in facts}
+        for section, facts in sections.items()
+        if isinstance(facts, list)
+    }
+
+
+@functools.lru_cache(maxsize=None)
+def pyopencl_python():
+    """A Python that has pyopencl, or None: the distribution's own is often not the first in PATH."""
+    for python in ("/usr/bin/python3", sys.executable):
+        probe = [python, "-c", "import pyopencl, numpy; pyopencl.get_platforms()"]
+        if os.path.exists(python) and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            return python
+    return None
+
+
+def why_not(requirement):
+    """None when the requirement is met, else the reason for a skip."""
+    if requirement == "opencl":
+        if doctor()["backends"].get("opencl") != "ok":
+            return "no OpenCL platform, or gpuprof was built without the backend (package pocl-opencl-icd)"
+        return None if os.path.exists(EXAMPLE) else "the OpenCL example is not built"
+    if requirement == "ebpf":
+        return None if doctor()["rights"]["eBPF"] == "ok" else "no rights for eBPF here (run as root)"
+    if requirement == "root":
+        return None if os.geteuid() == 0 else "not root"
+    if requirement == "pyopencl":
+        return None if pyopencl_python() else "no Python with pyopencl (package python3-pyopencl)"
+    if requirement.startswith("program:"):
+        program = requirement.split(":", 1)[1]
+        return None if shutil.which(program) else f"no program {program}"
+    return f"unknown requirement {requirement}"
+
+
+def unmet(requirements):
+    return next((reason for reason in map(why_not, requirements) if reason), None)
+
+
+def requires(*requirements):
+    """Decorator of a test: skips it, with the reason, where a requirement is not met."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def wrapper(self):
+            reason = unmet(requirements)
+            if reason:
+                self.skipTest(reason)
+            test(self)
+
+        return wrapper
+
+    return decorate
+
+
+class Profile:
+    """A profile read line by line, by the words of FORMAT.md and without gpuprof's own reader."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        lines = data.split(b"\n")
+        self.whole_lines = lines[:-1]  # what follows the last newline is a cut line, or nothing
+        self.rows = [line.decode("utf-8", "replace").split(";") for line in self.whole_lines]
+
+    def of(self, kind):
+        return [row[1:] for row in self.rows if row[0] == kind]
+
+    def strings(self):
+        return {row[0]: row[1] for row in self.of("STRING")}
+
+    def processes(self):
+        """[(pid, ppid, name, command)] in the order of their appearance."""
+        strings = self.strings()
+        return [(int(r[1]), int(r[2]), strings.get(r[4], ""), strings.get(r[5], "")) for r in self.of("PROCESS")]
+
+    def gpu(self):
+        """[(process id, operation, kernel name, count, ns)], one a line of the profile."""
+        strings = self.strings()
+        return [(r[1], r[7], strings.get(r[8], ""), int(r[9]), int(r[10])) for r in self.of("GPU")]
+
+    def end(self):
+        """The totals of the END record, or None in a profile that was cut."""
+        rows = self.of("END")
+        names = ("end_ns", "launches", "gpu_records", "gpu_ns", "with_stack", "lost")
+        return dict(zip(names, map(int, rows[-1]))) if rows else None
+
+    def losses(self):
+        return [(row[1], int(row[2])) for row in self.of("LOSS")]
+
+
+def parse_folded(text):
+    """[(frames, value)]; every line must be `frame;frame value`, else ValueError."""
+    stacks = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.fullmatch(r"(\S.*) (\d+)", line)
+        if not match or "" in match.group(1).split(";"):
+            raise ValueError(f"line {number} is not a folded stack: {line!r}")
+        stacks.append((match.group(1).split(";"), int(match.group(2))))
+    return stacks
+
+
+class RuntimeTest(unittest.TestCase):
+    """A folder of its own for each test, and gpuprof run in it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-test.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.profile_path = os.path.join(self.folder, "gpuprof.txt")
+
+    def run_command(self, command, timeout=120, **options):
+        return subprocess.run(
+            command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False,
+            **options)
+
+    def record(self, target, options=(), expect=0, **run_options):
+        """Records `target` to self.profile_path; returns (Profile, stderr)."""
+        run = self.run_command([GPUPROF, "record", "-o", self.profile_path, *options, "--", *target], **run_options)
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, expect, f"stderr of record:\n{stderr}")
+        return Profile(self.profile_path), stderr
+
+    def gpuprof(self, *arguments, expect=0):
+        run = self.run_command([GPUPROF, *arguments])
+        self.assertEqual(run.returncode, expect, run.stderr.decode("utf-8", "replace"))
+        return run.stdout.decode("utf-8", "replace")
+
+    def folded(self, *options):
+        return parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns", *options))
+
+    def assert_conserved(self, profile):
+        """Folded ns, the profile's GPU lines and its END record agree to the nanosecond."""
+        total = sum(value for _, value in self.folded())
+        self.assertEqual(total, sum(row[4] for row in profile.gpu()))
+        end = profile.end()
+        self.assertIsNotNone(end, "the profile has no END record")
+        self.assertEqual(total, end["gpu_ns"])
+        self.assertEqual(end["gpu_records"], sum(row[3] for row in profile.gpu()))
+
+
+def main():
+    """unittest.main, with the status for ctest that tells a skip of everything from a pass."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun and len(result.skipped) == result.testsRun else 0)

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""run.py must be able to fail."""
+
+import pathlib
+import unittest
+
+import run
+
+
+class Runner(unittest.TestCase):
+    def outcome(self, text):
+        cases = run.parse(text, pathlib.Path("x.case"))
+        self.assertEqual(len(cases), 1)
+        return run.run_case(cases[0]).split("\n")[0]
+
+    def test_pass(self):
+        self.assertEqual(self.outcome("NAME x\nRUN echo out; echo err >&2; exit 3\nEXIT 3\nSTDOUT ^out$\nSTDERR err"),
+                         "pass")
+
+    def test_status(self):
+        self.assertEqual(self.outcome("NAME x\nRUN exit 3"), "FAIL: exit status 3, expected 0")
+        self.assertEqual(self.outcome("NAME x\nRUN true\nSIGNAL SEGV"), "FAIL: exit status 0, expected -11")
+        self.assertEqual(self.outcome("NAME x\nRUN kill -SEGV $$\nSIGNAL SEGV"), "pass")
+
+    def test_streams(self):
+        self.assertEqual(self.outcome("NAME x\nRUN echo out\nSTDOUT no"), "FAIL: not in stdout: no")
+        self.assertEqual(self.outcome("NAME x\nRUN echo out >&2\nSTDOUT out"), "FAIL: not in stdout: out")
+        self.assertEqual(self.outcome("NAME x\nRUN echo out\nNOT_STDOUT out"),
+                         "FAIL: in stdout, where it must not be: out")
+
+    def test_timeout_ends_the_whole_group(self):
+        self.assertEqual(self.outcome("NAME x\nRUN sleep 100 | sleep 100\nTIMEOUT 0.3"),
+                         "FAIL: still running after 0.3 s")
+
+    def test_requirement(self):
+        self.assertEqual(self.outcome("NAME x\nRUN true\nREQUIRES program:no-such-program"),
+                         "skip: no program no-such-program")
+
+    def test_bad_case_files(self):
+        for text in ("NAME x\nRUNN true", "NAME x", "NAME x\nNAME y\nRUN true"):
+            with self.assertRaises(SystemExit):
+                run.parse(text, pathlib.Path("x.case"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,264 @@
+#include "analyze/fold.h"
+
+#include <map>
+#include <random>
+#include <string>
+
+#include "../profile/text_input.h"
+#include "analyze/summarize.h"
+#include "catch.h"
+#include "output/folded.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+using output::TimeUnit;
+using output::WeightKind;
+using test::open_text;
+
+namespace {
+
+FoldResult fold_text(const std::string& text, const FoldOptions& options = {}, bool lenient = false) {
+  auto reader = open_text(text, lenient);
+  REQUIRE(reader);
+  auto result = fold(*reader, options);
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(result);
+  return std::move(result).value();
+}
+
+std::string fold_error(const std::string& text) {
+  auto reader = open_text(text);
+  REQUIRE(reader);
+  const auto result = fold(*reader);
+  return result ? "" : result.error().message;
+}
+
+std::string ns(const FoldResult& result) { return output::folded(result.tree, {WeightKind::time, TimeUnit::ns}); }
+std::string counts(const FoldResult& result) { return output::folded(result.tree, {WeightKind::count}); }
+
+uint64_t sum_of_lines(const std::string& folded) {
+  uint64_t sum = 0;
+  for (size_t at = 0; at < folded.size();) {
+    const size_t end = folded.find('\n', at);
+    const size_t space = folded.rfind(' ', end);
+    sum += std::stoull(folded.substr(space + 1, end - space - 1));
+    at = end + 1;
+  }
+  return sum;
+}
+
+const char* const kBase =
+    "GPUPROF;1.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;a.cpp\nSTRING;5;saxpy\nSTRING;6;do_ioctl\n"
+    "FRAME;1;native;2;4;10;0;0;0x10\nFRAME;2;inlined;3;4;20;0;0;0x10\nFRAME;3;kernel;6;0;0;0;0;0\n"
+    "FRAME;4;truncated;0;0;0;0;0;0\nFRAME;5;unknown;0;0;0;0;0;0x99\nFRAME;6;python;3;4;0;0;0;0\n"
+    "USTACK;1;1;2\nUSTACK;2;4;5;6\nKSTACK;1;3\nPROCESS;1;100;1;5;1;0\n";
+
+}  // namespace
+
+TEST_CASE("GPU work goes under its process and stack") {
+  const auto result = fold_text(std::string(kBase) +
+                                "GPU;0;1;0;1;0;0;0;kernel;5;2;30;10;20;0;0;0\n"
+                                "GPU;1;1;0;1;0;0;3;kernel;5;1;12;12;12;0;0;0\n"
+                                "GPU;0;1;0;1;1;0;0;copy_htod;0;1;7;7;7;0;0;4096\n"
+                                "GPU;0;1;0;0;0;0;0;fill;0;1;5;5;5;0;0;8\n"
+                                "GPU;0;0;0;2;0;0;0;kernel;0;1;3;3;3;0;0;0\n");
+  CHECK(ns(result) ==
+        "[unknown];[truncated];[unknown];step;[unknown]_[G] 3\n"
+        "app;[no CPU stack];[fill]_[G] 5\n"
+        "app;main;step;-;do_ioctl_[k];[copy HtoD]_[G] 7\n"
+        "app;main;step;saxpy_[G] 42\n");
+  CHECK(result.kind == ProfileKind::durations);
+  CHECK(result.gpu_records == 6);
+  CHECK(result.with_stack == 5);
+  CHECK(result.records == 5);
+  CHECK(result.tree.total().ns == 57);
+  CHECK(result.tree.total().bytes == 4104);
+  CHECK_FALSE(result.complete);
+}
+
+TEST_CASE("every operation has its name") {
+  const std::pair<const char*, const char*> names[] = {
+      {"copy_htod", "[copy HtoD]"}, {"copy_dtoh", "[copy DtoH]"}, {"copy_dtod", "[copy DtoD]"},
+      {"copy_htoh", "[copy HtoH]"}, {"copy_ptop", "[copy PtoP]"}, {"copy", "[copy]"},
+      {"fill", "[fill]"},           {"other", "[other GPU work]"}};
+  for (const auto& [op, name] : names) {
+    const auto result = fold_text(std::string("GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;") + op + ";0;1;5;5;5;0;0;0\n");
+    CHECK(ns(result) == std::string("[unknown];[no CPU stack];") + name + "_[G] 5\n");
+  }
+}
+
+TEST_CASE("source lines are appended on request") {
+  const auto result =
+      fold_text(std::string(kBase) + "GPU;0;1;0;1;0;0;0;kernel;5;1;5;5;5;0;0;0\n", FoldOptions{.lines = true});
+  CHECK(ns(result) == "app;main (a.cpp:10);step (a.cpp:20);saxpy_[G] 5\n");
+}
+
+TEST_CASE("launches are counted, not timed") {
+  const auto result = fold_text(std::string(kBase) + "LAUNCH;0;1;0;1;0;5;4\nLAUNCH;1;1;0;1;0;5;3\n");
+  CHECK(result.kind == ProfileKind::launch_counts);
+  CHECK(result.launches == 7);
+  CHECK(ns(result).empty());
+  CHECK(counts(result) == "app;main;step;[saxpy launches] 7\n");
+}
+
+TEST_CASE("stall samples in the published form") {
+  const auto result = fold_text(
+      "STRING;1;python3.11\nPROC_NAME;1;12345\nUSTACK;100;main;zeCommandListAppendLaunchKernel\n"
+      "KSTACK;200;0xffffffffc0123456;already_[k]\nGPU_FILE;10;my_kernel.cpp\nGPU_SYMBOL;11;my_kernel\n"
+      "INSN_TEXT;20;mad(8) r10 ;\nEUSTALL;1;12345;100;200;10;11;20;1;0x40;1234\nEUSTALL;1;12345;100;200;10;11;20;1;64;1\n"
+      "EUSTALL;0;1;0;0;0;0;0;0;0x0;2\nEUSTALL;1;1;0;0;0;0;0;10;0x8;3\nEUSTALL;1;1;0;0;0;0;0;11;0x8;4\n");
+  CHECK(result.kind == ProfileKind::stall_samples);
+  CHECK(result.complete);
+  CHECK(counts(result) ==
+        "[unknown];1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];[unknown]_[g];0x0_[g] 2\n"
+        "python3.11;12345;main;zeCommandListAppendLaunchKernel;-;0xffffffffc0123456_[k];already_[k];"
+        "my_kernel.cpp_[G];my_kernel_[G];mad(8) r10 :_[g];active_[g];0x40_[g] 1235\n"
+        "python3.11;1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];[stall type 11]_[g];0x8_[g] 4\n"
+        "python3.11;1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];tdr_[g];0x8_[g] 3\n");
+}
+
+TEST_CASE("totals of END are checked") {
+  const std::string gpu = "GPU;0;0;0;0;0;0;0;kernel;0;2;30;10;20;0;0;0\nLOSS;0;ring_full;3\nLOSS;0;ring_full;1\n";
+  const auto good = fold_text("GPUPROF;1.0\n" + gpu + "END;1;9;2;30;0;4\n");
+  CHECK(good.complete);
+  CHECK(good.warnings.empty());
+  CHECK(good.launches == 9);
+  CHECK(good.losses == std::map<std::string, uint64_t>{{"ring_full", 4}});
+  const auto bad = fold_text("GPUPROF;1.0\n" + gpu + "END;1;9;2;31;0;4\n");
+  REQUIRE(bad.warnings.size() == 1);
+  CHECK(bad.warnings[0] == "the END record counts 31 ns of GPU time, the records before it sum up to 30");
+  CHECK(fold_error("GPUPROF;1.0\nEND;1;0;0;0;0;0\nMETA;a;b\n") == "p.txt:3: there are records after END");
+}
+
+TEST_CASE("a sum that does not fit is an error, not a small number") {
+  const std::string most = "GPU;0;0;0;0;0;0;0;kernel;0;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
+  CHECK(fold_error("GPUPROF;1.0\n" + most).empty());
+  CHECK(fold_error("GPUPROF;1.0\n" + most + "GPU;0;0;0;0;0;0;1;copy;0;1;1;1;1;0;0;0\n") ==
+        "p.txt:3: the sum of all records up to this one exceeds 64 bits");
+  CHECK(fold_error("EUSTALL;0;1;0;0;0;0;0;1;0;18446744073709551615\nEUSTALL;0;2;0;0;0;0;0;1;0;1\n") ==
+        "p.txt:2: the sum of all records up to this one exceeds 64 bits");
+  CHECK(fold_error("GPUPROF;1.0\nLOSS;0;a;18446744073709551615\nLOSS;0;b;1\n") ==
+        "p.txt:3: the sum of all LOSS counts exceeds 64 bits");
+}
+
+TEST_CASE("an id that is not defined is found wherever it stands") {
+  for (const char* record : {"GPU;0;0;9;0;0;0;0;kernel;0;1;5;5;5;0;0;0", "LAUNCH;0;0;9;0;0;0;1"}) {
+    CHECK(fold_error(std::string("GPUPROF;1.0\n") + record + "\n") == "p.txt:2: STRING 9 is not defined");
+  }
+  // also in a record whose row is known already
+  const std::string good = "GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;kernel;0;1;5;5;5;0;0;0\n";
+  CHECK(fold_error(good + "GPU;0;0;0;0;0;9;0;kernel;0;1;5;5;5;0;0;0\n") == "p.txt:3: DEVICE 9 is not defined");
+}
+
+TEST_CASE("lenient folding keeps what is good") {
+  const auto result = fold_text(
+      "GPUPROF;1.0\nGPU;0;0;0;7;0;0;0;kernel;0;1;5;5;5;0;0;0\nrubbish\nGPU;0;0;0;0;0;0;0;copy;0;1;6;6;6;0;0;0\n", {},
+      true);
+  CHECK(result.skipped_bad == 2);
+  CHECK(ns(result) == "[unknown];[no CPU stack];[copy]_[G] 6\n");
+}
+
+namespace {
+
+// A random profile and the sum that folding it must come to.
+struct RandomProfile {
+  std::string text;
+  uint64_t sum_ns = 0;
+  uint64_t count = 0;
+
+  explicit RandomProfile(unsigned seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
+    profile::format_header(text);
+    const uint32_t strings = 1 + below(30);
+    for (uint32_t i = 1; i <= strings; ++i) {
+      std::string name;
+      for (uint32_t n = below(12); n > 0; --n) {
+        name += static_cast<char>(below(256));
+      }
+      profile::format_line(profile::String{profile::StringId{i}, name}, text);
+      profile::format_line(profile::Frame{.id = profile::FrameId{i},
+                                          .kind = static_cast<profile::FrameKind>(below(6)),
+                                          .name = profile::StringId{below(strings + 1) % (i + 1)}},
+                           text);
+    }
+    const uint32_t stacks = 1 + below(20);
+    for (uint32_t i = 1; i <= stacks; ++i) {
+      std::vector<profile::StackElement> elements(1 + below(10));
+      for (auto& element : elements) {
+        element.frame = profile::FrameId{1 + below(strings)};
+      }
+      profile::format_line(profile::Stack{false, profile::StackId{i}, elements}, text);
+      profile::format_line(profile::Stack{true, profile::StackId{i}, elements}, text);
+    }
+    for (uint32_t i = below(300); i > 0; --i) {
+      profile::Gpu gpu;
+      gpu.slice = below(5);
+      gpu.thread = profile::StringId{below(strings + 1)};
+      gpu.ustack = profile::StackId{below(stacks + 1)};
+      gpu.kstack = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
+      gpu.stream = below(3);
+      gpu.op = static_cast<profile::Op>(below(9));
+      gpu.name = profile::StringId{below(strings + 1)};
+      gpu.min_ns = below(3000);
+      gpu.max_ns = gpu.min_ns + below(3000);
+      gpu.count = 1 + below(5);
+      gpu.sum_ns = gpu.count * gpu.min_ns + (gpu.max_ns - gpu.min_ns);
+      profile::format_line(gpu, text);
+      sum_ns += gpu.sum_ns;
+      count += gpu.count;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("folding conserves the sum, in ns and to one unit in us") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    const RandomProfile random(seed);
+    const auto result = fold_text(random.text);
+    CHECK(result.tree.total().ns == random.sum_ns);
+    CHECK(sum_of_lines(ns(result)) == random.sum_ns);
+    CHECK(sum_of_lines(counts(result)) == random.count);
+    CHECK(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us})) == random.sum_ns / 1000);
+  }
+}
+
+TEST_CASE("every prefix of a random profile folds") {
+  const RandomProfile random(7);
+  for (size_t length = 0; length <= random.text.size(); length += 3) {
+    auto reader = open_text(std::string_view(random.text).substr(0, length));
+    REQUIRE(reader);
+    const auto result = fold(*reader);
+    INFO((result ? std::string() : result.error().message));
+    REQUIRE(result);
+    CHECK_FALSE(result.value().complete);
+  }
+}
+
+TEST_CASE("a summary groups by work and by call path, heaviest first") {
+  auto reader = open_text(std::string(kBase) +
+                          "GPU;0;1;0;1;0;0;0;kernel;5;2;30;10;20;0;0;0\n"
+                          "GPU;0;1;0;1;0;0;0;kernel;5;1;2;2;2;0;0;0\n"
+                          "GPU;0;1;0;2;0;0;0;kernel;5;1;25;25;25;0;0;0\n"
+                          "GPU;0;1;0;0;0;0;0;copy_htod;0;4;100;25;25;0;0;64\n");
+  REQUIRE(reader);
+  const auto rows = aggregate(*reader);
+  REQUIRE(rows);
+  const Summary all = summarize(rows.value(), 0);
+  CHECK(all.timed);
+  REQUIRE(all.work.size() == 2);
+  CHECK(all.work[0].work == "[copy HtoD]");
+  CHECK(all.work[1].work == "saxpy");
+  CHECK(all.work[1].weight.ns == 57);
+  CHECK(all.work[1].weight.count == 4);
+  CHECK(all.work[1].min_ns == 2);
+  CHECK(all.work[1].max_ns == 25);
+  REQUIRE(all.call_paths.size() == 3);
+  CHECK(all.call_paths[0].path == std::vector<std::string>{"[no CPU stack]"});
+  CHECK(all.call_paths[1].path == std::vector<std::string>{"main", "step"});
+  CHECK(all.call_paths[1].process == "app");
+  CHECK(all.call_paths[1].weight.ns == 32);
+  CHECK(summarize(rows.value(), 1).call_paths.size() == 1);
+}

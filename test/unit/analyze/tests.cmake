@@ -1,0 +1,1 @@
+gpuprof_unit_test(analyze LINK gpuprof_output gpuprof_analyze gpuprof_profile gpuprof_base)

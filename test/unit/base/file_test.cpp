@@ -1,0 +1,109 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "catch.h"
+
+using namespace gpuprof;
+
+namespace {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    char name[] = "/tmp/gpuprof_file_test.XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    for (const std::string& file : files()) {
+      ::unlink((path_ + "/" + file).c_str());
+    }
+    ::rmdir(path_.c_str());
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    DIR* const folder = ::opendir(path_.c_str());
+    REQUIRE(folder != nullptr);
+    while (const dirent* entry = ::readdir(folder)) {
+      if (entry->d_name[0] != '.') {
+        names.emplace_back(entry->d_name);
+      }
+    }
+    ::closedir(folder);
+    return names;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+TEST_CASE("output replaces a file as a whole and leaves nothing else behind") {
+  const TemporaryFolder folder;
+  REQUIRE(write_output(folder.file("a"), "first"));
+  REQUIRE(write_output(folder.file("a"), "second"));
+  CHECK(content(folder.file("a")) == "second");
+  CHECK(folder.files() == std::vector<std::string>{"a"});
+  struct stat info {};
+  REQUIRE(::stat(folder.file("a").c_str(), &info) == 0);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  CHECK((info.st_mode & 0777U) == (0666U & ~mask));
+}
+
+TEST_CASE("output goes through a symbolic link") {
+  const TemporaryFolder folder;
+  REQUIRE(write_output(folder.file("target"), "old"));
+  REQUIRE(::symlink(folder.file("target").c_str(), folder.file("link").c_str()) == 0);
+  REQUIRE(write_output(folder.file("link"), "new"));
+  CHECK(content(folder.file("target")) == "new");
+}
+
+TEST_CASE("output that can not be created says so") {
+  const auto written = write_output("/nonexistent/folder/file", "x");
+  REQUIRE_FALSE(written);
+  CHECK(written.error().message == "cannot create /nonexistent/folder/file: No such file or directory");
+  CHECK_FALSE(written.error().hint.empty());
+  CHECK_FALSE(write_output("/tmp", "x"));
+}
+
+TEST_CASE("a pipe whose reader has gone is an error without words") {
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const UniqueFd out(ends[1]);
+  ::close(ends[0]);
+  auto* const before = std::signal(SIGPIPE, SIG_IGN);
+  const auto written = write_all(out.get(), "x", "pipe");
+  std::signal(SIGPIPE, before);
+  REQUIRE_FALSE(written);
+  CHECK(written.error().message.empty());
+  CHECK(written.error().exit_code == 141);
+}
+
+TEST_CASE("input that is not there, or a folder, is refused with a hint") {
+  const auto missing = open_input("/nonexistent.txt");
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().message == "cannot open /nonexistent.txt: No such file or directory");
+  CHECK_FALSE(missing.error().hint.empty());
+  const auto folder = open_input("/tmp");
+  REQUIRE_FALSE(folder);
+  CHECK(folder.error().message == "cannot read /tmp: Is a directory");
+}

@@ -1,0 +1,1 @@
+gpuprof_unit_test(base LINK gpuprof_base)

@@ -1,0 +1,50 @@
+#include "base/utf8.h"
+
+#include "catch.h"
+
+using namespace gpuprof;
+
+namespace {
+std::string escaped(std::string_view text, std::string_view also = {}) {
+  std::string out;
+  append_escaped(text, also, out);
+  return out;
+}
+}  // namespace
+
+TEST_CASE("well-formed sequences are recognized by their length") {
+  CHECK(utf8_sequence("a") == 1);
+  CHECK(utf8_sequence("\xc3\xa9") == 2);
+  CHECK(utf8_sequence("\xe2\x82\xac") == 3);
+  CHECK(utf8_sequence("\xf0\x9f\x98\x80!") == 4);
+}
+
+TEST_CASE("what is not UTF-8 is not a sequence") {
+  CHECK(utf8_sequence("") == 0);
+  CHECK(utf8_sequence("\x80") == 0);
+  CHECK(utf8_sequence("\xff") == 0);
+  CHECK(utf8_sequence("\xc3") == 0);              // cut
+  CHECK(utf8_sequence("\xc3(") == 0);             // no continuation
+  CHECK(utf8_sequence("\xc0\x80") == 0);          // overlong
+  CHECK(utf8_sequence("\xe0\x80\xaf") == 0);      // overlong
+  CHECK(utf8_sequence("\xed\xa0\x80") == 0);      // surrogate
+  CHECK(utf8_sequence("\xf4\x90\x80\x80") == 0);  // beyond U+10FFFF
+}
+
+TEST_CASE("control bytes, chosen bytes and bad bytes are escaped") {
+  CHECK(escaped("plain text") == "plain text");
+  CHECK(escaped(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(escaped("a\nb\x7f") == "a\\x0ab\\x7f");
+  CHECK(escaped("caf\xc3\xa9 \xff") == "caf\xc3\xa9 \\xff");
+  CHECK(escaped("a;b\\c", ";\\") == "a\\x3bb\\x5cc");
+  CHECK(escaped("") == "");
+}
+
+TEST_CASE("a long name keeps its two ends") {
+  CHECK(cut_middle("short", 10) == "short");
+  CHECK(cut_middle("0123456789", 10) == "0123456789");
+  CHECK(cut_middle("0123456789a", 10) == "0123...89a");
+  CHECK(cut_middle("0123456789", 3) == "...");
+  CHECK(cut_middle("0123456789", 0) == "");
+  CHECK(utf8_length(cut_middle("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5)) == 5);
+}

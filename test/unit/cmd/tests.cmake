@@ -1,0 +1,1 @@
+gpuprof_unit_test(cmd LINK gpuprof_cmd)

@@ -1,0 +1,380 @@
+// injection/common against the recorder's side: each test is a target process of its own.
+#include "common/emit.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "catch.h"
+#include "child.h"
+#include "common/names.h"
+#include "fake_recorder.h"
+
+using gpuprof::test::Environment;
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::fork_child;
+using gpuprof::test::Source;
+using gpuprof::test::wait_for;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+gpuprof_gpu_op op_with(uint64_t correlation) {
+  gpuprof_gpu_op op = {};
+  op.correlation = correlation;
+  op.start_ns = correlation * 10;
+  op.end_ns = correlation * 10 + 5;
+  return op;
+}
+
+// Runs `body` as a target of a recorder with `options`; what the recorder saw.
+template <typename Body>
+std::vector<Source> record(const FakeRecorder::Options& options, const Body& body, int* status) {
+  FakeRecorder recorder(options);
+  REQUIRE(recorder.listening());
+  const pid_t pid = fork_child(recorder.environment(), [&] { return injection::start("test") ? body() : 99; });
+  recorder.start();
+  *status = wait_for(pid);
+  recorder.stop();
+  return recorder.sources();
+}
+
+template <typename Body>
+Source record_one(const FakeRecorder::Options& options, const Body& body) {
+  int status = -1;
+  const std::vector<Source> sources = record(options, body, &status);
+  REQUIRE(status == 0);
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].bad_records == 0);
+  CHECK(sources[0].duplicate_names == 0);
+  return sources[0];
+}
+
+}  // namespace
+
+TEST_CASE("without a recorder profiling stays off") {
+  const Environment nobody = {{GPUPROF_ENV_SOCKET, "gpuprof-test-nobody"},
+                              {GPUPROF_ENV_TOKEN, "0123456789abcdef0123456789abcdef"}};
+  const pid_t pid = fork_child(nobody, [] {
+    const bool on = injection::start("test") || injection::active();
+    injection::launch(1);  // must be harmless
+    injection::gpu_op(op_with(1), true);
+    return on ? 1 : 0;
+  });
+  CHECK(wait_for(pid) == 0);
+}
+
+TEST_CASE("a recorder that does not like the token refuses") {
+  FakeRecorder recorder;
+  Environment environment = recorder.environment();
+  environment[1].second = "ffffffffffffffffffffffffffffffff";
+  const pid_t pid = fork_child(environment, [] { return injection::start("test") ? 1 : 0; });
+  recorder.start();
+  CHECK(wait_for(pid) == 0);
+  recorder.stop();
+  CHECK(recorder.sources().empty());
+}
+
+TEST_CASE("a recorder that accepts nobody costs bounded time") {
+  FakeRecorder recorder;  // listens, but nobody answers
+  const uint64_t begin = injection::now_ns();
+  const pid_t pid = fork_child(recorder.environment(), [] { return injection::start("test") ? 1 : 0; });
+  CHECK(wait_for(pid) == 0);
+  CHECK(injection::now_ns() - begin < 5000000000ULL);
+}
+
+TEST_CASE("records arrive as they were sent") {
+  const Source source = record_one({}, [] {
+    gpuprof_gpu_op op = op_with(7);
+    op.name_id = injection::name_id("kernel");
+    op.bytes = 4096;
+    op.stream = 3;
+    op.op = GPUPROF_OP_COPY_HTOD;
+    injection::device(2, "a device");
+    injection::meta("key", "value");
+    injection::gpu_op(op, false);
+    injection::lost(GPUPROF_LOSS_NO_TIMING, 11);
+    injection::finish();
+    return injection::active() ? 1 : 0;
+  });
+  CHECK(source.backend == "test");
+  CHECK(source.state == GPUPROF_STATE_FINISHED);
+  CHECK(source.devices.at(2) == "a device");
+  CHECK(source.metas == std::vector<std::string>{"key=value"});
+  REQUIRE(source.ops.size() == 1);
+  CHECK(source.name_of(source.ops[0]) == "kernel");
+  CHECK(source.ops[0].correlation == 7);
+  CHECK(source.ops[0].start_ns == 70);
+  CHECK(source.ops[0].end_ns == 75);
+  CHECK(source.ops[0].bytes == 4096);
+  CHECK(source.ops[0].stream == 3);
+  CHECK(source.ops[0].op == GPUPROF_OP_COPY_HTOD);
+  CHECK(source.lost[GPUPROF_LOSS_NO_TIMING] == 11);
+}
+
+TEST_CASE("launches are counted, timed now and then, and sent where asked for") {
+  FakeRecorder::Options options;
+  SECTION("not asked for") {}
+  SECTION("asked for") {
+    options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
+  }
+  const Source source = record_one(options, [] {
+    prctl(PR_SET_NAME, "launcher");
+    for (int i = 0; i < 640; ++i) {
+      injection::launch(injection::next_correlation());
+    }
+    return 0;
+  });
+  CHECK(source.launches == 640);
+  CHECK(source.overhead_samples == 10);
+  CHECK(source.overhead_ns > 0);
+  CHECK(source.state == GPUPROF_STATE_ACTIVE);
+  if ((options.control & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0) {
+    CHECK(source.launch_records.empty());
+    return;
+  }
+  REQUIRE(source.launch_records.size() == 640);
+  for (size_t i = 0; i < source.launch_records.size(); ++i) {
+    REQUIRE(source.launch_records[i].correlation == i + 1);
+    REQUIRE(source.launch_records[i].tid == static_cast<uint32_t>(source.pid));
+    REQUIRE(std::string(source.launch_records[i].thread) == "launcher");
+  }
+}
+
+TEST_CASE("a paused recorder makes the library inactive") {
+  FakeRecorder::Options options;
+  options.control = 0;
+  record_one(options, [] { return injection::active() ? 1 : 0; });
+}
+
+TEST_CASE("a name is sent once, and equal texts have equal ids") {
+  const Source source = record_one({}, [] {
+    std::set<uint32_t> ids;
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 5000; ++i) {
+        ids.insert(injection::name_id(("kernel_" + std::to_string(i)).c_str()));
+      }
+    }
+    const std::string with_nul("a\0b", 3);
+    const bool apart = injection::name_id(with_nul.data(), 3) != injection::name_id("a");
+    return ids.size() == 5000 && ids.count(0) == 0 && apart && injection::name_id("") == 0 ? 0 : 1;
+  });
+  CHECK(source.names.size() == 5002);
+  CHECK(source.all_lost() == 0);
+  CHECK(std::any_of(source.names.begin(), source.names.end(),
+                    [](const auto& name) { return name.second == std::string("a\0b", 3); }));
+}
+
+TEST_CASE("a long name is cut between characters") {
+  const std::string fits(GPUPROF_WIRE_MAX_TEXT, 'x');
+  std::string too_long;
+  while (too_long.size() <= GPUPROF_WIRE_MAX_TEXT) {
+    too_long += "\xE2\x82\xAC";  // a character of three bytes, which does not divide the limit
+  }
+  const Source source = record_one({}, [&] {
+    const bool named = injection::name_id(fits.c_str()) == 1 && injection::name_id(too_long.c_str()) == 2 &&
+                       injection::name_id(too_long.c_str()) == 2;
+    return named ? 0 : 1;
+  });
+  CHECK(source.names.at(1) == fits);
+  const std::string& cut = source.names.at(2);
+  CHECK(cut.size() <= GPUPROF_WIRE_MAX_TEXT);
+  CHECK(cut.size() > GPUPROF_WIRE_MAX_TEXT - 4);
+  CHECK(cut.substr(cut.size() - 3) == "...");
+  CHECK((cut.size() - 3) % 3 == 0);
+  CHECK(injection::cut_length(fits.data(), fits.size()) == fits.size());
+}
+
+TEST_CASE("a ring that is read as it is written loses nothing when it goes round") {
+  constexpr uint64_t kOps = 3 * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
+  const Source source = record_one({}, [&] {
+    for (uint64_t i = 1; i <= kOps; ++i) {
+      injection::gpu_op(op_with(i), true);
+    }
+    return 0;
+  });
+  CHECK(source.all_lost() == 0);
+  CHECK(source.pads > 0);  // 80 bytes do not divide the ring
+  REQUIRE(source.ops.size() == kOps);
+  for (uint64_t i = 0; i < kOps; ++i) {
+    REQUIRE(source.ops[i].correlation == i + 1);
+  }
+}
+
+TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
+  constexpr uint64_t kOps = 2 * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
+  FakeRecorder::Options options;
+  options.drain = false;
+  bool may_wait = false;
+  SECTION("on a launching thread") {}
+  SECTION("with a recorder that is gone") {
+    options.beat = false;
+    may_wait = true;
+  }
+  SECTION("with a recorder that is stuck") {
+    may_wait = true;
+  }
+  const uint64_t begin = injection::now_ns();
+  const Source source = record_one(options, [&] {
+    for (uint64_t i = 1; i <= kOps; ++i) {
+      injection::gpu_op(op_with(i), may_wait);
+    }
+    return 0;
+  });
+  CHECK(injection::now_ns() - begin < 2000000000ULL);
+  CHECK(source.ops.size() >= GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op) - 1);
+  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
+  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == kOps);
+}
+
+TEST_CASE("a name that could not be sent is not used") {
+  FakeRecorder::Options options;
+  options.drain = false;
+  const Source source = record_one(options, [] {
+    for (uint64_t i = 0; i < GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op) + 1; ++i) {
+      injection::gpu_op(op_with(1), false);
+    }
+    return injection::name_id("too late, and too long for the few bytes that are left in the ring") == 0 ? 0 : 1;
+  });
+  CHECK(source.names.empty());
+}
+
+TEST_CASE("a recorder gone mad does no harm") {
+  FakeRecorder::Options options;
+  options.tail = 0x123456789;
+  const Source source = record_one(options, [] {
+    for (uint64_t i = 1; i <= 1000; ++i) {
+      injection::gpu_op(op_with(i), false);
+    }
+    return 0;
+  });
+  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] == 1000);
+}
+
+TEST_CASE("many threads write without losing order or records") {
+  constexpr uint64_t kThreads = 24;  // more than rings
+  constexpr uint64_t kEach = 5000;
+  const Source source = record_one({}, [&] {
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([t] {
+        for (uint64_t i = 0; i < kEach; ++i) {
+          gpuprof_gpu_op op = op_with(t * kEach + i + 1);
+          op.stream = t;
+          op.name_id = injection::name_id(("name " + std::to_string(i % 100)).c_str());
+          injection::launch(op.correlation);
+          injection::gpu_op(op, true);
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    return 0;
+  });
+  CHECK(source.launches == kThreads * kEach);
+  CHECK(source.names.size() == 100);
+  CHECK(source.ops.size() + source.all_lost() == kThreads * kEach);
+  CHECK(source.ops.size() > kThreads * kEach / 2);
+  std::vector<uint64_t> last(kThreads, 0);
+  for (const gpuprof_gpu_op& op : source.ops) {
+    REQUIRE(op.correlation > last[op.stream]);
+    last[op.stream] = op.correlation;
+  }
+}
+
+TEST_CASE("a forked child is a source of its own") {
+  int status = -1;
+  const std::vector<Source> sources = record(
+      {},
+      [] {
+        injection::on_fork_child([] { setenv("GPUPROF_TEST_FORKED", "1", 1); });
+        gpuprof_gpu_op op = op_with(1);
+        op.name_id = injection::name_id("shared name");
+        injection::launch(1);
+        injection::gpu_op(op, false);
+        const uint32_t parents_source = injection::source();
+        const pid_t pid = fork();
+        if (pid == 0) {
+          const bool called = getenv("GPUPROF_TEST_FORKED") != nullptr;
+          const bool on = injection::active() && injection::source() != parents_source;
+          gpuprof_gpu_op childs = op_with(2);
+          childs.name_id = injection::name_id("shared name");
+          injection::launch(2);
+          injection::gpu_op(childs, false);
+          _exit(called && on ? 0 : 1);
+        }
+        const int child_status = wait_for(pid);
+        const pid_t idle = fork();
+        if (idle == 0) {
+          _exit(0);  // launches nothing, so it never connects
+        }
+        injection::launch(3);
+        return child_status == 0 && wait_for(idle) == 0 && injection::source() == parents_source ? 0 : 1;
+      },
+      &status);
+  REQUIRE(status == 0);
+  REQUIRE(sources.size() == 2);
+  CHECK(sources[0].pid != sources[1].pid);
+  CHECK(sources[0].launches == 2);
+  CHECK(sources[1].launches == 1);
+  REQUIRE(sources[0].ops.size() == 1);
+  REQUIRE(sources[1].ops.size() == 1);
+  CHECK(sources[0].name_of(sources[0].ops[0]) == "shared name");
+  CHECK(sources[1].name_of(sources[1].ops[0]) == "shared name");
+}
+
+TEST_CASE("what was written before a kill is there") {
+  int status = -1;
+  const std::vector<Source> sources = record(
+      {},
+      [] {
+        for (uint64_t i = 1; i <= 100; ++i) {
+          injection::gpu_op(op_with(i), false);
+        }
+        raise(SIGKILL);
+        return 0;
+      },
+      &status);
+  CHECK(WIFSIGNALED(status));
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].ops.size() == 100);
+  CHECK(sources[0].state == GPUPROF_STATE_ACTIVE);
+}
+
+TEST_CASE("switched off, with a reason") {
+  const Source source = record_one({}, [] {
+    injection::disable("another subscriber");
+    injection::gpu_op(op_with(1), false);
+    return injection::active() ? 1 : 0;
+  });
+  CHECK(source.state == GPUPROF_STATE_DISABLED);
+  CHECK(source.reason == "another subscriber");
+  CHECK(source.ops.empty());
+}
+
+TEST_CASE("a guard is entered once per thread") {
+  const injection::Guard outer;
+  CHECK(outer.entered());
+  {
+    const injection::Guard inner;
+    CHECK_FALSE(inner.entered());
+  }
+  const injection::Guard second;
+  CHECK_FALSE(second.entered());
+  bool other = false;
+  std::thread([&] { other = injection::Guard().entered(); }).join();
+  CHECK(other);
+}
+
+TEST_CASE("the probe starts with the nop that the kernel can patch") {
+  const auto* code = reinterpret_cast<const unsigned char*>(&gpuprof_launch_probe);
+#if defined(__x86_64__)
+  const unsigned char nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+  CHECK(std::equal(std::begin(nop), std::end(nop), code));
+#endif
+  CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // so it crosses no page
+}

@@ -1,0 +1,320 @@
+// The recorder's side of wire/wire.h for tests: a server that welcomes injection libraries and reads their rings.
+//
+//   FakeRecorder recorder;
+//   ... start a child with recorder.environment() ...
+//   recorder.start();
+//   ... wait for the child ...
+//   recorder.stop();
+//   recorder.sources()
+//
+// start() comes after fork(), so that the child is forked from a process with one thread.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "wire/wire.h"
+
+namespace gpuprof::test {
+
+struct Source {
+  uint32_t id = 0;
+  pid_t pid = 0;
+  std::string backend;
+  std::map<uint32_t, std::string> names;
+  std::map<uint32_t, std::string> devices;  // index -> name
+  std::vector<gpuprof_gpu_op> ops;
+  std::vector<gpuprof_launch> launch_records;
+  std::vector<std::string> metas;
+  uint64_t duplicate_names = 0;
+  uint64_t bad_records = 0;
+  uint64_t pads = 0;
+  uint64_t launches = 0;
+  uint64_t overhead_samples = 0;
+  uint64_t overhead_ns = 0;
+  uint64_t lost[GPUPROF_LOSS_KINDS] = {};
+  uint32_t state = 0;
+  uint32_t flushed = 0;
+  std::string reason;
+
+  [[nodiscard]] uint64_t all_lost() const {
+    uint64_t sum = 0;
+    for (uint64_t count : lost) {
+      sum += count;
+    }
+    return sum;
+  }
+  [[nodiscard]] std::string name_of(const gpuprof_gpu_op& op) const {
+    auto found = names.find(op.name_id);
+    return found == names.end() ? std::string() : found->second;
+  }
+};
+
+class FakeRecorder {
+ public:
+  struct Options {
+    uint32_t control = GPUPROF_CONTROL_ENABLED;
+    bool drain = true;  // read the rings while the target runs, not only at the end
+    bool beat = true;   // look alive
+    uint64_t tail = 0;  // what a recorder gone mad would write there at the start
+  };
+
+  FakeRecorder() : FakeRecorder(Options()) {}
+  explicit FakeRecorder(Options options) : options_(options) {
+    static std::atomic<int> serial{0};
+    name_ = "gpuprof-test-" + std::to_string(getpid()) + "-" + std::to_string(serial++);
+    listener_.reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name_.data(), name_.size());
+    const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
+    listening_ =
+        bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), bytes) == 0 && listen(listener_.get(), 16) == 0;
+  }
+  ~FakeRecorder() { stop(); }
+  FakeRecorder(const FakeRecorder&) = delete;
+  FakeRecorder& operator=(const FakeRecorder&) = delete;
+
+  [[nodiscard]] bool listening() const { return listening_; }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const {
+    return {{GPUPROF_ENV_SOCKET, name_}, {GPUPROF_ENV_TOKEN, kToken}};
+  }
+
+  void start() {
+    running_ = true;
+    thread_ = std::thread([this] { run(); });
+  }
+
+  // Reads what is left and ends.
+  void stop() {
+    if (thread_.joinable()) {
+      running_ = false;
+      thread_.join();
+    }
+  }
+
+  // After stop().
+  [[nodiscard]] std::vector<Source> sources() const {
+    std::vector<Source> all;
+    for (const auto& session : sessions_) {
+      all.push_back(session->source);
+    }
+    return all;
+  }
+
+ private:
+  static constexpr const char* kToken = "0123456789abcdef0123456789abcdef";
+
+  struct Session {
+    Source source;
+    gpuprof_segment* segment = nullptr;
+    ~Session() { munmap(segment, GPUPROF_SEGMENT_BYTES); }
+  };
+
+  static uint64_t now_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+  }
+
+  void run() {
+    while (running_) {
+      pollfd wait = {listener_.get(), POLLIN, 0};
+      poll(&wait, 1, 1);
+      welcome_all();
+      for (auto& session : sessions_) {
+        if (options_.beat) {
+          __atomic_store_n(&session->segment->recorder_beat_ns, now_ns(), __ATOMIC_RELAXED);
+        }
+        if (options_.drain) {
+          drain(*session);
+        }
+      }
+    }
+    for (auto& session : sessions_) {
+      drain(*session);
+      read_counters(*session);
+    }
+  }
+
+  void welcome_all() {
+    for (;;) {
+      UniqueFd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client) {
+        return;
+      }
+      gpuprof_hello hello = {};
+      const timeval timeout = {1, 0};
+      setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+      if (recv(client.get(), &hello, sizeof(hello), 0) == static_cast<ssize_t>(sizeof(hello)) &&
+          hello.magic == GPUPROF_WIRE_MAGIC && hello.version == GPUPROF_WIRE_VERSION &&
+          std::memcmp(hello.token, kToken, sizeof(hello.token)) == 0) {
+        welcome(client.get(), hello);
+      }
+    }
+  }
+
+  void welcome(int client, const gpuprof_hello& hello) {
+    auto session = std::make_unique<Session>();
+    ucred peer = {};
+    socklen_t peer_bytes = sizeof(peer);
+    getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes);
+    session->source.pid = peer.pid;
+    session->source.id = static_cast<uint32_t>(sessions_.size()) + 1;
+    session->source.backend = std::string(hello.backend, strnlen(hello.backend, sizeof(hello.backend)));
+
+    UniqueFd memory(memfd_create("gpuprof-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (ftruncate(memory.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
+        fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+      return;
+    }
+    void* mapped = mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+    session->segment = static_cast<gpuprof_segment*>(mapped);
+    session->segment->magic = GPUPROF_WIRE_MAGIC;
+    session->segment->version = GPUPROF_WIRE_VERSION;
+    session->segment->source_id = session->source.id;
+    session->segment->control = options_.control;
+    session->segment->recorder_beat_ns = options_.beat ? now_ns() : 0;
+    for (gpuprof_ring& ring : session->segment->rings) {
+      ring.tail = options_.tail;
+    }
+    if (send_welcome(client, session->source.id, memory.get())) {
+      sessions_.push_back(std::move(session));
+    }
+  }
+
+  static bool send_welcome(int client, uint32_t source, int memory) {
+    gpuprof_welcome reply = {GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source, GPUPROF_SEGMENT_BYTES};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    iovec part = {&reply, sizeof(reply)};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &memory, sizeof(memory));
+    return sendmsg(client, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(reply));
+  }
+
+  void drain(Session& session) {
+    if (options_.tail != 0) {
+      return;
+    }
+    for (uint32_t i = 0; i < GPUPROF_RING_COUNT; ++i) {
+      gpuprof_ring& ring = session.segment->rings[i];
+      const auto* data = reinterpret_cast<const uint8_t*>(session.segment) + GPUPROF_SEGMENT_DATA_OFFSET +
+                         size_t{i} * GPUPROF_RING_BYTES;
+      const uint64_t head = __atomic_load_n(&ring.head, __ATOMIC_ACQUIRE);
+      uint64_t tail = ring.tail;
+      while (tail < head) {
+        const uint64_t offset = tail % GPUPROF_RING_BYTES;
+        gpuprof_record record = {};
+        std::memcpy(&record, data + offset, sizeof(record));
+        if (record.bytes < sizeof(record) || record.bytes % 8 != 0 || record.bytes > head - tail ||
+            offset + record.bytes > GPUPROF_RING_BYTES) {
+          ++session.source.bad_records;
+          tail = head;
+          break;
+        }
+        decode(session.source, data + offset, record);
+        tail += record.bytes;
+      }
+      __atomic_store_n(&ring.tail, tail, __ATOMIC_RELEASE);
+    }
+  }
+
+  template <typename T>
+  static T copy(const uint8_t* from) {
+    T to;
+    std::memcpy(&to, from, sizeof(to));
+    return to;
+  }
+
+  static std::string text(const uint8_t* from, size_t header, uint32_t length, const gpuprof_record& record,
+                          Source& source) {
+    if (record.bytes < header + length) {
+      ++source.bad_records;
+      return {};
+    }
+    return {reinterpret_cast<const char*>(from) + header, length};
+  }
+
+  static void decode(Source& source, const uint8_t* from, const gpuprof_record& record) {
+    switch (record.type) {
+      case GPUPROF_RECORD_PAD:
+        ++source.pads;
+        break;
+      case GPUPROF_RECORD_NAME: {
+        const auto id = copy<uint32_t>(from + offsetof(gpuprof_name, id));
+        const auto length = copy<uint32_t>(from + offsetof(gpuprof_name, length));
+        const std::string name = text(from, sizeof(gpuprof_name), length, record, source);
+        source.duplicate_names += source.names.emplace(id, name).second ? 0 : 1;
+        break;
+      }
+      case GPUPROF_RECORD_DEVICE: {
+        const auto device = copy<gpuprof_device>(from);
+        source.devices[device.device] = source.names[device.name_id];
+        break;
+      }
+      case GPUPROF_RECORD_GPU_OP:
+        source.ops.push_back(copy<gpuprof_gpu_op>(from));
+        break;
+      case GPUPROF_RECORD_LAUNCH:
+        source.launch_records.push_back(copy<gpuprof_launch>(from));
+        break;
+      case GPUPROF_RECORD_META: {
+        const auto length = copy<uint32_t>(from + offsetof(gpuprof_meta, length));
+        source.metas.push_back(text(from, sizeof(gpuprof_meta), length, record, source));
+        break;
+      }
+      default:
+        ++source.bad_records;
+    }
+  }
+
+  static void read_counters(Session& session) {
+    Source& source = session.source;
+    const gpuprof_segment& segment = *session.segment;
+    source.state = segment.state;
+    source.flushed = segment.flushed;
+    source.reason = std::string(segment.reason, strnlen(segment.reason, sizeof(segment.reason)));
+    for (const gpuprof_ring& ring : segment.rings) {
+      source.launches += ring.launches;
+      source.overhead_samples += ring.overhead_samples;
+      source.overhead_ns += ring.overhead_ns;
+      for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
+        source.lost[kind] += ring.lost[kind];
+      }
+    }
+  }
+
+  Options options_;
+  std::string name_;
+  UniqueFd listener_;
+  bool listening_ = false;
+  std::atomic<bool> running_{false};
+  std::thread thread_;
+  std::vector<std::unique_ptr<Session>> sessions_;  // the thread's until stop()
+};
+
+}  // namespace gpuprof::test

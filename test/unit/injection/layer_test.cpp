@@ -1,0 +1,151 @@
+// The OpenCL layer in real programs on a real driver.
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "catch.h"
+#include "child.h"
+#include "fake_recorder.h"
+
+using gpuprof::test::Environment;
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::Program;
+using gpuprof::test::read_all;
+using gpuprof::test::Source;
+using gpuprof::test::start_program;
+using gpuprof::test::wait_for;
+
+namespace {
+
+struct Run {
+  int status = -1;
+  std::string output;
+  std::vector<Source> sources;
+};
+
+Run run_with_layer(const std::vector<std::string>& command, const std::string& layers = GPUPROF_TEST_LAYER) {
+  FakeRecorder recorder;
+  Environment environment = recorder.environment();
+  environment.emplace_back("OPENCL_LAYERS", layers);
+  Program program = start_program(command, environment);
+  recorder.start();
+  Run run;
+  run.output = read_all(program.output.get());
+  run.status = wait_for(program.pid);
+  recorder.stop();
+  run.sources = recorder.sources();
+  return run;
+}
+
+Run run_natively(const std::vector<std::string>& command, const Environment& environment = {}) {
+  Program program = start_program(command, environment);
+  Run run;
+  run.output = read_all(program.output.get());
+  run.status = wait_for(program.pid);
+  return run;
+}
+
+// The least time of a kernel: what the scheduler of a busy machine does to the others is not the layer's doing.
+uint64_t least_ns(const Source& source, const std::string& kernel) {
+  uint64_t least = UINT64_MAX;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    if (source.name_of(op) == kernel) {
+      least = std::min(least, op.end_ns - op.start_ns);
+    }
+  }
+  return least;
+}
+
+std::map<unsigned, uint64_t> bytes_by_op(const Source& source) {
+  std::map<unsigned, uint64_t> bytes;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    bytes[op.op] += op.bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the example's launches, names and times") {
+  const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "100"});
+  REQUIRE(run.status == 0);
+  CHECK(run.output.find("expected solve heavy 100") != std::string::npos);
+  REQUIRE(run.sources.size() == 1);
+  const Source& source = run.sources[0];
+  CHECK(source.backend == "opencl");
+  CHECK(source.state == GPUPROF_STATE_FINISHED);
+  CHECK(source.flushed == 1);
+  CHECK(source.all_lost() == 0);
+  CHECK(source.bad_records == 0);
+  CHECK(source.launches == 300);
+  REQUIRE(source.ops.size() == 300);
+  REQUIRE(source.devices.size() == 1);
+  CHECK_FALSE(source.devices.at(0).empty());
+  std::map<std::string, int> counts;
+  std::vector<bool> seen(301, false);
+  for (const gpuprof_gpu_op& op : source.ops) {
+    ++counts[source.name_of(op)];
+    REQUIRE(op.op == GPUPROF_OP_KERNEL);
+    REQUIRE(op.end_ns > op.start_ns);
+    REQUIRE(op.submitted_ns >= op.queued_ns);
+    REQUIRE(op.start_ns >= op.submitted_ns);
+    REQUIRE(op.stream == 1);
+    REQUIRE(op.correlation >= 1);
+    REQUIRE(op.correlation <= 300);
+    REQUIRE_FALSE(seen[op.correlation]);
+    seen[op.correlation] = true;
+  }
+  CHECK(counts == std::map<std::string, int>{{"heavy", 100}, {"light", 200}});
+  const double ratio = static_cast<double>(least_ns(source, "heavy")) / static_cast<double>(least_ns(source, "light"));
+  CHECK(ratio > 3.6);
+  CHECK(ratio < 4.4);
+}
+
+TEST_CASE("times are on the clock of the recorder") {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t before = static_cast<uint64_t>(now.tv_sec) * 1000000000ULL;
+  const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "3"});
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t after = (static_cast<uint64_t>(now.tv_sec) + 1) * 1000000000ULL;
+  REQUIRE(run.sources.size() == 1);
+  REQUIRE(run.sources[0].ops.size() == 9);
+  for (const gpuprof_gpu_op& op : run.sources[0].ops) {
+    CHECK(op.start_ns > before);
+    CHECK(op.end_ns < after);
+  }
+}
+
+TEST_CASE("a program can not tell that the layer is there") {
+  const Run native = run_natively({GPUPROF_TEST_SEMANTICS});
+  const Run layered = run_with_layer({GPUPROF_TEST_SEMANTICS});
+  REQUIRE(native.status == 0);
+  CHECK(layered.status == 0);
+  CHECK(layered.output == native.output);
+  REQUIRE(layered.sources.size() == 1);
+  const Source& source = layered.sources[0];
+  CHECK(source.all_lost() == 0);
+  const std::map<unsigned, uint64_t> bytes = bytes_by_op(source);
+  CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // the unmap moves an unknown amount
+  CHECK(bytes.at(GPUPROF_OP_COPY_DTOD) == 4096);
+  CHECK(bytes.at(GPUPROF_OP_FILL) == 1024);
+  CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // read, rectangle, map
+  CHECK(std::count_if(source.ops.begin(), source.ops.end(),
+                      [&](const gpuprof_gpu_op& op) { return source.name_of(op) == "work"; }) == 6);
+}
+
+TEST_CASE("without a recorder the layer is out of the way") {
+  const Run native = run_natively({GPUPROF_TEST_SEMANTICS});
+  const Run passed = run_natively({GPUPROF_TEST_SEMANTICS}, {{"OPENCL_LAYERS", GPUPROF_TEST_LAYER}});
+  CHECK(passed.status == native.status);
+  CHECK(passed.output == native.output);
+}
+
+TEST_CASE("named twice, the layer counts once") {
+  const std::string layer = GPUPROF_TEST_LAYER;
+  const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "2"}, layer + ":" + layer);
+  CHECK(run.status == 0);
+  REQUIRE(run.sources.size() == 1);
+  CHECK(run.sources[0].launches == 6);
+  CHECK(run.sources[0].ops.size() == 6);
+}

@@ -1,0 +1,15 @@
+# injection/common runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
+gpuprof_unit_test(injection LINK gpuprof_inject_common gpuprof_base Threads::Threads)
+target_include_directories(unit_injection PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/injection)
+if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
+  add_executable(opencl_semantics ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl_semantics.cpp)
+  target_include_directories(opencl_semantics SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
+  target_link_libraries(opencl_semantics PRIVATE ${GPUPROF_OPENCL_LIBRARY})
+  target_compile_definitions(unit_injection PRIVATE
+    GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
+    GPUPROF_TEST_EXAMPLE="$<TARGET_FILE:example_opencl>"
+    GPUPROF_TEST_SEMANTICS="$<TARGET_FILE:opencl_semantics>")
+  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics)
+else()
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
+endif()

@@ -1,0 +1,349 @@
+#include "profile/reader.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "text_input.h"
+
+using namespace gpuprof;
+using namespace gpuprof::profile;
+using gpuprof::test::first_error;
+using gpuprof::test::open_text;
+using gpuprof::test::rewritten;
+
+namespace {
+
+// The only record of a profile; the reader must outlive its views.
+struct Only {
+  explicit Only(std::string_view text) : reader(open_text(text)) {
+    REQUIRE(reader);
+    next = std::make_unique<Result<std::optional<Record>>>(reader->next());
+    INFO((*next ? std::string() : next->error().message));
+    REQUIRE(*next);
+    REQUIRE((**next).has_value());
+  }
+  template <typename T>
+  const T& as() const {
+    const T* record = std::get_if<T>(&***next);
+    REQUIRE(record != nullptr);
+    return *record;
+  }
+  Result<Reader> reader;
+  std::unique_ptr<Result<std::optional<Record>>> next;
+};
+
+std::string error_of(const std::string& line) { return first_error("GPUPROF;1.0\n" + line + "\n"); }
+
+const char* const kSmall =
+    "GPUPROF;1.0\n"
+    "META;command;./app\\x3b ls\n"
+    "STRING;1;main\n"
+    "STRING;2;app\n"
+    "FRAME;1;native;1;0;0;0;0;0x10\n"
+    "USTACK;1;1\n"
+    "KSTACK;1;0xffffffff81000000\n"
+    "PROCESS;1;10;1;5;2;0\n"
+    "DEVICE;1;2;0;2\n"
+    "GPU;0;1;2;1;1;1;0;kernel;1;2;30;10;20;500;0;0\n"
+    "LAUNCH;0;1;2;1;0;1;3\n"
+    "PROC_NAME;2;10\n"
+    "GPU_FILE;1;a.cl\n"
+    "GPU_SYMBOL;1;k\n"
+    "INSN_TEXT;1;mad \\x3b\n"
+    "EUSTALL;2;10;1;1;1;1;1;3;0x40;7\n"
+    "LOSS;1;ring_full;4\n"
+    "END;9;5;2;30;2;4\n";
+
+}  // namespace
+
+TEST_CASE("every kind of record survives reading and writing, byte for byte") {
+  CHECK(rewritten(kSmall) == kSmall);
+  CHECK(first_error(kSmall).empty());
+}
+
+TEST_CASE("fields arrive where they belong") {
+  const Only gpu("GPUPROF;1.0\nGPU;1;0;0;0;0;0;7;copy_dtoh;0;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
+  const Gpu& r = gpu.as<Gpu>();
+  CHECK(r.slice == 1);
+  CHECK(r.stream == 7);
+  CHECK(r.op == Op::copy_dtoh);
+  CHECK(r.count == 2);
+  CHECK(r.sum_ns == 300);
+  CHECK(r.min_ns == 100);
+  CHECK(r.max_ns == 200);
+  CHECK(r.sum_squares_ns2 == ~Uint128{0});
+  CHECK(r.queue_ns == 9);
+  CHECK(r.bytes == 11);
+  const Only stall("EUSTALL;0;100;0;0;0;0;0;10;64;18446744073709551615\n");
+  CHECK(stall.as<EuStall>().offset == 64);
+  CHECK(stall.as<EuStall>().stall_type == 10);
+  CHECK(stall.as<EuStall>().count == 18446744073709551615U);
+}
+
+TEST_CASE("hostile names survive") {
+  std::string every_byte;
+  for (int i = 0; i < 256; ++i) {
+    every_byte += static_cast<char>(i);
+  }
+  const std::vector<std::string> names = {
+      "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>, std::array<char*, 3ul> >(int)",
+      "@!P0 IADD3.X R5, R3, c[0x0][0x164], RZ, P0, !PT ;",
+      "line one\nline two\r\n\ttab",
+      "back\\slash \\x41 \\n",
+      "h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x98\x80",
+      "bad \xff\xfe \xc3( \xed\xa0\x80 utf-8",
+      ";;;",
+      " leading and trailing ",
+      "",
+      every_byte,
+      std::string(65536, 'x') + ";" + std::string(65536, '\n'),
+  };
+  std::string text;
+  format_header(text);
+  for (uint32_t i = 0; i < names.size(); ++i) {
+    format_line(String{StringId{i + 1}, names[i]}, text);
+  }
+  for (const char c : text) {
+    REQUIRE((static_cast<unsigned char>(c) >= 0x20 || c == '\n'));
+  }
+  auto reader = open_text(text);
+  REQUIRE(reader);
+  for (uint32_t i = 0; i < names.size(); ++i) {
+    auto next = reader->next();
+    REQUIRE(next);
+    REQUIRE(next->has_value());
+    const auto& string = std::get<String>(**next);
+    CHECK(index(string.id) == i + 1);
+    CHECK(string.value == names[i]);
+  }
+}
+
+TEST_CASE("stack elements: frames, addresses and text are told apart") {
+  const Only stack("GPUPROF;1.0\nUSTACK;5;17;0x7fAB;main;\\x3123\n");
+  const Stack& r = stack.as<Stack>();
+  CHECK_FALSE(r.kernel);
+  CHECK(index(r.id) == 5);
+  REQUIRE(r.elements.size() == 4);
+  CHECK(index(r.elements[0].frame) == 17);
+  CHECK_FALSE(r.elements[0].is_address);
+  CHECK(r.elements[1].is_address);
+  CHECK(r.elements[1].address == 0x7fab);
+  CHECK(r.elements[2].text == "main");
+  CHECK(r.elements[3].text == "123");
+}
+
+TEST_CASE("deep stacks are read, absurd ones refused") {
+  std::string deep = "USTACK;1";
+  for (int i = 0; i < 65536; ++i) {
+    deep += ";0x1";
+  }
+  CHECK(error_of(deep).empty());
+  CHECK(error_of(deep + ";0x1") == "p.txt:2: USTACK: the stack has more than 65536 frames");
+}
+
+TEST_CASE("every prefix is readable") {
+  const std::string whole = kSmall;
+  const std::string published = "STRING;1;a;b\nUSTACK;2;main;0x12\nEUSTALL;1;5;2;0;0;0;0;1;0x40;3\n";
+  for (const std::string& text : {whole, published}) {
+    for (size_t length = 0; length <= text.size(); ++length) {
+      const std::string prefix = text.substr(0, length);
+      INFO(prefix);
+      CHECK(first_error(prefix).empty());
+      auto reader = open_text(prefix);
+      REQUIRE(reader);
+      size_t records = 0;
+      for (;;) {
+        auto next = reader->next();
+        REQUIRE(next);
+        if (!next->has_value()) {
+          break;
+        }
+        ++records;
+      }
+      const bool at_line_end = length > 0 && prefix.back() == '\n';
+      CHECK(reader->cut_short() == !at_line_end);
+      const auto lines = static_cast<size_t>(std::count(prefix.begin(), prefix.end(), '\n'));
+      const bool has_header = text == whole && lines > 0;
+      CHECK(records == lines - (has_header ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("versions") {
+  CHECK(first_error("GPUPROF;1.0\n").empty());
+  CHECK(first_error("GPUPROF;1.7\nFUTURE;1;2\n").empty());
+  CHECK(first_error("GPUPROF;2.0\n") == "p.txt:1: the profile has format version 2.0, this gpuprof reads up to 1.0");
+  CHECK(first_error("GPUPROF;0.9\n") == "p.txt:1: there is no format version 0");
+  for (const char* bad : {"GPUPROF;\n", "GPUPROF;1\n", "GPUPROF;1.\n", "GPUPROF;x.0\n", "GPUPROF;-1.0\n",
+                          "GPUPROF;1.0;2\n", "GPUPROF;99999999999.0\n"}) {
+    CHECK(first_error(bad) == "p.txt:1: the first line's version is not <major>.<minor>");
+  }
+}
+
+TEST_CASE("unknown kinds are skipped and counted") {
+  auto reader = open_text("GPUPROF;1.3\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
+  REQUIRE(reader);
+  for (;;) {
+    auto next = reader->next();
+    REQUIRE(next);
+    if (!next->has_value()) {
+      break;
+    }
+  }
+  CHECK(reader->skipped_unknown() == 2);
+  CHECK(reader->major() == 1);
+}
+
+TEST_CASE("what is not a profile") {
+  const std::string not_a_profile =
+      "p.txt:1: this is not a profile: its first line is neither GPUPROF;<version> nor a known record";
+  CHECK(first_error("hello\n") == not_a_profile);
+  CHECK(first_error("hello") == not_a_profile);
+  CHECK(first_error("\n") == not_a_profile);
+  CHECK(first_error(std::string("\x7f" "ELF\0\0\0\0\x02\x01", 10)) == not_a_profile);
+  CHECK(first_error(std::string(1000, '\0')) == not_a_profile);
+  CHECK(first_error(std::string(3000000, 'A')) == not_a_profile);
+  CHECK(first_error("META;a;b\n") == not_a_profile);  // a profile whose first line was lost
+  const auto gzip = open_text("\x1f\x8b\x08 ...");
+  REQUIRE_FALSE(gzip);
+  CHECK(gzip.error().message == "p.txt:1: this is a compressed file, not a profile");
+  CHECK(gzip.error().hint == "unpack it first: zcat FILE | gpuprof flame");
+}
+
+TEST_CASE("bad fields name the line, the field and the reason") {
+  CHECK(error_of("STRING;x;a") == "p.txt:2: STRING: field 'id' is not a number");
+  CHECK(error_of("STRING;-1;a") == "p.txt:2: STRING: field 'id' is negative");
+  CHECK(error_of("STRING;0;a") == "p.txt:2: STRING: field 'id' is 0, which means none");
+  CHECK(error_of("STRING;4294967296;a") == "p.txt:2: STRING: field 'id' is too large");
+  CHECK(error_of("STRING;;a") == "p.txt:2: STRING: field 'id' is empty");
+  CHECK(error_of("STRING;1") == "p.txt:2: STRING: field 'value' is missing");
+  CHECK(error_of("STRING") == "p.txt:2: STRING: field 'id' is missing");
+  CHECK(error_of("STRING;1;a;b") == "p.txt:2: STRING: there are more fields than this kind of record has");
+  CHECK(error_of("STRING;1;a\\q") == "p.txt:2: STRING: field 'value' holds a bad escape; a backslash begins \\xHH");
+  CHECK(error_of("STRING;1;a\\x4") == "p.txt:2: STRING: field 'value' holds a bad escape; a backslash begins \\xHH");
+  CHECK(error_of(std::string("STRING;1;a\0b", 12)) ==
+        "p.txt:2: STRING: field 'value' holds a control byte that is not escaped");
+  CHECK(error_of("END;1;2;3;18446744073709551616;5;6") == "p.txt:2: END: field 'gpu_ns' is too large");
+  CHECK(error_of("END;1;2;3;99999999999999999999999;5;6") == "p.txt:2: END: field 'gpu_ns' is too large");
+  CHECK(error_of("END;1;2;3;18446744073709551615;5;6").empty());
+  CHECK(error_of("END;1;2;3; 4;5;6") == "p.txt:2: END: field 'gpu_ns' is not a number");
+  CHECK(error_of("END;1;2;3;+4;5;6") == "p.txt:2: END: field 'gpu_ns' is not a number");
+  CHECK(error_of("LOSS;0;ring_full;1.5") == "p.txt:2: LOSS: field 'count' is not a number");
+  CHECK(error_of("FRAME;1;weird;0;0;0;0;0;0") == "p.txt:2: FRAME: field 'kind' is not a kind of frame");
+  CHECK(error_of("FRAME;1;native;0;0;0;0;0;0x10000000000000000") == "p.txt:2: FRAME: field 'address' is too large");
+  CHECK(error_of("FRAME;1;native;0;0;0;0;0;0x") == "p.txt:2: FRAME: field 'address' is not a number");
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;walk;0;1;1;1;1;1;0;0") == "p.txt:2: GPU: field 'op' is not an operation");
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;1;1;1;1;340282366920938463463374607431768211456;0;0") ==
+        "p.txt:2: GPU: field 'sum_squares_ns2' is too large");
+  CHECK(error_of("USTACK;1;;2") == "p.txt:2: USTACK: field 'frame' is empty");
+  CHECK(error_of("USTACK;1;0xzz") == "p.txt:2: USTACK: field 'frame' is not a number");
+  CHECK(error_of("some words") == "p.txt:2: this is not a record: a line begins with its kind, in upper case");
+}
+
+TEST_CASE("impossible sums are refused") {
+  const std::string reason = "p.txt:2: GPU: field 'sum_ns' is not between count * min_ns and count * max_ns";
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;19;10;20;0;0;0") == reason);
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;41;10;20;0;0;0") == reason);
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;0;1;0;20;0;0;0") == reason);
+  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;30;10;20;0;0;0").empty());
+}
+
+TEST_CASE("undefined and contradicting ids") {
+  CHECK(error_of("PROCESS;1;1;1;1;5;0") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("USTACK;1;5") == "p.txt:2: FRAME 5 is not defined");
+  CHECK(error_of("USTACK;1;0") == "p.txt:2: FRAME 0 is not defined");
+  CHECK(error_of("GPU;0;3;0;0;0;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: PROCESS 3 is not defined");
+  CHECK(error_of("GPU;0;0;0;3;0;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: USTACK 3 is not defined");
+  CHECK(error_of("GPU;0;0;0;0;3;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: KSTACK 3 is not defined");
+  CHECK(error_of("GPU;0;0;0;0;0;3;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: DEVICE 3 is not defined");
+  CHECK(error_of("EUSTALL;0;1;0;0;3;0;0;1;0;1") == "p.txt:2: GPU_FILE 3 is not defined");
+  CHECK(error_of("STRING;1;a\nSTRING;1;b") == "p.txt:3: STRING 1 is already defined, with another value");
+  CHECK(error_of("STRING;1;a\nSTRING;1;a").empty());
+  CHECK(error_of("USTACK;1;0x1\nUSTACK;1;0x2") == "p.txt:3: USTACK 1 is already defined, with another value");
+  CHECK(error_of("USTACK;1;0x1\nKSTACK;1;0x2").empty());
+  CHECK(error_of("STRING;4294967295;far\nPROCESS;4000000000;1;1;1;4294967295;0").empty());
+}
+
+TEST_CASE("lenient reading skips bad lines and counts them") {
+  auto reader = open_text("GPUPROF;1.0\nSTRING;x;a\nwords\nSTRING;1;good\n", true);
+  REQUIRE(reader);
+  auto next = reader->next();
+  REQUIRE(next);
+  REQUIRE(next->has_value());
+  CHECK(std::get<String>(**next).value == "good");
+  CHECK(reader->line() == 4);
+  CHECK(reader->skipped_bad() == 2);
+}
+
+TEST_CASE("line ends of other systems, and empty lines") {
+  CHECK(first_error("GPUPROF;1.0\r\nSTRING;1;a\r\n\r\n\nPROCESS;1;1;1;1;1;0\r\n").empty());
+  const Only string("GPUPROF;1.0\r\nSTRING;1;a\r\n");
+  CHECK(string.as<String>().value == "a");
+}
+
+TEST_CASE("the published form: nothing is escaped, text may hold semicolons") {
+  auto reader = open_text("STRING;1;python3;x\\x41\nINSN_TEXT;2;mad(8) r10 ; {$1}\nUSTACK;3;main;42;0xAB;\n"
+                          "META;a;b\nGPU;1\nINTERVAL;7\nPROC_NAME;1;5\n");
+  REQUIRE(reader);
+  CHECK(reader->major() == 0);
+  auto next = reader->next();
+  REQUIRE(next);
+  CHECK(std::get<String>(**next).value == "python3;x\\x41");
+  next = reader->next();
+  REQUIRE(next);
+  CHECK(std::get<InsnText>(**next).text == "mad(8) r10 ; {$1}");
+  next = reader->next();
+  REQUIRE(next);
+  const auto& stack = std::get<Stack>(**next);
+  REQUIRE(stack.elements.size() == 3);
+  CHECK(stack.elements[0].text == "main");
+  CHECK(stack.elements[1].text == "42");
+  CHECK(stack.elements[2].address == 0xab);
+  for (int i = 0; i < 3; ++i) {
+    next = reader->next();
+    REQUIRE(next);
+    CHECK(std::holds_alternative<Unknown>(**next));
+  }
+  CHECK(reader->skipped_unknown() == 3);
+}
+
+TEST_CASE("lines longer than any buffer, through a pipe in small pieces") {
+  const std::string name(5000000, 'n');
+  const std::string text = "GPUPROF;1.0\nSTRING;1;" + name + "\nSTRING;2;after\n";
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  std::thread writer([&text, out = ends[1]] {
+    for (size_t at = 0; at < text.size(); at += 7919) {
+      const size_t n = std::min<size_t>(7919, text.size() - at);
+      if (::write(out, text.data() + at, n) < 0) {
+        break;
+      }
+    }
+    ::close(out);
+  });
+  auto reader = Reader::open(UniqueFd(ends[0]), "pipe");
+  REQUIRE(reader);
+  auto next = reader->next();
+  REQUIRE(next);
+  CHECK(std::get<String>(**next).value == name);
+  next = reader->next();
+  REQUIRE(next);
+  CHECK(std::get<String>(**next).value == "after");
+  writer.join();
+}
+
+TEST_CASE("a line without end is refused before it takes all memory") {
+  const std::string text = "GPUPROF;1.0\nSTRING;1;" + std::string(size_t{66} << 20U, 'x');
+  CHECK(first_error(text) == "p.txt:2: the line is longer than 64 MiB");
+}
+
+TEST_CASE("a descriptor that can not be read is an error") {
+  const auto reader = Reader::open(UniqueFd(::open("/tmp", O_RDONLY | O_CLOEXEC)), "folder");
+  REQUIRE_FALSE(reader);
+  CHECK(reader.error().message == "cannot read folder: Is a directory");
+}

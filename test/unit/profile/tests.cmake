@@ -1,0 +1,1 @@
+gpuprof_unit_test(profile LINK gpuprof_profile gpuprof_base)

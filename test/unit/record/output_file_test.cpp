@@ -1,0 +1,44 @@
+#include "record/output_file.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "catch.h"
+
+using gpuprof::record::expand_output_name;
+using gpuprof::record::open_output;
+
+TEST_CASE("names of outputs") {
+  ::unsetenv("OMPI_COMM_WORLD_RANK");
+  ::unsetenv("PMIX_RANK");
+  ::unsetenv("PMI_RANK");
+  ::setenv("SLURM_PROCID", "7", 1);
+  CHECK(*expand_output_name("p.txt") == "p.txt");
+  CHECK(*expand_output_name("a-%r.txt") == "a-7.txt");
+  CHECK(*expand_output_name("%p%%") == std::to_string(::getpid()) + "%");
+  CHECK(expand_output_name("x%h")->size() > 1);
+  CHECK(expand_output_name("x%q").error().exit_code == 2);
+  CHECK_FALSE(expand_output_name("x%").ok());
+  ::unsetenv("SLURM_PROCID");
+}
+
+TEST_CASE("an existing profile is kept") {
+  const auto dir = std::filesystem::temp_directory_path() / ("gpuprof-out-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(dir);
+  const std::string path = dir / "gpuprof.txt";
+  std::ofstream(path) << "first";
+  {
+    auto output = open_output(path);
+    REQUIRE(output.ok());
+    CHECK(::write(output->fd.get(), "second", 6) == 6);
+  }
+  std::stringstream kept;
+  kept << std::ifstream(path + ".old").rdbuf();
+  CHECK(kept.str() == "first");
+  CHECK_FALSE(open_output((dir / "no" / "such" / "dir.txt").string()).ok());
+  std::filesystem::remove_all(dir);
+}

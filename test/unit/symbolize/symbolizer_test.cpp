@@ -1,0 +1,320 @@
+#include "symbolize/symbolizer.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+#include "child.h"
+#include "symbolize/elf_image.h"
+#include "symbolize/safe_open.h"
+
+namespace gpuprof::symbolize::test {
+namespace {
+
+namespace fs = std::filesystem;
+using profile::FrameKind;
+
+std::vector<SymbolizedFrame> look_up(const ProcessMaps& maps, uint64_t address, SymbolizerOptions options = {}) {
+  Symbolizer symbolizer(std::move(options));
+  std::vector<SymbolizedFrame> frames;
+  symbolizer.user(maps, address, true, frames);
+  return frames;
+}
+
+std::string base(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
+// What every build with DWARF must say about the call in the innermost inlined function.
+void check_chain(const std::vector<SymbolizedFrame>& frames, const std::string& module) {
+  REQUIRE(frames.size() == 3);
+  CHECK(frames[0].kind == FrameKind::native);
+  CHECK(frames[0].name == "fixture::Runner::outer(void (*)())");
+  CHECK(frames[0].line == marked_line("chain.cpp", "outer"));
+  CHECK(frames[1].kind == FrameKind::inlined);
+  CHECK(frames[1].name.find("fixture::(anonymous namespace)::middle") == 0);
+  CHECK(frames[1].line == marked_line("chain.cpp", "middle"));
+  CHECK(frames[2].kind == FrameKind::inlined);
+  CHECK(frames[2].name.find("fixture::innermost<3>(") != std::string::npos);
+  CHECK(frames[2].line == marked_line("chain.cpp", "innermost"));
+  for (const SymbolizedFrame& frame : frames) {
+    CHECK(base(frame.file) == "chain.cpp");
+    CHECK(base(frame.module) == module);
+    CHECK(frame.address == frames[0].address);
+  }
+}
+
+void check_local(const std::vector<SymbolizedFrame>& frames) {
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].kind == FrameKind::native);
+  CHECK(frames[0].name.find("fixture::(anonymous namespace)::local(") == 0);
+  CHECK(frames[0].line == marked_line("chain.cpp", "local"));
+}
+
+TEST_CASE("inlined chain with lines, in every kind of file layout") {
+  for (const char* name : {"chain_full", "chain_noseparate", "chain_lld", "chain_gold", "chain_clang"}) {
+    const std::string library = fixture(std::string(name) + ".so");
+    if (!fs::exists(library)) {
+      WARN("skipped, its tool is not installed: " << name);
+      continue;
+    }
+    INFO(name);
+    const Child child("pie", library);
+    REQUIRE(child.outer() != 0);
+    ProcessMaps maps(child.pid(), make_file_cache());
+    REQUIRE(maps.refresh());
+    check_chain(look_up(maps, child.outer()), std::string(name) + ".so");
+    check_local(look_up(maps, child.local()));
+  }
+}
+
+TEST_CASE("position-independent and fixed executables") {
+  for (const char* kind : {"pie", "nopie"}) {
+    INFO(kind);
+    const Child child(kind, fixture("chain_full.so"));
+    ProcessMaps maps(child.pid(), make_file_cache());
+    REQUIRE(maps.refresh());
+    const auto frames = look_up(maps, child.own());
+    REQUIRE(frames.size() == 1);
+    CHECK(frames[0].name == "child_own_function");
+    CHECK(base(frames[0].file) == "child.cpp");
+    CHECK(frames[0].line == marked_line("child.cpp", "own"));
+    CHECK(base(frames[0].module) == std::string("symbolize_child_") + kind);
+    CHECK(frames[0].build_id.size() == 40);
+  }
+}
+
+TEST_CASE("a stripped file gives its exported functions, and addresses for the rest") {
+  const Child child("pie", fixture("chain_stripped.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  const auto outer = look_up(maps, child.outer());
+  REQUIRE(outer.size() == 1);
+  CHECK(outer[0].name == "fixture::Runner::outer(void (*)())");
+  CHECK(outer[0].file.empty());
+  const auto local = look_up(maps, child.local());
+  REQUIRE(local.size() == 1);
+  CHECK(local[0].kind == FrameKind::unknown);
+  CHECK(local[0].name.find("[chain_stripped.so+0x") == 0);
+  CHECK(base(local[0].module) == "chain_stripped.so");
+}
+
+TEST_CASE("separate debug file by .gnu_debuglink, checked by its CRC") {
+  TemporaryDirectory directory;
+  const std::string library = directory.path() + "/chain_link.so";
+  fs::copy_file(fixture("chain_link.so"), library);
+  const Child child("pie", library);
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  CHECK(look_up(maps, child.outer()).size() == 1);
+
+  fs::create_directory(directory.path() + "/.debug");
+  const std::string debug = directory.path() + "/.debug/chain_link.debug";
+  fs::copy_file(fixture("chain_link.debug"), debug);
+  check_chain(look_up(maps, child.outer()), "chain_link.so");
+  check_local(look_up(maps, child.local()));
+
+  std::ofstream(debug, std::ios::app) << "another file";
+  CHECK(look_up(maps, child.outer()).size() == 1);
+}
+
+TEST_CASE("separate debug file by build id") {
+  TemporaryDirectory directory;
+  const Child child("pie", fixture("chain_id.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  SymbolizerOptions options;
+  options.debug_directories = {directory.path()};
+  const auto without = look_up(maps, child.outer(), options);
+  REQUIRE(without.size() == 1);
+  const std::string id = without[0].build_id;
+  REQUIRE(id.size() == 40);
+  const std::string place = directory.path() + "/.build-id/" + id.substr(0, 2);
+  fs::create_directories(place);
+
+  fs::copy_file(fixture("chain_link.debug"), place + '/' + id.substr(2) + ".debug");
+  CHECK(look_up(maps, child.outer(), options).size() == 1);  // another file's
+
+  fs::copy_file(fixture("chain_id.debug"), place + '/' + id.substr(2) + ".debug", fs::copy_options::overwrite_existing);
+  check_chain(look_up(maps, child.outer(), options), "chain_id.so");
+}
+
+TEST_CASE("a file that was deleted or replaced while mapped") {
+  TemporaryDirectory directory;
+  const std::string library = directory.path() + "/lib.so";
+  fs::copy_file(fixture("chain_full.so"), library);
+  const Child child("pie", library);
+
+  SECTION("after the mappings were read") {
+    ProcessMaps maps(child.pid(), make_file_cache());
+    REQUIRE(maps.refresh());
+    fs::remove(library);
+    REQUIRE(maps.refresh());
+    check_chain(look_up(maps, child.outer()), "lib.so");
+  }
+  SECTION("before: the file that took its place must not be believed") {
+    fs::remove(library);
+    fs::copy_file(fixture("chain_stripped.so"), library);
+    ProcessMaps maps(child.pid(), make_file_cache());
+    REQUIRE(maps.refresh());
+    const Mapping* mapping = maps.find(child.outer());
+    REQUIRE(mapping != nullptr);
+    CHECK(mapping->file->deleted);
+    CHECK(mapping->name == library);
+    const auto frames = look_up(maps, child.outer());
+    if (::geteuid() == 0) {
+      check_chain(frames, "lib.so");
+    } else {
+      REQUIRE(frames.size() == 1);
+      CHECK(frames[0].name.find("[lib.so+0x") == 0);
+    }
+  }
+}
+
+TEST_CASE("a process that has died: what was seen stays, no other process is taken for it") {
+  Child child("pie", fixture("chain_full.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  const uint64_t address = child.outer();
+  child.stop();
+  CHECK_FALSE(maps.refresh());
+  check_chain(look_up(maps, address), "chain_full.so");
+
+  ProcessMaps never(0x7ffffffe, make_file_cache());
+  CHECK_FALSE(never.refresh());
+  const auto frames = look_up(never, address);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].name == "[unknown]");
+  CHECK(frames[0].kind == FrameKind::unknown);
+  CHECK(frames[0].address == address - 1);
+}
+
+TEST_CASE("the vdso") {
+  void* vdso = ::dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* function = vdso != nullptr ? ::dlsym(vdso, "__vdso_clock_gettime") : nullptr;
+  if (function == nullptr) {
+    WARN("skipped: this kernel offers no vdso");
+    return;
+  }
+  ProcessMaps maps(static_cast<uint32_t>(::getpid()), make_file_cache());
+  REQUIRE(maps.refresh());
+  REQUIRE_FALSE(maps.vdso().empty());
+  Symbolizer symbolizer;
+  std::vector<SymbolizedFrame> frames;
+  symbolizer.user(maps, reinterpret_cast<uint64_t>(function) + 1, false, frames);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].name == "__vdso_clock_gettime");
+  CHECK(frames[0].module == "[vdso]");
+  CHECK(frames[0].kind == FrameKind::native);
+}
+
+TEST_CASE("compiled code in anonymous memory, named by perf-PID.map as it grows") {
+  const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(page != MAP_FAILED);
+  const auto start = reinterpret_cast<uint64_t>(page);
+  ProcessMaps maps(static_cast<uint32_t>(::getpid()), make_file_cache());
+  REQUIRE(maps.refresh());
+  REQUIRE(maps.perf_map_path() == path);
+  Symbolizer symbolizer;
+  const auto name_at = [&](uint64_t address) {
+    std::vector<SymbolizedFrame> frames;
+    symbolizer.user(maps, address, false, frames);
+    REQUIRE(frames.size() == 1);
+    return frames[0].name;
+  };
+  const auto append = [&](uint64_t at, const std::string& rest) {
+    std::ofstream(path, std::ios::app) << std::hex << at << rest;
+  };
+  CHECK(name_at(start) == "[unknown]");
+  append(start, " 20 py::train:/home/user/my train.py\nnot a line\n");
+  CHECK(name_at(start + 0x1f) == "py::train:/home/user/my train.py");
+  CHECK(name_at(start + 0x20) == "[unknown]");
+  append(start + 0x20, " 10 half");
+  CHECK(name_at(start + 0x20) == "[unknown]");
+  std::ofstream(path, std::ios::app) << " and half\n";
+  CHECK(name_at(start + 0x20) == "half and half");
+  append(start + 0x10, " 20 newer\n");
+  CHECK(name_at(start + 0x20) == "newer");
+  CHECK(name_at(start) == "[unknown]");
+  std::ofstream(path, std::ios::trunc) << std::hex << start << " 8 fresh\n";
+  CHECK(name_at(start) == "fresh");
+  CHECK(name_at(start + 0x18) == "[unknown]");
+  fs::remove(path);
+  ::munmap(page, 4096);
+}
+
+TEST_CASE("a stub of the procedure linkage table") {
+  const Child child("nopie", fixture("chain_full.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  const Mapping* mapping = maps.find(child.own());
+  REQUIRE(mapping != nullptr);
+  const std::optional<ElfImage> image = ElfImage::parse(ByteSource::file(mapping->file->fd.get()));
+  REQUIRE(image.has_value());
+  const ElfSection* plt = image->section(".plt.sec") != nullptr ? image->section(".plt.sec") : image->section(".plt");
+  REQUIRE(plt != nullptr);
+  Symbolizer symbolizer;
+  std::vector<SymbolizedFrame> frames;
+  for (uint64_t at = 0; at < plt->header.sh_size; at += 16) {
+    symbolizer.user(maps, plt->header.sh_addr + at, false, frames);
+  }
+  CHECK(std::any_of(frames.begin(), frames.end(), [](const auto& frame) { return frame.name == "dlopen@plt"; }));
+}
+
+TEST_CASE("kernel symbols") {
+  TemporaryDirectory directory;
+  SymbolizerOptions options;
+  options.kallsyms = directory.path() + "/kallsyms";
+  std::ofstream(options.kallsyms) << "ffffffff81000000 T _stext\nffffffff81000100 t do_sys_open\n"
+                                     "ffffffff81000100 t alias\nffffffff81000300 D data\n"
+                                     "ffffffff81000400 T _etext\nffffffffc0000000 t xe_exec_ioctl\t[xe]\nbad line\n";
+  Symbolizer symbolizer(options);
+  std::vector<SymbolizedFrame> frames;
+  for (const uint64_t address : std::initializer_list<uint64_t>{0xffffffff81000120, 0xffffffff81000410,
+                                                                0xffffffffc0000004, 0x1000, ~uint64_t{0}}) {
+    symbolizer.kernel(address, frames);
+  }
+  REQUIRE(frames.size() == 5);
+  CHECK(frames[0].name == "do_sys_open");
+  CHECK(frames[0].module == "[kernel]");
+  CHECK(frames[1].name == "[kernel+0xffffffff81000410]");
+  CHECK(frames[2].name == "xe_exec_ioctl");
+  CHECK(frames[2].module == "[xe]");
+  CHECK(frames[3].name == "[kernel+0x1000]");
+  CHECK(frames[4].name == "[kernel+0xffffffffffffffff]");
+  for (const SymbolizedFrame& frame : frames) {
+    CHECK(frame.kind == FrameKind::kernel);
+  }
+  std::ofstream(options.kallsyms) << "0000000000000000 T _stext\n0000000000000000 t hidden\n";
+  Symbolizer restricted(options);
+  frames.clear();
+  restricted.kernel(0xffffffff81000120, frames);
+  CHECK(frames.at(0).name == "[kernel+0xffffffff81000120]");
+}
+
+TEST_CASE("the running kernel's own symbols") {
+  std::ifstream kallsyms("/proc/kallsyms");
+  std::string line;
+  uint64_t address = 0;
+  while (std::getline(kallsyms, line) && !line.ends_with(" T schedule")) {
+  }
+  address = std::strtoull(line.c_str(), nullptr, 16);
+  if (address == 0) {
+    WARN("skipped: /proc/kallsyms shows no addresses here");
+    return;
+  }
+  Symbolizer symbolizer;
+  std::vector<SymbolizedFrame> frames;
+  symbolizer.kernel(address + 4, frames);
+  CHECK(frames.at(0).name == "schedule");
+}
+
+}  // namespace
+}  // namespace gpuprof::symbolize::test

@@ -1,0 +1,65 @@
+# Small shared objects and programs whose addresses the tests name: one source, built in the ways that matter.
+set(_fixtures ${CMAKE_CURRENT_SOURCE_DIR}/symbolize/fixtures)
+set(_fixture_dir ${CMAKE_CURRENT_BINARY_DIR}/symbolize_fixtures)
+file(MAKE_DIRECTORY ${_fixture_dir})
+find_program(GPUPROF_LLD ld.lld)
+find_program(GPUPROF_GOLD ld.gold)
+
+function(_symbolize_library name)
+  add_library(${name} SHARED ${_fixtures}/chain.cpp)
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${_fixture_dir})
+  target_compile_options(${name} PRIVATE -O2 -g -fno-omit-frame-pointer)
+  target_link_options(${name} PRIVATE ${ARGN})
+  add_dependencies(symbolize_fixtures ${name})
+endfunction()
+
+# Leaves NAME.so without symbols and DWARF, and with them in NAME.debug.
+function(_symbolize_split name)
+  set(debug ${_fixture_dir}/${name}.debug)
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> ${debug}
+    COMMAND ${CMAKE_OBJCOPY} --strip-all ${ARGN} $<TARGET_FILE:${name}>)
+endfunction()
+
+add_custom_target(symbolize_fixtures)
+_symbolize_library(chain_full)
+_symbolize_library(chain_noseparate -Wl,-z,noseparate-code)
+_symbolize_library(chain_stripped)
+_symbolize_split(chain_stripped)
+_symbolize_library(chain_link -Wl,--build-id=none)
+_symbolize_split(chain_link --add-gnu-debuglink=${_fixture_dir}/chain_link.debug)
+_symbolize_library(chain_id -Wl,--build-id=sha1)
+_symbolize_split(chain_id)
+if(GPUPROF_LLD)
+  _symbolize_library(chain_lld -fuse-ld=lld)
+endif()
+if(GPUPROF_GOLD)
+  _symbolize_library(chain_gold -fuse-ld=gold)
+endif()
+if(GPUPROF_CLANG)
+  # Other DWARF: version 5, no .debug_aranges, functions inside their namespaces.
+  add_custom_command(OUTPUT ${_fixture_dir}/chain_clang.so
+    COMMAND ${GPUPROF_CLANG} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
+            -o ${_fixture_dir}/chain_clang.so ${_fixtures}/chain.cpp
+    DEPENDS ${_fixtures}/chain.cpp)
+  add_custom_target(chain_clang DEPENDS ${_fixture_dir}/chain_clang.so)
+  add_dependencies(symbolize_fixtures chain_clang)
+endif()
+
+foreach(kind pie nopie)
+  add_executable(symbolize_child_${kind} ${_fixtures}/child.cpp)
+  set_target_properties(symbolize_child_${kind} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${_fixture_dir} POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(symbolize_child_${kind} PRIVATE -O2 -g)
+  target_link_libraries(symbolize_child_${kind} PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(symbolize_fixtures symbolize_child_${kind})
+endforeach()
+target_compile_options(symbolize_child_pie PRIVATE -fPIE)
+target_link_options(symbolize_child_pie PRIVATE -pie)
+target_compile_options(symbolize_child_nopie PRIVATE -fno-pie)
+target_link_options(symbolize_child_nopie PRIVATE -no-pie)
+
+gpuprof_unit_test(symbolize LINK gpuprof_symbolize)
+target_compile_definitions(unit_symbolize PRIVATE
+  FIXTURE_DIR="${_fixture_dir}" FIXTURE_SOURCES="${_fixtures}")
+add_dependencies(unit_symbolize symbolize_fixtures)
