@@ -21,9 +21,6 @@ enum {
   BPF_NOEXIST = 1,
 };
 enum {
-  BPF_F_USER_STACK = 1 << 8,
-};
-enum {
   BPF_RB_NO_WAKEUP = 1,
 };
 enum {
@@ -54,6 +51,11 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 #define GPUPROF_ARG1(ctx) ((ctx)->di)
 #define GPUPROF_ARG2(ctx) ((ctx)->si)
+#define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
+#define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
+#define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
+/* At a function's first instruction; `top` is the word on top of the stack. */
+#define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
   unsigned long regs[31], sp, pc, pstate;
@@ -63,6 +65,10 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 #define GPUPROF_ARG1(ctx) (((struct user_pt_regs*)(ctx))->regs[0])
 #define GPUPROF_ARG2(ctx) (((struct user_pt_regs*)(ctx))->regs[1])
+#define GPUPROF_INSTRUCTION_POINTER(ctx) (((struct user_pt_regs*)(ctx))->pc)
+#define GPUPROF_FRAME_POINTER(ctx) (((struct user_pt_regs*)(ctx))->regs[29])
+#define GPUPROF_STACK_POINTER(ctx) (((struct user_pt_regs*)(ctx))->sp)
+#define GPUPROF_RETURN_ADDRESS(ctx, top) (((struct user_pt_regs*)(ctx))->regs[30])
 #else
 #error "add the registers of this architecture"
 #endif

@@ -7,7 +7,9 @@ target_compile_options(gpuprof_compiler INTERFACE
   -fno-omit-frame-pointer)
 target_include_directories(gpuprof_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(GPUPROF_SANITIZE)
-  target_compile_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE} -fno-sanitize-recover=all)
+  # gcc warns about std::function and std::regex when they are instrumented.
+  target_compile_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE} -fno-sanitize-recover=all
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
 endif()
 

@@ -27,7 +27,8 @@ int fail(const Error& error) {
 }
 
 std::string help() {
-  std::string text = "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
+  std::string text =
+      "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
   for (const Entry& entry : gpuprof::cmd::command_table()) {
     text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");

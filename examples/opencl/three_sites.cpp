@@ -48,7 +48,7 @@ constexpr size_t kWorkItems = 64;
 }
 
 void set_arguments(cl_kernel kernel, cl_mem data, cl_int steps) {
-  check(clSetKernelArg(kernel, 0, sizeof(data), &data), "clSetKernelArg");
+  check(clSetKernelArg(kernel, 0, sizeof(void*), &data), "clSetKernelArg");
   check(clSetKernelArg(kernel, 1, sizeof(steps), &steps), "clSetKernelArg");
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <sched.h>
-#include <stdint.h>
+
+#include <cstdint>
 
 namespace gpuprof::injection {
 

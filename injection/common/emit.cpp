@@ -1,12 +1,14 @@
 #include "common/emit.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <ctime>
 
 #include "common/atomics.h"
 #include "common/connect.h"
@@ -157,6 +159,16 @@ Guard::~Guard() {
   }
 }
 
+bool next_launch_timed() {
+  return thread_state().launches % kTimedLaunch == kTimedLaunch - 1;
+}
+
+void add_overhead(uint64_t ns) {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    add_relaxed(&ring_of(segment, thread_state()).overhead_ns, ns);
+  }
+}
+
 void launch(uint64_t correlation) {
   gpuprof_segment* segment = open_segment();
   if (segment == nullptr) {
@@ -164,7 +176,7 @@ void launch(uint64_t correlation) {
   }
   ThreadState& thread = thread_state();
   gpuprof_ring& ring = ring_of(segment, thread);
-  const bool timed = thread.launches % kTimedLaunch == kTimedLaunch - 1;
+  const bool timed = next_launch_timed();
   const bool refresh = thread.launches % kRefreshThread == 0;
   ++thread.launches;
   const uint64_t begin = timed ? now_ns() : 0;
@@ -218,21 +230,16 @@ void device(uint32_t device, const char* name) {
 }
 
 void meta(const char* key, const char* value) {
-  constexpr size_t kMaxText = 1024;
+  char text[1024];
   gpuprof_segment* segment = open_segment();
-  const size_t key_length = strlen(key);
-  const size_t value_length = strlen(value);
-  if (segment == nullptr || key_length + 1 + value_length > kMaxText) {
+  const int length = snprintf(text, sizeof(text), "%s=%s", key, value);
+  if (segment == nullptr || length < 0 || length >= static_cast<int>(sizeof(text))) {
     return;
   }
-  char text[kMaxText];
-  memcpy(text, key, key_length);
-  text[key_length] = '=';
-  memcpy(text + key_length + 1, value, value_length);
   alignas(gpuprof_meta) uint8_t head[sizeof(gpuprof_meta)] = {};
   auto* record = reinterpret_cast<gpuprof_meta*>(head);
   record->header.type = GPUPROF_RECORD_META;
-  record->length = static_cast<uint32_t>(key_length + 1 + value_length);
+  record->length = static_cast<uint32_t>(length);
   write_record(segment, &record->header, sizeof(gpuprof_meta), text, record->length, false);
 }
 

@@ -2,7 +2,7 @@
 // Safe from any thread, never blocks for more than a few milliseconds, never throws, never prints.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 #include "wire/wire.h"
 
@@ -39,6 +39,11 @@ class Guard {
 
 // A launch on this thread: counts it and calls the probe, and emits a LAUNCH record where the recorder asks for one.
 void launch(uint64_t correlation);
+
+// One launch in 64 is timed: launch() times itself, and a library adds what it does around that. Ask before launch()
+// whether the next one on this thread is timed, and if so add the time spent outside of launch().
+[[nodiscard]] bool next_launch_timed();
+void add_overhead(uint64_t ns);
 
 // A unique correlation id, for vendor interfaces that have none.
 uint64_t next_correlation();

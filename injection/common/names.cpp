@@ -1,7 +1,8 @@
 #include "common/names.h"
 
-#include <string.h>
 #include <sys/mman.h>
+
+#include <cstring>
 
 #include "common/atomics.h"
 #include "common/ring.h"
@@ -219,7 +220,7 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
     return 0;
   }
   memcpy(shorter, text, cut);
-  memcpy(shorter + cut, "...", 3);
+  memset(shorter + cut, '.', 3);
   const uint32_t id = intern_whole(segment, shorter, cut + 3);
   munmap(shorter, GPUPROF_WIRE_MAX_TEXT);
   return id;

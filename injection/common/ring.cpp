@@ -1,7 +1,7 @@
 #include "common/ring.h"
 
-#include <string.h>
-#include <time.h>
+#include <cstring>
+#include <ctime>
 
 #include "common/atomics.h"
 #include "common/emit.h"

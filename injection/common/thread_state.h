@@ -2,7 +2,7 @@
 // make the load of the library fail in a process that has used up its static TLS.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 namespace gpuprof::injection {
 

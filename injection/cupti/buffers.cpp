@@ -1,6 +1,6 @@
 #include "cupti/buffers.h"
 
-#include <stdlib.h>
+#include <cstdlib>
 
 #include "common/atomics.h"
 #include "common/emit.h"

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cuda.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace gpuprof::injection::cupti {
 

@@ -6,8 +6,9 @@
 #include <cupti_callbacks.h>
 #include <cupti_result.h>
 #include <cupti_version.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace gpuprof::injection::cupti {
 

@@ -2,7 +2,8 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
-#include <stdint.h>
+
+#include <cstdint>
 
 #include "common/emit.h"
 

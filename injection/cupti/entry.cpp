@@ -1,7 +1,8 @@
 // InitializeInjection: called by libcuda inside the target's first cuInit.
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "common/atomics.h"
 #include "common/emit.h"

@@ -3,12 +3,12 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 
 namespace gpuprof::injection::cupti {
@@ -32,8 +32,8 @@ constexpr const char* kToolkits[] = {"/usr/local/cuda", "/usr/local/cuda-[0-9]*"
 constexpr const char* kPythonPrefixes[] = {"/usr/local", "/usr", "/opt/*", "/root/.local", "/opt/conda/envs/*"};
 
 // A mapped file whose folder, or whose site-packages, may hold the libcupti that goes with it.
-constexpr const char* kCudaLibraries[] = {"libcudart", "libcublas", "libnvrtc", "libcudnn", "libtorch_cuda",
-                                          "libc10_cuda", "libcufft", "libnccl"};
+constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnvrtc", "libcudnn",
+                                          "libtorch_cuda", "libc10_cuda", "libcufft", "libnccl"};
 
 struct Mapped {  // all zero at first
   char cupti[PATH_MAX];
@@ -199,9 +199,9 @@ bool open_in_toolkits(Library* library, int major) {
 }
 
 bool open_in_python(Library* library, int major) {
-  const char* packages[] = {"/lib/python3*/site-packages/nvidia/cu13/lib", "/lib/python3*/dist-packages/nvidia/cu13/lib",
-                            "/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
-                            "/lib/python3*/dist-packages/nvidia/cuda_cupti/lib", "/lib"};
+  const char* packages[] = {
+      "/lib/python3*/site-packages/nvidia/cu13/lib", "/lib/python3*/dist-packages/nvidia/cu13/lib",
+      "/lib/python3*/site-packages/nvidia/cuda_cupti/lib", "/lib/python3*/dist-packages/nvidia/cuda_cupti/lib", "/lib"};
   for (const char* package : packages) {
     for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
       const char* root = secure_getenv(variable);

@@ -2,7 +2,7 @@
 // together, and one of another major version does not know the runtime's calls, so the order of the search matters.
 #pragma once
 
-#include <limits.h>
+#include <climits>
 
 namespace gpuprof::injection::cupti {
 

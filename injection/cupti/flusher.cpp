@@ -1,10 +1,11 @@
 #include "cupti/flusher.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <time.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
 
 #include "common/atomics.h"
 #include "common/emit.h"
@@ -16,7 +17,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kTickNs = 100 * kMillisecond;      // how often the recorder's wishes are looked at
+constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at
 constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
 constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
 constexpr size_t kStackBytes = 1U << 20;
@@ -31,7 +32,7 @@ struct Flusher {
   uint64_t pace_ns = 200 * kMillisecond;
   uint64_t last_flush_ns = 0;
   bool devices_named = false;
-  bool recording = true;
+  bool recording = false;
 };
 Flusher flusher;
 
@@ -158,6 +159,7 @@ bool start_flusher() {
   pthread_cond_init(&flusher.changed, &attributes);
   pthread_condattr_destroy(&attributes);
   read_pace();
+  flusher.recording = active();
   return make_thread();
 }
 

@@ -4,7 +4,8 @@
 
 #include <cupti_activity.h>
 #include <cupti_version.h>
-#include <stddef.h>
+
+#include <cstddef>
 
 namespace gpuprof::injection::cupti {
 

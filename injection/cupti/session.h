@@ -2,7 +2,7 @@
 // come without a pointer of ours.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 #include "cupti/cupti_api.h"
 

@@ -1,9 +1,9 @@
 #include "cupti/subscriber.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "common/atomics.h"
 #include "common/emit.h"
@@ -109,8 +109,7 @@ void give_up(const char* what, CUptiResult result) {
 // Records on our clock where CUPTI allows it: only before the first kind is enabled.
 void choose_clock() {
   Session& s = session();
-  s.convert_clock =
-      s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
+  s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
   if (s.convert_clock) {
     measure_clock_offset();
   }
@@ -171,6 +170,9 @@ bool subscribe() {
     disable_kinds();
     api.unsubscribe(subscriber);
     return false;
+  }
+  if (!active()) {
+    set_recording(false);  // the recorder starts paused
   }
   return true;
 }

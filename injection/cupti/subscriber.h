@@ -1,7 +1,7 @@
 // Our place as CUPTI's one subscriber: launch callbacks and activity kinds.
 #pragma once
 
-#include <stddef.h>
+#include <cstddef>
 
 namespace gpuprof::injection::cupti {
 

@@ -3,7 +3,7 @@
 //
 // A command that the driver refuses has called the probe and has no record. Mapping and unmapping count as copies,
 // since on a device with its own memory they are. Markers, barriers and migrations are left out: they are no work.
-#include <stdlib.h>
+#include <cstdlib>
 
 #include "common/emit.h"
 #include "opencl/completion.h"
@@ -50,8 +50,13 @@ uint64_t image_bytes(cl_mem image, const size_t* region) {
 }
 
 // Before the driver is called. Null: do nothing more for this command.
-Pending* begin(cl_command_queue handle, gpuprof_op op, uint64_t bytes, uint32_t name) {
+Pending* begin(cl_command_queue handle, gpuprof_op op, uint64_t bytes, cl_kernel kernel = nullptr) {
   Queue queue = {};
+  if (!active()) {
+    return nullptr;
+  }
+  const bool timed = next_launch_timed();
+  const uint64_t entered = timed ? now_ns() : 0;
   if (!find_or_add_queue(handle, &queue)) {
     return nullptr;  // not a queue: the driver will say so
   }
@@ -61,23 +66,37 @@ Pending* begin(cl_command_queue handle, gpuprof_op op, uint64_t bytes, uint32_t 
     return nullptr;
   }
   announce_device(queue.device);
-  *pending = {next_correlation(), bytes, queue.number, name, queue.device, op};
+  const uint32_t name = op == GPUPROF_OP_KERNEL ? kernel_name(kernel) : 0;
+  *pending = {next_correlation(), bytes, queue.number, name, queue.device, op, timed};
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
   launch(pending->correlation);
   return pending;
 }
 
-// After the driver was called: with the user's event we take a reference of our own, and ours we simply keep.
-void end(Pending* pending, cl_int status, cl_event event, bool users_event) {
-  if (status != CL_SUCCESS || event == nullptr) {
-    free(pending);
-    return;
-  }
+// With the user's event we take a reference of our own, and our own event we simply keep.
+void follow(Pending* pending, cl_event event, bool users_event) {
   if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
     free(pending);
     return;
   }
   watch(event, pending);
+}
+
+// After the driver was called.
+void end(Pending* pending, cl_int status, cl_event event, bool users_event) {
+  if (status != CL_SUCCESS || event == nullptr) {
+    free(pending);
+    return;
+  }
+  const bool timed = pending->timed;
+  const uint64_t entered = timed ? now_ns() : 0;
+  follow(pending, event, users_event);
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
 }
 
 // `call` makes the driver's call with the event pointer that it is given, and returns its status.
@@ -97,14 +116,14 @@ cl_int traced(Pending* pending, cl_event* users_event, const Call& call) {
 
 cl_int CL_API_CALL ndrange_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
                                   const size_t* global, const size_t* local, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_KERNEL, 0, kernel_name(kernel)) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_KERNEL, 0, kernel);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_KERNEL, 0, kernel_name(kernel)) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_KERNEL, 0, kernel);
   return traced(pending, event,
                 [&](cl_event* to) { return target.clEnqueueTask(queue, kernel, waits, wait_list, to); });
 }
@@ -112,7 +131,7 @@ cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, GPUPROF_WAIT_P
 cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK* function)(void*), void* args,
                                  size_t args_bytes, cl_uint mem_count, const cl_mem* mems, const void** mem_places,
                                  GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_OTHER, 0, name_id("native kernel")) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_OTHER, 0);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueNativeKernel(queue, function, args, args_bytes, mem_count, mems, mem_places, waits,
                                         wait_list, to);
@@ -121,7 +140,7 @@ cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK* funct
 
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
                                void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOH, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueReadBuffer(queue, buffer, blocking, offset, bytes, to_host, waits, wait_list, to);
   });
@@ -129,7 +148,7 @@ cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool bl
 
 cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
                                 const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_HTOD, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueWriteBuffer(queue, buffer, blocking, offset, bytes, from_host, waits, wait_list, to);
   });
@@ -139,7 +158,7 @@ cl_int CL_API_CALL read_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bo
                                     const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
                                     size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
                                     void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOH, volume(region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, volume(region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
                                           buffer_slice, host_row, host_slice, to_host, waits, wait_list, to);
@@ -150,7 +169,7 @@ cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_b
                                      const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
                                      size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
                                      const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_HTOD, volume(region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, volume(region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
                                            buffer_slice, host_row, host_slice, from_host, waits, wait_list, to);
@@ -159,7 +178,7 @@ cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_b
 
 cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem into, size_t from_offset, size_t into_offset,
                                size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOD, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueCopyBuffer(queue, from, into, from_offset, into_offset, bytes, waits, wait_list, to);
   });
@@ -168,7 +187,7 @@ cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem into,
 cl_int CL_API_CALL copy_buffer_rect(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
                                     const size_t* into_origin, const size_t* region, size_t from_row, size_t from_slice,
                                     size_t into_row, size_t into_slice, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOD, volume(region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, volume(region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueCopyBufferRect(queue, from, into, from_origin, into_origin, region, from_row, from_slice,
                                           into_row, into_slice, waits, wait_list, to);
@@ -177,7 +196,7 @@ cl_int CL_API_CALL copy_buffer_rect(cl_command_queue queue, cl_mem from, cl_mem 
 
 cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void* pattern, size_t pattern_bytes,
                                size_t offset, size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_FILL, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_FILL, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueFillBuffer(queue, buffer, pattern, pattern_bytes, offset, bytes, waits, wait_list, to);
   });
@@ -185,7 +204,7 @@ cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void
 
 cl_int CL_API_CALL fill_image(cl_command_queue queue, cl_mem image, const void* color, const size_t* origin,
                               const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_FILL, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_FILL, image_bytes(image, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueFillImage(queue, image, color, origin, region, waits, wait_list, to);
   });
@@ -193,7 +212,7 @@ cl_int CL_API_CALL fill_image(cl_command_queue queue, cl_mem image, const void* 
 
 cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
                               const size_t* region, size_t row, size_t slice, void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to_host, waits, wait_list, to);
   });
@@ -202,7 +221,7 @@ cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool bloc
 cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
                                const size_t* region, size_t row, size_t slice, const void* from_host,
                                GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_HTOD, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, image_bytes(image, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice, from_host, waits, wait_list,
                                       to);
@@ -211,7 +230,7 @@ cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blo
 
 cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
                               const size_t* into_origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(from, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(from, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueCopyImage(queue, from, into, from_origin, into_origin, region, waits, wait_list, to);
   });
@@ -219,7 +238,7 @@ cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem into, 
 
 cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t* origin,
                                         const size_t* region, size_t offset, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueCopyImageToBuffer(queue, image, buffer, origin, region, offset, waits, wait_list, to);
   });
@@ -227,7 +246,7 @@ cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem image, cl
 
 cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
                                         const size_t* origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region));
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, waits, wait_list, to);
   });
@@ -236,7 +255,7 @@ cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, c
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                              size_t bytes, GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
   void* mapped = nullptr;
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOH, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, bytes);
   const cl_int status = traced(pending, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, waits, wait_list, to, &result);
@@ -252,7 +271,7 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
                             const size_t* origin, const size_t* region, size_t* row, size_t* slice,
                             GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
   void* mapped = nullptr;
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region), 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region));
   const cl_int status = traced(pending, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, waits, wait_list, to,
@@ -266,7 +285,7 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
 }
 
 cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* mapped, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY_HTOD, 0, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, 0);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueUnmapMemObject(queue, memory, mapped, waits, wait_list, to);
   });
@@ -274,7 +293,7 @@ cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* mapped, GP
 
 cl_int CL_API_CALL svm_memcpy(cl_command_queue queue, cl_bool blocking, void* into, const void* from, size_t bytes,
                               GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_COPY, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_COPY, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueSVMMemcpy(queue, blocking, into, from, bytes, waits, wait_list, to);
   });
@@ -282,7 +301,7 @@ cl_int CL_API_CALL svm_memcpy(cl_command_queue queue, cl_bool blocking, void* in
 
 cl_int CL_API_CALL svm_fill(cl_command_queue queue, void* memory, const void* pattern, size_t pattern_bytes,
                             size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = active() ? begin(queue, GPUPROF_OP_FILL, bytes, 0) : nullptr;
+  Pending* pending = begin(queue, GPUPROF_OP_FILL, bytes);
   return traced(pending, event, [&](cl_event* to) {
     return target.clEnqueueSVMMemFill(queue, memory, pattern, pattern_bytes, bytes, waits, wait_list, to);
   });

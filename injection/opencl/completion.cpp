@@ -1,7 +1,7 @@
 #include "opencl/completion.h"
 
-#include <stdlib.h>
-#include <time.h>
+#include <cstdlib>
+#include <ctime>
 
 #include "common/atomics.h"
 #include "common/emit.h"

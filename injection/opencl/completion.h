@@ -1,7 +1,7 @@
 // From a command that has been enqueued to its record, once the driver says that it has completed.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 #include "opencl/dispatch.h"
 #include "wire/wire.h"
@@ -16,6 +16,7 @@ struct Pending {
   uint32_t name;
   uint32_t device;
   gpuprof_op op;
+  bool timed;  // its cost on the launching thread is measured
 };
 
 // Asks the driver to call us when `event` completes. Takes over `pending` and one reference to the event.

@@ -1,7 +1,7 @@
 // Devices by number, and their clocks.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 #include "opencl/dispatch.h"
 

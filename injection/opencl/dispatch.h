@@ -13,7 +13,7 @@ namespace gpuprof::injection::opencl {
 
 // What the layer calls: the next layer or the loader's own way to the driver. Entries that the loader does not have
 // are null. Written once, before any hook can run.
-extern cl_icd_dispatch target;
+extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers): zero until then
 
 // Puts a hook into the layer's table where the loader has such an entry at all.
 #define GPUPROF_HOOK(table, entry, hook) \

@@ -1,7 +1,7 @@
 // Entry points of the layer. Where the recorder can not be reached the loader gets its own table back, and the layer
 // is out of the way.
-#include <stdlib.h>
-#include <string.h>
+#include <cstdlib>
+#include <cstring>
 
 #include "common/emit.h"
 #include "opencl/completion.h"

@@ -1,7 +1,7 @@
 #include "opencl/queues.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <cstdlib>
+#include <cstring>
 
 #include "common/atomics.h"
 #include "common/emit.h"
@@ -223,7 +223,8 @@ cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info na
                                             size_t* bytes_ret) {
   cl_command_queue handle = nullptr;
   Queue queue = {};
-  if (target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), static_cast<void*>(&handle), nullptr) ==
+  constexpr size_t kHandleBytes = sizeof(void*);
+  if (target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, kHandleBytes, static_cast<void*>(&handle), nullptr) ==
           CL_SUCCESS &&
       handle != nullptr && find_queue(handle, &queue) && queue.rewrite != Rewrite::none) {
     return CL_PROFILING_INFO_NOT_AVAILABLE;
@@ -257,7 +258,8 @@ bool find_or_add_queue(cl_command_queue handle, Queue* queue) {
     return true;
   }
   cl_device_id device = nullptr;
-  if (handle == nullptr || target.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device),
+  constexpr size_t kHandleBytes = sizeof(void*);
+  if (handle == nullptr || target.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, kHandleBytes,
                                                         static_cast<void*>(&device), nullptr) != CL_SUCCESS) {
     return false;
   }

@@ -1,7 +1,7 @@
 // Command queues: each gets a number and is made to time its commands, which the user of the queue must not notice.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 #include "opencl/dispatch.h"
 

@@ -129,7 +129,7 @@ class Aggregator {
         __builtin_add_overflow(total.bytes, weight.bytes, &total.bytes)) {
       return "the sum of all records up to this one exceeds 64 bits";
     }
-    size_t place = 0;
+    RowMap::Place place;
     Row* row = map_.find(key, place);
     if (row == nullptr) {
       Reason reason = map_.full() ? Reason("too many distinct rows") : result_.tables.add(record);
@@ -144,7 +144,9 @@ class Aggregator {
     }
     row->weight.ns += weight.ns;
     row->weight.count += weight.count;
-    row->weight.bytes += weight.bytes;
+    if (weight.bytes != 0) {  // lies in the row's second cache line
+      row->weight.bytes += weight.bytes;
+    }
     result_.total = total;
     ++result_.info.records;
     seen_[static_cast<size_t>(key.kind)] = true;

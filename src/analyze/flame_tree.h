@@ -11,15 +11,15 @@ namespace gpuprof::analyze {
 
 // What a frame stands for; decides suffixes in folded output and colours in pictures.
 enum class FrameClass : uint8_t {
-  process,    // process, thread, device ... : a dimension
-  native,     // CPU, user space
+  process,  // process, thread, device ... : a dimension
+  native,   // CPU, user space
   inlined,
   python,
-  kernel,     // CPU, kernel space; folded suffix _[k]
-  separator,  // "-"
-  gpu,        // GPU kernel, copy, file or symbol; folded suffix _[G]
-  gpu_detail, // instruction, stall reason, offset; folded suffix _[g]
-  note,       // "[no CPU stack]", "[truncated]", "[unknown]"
+  kernel,      // CPU, kernel space; folded suffix _[k]
+  separator,   // "-"
+  gpu,         // GPU kernel, copy, file or symbol; folded suffix _[G]
+  gpu_detail,  // instruction, stall reason, offset; folded suffix _[g]
+  note,        // "[no CPU stack]", "[truncated]", "[unknown]"
 };
 
 struct Weight {

@@ -7,7 +7,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-std::string_view or_unknown(std::string_view text) { return text.empty() ? kUnknown : text; }
+std::string_view or_unknown(std::string_view text) {
+  return text.empty() ? kUnknown : text;
+}
 
 std::string_view op_label(p::Op op) {
   switch (op) {

@@ -11,22 +11,31 @@ namespace gpuprof::analyze {
 
 class RowMap {
  public:
-  explicit RowMap(std::vector<Row>& rows) : rows_(rows), slots_(kFirstSlots, kEmpty), seed_(random_seed()) {}
+  explicit RowMap(std::vector<Row>& rows) : rows_(rows), slots_(kFirstSlots), seed_(random_seed()) {}
 
-  // The key's row, or null and the place for insert().
-  Row* find(const RowKey& key, size_t& place) {
+  // Where a key is or belongs; for insert().
+  struct Place {
+    size_t slot = 0;
+    uint32_t tag = 0;
+  };
+
+  // The key's row, or null.
+  Row* find(const RowKey& key, Place& place) {
+    const uint64_t h = hash(key);
     const size_t mask = slots_.size() - 1;
-    for (place = hash(key) & mask; slots_[place] != kEmpty; place = (place + 1) & mask) {
-      if (rows_[slots_[place]].key == key) {
-        return &rows_[slots_[place]];
+    place.tag = static_cast<uint32_t>(h >> 32U);
+    for (place.slot = h & mask; slots_[place.slot].row != kEmpty; place.slot = (place.slot + 1) & mask) {
+      const Slot& slot = slots_[place.slot];
+      if (slot.tag == place.tag && rows_[slot.row].key == key) {
+        return &rows_[slot.row];
       }
     }
     return nullptr;
   }
 
   // Adds a row for a key that find() has not found. Invalidates other rows' addresses.
-  Row& insert(const RowKey& key, size_t place) {
-    slots_[place] = static_cast<uint32_t>(rows_.size());
+  Row& insert(const RowKey& key, const Place& place) {
+    slots_[place.slot] = {static_cast<uint32_t>(rows_.size()), place.tag};
     rows_.push_back(Row{.key = key});
     if (rows_.size() * 2 > slots_.size()) {
       grow();
@@ -38,6 +47,12 @@ class RowMap {
 
  private:
   static constexpr uint32_t kEmpty = UINT32_MAX;
+
+  // The tag is part of the key's hash, so that a row of another key is hardly ever looked at.
+  struct Slot {
+    uint32_t row = kEmpty;
+    uint32_t tag = 0;
+  };
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
 
   // Keys come from a file: with a seed it can not be made to hit one slot.
@@ -52,7 +67,7 @@ class RowMap {
   }
   static uint64_t pair(uint32_t a, uint32_t b) { return (uint64_t{a} << 32U) | b; }
 
-  [[nodiscard]] size_t hash(const RowKey& key) const {
+  [[nodiscard]] uint64_t hash(const RowKey& key) const {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
     const uint64_t kinds = (uint64_t{static_cast<uint8_t>(key.kind)} << 8U) | static_cast<uint8_t>(key.op);
     uint64_t h = mix(seed_ ^ pair(key.process, key.name), kOdd ^ kinds);
@@ -65,19 +80,20 @@ class RowMap {
   }
 
   void grow() {
-    slots_.assign(slots_.size() * 2, kEmpty);
+    slots_.assign(slots_.size() * 2, Slot{});
     const size_t mask = slots_.size() - 1;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      size_t place = hash(rows_[i].key) & mask;
-      while (slots_[place] != kEmpty) {
-        place = (place + 1) & mask;
+      const uint64_t h = hash(rows_[i].key);
+      size_t slot = h & mask;
+      while (slots_[slot].row != kEmpty) {
+        slot = (slot + 1) & mask;
       }
-      slots_[place] = static_cast<uint32_t>(i);
+      slots_[slot] = {static_cast<uint32_t>(i), static_cast<uint32_t>(h >> 32U)};
     }
   }
 
   std::vector<Row>& rows_;
-  std::vector<uint32_t> slots_;
+  std::vector<Slot> slots_;
   uint64_t seed_;
 };
 

@@ -57,7 +57,9 @@ void keep_heaviest(std::vector<Entry>& entries, size_t top, bool timed, WeightOf
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     const Weight& x = weight_of(a);
     const Weight& y = weight_of(b);
-    const auto measure = [timed](const Weight& w) { return timed ? std::pair(w.ns, w.count) : std::pair(w.count, w.ns); };
+    const auto measure = [timed](const Weight& w) {
+      return timed ? std::pair(w.ns, w.count) : std::pair(w.count, w.ns);
+    };
     return measure(x) != measure(y) ? measure(x) > measure(y) : a->first < b->first;
   });
   if (top != 0 && entries.size() > top) {
@@ -71,7 +73,8 @@ Summary summarize(const Aggregate& rows, size_t top) {
   Summary summary;
   summary.info = rows.info;
   summary.total = rows.total;
-  summary.timed = rows.info.kind == ProfileKind::durations || (rows.info.kind == ProfileKind::mixed && rows.total.ns > 0);
+  summary.timed =
+      rows.info.kind == ProfileKind::durations || (rows.info.kind == ProfileKind::mixed && rows.total.ns > 0);
 
   std::map<std::string, Sum> work;
   std::map<PathKey, Sum> paths;

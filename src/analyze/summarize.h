@@ -11,8 +11,8 @@ namespace gpuprof::analyze {
 
 // One line of a report: GPU work, or GPU work together with the call path that launched it.
 struct SummaryLine {
-  std::string process;  // of a call path; empty where several processes are added up
-  std::string work;     // kernel, "[copy HtoD]", launched function, GPU symbol
+  std::string process;            // of a call path; empty where several processes are added up
+  std::string work;               // kernel, "[copy HtoD]", launched function, GPU symbol
   std::vector<std::string> path;  // CPU frames, root first; of a call path
   Weight weight;
   uint64_t min_ns = 0;  // of one GPU record; 0 and 0 where nothing was timed

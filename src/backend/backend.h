@@ -58,6 +58,9 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
+  // How the files begin that are on a stack only because we are recording: the innermost frames in them are left out.
+  [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
+
   virtual Status prepare(LaunchEnv& env) = 0;
 
   // What record -p probes. No launch may pass through two of them.

@@ -33,11 +33,19 @@ void put(std::string_view tag, std::string_view message, std::string_view hint) 
 
 }  // namespace
 
-void set_level(Level level) { g_level = level; }
-Level level() { return g_level; }
+void set_level(Level level) {
+  g_level = level;
+}
+Level level() {
+  return g_level;
+}
 
-void error(const Error& error) { put("error: ", error.message, error.hint); }
-void warn(std::string_view message, std::string_view hint) { put("warning: ", message, hint); }
+void error(const Error& error) {
+  put("error: ", error.message, error.hint);
+}
+void warn(std::string_view message, std::string_view hint) {
+  put("warning: ", message, hint);
+}
 void info(std::string_view message) {
   if (level() >= Level::normal) {
     put("", message, {});

@@ -14,8 +14,8 @@ enum class Level { quiet = 0, normal = 1, verbose = 2 };
 void set_level(Level level);
 [[nodiscard]] Level level();
 
-void error(const Error& error);                                      // "gpuprof: error: ..." and "  hint: ..."
-void warn(std::string_view message, std::string_view hint = {});     // shown at quiet, too: it changes the result
+void error(const Error& error);                                   // "gpuprof: error: ..." and "  hint: ..."
+void warn(std::string_view message, std::string_view hint = {});  // shown at quiet, too: it changes the result
 void info(std::string_view message);
 void debug(std::string_view message);
 

@@ -6,7 +6,9 @@
 namespace gpuprof {
 namespace {
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
 
 // Bytes to step over for one character, well-formed or not.
 size_t step(std::string_view text) {

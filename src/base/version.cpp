@@ -2,6 +2,8 @@
 
 namespace gpuprof {
 
-std::string_view version() { return GPUPROF_VERSION; }
+std::string_view version() {
+  return GPUPROF_VERSION;
+}
 
 }  // namespace gpuprof

@@ -163,7 +163,7 @@ class Dump : public Command {
       log::warn("the profile is cut short: its last line is not finished");
     }
     if (reader.skipped_bad() > 0) {
-      log::warn("skipped " + std::to_string(reader.skipped_bad()) + " bad lines");
+      log::warn("bad lines skipped: " + std::to_string(reader.skipped_bad()));
     }
     return done;
   }
@@ -212,6 +212,8 @@ class Dump : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_dump() { return std::make_unique<Dump>(); }
+std::unique_ptr<Command> make_dump() {
+  return std::make_unique<Dump>();
+}
 
 }  // namespace gpuprof::cmd

@@ -105,6 +105,8 @@ class Flame : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_flame() { return std::make_unique<Flame>(); }
+std::unique_ptr<Command> make_flame() {
+  return std::make_unique<Flame>();
+}
 
 }  // namespace gpuprof::cmd

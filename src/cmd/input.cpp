@@ -40,11 +40,11 @@ std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
     list.push_back(std::move(losses));
   }
   if (info.skipped_bad > 0) {
-    list.push_back("skipped " + std::to_string(info.skipped_bad) + " bad lines");
+    list.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
   }
   if (info.skipped_unknown > 0) {
-    list.push_back("skipped " + std::to_string(info.skipped_unknown) +
-                   " records of kinds that this version does not know");
+    list.push_back("records skipped, of kinds that this version does not know: " +
+                   std::to_string(info.skipped_unknown));
   }
   list.insert(list.end(), info.warnings.begin(), info.warnings.end());
   return list;
@@ -53,8 +53,9 @@ std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
 }  // namespace
 
 void Input::declare(CLI::App& app) {
-  app.add_option("-i,--input,FILE", path, "profile to read; - is standard input (default: standard input, or " +
-                                              std::string(kDefaultFile) + " where that is a terminal)");
+  app.add_option("-i,--input,FILE", path,
+                 "profile to read; - is standard input (default: standard input, or " + std::string(kDefaultFile) +
+                     " where that is a terminal)");
   app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
 }
 

@@ -64,6 +64,8 @@ class Report : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_report() { return std::make_unique<Report>(); }
+std::unique_ptr<Command> make_report() {
+  return std::make_unique<Report>();
+}
 
 }  // namespace gpuprof::cmd

@@ -15,9 +15,9 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kMinNameWidth = 24;
-constexpr size_t kMaxPathFrames = 8;
-constexpr size_t kMaxFrameWidth = 48;
-constexpr std::string_view kCaller = " < ";
+constexpr size_t kMaxFrameWidth = 60;
+constexpr size_t kIndent = 8;
+constexpr std::string_view kCaller = " <- ";
 
 std::string time_text(double ns) {
   struct Unit {
@@ -67,7 +67,7 @@ void append_right(const std::string& text, size_t width, std::string& out) {
 
 class Table {
  public:
-  Table(const Summary& summary, size_t width) : summary_(summary) {
+  Table(const Summary& summary, size_t width) : summary_(summary), width_(width) {
     std::set<std::string_view> processes;
     for (const SummaryLine& line : summary.call_paths) {
       processes.insert(line.process);
@@ -81,7 +81,10 @@ class Table {
     out.append("\n").append(title).append("\n").append(header()).append("name\n");
     for (const SummaryLine& line : lines) {
       append_numbers(line, out);
-      out.append(name(line)).append("\n");
+      out.append(cut_middle(printable(line.work), name_width_)).append("\n");
+      if (!line.path.empty()) {
+        append_callers(line, out);
+      }
     }
   }
 
@@ -124,32 +127,30 @@ class Table {
     out += "  ";
   }
 
-  // The work, and as many of its callers, innermost first, as there is room for.
-  [[nodiscard]] std::string name(const SummaryLine& line) const {
-    if (line.path.empty()) {
-      return cut_middle(printable(line.work), name_width_);
-    }
-    std::string text;
+  // Below the line's numbers: the callers of its work, innermost first, as many as there is room for.
+  void append_callers(const SummaryLine& line, std::string& out) const {
+    std::string text(kIndent, ' ');
     if (several_processes_) {
-      text = cut_middle(printable(line.process), name_width_ / 4) + ": ";
+      text += cut_middle(printable(line.process), kMaxFrameWidth) + ":";
     }
-    text += cut_middle(printable(line.work), name_width_ / 2);
     size_t used = utf8_length(text);
     size_t frames = 0;
     for (auto frame = line.path.rbegin(); frame != line.path.rend(); ++frame, ++frames) {
-      const std::string part = cut_middle(printable(*frame), std::min(kMaxFrameWidth, name_width_ / 2));
+      const std::string part = cut_middle(printable(*frame), kMaxFrameWidth);
       const size_t needed = kCaller.size() + utf8_length(part);
       const size_t kept_free = std::next(frame) == line.path.rend() ? 0 : kCaller.size() + 3;
-      if (used + needed + kept_free > name_width_ || frames == kMaxPathFrames) {
-        return text.append(kCaller).append("...");
+      if (frames > 0 && used + needed + kept_free > width_) {
+        text.append(kCaller).append("...");
+        break;
       }
       text.append(kCaller).append(part);
       used += needed;
     }
-    return text;
+    out.append(text).append("\n");
   }
 
   const Summary& summary_;
+  size_t width_;
   bool several_processes_ = false;
   size_t name_width_ = 0;
 };

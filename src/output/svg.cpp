@@ -206,6 +206,10 @@ void write_legend(Header& header, const Picture& picture) {
   if (!keys.empty()) header.block("gp-legend", kLegendRow, keys);
 }
 
+std::string hint(const SvgOptions& options) {
+  return "Width: " + printable(weight_name(options)) + ". Callers below, callees above.";
+}
+
 // The height that the header takes.
 int write_header(Picture& picture) {
   const SvgOptions& options = picture.options;
@@ -220,10 +224,9 @@ int write_header(Picture& picture) {
   write_legend(header, picture);
   header.block("gp-details", 44,
                "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kWidth) + "\" y1=\"4\" y2=\"4\"/>" +
-                   "<text id=\"gp-name\" x=\"10\" y=\"20\"/><text id=\"gp-details-hint\" x=\"10\" y=\"36\">" +
-                   xml_escaped("Width: " + printable(weight_name(options)) +
-                               ". Callers below, callees above. Open the file in a browser to zoom and search.") +
-                   "</text>");
+                   "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint(options)) +
+                   "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">"
+                   "Open this file in a browser to zoom and search.</text>");
   return header.height();
 }
 
@@ -293,11 +296,13 @@ void write_data(Picture& picture) {
   append_member(out, "weight", std::to_string(2 + static_cast<int>(options.weight.kind)));
   append_member(out, "countName", json_quoted(printable(options.count_name)));
   append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
+  append_member(out, "drawnFrames", std::to_string(options.limits.drawn_frames));
   append_member(out, "rowHeight", std::to_string(kRow));
   append_member(out, "pad", std::to_string(kPad));
   append_member(out, "title", json_quoted(printable(options.title)));
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
   append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
+  append_member(out, "hint", json_quoted(hint(options)));
   append_member(out, "notice", json_quoted(picture.notice));
   out += "\"classes\":{";
   for (const FrameClass cls : kLegendOrder) {

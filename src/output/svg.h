@@ -12,11 +12,11 @@
 
 namespace gpuprof::output {
 
-// What bounds the file: 100,000 frames come to about 10 MB. Beyond a limit the lightest frames go, never their share
+// What bounds the file: 100,000 frames come to 3 to 10 MB. Beyond a limit the lightest frames go, never their share
 // of a parent's width, and the picture says so.
 struct SvgLimits {
   size_t data_frames = 100'000;             // frames that zooming can reach
-  size_t drawn_frames = 12'000;             // frames of the static picture
+  size_t drawn_frames = 8'000;              // frames drawn at once, in the static picture and by the script
   size_t depth = 1'000;                     // levels above the root
   size_t name_bytes = 2'048;                // of one name, cut with an ellipsis
   size_t all_name_bytes = 6 * 1024 * 1024;  // of all names; the cut gets shorter until they fit

@@ -79,7 +79,7 @@
     const parts = [[NS, exactNs(frames[at + NS])], [COUNT, grouped(frames[at + COUNT]) + ' ' + data.countName],
                    [BYTES, exactBytes(frames[at + BYTES])]];
     const texts = [parts[data.weight - NS][1], percent(widthOf(i), widthOf(0)) + ' of total'];
-    if (state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
+    if (i > state.zoom && i < end[state.zoom] && state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
     for (const [kind, text] of parts) {
       if (kind !== data.weight && frames[at + kind] > 0) texts.push(text);
     }
@@ -99,9 +99,11 @@
 
   const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{3fffd}]/u;
 
+  const LEAST_COLUMNS = 5;  // of a cut label: less says nothing
+
   function cutToColumns(text, columns) {
     if (text.length <= columns && !WIDE.test(text)) return text;
-    if (columns < 3) return '';
+    if (columns < LEAST_COLUMNS) return '';
     let used = 0;
     let keep = '';
     for (const character of text) {
@@ -130,7 +132,7 @@
 
   const head = byId('gp-head');
   const details = { name: byId('gp-name'), numbers: byId('gp-details-hint') };
-  const BAR_WIDTH = 430;
+  const BAR_WIDTH = 480;
   const BAR_HEIGHT = 54;
   let headerHeight = 0;
   const bar = {};
@@ -177,7 +179,7 @@
 
   // Stacks the header's blocks at this width; the tools stand beside the title, or above it where that is too narrow.
   function layHeader(width) {
-    const beside = width >= 800;
+    const beside = width >= 860;
     const room = width - 2 * data.pad;
     const texts = { 'gp-title': data.title, 'gp-subtitle': data.subtitle, 'gp-total': data.total };
     let y = beside ? 6 : 6 + BAR_HEIGHT;
@@ -205,8 +207,9 @@
     const i = state.hover >= 0 ? state.hover : document.activeElement === drawn.get(state.focus) ? state.focus : -1;
     const room = state.width - 2 * data.pad;
     if (i < 0) {
-      cutToPixels(details.name, state.zoom === 0 ? '' : 'Zoomed: ' + nameOf(state.zoom), room);
-      cutToPixels(details.numbers, state.zoom !== 0 ? numbers(state.zoom) :
+      const zoomed = state.zoom !== 0;
+      cutToPixels(details.name, zoomed ? 'Zoomed: ' + nameOf(state.zoom) : data.hint, room);
+      cutToPixels(details.numbers, zoomed ? numbers(state.zoom) :
           'Click or Enter zooms, Esc resets, arrow keys move between frames, / searches, n and N step through matches',
           room);
       return;
@@ -244,12 +247,26 @@
     return group;
   }
 
+  // The narrowest width to draw, in units of the weight: what the eye can tell apart, and not more frames than a
+  // browser draws at once without a wait.
+  function leastDrawn(scale) {
+    const wide = [];
+    const least = data.minWidth / scale;
+    for (let i = state.zoom; i < end[state.zoom];) {
+      if (widthOf(i) >= least) wide.push(widthOf(i++)); else i = end[i];
+    }
+    if (wide.length <= data.drawnFrames) return least;
+    wide.sort((a, b) => b - a);
+    return wide[data.drawnFrames] + 1;
+  }
+
   function draw() {
     const room = Math.max(state.width - 2 * data.pad, 1);
     const top = headerHeight + 4 + (byId('gp-empty') ? 60 : 0);
     const height = top + levels * data.rowHeight + data.pad;
     const whole = widthOf(state.zoom);
     const scale = whole > 0 ? room / whole : 0;
+    const least = leastDrawn(scale);
     const held = document.activeElement;
     const hadFocus = held !== null && layer.contains(held);
     drawn.clear();
@@ -265,11 +282,11 @@
     if (!visibleFocus()) state.focus = state.zoom;
     for (let i = parent[state.zoom]; i >= 0; i = parent[i]) put(i, data.pad, room, true);
     for (let i = state.zoom; i < end[state.zoom];) {
-      const wide = i === state.zoom ? room : widthOf(i) * scale;
-      if (wide < data.minWidth) {
+      if (i !== state.zoom && widthOf(i) < least) {
         i = end[i];
         continue;
       }
+      const wide = i === state.zoom ? room : widthOf(i) * scale;
       put(i, data.pad + (start[i] - start[state.zoom]) * scale, wide, false);
       ++i;
     }
@@ -379,8 +396,8 @@
   function statusText() {
     const sum = matchedTotals(0);
     if (sum.frames === 0) return 'No match';
-    const parts = ['Matched ' + percent(sum.weight, widthOf(0))];
-    if (state.zoom !== 0) parts.push(percent(matchedTotals(state.zoom).weight, widthOf(state.zoom)) + ' of zoomed');
+    const within = percent(matchedTotals(state.zoom).weight, widthOf(state.zoom));
+    const parts = ['Matched ' + percent(sum.weight, widthOf(0)) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
     if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);
     if (data.weight === BYTES) parts.push(exactBytes(sum.weight));
     if (sum.ns > 0) parts.push(exactNs(sum.ns));

@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
+constexpr size_t kLeastColumns = 5;  // of a cut label
+
 struct Decoded {
   char32_t code = 0;
   size_t size = 1;  // bytes taken
@@ -153,7 +155,7 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
     at += got.size;
     if (used + 1 <= columns) keep = at;
     if (used > columns) {
-      if (columns < 3) return {};
+      if (columns < kLeastColumns) return {};
       return std::string(text.substr(0, keep)).append(kEllipsis);
     }
   }

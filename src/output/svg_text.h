@@ -16,7 +16,7 @@ std::string printable(std::string_view bytes);
 std::string xml_escaped(std::string_view text);
 std::string json_quoted(std::string_view text);  // with no '<', '>' or '&', so that it can stand in XML as it is
 // Cut, with an ellipsis, to that many columns of a fixed-width font; East Asian wide characters take two. Empty if
-// fewer than 3 columns are there and the text does not fit.
+// the text does not fit and fewer than 5 columns are there, which say nothing.
 std::string cut_to_columns(std::string_view text, size_t columns);
 
 // Cut, with an ellipsis, to at most that many bytes, between characters.

@@ -17,13 +17,17 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
 
 bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string quoted(std::string_view field) { return std::string("field '").append(field).append("'"); }
+std::string quoted(std::string_view field) {
+  return std::string("field '").append(field).append("'");
+}
 
 template <typename Number>
 bool parse_checked(std::string_view digits, Number& out) {
@@ -50,7 +54,9 @@ bool Fields::fail(std::string_view what) {
   return false;
 }
 
-bool Fields::missing(std::string_view field) { return fail(field, "is missing"); }
+bool Fields::missing(std::string_view field) {
+  return fail(field, "is missing");
+}
 
 char* Fields::take(std::string_view field, char*& begin) {
   if (at_ == nullptr) {

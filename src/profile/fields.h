@@ -52,7 +52,7 @@ class Fields {
   }
 
   template <typename Id>
-    requires std::is_enum_v<Id>
+  requires std::is_enum_v<Id>
   bool id(std::string_view field, Id& out) {
     uint32_t value = 0;
     if (!number(field, value)) {
@@ -63,7 +63,7 @@ class Fields {
   }
 
   bool wide(std::string_view field, Uint128& out);
-  bool offset(std::string_view field, uint64_t& out);       // 0x and hexadecimal digits, or decimal
+  bool offset(std::string_view field, uint64_t& out);        // 0x and hexadecimal digits, or decimal
   bool text(std::string_view field, std::string_view& out);  // unescaped in place
   bool rest(std::string_view field, std::string_view& out);  // all that is left of the line, as it is
   bool word(std::string_view field, std::string_view& out);  // up to the next ';', as it is

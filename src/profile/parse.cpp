@@ -34,8 +34,12 @@ bool own_id(Input& x, Id& out) {
   return id != 0 || x.in.fail("id", "is 0, which means none");
 }
 
-bool parse(Input& x, Meta& r) { return x.in.text("key", r.key) && x.in.text("value", r.value); }
-bool parse(Input& x, String& r) { return own_id(x, r.id) && value(x, "value", r.value); }
+bool parse(Input& x, Meta& r) {
+  return x.in.text("key", r.key) && x.in.text("value", r.value);
+}
+bool parse(Input& x, String& r) {
+  return own_id(x, r.id) && value(x, "value", r.value);
+}
 
 bool parse(Input& x, Frame& r) {
   std::string_view kind;
@@ -115,17 +119,24 @@ bool parse(Input& x, Launch& r) {
          x.in.number("count", r.count);
 }
 
-bool parse(Input& x, ProcName& r) { return x.in.id("proc_name_id", r.name) && x.in.number("pid", r.pid); }
-bool parse(Input& x, GpuFile& r) { return own_id(x, r.id) && value(x, "name", r.name); }
-bool parse(Input& x, GpuSymbol& r) { return own_id(x, r.id) && value(x, "name", r.name); }
-bool parse(Input& x, InsnText& r) { return own_id(x, r.id) && value(x, "text", r.text); }
+bool parse(Input& x, ProcName& r) {
+  return x.in.id("proc_name_id", r.name) && x.in.number("pid", r.pid);
+}
+bool parse(Input& x, GpuFile& r) {
+  return own_id(x, r.id) && value(x, "name", r.name);
+}
+bool parse(Input& x, GpuSymbol& r) {
+  return own_id(x, r.id) && value(x, "name", r.name);
+}
+bool parse(Input& x, InsnText& r) {
+  return own_id(x, r.id) && value(x, "text", r.text);
+}
 
 bool parse(Input& x, EuStall& r) {
   return x.in.id("proc_name_id", r.proc_name) && x.in.number("pid", r.pid) && x.in.id("ustack_id", r.ustack) &&
          x.in.id("kstack_id", r.kstack) && x.in.number("gpu_file_id", r.gpu_file) &&
          x.in.number("gpu_symbol_id", r.gpu_symbol) && x.in.number("insn_text_id", r.insn_text) &&
-         x.in.number("stall_type_id", r.stall_type) && x.in.offset("offset", r.offset) &&
-         x.in.number("count", r.count);
+         x.in.number("stall_type_id", r.stall_type) && x.in.offset("offset", r.offset) && x.in.number("count", r.count);
 }
 
 bool parse(Input& x, Loss& r) {
@@ -194,8 +205,7 @@ bool is_published_kind_prefix(std::string_view text) {
 }
 
 std::optional<Record> parse_line(Line line, ParseContext& context) {
-  auto* const semicolon =
-      static_cast<char*>(std::memchr(line.begin, ';', static_cast<size_t>(line.end - line.begin)));
+  auto* const semicolon = static_cast<char*>(std::memchr(line.begin, ';', static_cast<size_t>(line.end - line.begin)));
   char* const kind_end = semicolon == nullptr ? line.end : semicolon;
   const std::string_view name(line.begin, static_cast<size_t>(kind_end - line.begin));
   std::optional<Record> record;

@@ -16,9 +16,9 @@ struct Line {
 };
 
 struct ParseContext {
-  bool published = false;               // the published form: nothing is escaped, fewer kinds
-  std::vector<StackElement> elements;   // what a Stack's span points to
-  std::string reason;                   // why parse_line() gave nothing
+  bool published = false;              // the published form: nothing is escaped, fewer kinds
+  std::vector<StackElement> elements;  // what a Stack's span points to
+  std::string reason;                  // why parse_line() gave nothing
 };
 
 // Nothing, with context.reason set, for a line that is no record. Text is unescaped in place: a line is parsed once.

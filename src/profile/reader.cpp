@@ -13,7 +13,8 @@
 namespace gpuprof::profile {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20U;
+constexpr size_t kFirstBuffer = size_t{64} << 10U;
+constexpr size_t kChunk = size_t{2} << 20U;
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
 constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
@@ -23,8 +24,12 @@ struct Magic {
   std::string_view bytes;
   const char* tool;
 };
-constexpr Magic kCompressed[] = {
-    {"\x1f\x8b", "zcat"}, {"\x28\xb5\x2f\xfd", "zstdcat"}, {"\xfd" "7zXZ", "xzcat"}, {"BZh", "bzcat"}};
+constexpr Magic kCompressed[] = {{"\x1f\x8b", "zcat"},
+                                 {"\x28\xb5\x2f\xfd", "zstdcat"},
+                                 {"\xfd"
+                                  "7zXZ",
+                                  "xzcat"},
+                                 {"BZh", "bzcat"}};
 
 // A buffer over a descriptor that hands out whole lines.
 class Lines {
@@ -88,6 +93,7 @@ class Lines {
       }
       end_ += static_cast<size_t>(n);
       at_eof_ = n == 0;
+      filled_ = end_ == capacity_;
       return true;
     }
   }
@@ -98,10 +104,12 @@ class Lines {
       end_ -= begin_;
       begin_ = 0;
     }
-    if (capacity_ - end_ >= kChunk / 2) {
+    // A small profile gets by with a small buffer; reads that fill theirs ask for a larger one.
+    const bool too_small = filled_ && capacity_ < kChunk;
+    if (capacity_ > 0 && !too_small && capacity_ - end_ >= capacity_ / 2) {
       return;
     }
-    const size_t capacity = std::max(2 * kChunk, 2 * capacity_);
+    const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
     std::unique_ptr<char[]> larger(new char[capacity]);  // not cleared: it is about to be written
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
@@ -116,6 +124,7 @@ class Lines {
   size_t begin_ = 0;
   size_t end_ = 0;
   bool at_eof_ = false;
+  bool filled_ = false;
   int error_ = 0;
 };
 
@@ -290,12 +299,26 @@ Error Reader::error_here(std::string_view what, std::string_view hint) const {
   return state_->at_line(what, hint.empty() ? kLineHint : hint);
 }
 
-uint64_t Reader::line() const { return state_->line; }
-int Reader::major() const { return state_->major; }
-uint64_t Reader::skipped_bad() const { return state_->skipped_bad; }
-uint64_t Reader::skipped_unknown() const { return state_->skipped_unknown; }
-bool Reader::cut_short() const { return state_->cut_short; }
-void Reader::count_bad() { ++state_->skipped_bad; }
-bool Reader::lenient() const { return state_->options.lenient; }
+uint64_t Reader::line() const {
+  return state_->line;
+}
+int Reader::major() const {
+  return state_->major;
+}
+uint64_t Reader::skipped_bad() const {
+  return state_->skipped_bad;
+}
+uint64_t Reader::skipped_unknown() const {
+  return state_->skipped_unknown;
+}
+bool Reader::cut_short() const {
+  return state_->cut_short;
+}
+void Reader::count_bad() {
+  ++state_->skipped_bad;
+}
+bool Reader::lenient() const {
+  return state_->options.lenient;
+}
 
 }  // namespace gpuprof::profile

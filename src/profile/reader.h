@@ -34,9 +34,9 @@ class Reader {
   // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
   [[nodiscard]] Error error_here(std::string_view what, std::string_view hint = {}) const;
 
-  [[nodiscard]] uint64_t line() const;           // 1-based, of the last record
-  [[nodiscard]] int major() const;               // 0 for the published form
-  [[nodiscard]] uint64_t skipped_bad() const;    // lines skipped by `lenient`
+  [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
+  [[nodiscard]] int major() const;                 // 0 for the published form
+  [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped by `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;
   void count_bad();  // a caller that skips a record for a reason of its own under `lenient`

@@ -40,22 +40,22 @@ struct String {
 };
 
 enum class FrameKind : uint8_t {
-  native,          // user-space machine code
-  inlined,         // inlined into the frame before it (root first)
-  kernel,          // kernel space
-  python,          //
-  unknown,         // an address that no mapping explains; the name says what is known
-  truncated,       // the stack goes on towards the root, but could not be followed
+  native,     // user-space machine code
+  inlined,    // inlined into the frame before it (root first)
+  kernel,     // kernel space
+  python,     //
+  unknown,    // an address that no mapping explains; the name says what is known
+  truncated,  // the stack goes on towards the root, but could not be followed
 };
 
 struct Frame {
   FrameId id{};
   FrameKind kind = FrameKind::native;
-  StringId name{};    // demangled function, or "[libfoo.so+0x12ab]" where there is no symbol
-  StringId file{};    // source file
-  uint32_t line = 0;  // 0: not known
-  StringId module{};  // path of the mapped file
-  StringId build_id{};  // lower-case hex
+  StringId name{};       // demangled function, or "[libfoo.so+0x12ab]" where there is no symbol
+  StringId file{};       // source file
+  uint32_t line = 0;     // 0: not known
+  StringId module{};     // path of the mapped file
+  StringId build_id{};   // lower-case hex
   uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr), for annotate and re-symbolizing
 };
 
@@ -90,7 +90,15 @@ struct Device {
 };
 
 enum class Op : uint8_t {
-  kernel, copy_htod, copy_dtoh, copy_dtod, copy_htoh, copy_ptop, copy, fill, other,
+  kernel,
+  copy_htod,
+  copy_dtoh,
+  copy_dtod,
+  copy_htoh,
+  copy_ptop,
+  copy,
+  fill,
+  other,
 };
 
 // GPU work of one (slice, process, thread, stack, device, stream, kernel), aggregated. Several lines with the
@@ -157,19 +165,19 @@ struct EuStall {  // a sampled stall; field order and meaning as published
   uint64_t count = 0;
 };
 
-struct Loss {  // something that is missing from the profile, counted
-  ProcessId process{};       // 0: not of one process
-  std::string_view reason;   // a word of FORMAT.md's table
+struct Loss {               // something that is missing from the profile, counted
+  ProcessId process{};      // 0: not of one process
+  std::string_view reason;  // a word of FORMAT.md's table
   uint64_t count = 0;
 };
 
-struct End {  // the last line of a whole profile
-  uint64_t end_ns = 0;         // CLOCK_MONOTONIC
-  uint64_t launches = 0;       // API calls that put work on a GPU
-  uint64_t gpu_records = 0;    // valid GPU records, = sum of Gpu.count
-  uint64_t gpu_ns = 0;         // = sum of Gpu.sum_ns
-  uint64_t with_stack = 0;     // GPU records whose launch has a CPU stack
-  uint64_t lost = 0;           // = sum of Loss.count
+struct End {                 // the last line of a whole profile
+  uint64_t end_ns = 0;       // CLOCK_MONOTONIC
+  uint64_t launches = 0;     // API calls that put work on a GPU
+  uint64_t gpu_records = 0;  // valid GPU records, = sum of Gpu.count
+  uint64_t gpu_ns = 0;       // = sum of Gpu.sum_ns
+  uint64_t with_stack = 0;   // GPU records whose launch has a CPU stack
+  uint64_t lost = 0;         // = sum of Loss.count
 };
 
 struct Unknown {  // a kind that this version does not know; skipped and counted by readers

@@ -67,7 +67,7 @@ uint32_t IdIndex::find_sparse(uint32_t id) const {
 }
 
 Reason Tables::add(const Record& record) {
-  return std::visit([this](const auto& r) { return define(r); }, record);
+  return std::visit([this](const auto& r) { return this->define(r); }, record);
 }
 
 Reason Tables::define_text(const char* kind, Texts& ids, uint32_t id, std::string_view value) {
@@ -85,7 +85,9 @@ std::string_view Tables::text_of(const Texts& ids, uint32_t id) const {
   return position == IdIndex::kNone ? std::string_view() : std::string_view(texts_[position]);
 }
 
-std::string_view Tables::text(StringId id) const { return text_of(strings_, index(id)); }
+std::string_view Tables::text(StringId id) const {
+  return text_of(strings_, index(id));
+}
 
 Reason Tables::check_strings(std::initializer_list<StringId> ids) const {
   for (const StringId id : ids) {
@@ -197,8 +199,12 @@ Reason Tables::define(const EuStall& r) const {
   return reason ? reason : check_place(ProcessId{}, r.ustack, r.kstack);
 }
 
-Reason Tables::define(const ProcName& r) const { return check_strings({r.name}); }
-Reason Tables::define(const Loss& r) const { return check_place(r.process, StackId{}, StackId{}); }
+Reason Tables::define(const ProcName& r) const {
+  return check_strings({r.name});
+}
+Reason Tables::define(const Loss& r) const {
+  return check_place(r.process, StackId{}, StackId{});
+}
 
 const Process* Tables::process(ProcessId id) const {
   const uint32_t position = processes_.find(index(id));

@@ -28,10 +28,18 @@ std::optional<Enum> find(const std::array<std::string_view, N>& words, std::stri
 
 }  // namespace
 
-std::string_view word(FrameKind kind) { return kFrameKinds.at(static_cast<size_t>(kind)); }
-std::string_view word(Op op) { return kOps.at(static_cast<size_t>(op)); }
-std::optional<FrameKind> frame_kind_of(std::string_view text) { return find<FrameKind>(kFrameKinds, text); }
-std::optional<Op> op_of(std::string_view text) { return find<Op>(kOps, text); }
+std::string_view word(FrameKind kind) {
+  return kFrameKinds.at(static_cast<size_t>(kind));
+}
+std::string_view word(Op op) {
+  return kOps.at(static_cast<size_t>(op));
+}
+std::optional<FrameKind> frame_kind_of(std::string_view text) {
+  return find<FrameKind>(kFrameKinds, text);
+}
+std::optional<Op> op_of(std::string_view text) {
+  return find<Op>(kOps, text);
+}
 
 std::string_view stall_type_word(uint32_t stall_type) {
   return stall_type < kStallTypes.size() ? kStallTypes[stall_type] : std::string_view();

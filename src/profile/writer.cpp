@@ -24,15 +24,9 @@ class Line {
   ~Line() { out_ += '\n'; }
 
   template <typename T>
-    requires std::unsigned_integral<T>
-  Line& operator<<(T value) {
-    return digits(value, 10);
-  }
+  requires std::unsigned_integral<T> Line& operator<<(T value) { return digits(value, 10); }
   template <typename Id>
-    requires std::is_enum_v<Id>
-  Line& operator<<(Id id) {
-    return digits(index(id), 10);
-  }
+  requires std::is_enum_v<Id> Line& operator<<(Id id) { return digits(index(id), 10); }
   Line& operator<<(std::string_view text) {
     out_ += ';';
     escape(text, out_);
@@ -86,8 +80,12 @@ class Line {
   std::string& out_;
 };
 
-void put(const Meta& r, std::string& out) { Line("META", out) << r.key << r.value; }
-void put(const String& r, std::string& out) { Line("STRING", out) << r.id << r.value; }
+void put(const Meta& r, std::string& out) {
+  Line("META", out) << r.key << r.value;
+}
+void put(const String& r, std::string& out) {
+  Line("STRING", out) << r.id << r.value;
+}
 
 void put(const Frame& r, std::string& out) {
   Line line("FRAME", out);
@@ -106,7 +104,9 @@ void put(const Stack& r, std::string& out) {
 void put(const Process& r, std::string& out) {
   Line("PROCESS", out) << r.id << r.pid << r.ppid << r.start_ns << r.name << r.command;
 }
-void put(const Device& r, std::string& out) { Line("DEVICE", out) << r.id << r.backend << r.index << r.name; }
+void put(const Device& r, std::string& out) {
+  Line("DEVICE", out) << r.id << r.backend << r.index << r.name;
+}
 
 void put(const Gpu& r, std::string& out) {
   Line line("GPU", out);
@@ -118,10 +118,18 @@ void put(const Gpu& r, std::string& out) {
 void put(const Launch& r, std::string& out) {
   Line("LAUNCH", out) << r.slice << r.process << r.thread << r.ustack << r.kstack << r.function << r.count;
 }
-void put(const ProcName& r, std::string& out) { Line("PROC_NAME", out) << r.name << r.pid; }
-void put(const GpuFile& r, std::string& out) { Line("GPU_FILE", out) << r.id << r.name; }
-void put(const GpuSymbol& r, std::string& out) { Line("GPU_SYMBOL", out) << r.id << r.name; }
-void put(const InsnText& r, std::string& out) { Line("INSN_TEXT", out) << r.id << r.text; }
+void put(const ProcName& r, std::string& out) {
+  Line("PROC_NAME", out) << r.name << r.pid;
+}
+void put(const GpuFile& r, std::string& out) {
+  Line("GPU_FILE", out) << r.id << r.name;
+}
+void put(const GpuSymbol& r, std::string& out) {
+  Line("GPU_SYMBOL", out) << r.id << r.name;
+}
+void put(const InsnText& r, std::string& out) {
+  Line("INSN_TEXT", out) << r.id << r.text;
+}
 
 void put(const EuStall& r, std::string& out) {
   Line line("EUSTALL", out);
@@ -129,7 +137,9 @@ void put(const EuStall& r, std::string& out) {
   line.hex(r.offset) << r.count;
 }
 
-void put(const Loss& r, std::string& out) { Line("LOSS", out) << r.process << r.reason << r.count; }
+void put(const Loss& r, std::string& out) {
+  Line("LOSS", out) << r.process << r.reason << r.count;
+}
 void put(const End& r, std::string& out) {
   Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.lost;
 }
@@ -145,7 +155,9 @@ void format_header(std::string& out) {
   out += "GPUPROF;" + std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor) + "\n";
 }
 
-void escape(std::string_view text, std::string& out) { append_escaped(text, ";\\", out); }
+void escape(std::string_view text, std::string& out) {
+  append_escaped(text, ";\\", out);
+}
 
 Status Writer::flush() {
   if (failed_) {

@@ -26,7 +26,8 @@ constexpr profile::Op kOps[GPUPROF_OPS] = {
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
 class ProfileSink::Writer {
  public:
-  Writer(UniqueFd fd, std::string own_prefix) : out_(std::move(fd)), own_prefix_(std::move(own_prefix)) {
+  Writer(UniqueFd fd, std::vector<std::string> instruments)
+      : out_(std::move(fd)), instruments_(std::move(instruments)) {
     out_.header();
   }
 
@@ -108,16 +109,18 @@ class ProfileSink::Writer {
       --outermost;
     }
     size_t innermost = 0;
-    while (innermost < outermost && is_ours(*stack.maps, stack.addresses[innermost])) {
+    while (innermost < outermost && is_instrument(*stack.maps, stack.addresses[innermost])) {
       ++innermost;
     }
     std::vector<profile::FrameId> frames;
-    if (stack.truncated || outermost < stack.addresses.size()) {
-      frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
-    }
+    bool at_root = true;
     for (size_t i = outermost; i > innermost; --i) {
       names_.clear();
       symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
+      if (at_root && stack.truncated && !(outermost == stack.addresses.size() && begins_thread(names_.front().name))) {
+        frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
+      }
+      at_root = false;
       for (const auto& named : names_) {
         frames.push_back(frame(named));
       }
@@ -125,9 +128,30 @@ class ProfileSink::Writer {
     return frames;
   }
 
-  [[nodiscard]] bool is_ours(const symbolize::ProcessMaps& maps, uint64_t address) const {
+  // libc calls a program's main and a thread's function from these. They keep no frame pointer, so a walk ends there
+  // with a value that says nothing; the stack is whole all the same.
+  static bool begins_thread(std::string_view function) {
+    constexpr std::string_view kFirst[] = {"_start",
+                                           "__libc_start_main",
+                                           "__libc_start_call_main",
+                                           "__libc_start_main_impl",
+                                           "start_thread",
+                                           "clone",
+                                           "clone3",
+                                           "__clone3",
+                                           "__clone"};
+    return std::find(std::begin(kFirst), std::end(kFirst), function) != std::end(kFirst);
+  }
+
+  [[nodiscard]] bool is_instrument(const symbolize::ProcessMaps& maps, uint64_t address) const {
     const symbolize::Mapping* mapping = maps.find(address);
-    return mapping != nullptr && !own_prefix_.empty() && mapping->name.starts_with(own_prefix_);
+    if (mapping == nullptr) {
+      return false;
+    }
+    const std::string_view path = mapping->name;
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    return std::any_of(instruments_.begin(), instruments_.end(),
+                       [file](const std::string& beginning) { return file.starts_with(beginning); });
   }
 
   void add_stack(const NewStack& stack) {
@@ -196,7 +220,7 @@ class ProfileSink::Writer {
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
   profile::Writer out_;
-  std::string own_prefix_;
+  std::vector<std::string> instruments_;
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;  // GPU records whose stack held no frame but our own
   symbolize::Symbolizer symbolizer_;
@@ -209,8 +233,8 @@ class ProfileSink::Writer {
   std::unordered_map<NameIndex, std::string> demangled_;
 };
 
-ProfileSink::ProfileSink(UniqueFd fd, std::string own_library_prefix)
-    : writer_(std::make_unique<Writer>(std::move(fd), std::move(own_library_prefix))), thread_([this] { loop(); }) {}
+ProfileSink::ProfileSink(UniqueFd fd, std::vector<std::string> instruments)
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments))), thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {
   (void)finish();

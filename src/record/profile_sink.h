@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -18,8 +19,9 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // `own_library_prefix`: frames of files below this path are ours and are left out.
-  ProfileSink(UniqueFd fd, std::string own_library_prefix);
+  // `instruments`: how the names of files begin whose innermost frames are there only because we are recording, and
+  // are left out: ours and the vendor's tool libraries.
+  ProfileSink(UniqueFd fd, std::vector<std::string> instruments);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;

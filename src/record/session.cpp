@@ -40,7 +40,8 @@ uint64_t unix_ns() {
 
 class Session {
  public:
-  Session(const SessionOptions& options, Signals& signals) : options_(options), signals_(signals) {}
+  Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
+      : options_(options), signals_(signals), file_limit_(file_limit) {}
 
   Result<int> run() {
     for (const auto step : {&Session::open_target_user, &Session::open_engine, &Session::open_channel,
@@ -162,7 +163,7 @@ class Session {
 
   Status start() {
     if (options_.attach_pid == 0) {
-      const TargetSpec spec{options_.command, options_.user, output_name_ == "-"};
+      const TargetSpec spec{options_.command, options_.user, output_name_ == "-", file_limit_};
       auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
       if (!target) {
         return std::move(target).error();
@@ -177,7 +178,15 @@ class Session {
       return std::move(output).error();
     }
     output_name_ = output->name;
-    sink_ = std::make_unique<ProfileSink>(std::move(output->fd), libraries_ ? libraries_->path() + "/" : "");
+    std::vector<std::string> instruments;
+    for (const auto& backend : backends_) {
+      const auto libraries = backend->instrument_libraries();
+      instruments.insert(instruments.end(), libraries.begin(), libraries.end());
+      if (const auto ours = backend->library().file_name; !ours.empty()) {
+        instruments.emplace_back(ours);
+      }
+    }
+    sink_ = std::make_unique<ProfileSink>(std::move(output->fd), std::move(instruments));
     add_session_meta();
     return {};
   }
@@ -357,6 +366,7 @@ class Session {
 
   const SessionOptions& options_;
   Signals& signals_;
+  std::optional<rlimit> file_limit_;  // as we found it
   std::optional<TargetUser> user_;
   std::vector<std::unique_ptr<backend::Backend>> backends_;
   std::unique_ptr<StackEngine> engine_;  // null: no CPU stacks
@@ -380,11 +390,18 @@ class Session {
 }  // namespace
 
 Result<int> run_session(const SessionOptions& options) {
+  // A descriptor stays open per mapped file: PyTorch maps hundreds. Targets get the old limit back.
+  rlimit files{};
+  const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
+  if (raised) {
+    const rlimit more{files.rlim_max, files.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &more);
+  }
   auto signals = Signals::block();
   if (!signals) {
     return std::move(signals).error();
   }
-  Session session(options, *signals);
+  Session session(options, *signals, raised ? std::optional<rlimit>(files) : std::nullopt);
   return session.run();
 }
 

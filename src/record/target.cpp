@@ -93,6 +93,9 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
   }
   if (pid == 0) {
     ::signal(SIGPIPE, SIG_DFL);
+    if (spec.file_limit) {
+      ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);
+    }
     ::sigprocmask(SIG_SETMASK, &original_mask, nullptr);
     if (spec.stdout_to_stderr && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
       fail_in_child(write_end.get(), 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -18,6 +19,7 @@ struct TargetSpec {
   std::vector<std::string> command;  // argv; the program is looked up in PATH
   std::string user;                  // run as this user; empty: as ours
   bool stdout_to_stderr = false;     // our stdout carries the profile
+  std::optional<rlimit> file_limit;  // on open files, to be set in the target
 };
 
 // The user that a target runs as.

@@ -67,7 +67,7 @@ std::string ByteSource::read_string(uint64_t offset, uint64_t end, size_t limit)
   std::string text;
   std::array<char, 256> chunk{};
   while (offset < end && text.size() < limit) {
-    const size_t want = std::min<uint64_t>({chunk.size(), end - offset, limit - text.size()});
+    const auto want = std::min<uint64_t>({chunk.size(), end - offset, limit - text.size()});
     const size_t got = read_some(offset, chunk.data(), want);
     const size_t length = ::strnlen(chunk.data(), got);
     text.append(chunk.data(), length);

@@ -92,7 +92,7 @@ std::string demangle(std::string_view name) {
   if (name.size() < 3 || name.size() > kMaxMangled || name[0] != '_' || name.find('\0') != std::string_view::npos) {
     return std::string(name);
   }
-  const std::string mangled(name);
+  std::string mangled(name);
   std::string output;
   if (looks_like_rust(name) && attempt(mangled, Language::rust, output)) {
     output.shrink_to_fit();

@@ -5,7 +5,7 @@
 #define GPUPROF_WIRE_BPF_EVENTS_H
 
 #ifndef __bpf__
-#include <stdint.h>
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
 typedef uint8_t gpuprof_u8;
 typedef uint32_t gpuprof_u32;
 typedef uint64_t gpuprof_u64;
@@ -15,7 +15,7 @@ typedef unsigned int gpuprof_u32;
 typedef unsigned long long gpuprof_u64;
 #endif
 
-#define GPUPROF_BPF_MAX_FRAMES 127 /* kernel.perf_event_max_stack's default; bpf_get_stack takes no more */
+#define GPUPROF_BPF_MAX_FRAMES 254 /* addresses in a stack, the innermost ones of a deeper one */
 
 enum gpuprof_bpf_event_type {
   GPUPROF_BPF_LAUNCH = 1, /* a launch, with the id of its stack */
@@ -32,15 +32,19 @@ struct gpuprof_bpf_launch {
   gpuprof_u32 tid;
 };
 
+/* Flexible array members are C; both C++ compilers take them. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 struct gpuprof_bpf_stack {
   gpuprof_u32 type;
   gpuprof_u32 pid;
   gpuprof_u64 stack; /* hash of pid and addresses, never 0 */
   gpuprof_u32 count;
   gpuprof_u32 flags;
-  __extension__ gpuprof_u64 addresses[]; /* count of them, innermost first; all but the first are return addresses */
+  gpuprof_u64 addresses[]; /* count of them, innermost first; all but the first are return addresses */
 };
-#define GPUPROF_BPF_STACK_TRUNCATED 1u /* the depth limit was reached */
+#pragma GCC diagnostic pop
+#define GPUPROF_BPF_STACK_TRUNCATED 1u /* the walk ended before the frame in which the thread began */
 
 struct gpuprof_bpf_thread {
   gpuprof_u32 type;
@@ -60,7 +64,7 @@ struct gpuprof_bpf_config {
 enum gpuprof_bpf_loss {
   GPUPROF_BPF_LOST_LAUNCH = 0, /* ring buffer full at a launch event */
   GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; sent again at the next launch */
-  GPUPROF_BPF_LOST_READ = 2,   /* the stack could not be read */
+  GPUPROF_BPF_LOST_READ = 2,   /* no memory for the walk */
   GPUPROF_BPF_LOSSES = 3
 };
 

@@ -12,8 +12,12 @@
 #ifndef GPUPROF_WIRE_WIRE_H
 #define GPUPROF_WIRE_WIRE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers) */
+
+/* Flexible array members are C; both C++ compilers take them. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 
 #ifdef __cplusplus
 #define GPUPROF_STATIC_ASSERT(cond, text) static_assert(cond, text)
@@ -147,7 +151,7 @@ struct gpuprof_name {
   struct gpuprof_record header;
   uint32_t id;
   uint32_t length;           /* of `text`, which is not terminated */
-  __extension__ char text[]; /* flexible arrays are an extension in C++ */
+  char text[];
 };
 
 struct gpuprof_device {
@@ -203,7 +207,9 @@ struct gpuprof_meta {
   struct gpuprof_record header;
   uint32_t length;
   uint32_t pad;
-  __extension__ char text[];
+  char text[];
 };
+
+#pragma GCC diagnostic pop
 
 #endif /* GPUPROF_WIRE_WIRE_H */

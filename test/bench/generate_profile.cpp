@@ -46,8 +46,9 @@ class Generator {
         return false;
       }
     }
-    p::format_line(p::End{.end_ns = 1, .launches = records_, .gpu_records = count_, .gpu_ns = sum_ns_, .with_stack = count_},
-                   out_);
+    p::format_line(
+        p::End{.end_ns = 1, .launches = records_, .gpu_records = count_, .gpu_ns = sum_ns_, .with_stack = count_},
+        out_);
     return flush();
   }
 

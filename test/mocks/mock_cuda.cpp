@@ -5,13 +5,13 @@
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
 #include <dlfcn.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +21,6 @@
 
 #include "mock_gpu.h"
 
-using gpuprof::mock::Call;
 using gpuprof::mock::Domain;
 using gpuprof::mock::Op;
 using gpuprof::mock::OpKind;

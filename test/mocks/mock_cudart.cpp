@@ -20,9 +20,8 @@ CUresult runtime_call(uint32_t id, const char* name, const char* symbol, Inner i
 
 CUresult runtime_launch(CUfunction function, CUstream stream) {
   return runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000",
-                      mock_cuda_function_name(function), [&] {
-                        return cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);
-                      });
+                      mock_cuda_function_name(function),
+                      [&] { return cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr); });
 }
 
 CUresult runtime_copy_to_device(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cuda.h>
-#include <stddef.h>
+
+#include <cstddef>
 
 namespace gpuprof::mock {
 

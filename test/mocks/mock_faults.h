@@ -1,7 +1,7 @@
 // MOCK_CUPTI_FAULTS: what the mock CUPTI is to do wrong, as "name" or "name=number", ',' between.
 #pragma once
 
-#include <stdint.h>
+#include <cstdint>
 
 namespace gpuprof::mock {
 

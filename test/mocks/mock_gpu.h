@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cuda.h>
-#include <stdint.h>
+
+#include <cstdint>
 
 namespace gpuprof::mock {
 

@@ -42,12 +42,20 @@ class Processes(rig.RuntimeTest):
         names = [row for row in profile.of("PROCESS") if row[0] in with_work]
         self.assertEqual(len(names), 3, stderr)
 
+    # The grandchild uses the GPU when the command ends, and for a good while longer.
+    GRANDCHILD = ["sh", "-c", '"$0" --launches 3000 >/dev/null 2>&1 & sleep 0.5; exit 4', rig.EXAMPLE]
+
     @rig.requires("opencl")
-    def test_a_grandchild_that_outlives_its_parent(self):
-        profile, stderr = self.record(["sh", "-c", '(sleep 0.3; exec "$0") >/dev/null 2>&1 & exit 4', rig.EXAMPLE],
-                                      expect=4)
-        # Recording ends with the target; a process that goes on afterwards is not waited for, and never breaks it.
-        self.assertIsNotNone(profile.end(), stderr)
+    def test_a_grandchild_that_outlives_the_command_is_recorded_to_its_end(self):
+        profile, stderr = self.record(self.GRANDCHILD, expect=4)
+        self.assertEqual(profile.end()["gpu_records"], 9000, stderr)
+        self.assert_conserved(profile)
+
+    @rig.requires("opencl")
+    def test_wait_main_ends_with_the_command(self):
+        profile, stderr = self.record(self.GRANDCHILD, options=["--wait", "main"], expect=4)
+        self.assertLess(profile.end()["gpu_records"], 9000, stderr)
+        self.assert_conserved(profile)
 
 
 class Killed(rig.RuntimeTest):

@@ -12,8 +12,9 @@ import unittest
 
 SKIPPED = 77  # the exit status that ctest reads as "skipped"
 
-GPUPROF = os.environ.get("GPUPROF", "gpuprof")
-EXAMPLE = os.environ.get("GPUPROF_EXAMPLE", "")  # the OpenCL example
+# The programs under test; ctest sets these, absolute or from the folder that the test is started in.
+GPUPROF = os.path.abspath(os.environ.get("GPUPROF", "build/gpuprof"))
+EXAMPLE = os.path.abspath(os.environ.get("GPUPROF_EXAMPLE", "build/examples/opencl/example_opencl"))
 SOURCE = os.environ.get("GPUPROF_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 PYTHON_EXAMPLE = os.path.join(SOURCE, "examples/python/opencl_sites.py")
 

@@ -72,7 +72,7 @@ def run_case(case):
         return f"skip: {reason}"
     timeout = float(case.get("TIMEOUT", ["60"])[0])
     with tempfile.TemporaryDirectory(prefix="gpuprof-test.") as folder:
-        environment = {**os.environ, "EXAMPLE": rig.EXAMPLE, "TMP": folder}
+        environment = {**os.environ, "GPUPROF": rig.GPUPROF, "EXAMPLE": rig.EXAMPLE}
         with subprocess.Popen(
                 ["sh", "-c", "\n".join(case["RUN"])], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",

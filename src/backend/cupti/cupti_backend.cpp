@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,11 @@ std::string from_environment(const char* name) {
 // A libcupti that a program of this machine could get; the injection library looks closer, in the target itself.
 std::string find_cupti() {
   std::vector<std::string> roots;
-  for (const char* name : {"GPUPROF_CUPTI_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
+  std::istringstream listed(from_environment("GPUPROF_CUPTI_PATH"));  // files or folders, ':' between
+  for (std::string root; std::getline(listed, root, ':');) {
+    roots.push_back(root);
+  }
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (std::string root = from_environment(name); !root.empty()) {
       roots.push_back(std::move(root));
     }
@@ -77,7 +82,7 @@ std::string find_cupti() {
           "/lib/libcupti.so.1[23]", "/targets/*/lib/libcupti.so.1[23]", "/lib/*-linux-gnu/libcupti.so.1[23]",
           "/lib/python3*/*-packages/nvidia/cu13/lib/libcupti.so.13",
           "/lib/python3*/*-packages/nvidia/cuda_cupti/lib/libcupti.so.12"}) {
-      const std::string path = first_match(root + below);
+      std::string path = first_match(root + below);
       if (path.find(".so") != std::string::npos) {
         return path;
       }
@@ -90,6 +95,29 @@ std::string find_cupti() {
   }
   return {};
 }
+
+// `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel: one of the two. The runtime reaches the driver
+// through a table of its own and not through libcuda's exported functions, so no launch passes two of these.
+constexpr LaunchFunction kLaunchFunctions[] = {
+    {"libcudart.so", "cudaLaunchKernel", true},
+    {"libcudart.so", "cudaLaunchKernel_ptsz", true},
+    {"libcudart.so", "cudaLaunchKernelExC", true},
+    {"libcudart.so", "cudaLaunchKernelExC_ptsz", true},
+    {"libcudart.so", "cudaLaunchCooperativeKernel", true},
+    {"libcudart.so", "cudaLaunchCooperativeKernel_ptsz", true},
+    {"libcudart.so", "cudaGraphLaunch", true},
+    {"libcudart.so", "cudaGraphLaunch_ptsz", true},
+    {"libcuda.so", "cuLaunchKernel"},
+    {"libcuda.so", "cuLaunchKernel_ptsz"},
+    {"libcuda.so", "cuLaunchKernelEx"},
+    {"libcuda.so", "cuLaunchKernelEx_ptsz"},
+    {"libcuda.so", "cuLaunchCooperativeKernel"},
+    {"libcuda.so", "cuGraphLaunch"},
+    {"libcuda.so", "cuGraphLaunch_ptsz"},
+};
+
+// CUPTI calls us from inside the driver's launch function.
+constexpr std::string_view kInstrumentLibraries[] = {"libcupti.so"};
 
 class CuptiBackend final : public Backend {
  public:
@@ -117,6 +145,10 @@ class CuptiBackend final : public Backend {
   [[nodiscard]] Library library() const override {
     return {kFileName, {gpuprof_embedded_cupti_begin, gpuprof_embedded_cupti_end}};
   }
+
+  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kInstrumentLibraries; }
+
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
 
   // libcuda loads one library only: the user's own is handed on for ours to call.
   Status prepare(LaunchEnv& env) override {

@@ -109,6 +109,12 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
+constexpr LaunchFunction kLaunchFunctions[] = {
+    {"libOpenCL.so", "clEnqueueNDRangeKernel"}, {"libOpenCL.so", "clEnqueueTask"},
+    {"libOpenCL.so", "clEnqueueReadBuffer"},    {"libOpenCL.so", "clEnqueueWriteBuffer"},
+    {"libOpenCL.so", "clEnqueueCopyBuffer"},    {"libOpenCL.so", "clEnqueueFillBuffer"},
+};
+
 class OpenClBackend final : public Backend {
  public:
   [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
@@ -135,6 +141,8 @@ class OpenClBackend final : public Backend {
   [[nodiscard]] Library library() const override {
     return {kFileName, {gpuprof_embedded_opencl_begin, gpuprof_embedded_opencl_end}};
   }
+
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
 
   // The first layer in the list sits next to the driver: ours sees what the user's own layers let through.
   Status prepare(LaunchEnv& env) override {

@@ -21,7 +21,6 @@ namespace {
 using gpuprof::analyze::FlameTree;
 using gpuprof::analyze::FrameClass;
 using gpuprof::analyze::NodeId;
-using gpuprof::analyze::Weight;
 using Path = std::vector<std::pair<std::string, FrameClass>>;
 
 NodeId grow(FlameTree& tree, NodeId from, const Path& path) {

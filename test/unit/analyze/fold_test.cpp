@@ -33,8 +33,12 @@ std::string fold_error(const std::string& text) {
   return result ? "" : result.error().message;
 }
 
-std::string ns(const FoldResult& result) { return output::folded(result.tree, {WeightKind::time, TimeUnit::ns}); }
-std::string counts(const FoldResult& result) { return output::folded(result.tree, {WeightKind::count}); }
+std::string ns(const FoldResult& result) {
+  return output::folded(result.tree, {WeightKind::time, TimeUnit::ns});
+}
+std::string counts(const FoldResult& result) {
+  return output::folded(result.tree, {WeightKind::count});
+}
 
 uint64_t sum_of_lines(const std::string& folded) {
   uint64_t sum = 0;
@@ -77,10 +81,10 @@ TEST_CASE("GPU work goes under its process and stack") {
 }
 
 TEST_CASE("every operation has its name") {
-  const std::pair<const char*, const char*> names[] = {
-      {"copy_htod", "[copy HtoD]"}, {"copy_dtoh", "[copy DtoH]"}, {"copy_dtod", "[copy DtoD]"},
-      {"copy_htoh", "[copy HtoH]"}, {"copy_ptop", "[copy PtoP]"}, {"copy", "[copy]"},
-      {"fill", "[fill]"},           {"other", "[other GPU work]"}};
+  const std::pair<const char*, const char*> names[] = {{"copy_htod", "[copy HtoD]"}, {"copy_dtoh", "[copy DtoH]"},
+                                                       {"copy_dtod", "[copy DtoD]"}, {"copy_htoh", "[copy HtoH]"},
+                                                       {"copy_ptop", "[copy PtoP]"}, {"copy", "[copy]"},
+                                                       {"fill", "[fill]"},           {"other", "[other GPU work]"}};
   for (const auto& [op, name] : names) {
     const auto result = fold_text(std::string("GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;") + op + ";0;1;5;5;5;0;0;0\n");
     CHECK(ns(result) == std::string("[unknown];[no CPU stack];") + name + "_[G] 5\n");
@@ -105,7 +109,8 @@ TEST_CASE("stall samples in the published form") {
   const auto result = fold_text(
       "STRING;1;python3.11\nPROC_NAME;1;12345\nUSTACK;100;main;zeCommandListAppendLaunchKernel\n"
       "KSTACK;200;0xffffffffc0123456;already_[k]\nGPU_FILE;10;my_kernel.cpp\nGPU_SYMBOL;11;my_kernel\n"
-      "INSN_TEXT;20;mad(8) r10 ;\nEUSTALL;1;12345;100;200;10;11;20;1;0x40;1234\nEUSTALL;1;12345;100;200;10;11;20;1;64;1\n"
+      "INSN_TEXT;20;mad(8) r10 "
+      ";\nEUSTALL;1;12345;100;200;10;11;20;1;0x40;1234\nEUSTALL;1;12345;100;200;10;11;20;1;64;1\n"
       "EUSTALL;0;1;0;0;0;0;0;0;0x0;2\nEUSTALL;1;1;0;0;0;0;0;10;0x8;3\nEUSTALL;1;1;0;0;0;0;0;11;0x8;4\n");
   CHECK(result.kind == ProfileKind::stall_samples);
   CHECK(result.complete);
@@ -131,7 +136,8 @@ TEST_CASE("totals of END are checked") {
 }
 
 TEST_CASE("a sum that does not fit is an error, not a small number") {
-  const std::string most = "GPU;0;0;0;0;0;0;0;kernel;0;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
+  const std::string most =
+      "GPU;0;0;0;0;0;0;0;kernel;0;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
   CHECK(fold_error("GPUPROF;1.0\n" + most).empty());
   CHECK(fold_error("GPUPROF;1.0\n" + most + "GPU;0;0;0;0;0;0;1;copy;0;1;1;1;1;0;0;0\n") ==
         "p.txt:3: the sum of all records up to this one exceeds 64 bits");

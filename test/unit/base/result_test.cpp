@@ -1,12 +1,12 @@
 #include "base/result.h"
 
+#include <fcntl.h>
+
 #include <memory>
 
 #include "base/unique_fd.h"
 #include "base/version.h"
 #include "catch.h"
-
-#include <fcntl.h>
 
 using namespace gpuprof;
 
@@ -38,4 +38,6 @@ TEST_CASE("a descriptor has one owner, which closes it") {
   CHECK(::fcntl(number, F_GETFD) == -1);
 }
 
-TEST_CASE("the version is known") { CHECK(version().find('.') != std::string_view::npos); }
+TEST_CASE("the version is known") {
+  CHECK(version().find('.') != std::string_view::npos);
+}

@@ -149,3 +149,37 @@ TEST_CASE("named twice, the layer counts once") {
   CHECK(run.sources[0].launches == 6);
   CHECK(run.sources[0].ops.size() == 6);
 }
+
+TEST_CASE("threads with queues of their own") {
+  const Run run = run_with_layer({GPUPROF_TEST_THREADS, "6", "400", "1"});
+  REQUIRE(WIFEXITED(run.status));
+  CHECK(WEXITSTATUS(run.status) == 5);
+  REQUIRE(run.sources.size() == 1);
+  const Source& source = run.sources[0];
+  CHECK(source.all_lost() == 0);
+  CHECK(source.launches == 2400);
+  CHECK(source.ops.size() == 2400);
+  std::map<uint64_t, int> by_queue;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    ++by_queue[op.stream];
+  }
+  CHECK(by_queue == std::map<uint64_t, int>{{1, 400}, {2, 400}, {3, 400}, {4, 400}, {5, 400}, {6, 400}});
+}
+
+TEST_CASE("a program that leaves its work behind ends in time, and what was left is counted") {
+  const uint64_t seconds = 5;
+  timespec before = {};
+  timespec after = {};
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  const Run run = run_with_layer({GPUPROF_TEST_THREADS, "1", "50", "2000000", "--leave"});
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  REQUIRE(WIFEXITED(run.status));
+  CHECK(WEXITSTATUS(run.status) == 5);
+  CHECK(static_cast<uint64_t>(after.tv_sec - before.tv_sec) < seconds);
+  REQUIRE(run.sources.size() == 1);
+  const Source& source = run.sources[0];
+  CHECK(source.state == GPUPROF_STATE_FINISHED);
+  CHECK(source.launches == 50);
+  CHECK(source.lost[GPUPROF_LOSS_UNFINISHED] > 0);
+  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_UNFINISHED] == 50);
+}

@@ -56,7 +56,7 @@ void run_kernels(const World& world, cl_command_queue queue, const char* what) {
   cl_int status = CL_SUCCESS;
   cl_kernel kernel = clCreateKernel(world.program, "work", &status);
   cl_mem buffer = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 1024, nullptr, &status);
-  clSetKernelArg(kernel, 0, sizeof(buffer), &buffer);
+  clSetKernelArg(kernel, 0, sizeof(void*), &buffer);
   const size_t items = 256;
   cl_event first = nullptr;
   cl_event second = nullptr;
@@ -70,7 +70,7 @@ void run_kernels(const World& world, cl_command_queue queue, const char* what) {
   cl_command_queue of = nullptr;
   clGetEventInfo(second, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(done), &done, nullptr);
   clGetEventInfo(second, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, nullptr);
-  clGetEventInfo(second, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, nullptr);
+  clGetEventInfo(second, CL_EVENT_COMMAND_QUEUE, sizeof(void*), &of, nullptr);
   std::printf("%s: status %d type %x queue %d\n", what, done, type, static_cast<int>(of == queue));
   print_profiling(what, first);
   std::printf("%s: release %d %d\n", what, clReleaseEvent(first), clReleaseEvent(second));

@@ -1,15 +1,30 @@
 # injection/common runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
-gpuprof_unit_test(injection LINK gpuprof_inject_common gpuprof_base Threads::Threads)
+if(GPUPROF_SANITIZE)
+  # The injection libraries are never sanitized, as targets do not have the runtime; their common part can be here.
+  get_target_property(sources gpuprof_inject_common SOURCES)
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/injection/common/)
+  add_library(gpuprof_inject_common_checked STATIC ${sources})
+  target_link_libraries(gpuprof_inject_common_checked PRIVATE gpuprof_compiler)
+  target_include_directories(gpuprof_inject_common_checked PUBLIC ${PROJECT_SOURCE_DIR}/src
+                                                                  ${PROJECT_SOURCE_DIR}/injection)
+  gpuprof_unit_test(injection LINK gpuprof_inject_common_checked gpuprof_base Threads::Threads)
+else()
+  gpuprof_unit_test(injection LINK gpuprof_inject_common_tested gpuprof_base Threads::Threads)
+endif()
 target_include_directories(unit_injection PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/injection)
+
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
-  add_executable(opencl_semantics ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl_semantics.cpp)
-  target_include_directories(opencl_semantics SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
-  target_link_libraries(opencl_semantics PRIVATE ${GPUPROF_OPENCL_LIBRARY})
+  foreach(program opencl_semantics opencl_threads)
+    add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/${program}.cpp)
+    target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
+    target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
+  endforeach()
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
     GPUPROF_TEST_EXAMPLE="$<TARGET_FILE:example_opencl>"
-    GPUPROF_TEST_SEMANTICS="$<TARGET_FILE:opencl_semantics>")
-  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics)
+    GPUPROF_TEST_SEMANTICS="$<TARGET_FILE:opencl_semantics>"
+    GPUPROF_TEST_THREADS="$<TARGET_FILE:opencl_threads>")
+  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads)
 else()
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
 endif()

@@ -16,7 +16,9 @@ constexpr WeightChoice kNs{WeightKind::time, TimeUnit::ns};
 constexpr WeightChoice kUs{WeightKind::time, TimeUnit::us};
 }  // namespace
 
-TEST_CASE("an empty tree folds to nothing") { CHECK(folded(FlameTree(), kNs).empty()); }
+TEST_CASE("an empty tree folds to nothing") {
+  CHECK(folded(FlameTree(), kNs).empty());
+}
 
 TEST_CASE("suffixes tell what a frame is") {
   FlameTree tree;
@@ -78,4 +80,20 @@ TEST_CASE("large numbers are exact") {
   tree.add(tree.child(FlameTree::kRoot, "a", FrameClass::native), {.ns = 18446744073709551615U});
   CHECK(folded(tree, kNs) == "a 18446744073709551615\n");
   CHECK(folded(tree, kUs) == "a 18446744073709551\n");
+}
+
+TEST_CASE("a deep stack and its shallow neighbours keep their order") {
+  FlameTree tree;
+  NodeId node = FlameTree::kRoot;
+  std::string path;
+  for (int i = 0; i < 50000; ++i) {
+    node = tree.child(node, "f", FrameClass::native);
+    path += i == 0 ? "f" : ";f";
+  }
+  tree.add(node, {.ns = 3});
+  tree.add(tree.child(FlameTree::kRoot, "f", FrameClass::native), {.ns = 1});
+  tree.add(tree.child(FlameTree::kRoot, "f g", FrameClass::native), {.ns = 2});
+  tree.add(tree.child(tree.child(FlameTree::kRoot, "f g", FrameClass::native), "h", FrameClass::native), {.ns = 4});
+  tree.add(tree.child(FlameTree::kRoot, "f<int>", FrameClass::native), {.ns = 5});
+  CHECK(folded(tree, kNs) == "f 1\nf g 2\nf g;h 4\n" + path + " 3\nf<int> 5\n");
 }

@@ -37,7 +37,9 @@ struct Only {
   std::unique_ptr<Result<std::optional<Record>>> next;
 };
 
-std::string error_of(const std::string& line) { return first_error("GPUPROF;1.0\n" + line + "\n"); }
+std::string error_of(const std::string& line) {
+  return first_error("GPUPROF;1.0\n" + line + "\n");
+}
 
 const char* const kSmall =
     "GPUPROF;1.0\n"
@@ -67,7 +69,8 @@ TEST_CASE("every kind of record survives reading and writing, byte for byte") {
 }
 
 TEST_CASE("fields arrive where they belong") {
-  const Only gpu("GPUPROF;1.0\nGPU;1;0;0;0;0;0;7;copy_dtoh;0;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
+  const Only gpu(
+      "GPUPROF;1.0\nGPU;1;0;0;0;0;0;7;copy_dtoh;0;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
   const Gpu& r = gpu.as<Gpu>();
   CHECK(r.slice == 1);
   CHECK(r.stream == 7);
@@ -205,7 +208,9 @@ TEST_CASE("what is not a profile") {
   CHECK(first_error("hello\n") == not_a_profile);
   CHECK(first_error("hello") == not_a_profile);
   CHECK(first_error("\n") == not_a_profile);
-  CHECK(first_error(std::string("\x7f" "ELF\0\0\0\0\x02\x01", 10)) == not_a_profile);
+  CHECK(first_error(std::string("\x7f"
+                                "ELF\0\0\0\0\x02\x01",
+                                10)) == not_a_profile);
   CHECK(first_error(std::string(1000, '\0')) == not_a_profile);
   CHECK(first_error(std::string(3000000, 'A')) == not_a_profile);
   CHECK(first_error("META;a;b\n") == not_a_profile);  // a profile whose first line was lost
@@ -287,8 +292,9 @@ TEST_CASE("line ends of other systems, and empty lines") {
 }
 
 TEST_CASE("the published form: nothing is escaped, text may hold semicolons") {
-  auto reader = open_text("STRING;1;python3;x\\x41\nINSN_TEXT;2;mad(8) r10 ; {$1}\nUSTACK;3;main;42;0xAB;\n"
-                          "META;a;b\nGPU;1\nINTERVAL;7\nPROC_NAME;1;5\n");
+  auto reader = open_text(
+      "STRING;1;python3;x\\x41\nINSN_TEXT;2;mad(8) r10 ; {$1}\nUSTACK;3;main;42;0xAB;\n"
+      "META;a;b\nGPU;1\nINTERVAL;7\nPROC_NAME;1;5\n");
   REQUIRE(reader);
   CHECK(reader->major() == 0);
   auto next = reader->next();

@@ -89,8 +89,8 @@ TEST_CASE("the words of every enumerator can be read back") {
     const std::string text = std::string("GPUPROF;1.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
-  for (const char* op : {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill",
-                         "other"}) {
+  for (const char* op :
+       {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other"}) {
     const std::string text = std::string("GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;") + op + ";0;1;5;5;5;25;0;0\n";
     CHECK(test::rewritten(text) == text);
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -143,6 +144,48 @@ TEST_CASE("separate debug file by build id") {
 
   fs::copy_file(fixture("chain_id.debug"), place + '/' + id.substr(2) + ".debug", fs::copy_options::overwrite_existing);
   check_chain(look_up(maps, child.outer(), options), "chain_id.so");
+}
+
+TEST_CASE("mini debug info names local functions") {
+  if (!fs::exists(fixture("chain_mini.so"))) {
+    WARN("skipped: xz is not installed");
+    return;
+  }
+  const Child child("pie", fixture("chain_mini.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  const auto local = look_up(maps, child.local());
+  REQUIRE(local.size() == 1);
+  CHECK(local[0].kind == FrameKind::native);
+  CHECK(local[0].name.find("fixture::(anonymous namespace)::local(") == 0);
+}
+
+TEST_CASE("debuginfod is asked where the user names a server, and not otherwise") {
+  void* library = ::dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    WARN("skipped: libdebuginfod is not installed");
+    return;
+  }
+  TemporaryDirectory directory;
+  const Child child("pie", fixture("chain_id.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  ::unsetenv("DEBUGINFOD_URLS");
+  ::setenv("DEBUGINFOD_CACHE_PATH", (directory.path() + "/cache").c_str(), 1);
+  const auto without = look_up(maps, child.outer());
+  REQUIRE(without.size() == 1);
+  CHECK_FALSE(fs::exists(directory.path() + "/cache"));
+
+  const std::string place = directory.path() + "/buildid/" + without[0].build_id;
+  fs::create_directories(place);
+  fs::copy_file(fixture("chain_id.debug"), place + "/debuginfo");
+  ::setenv("DEBUGINFOD_URLS", ("file://" + directory.path()).c_str(), 1);
+  check_chain(look_up(maps, child.outer()), "chain_id.so");
+  SymbolizerOptions off;
+  off.debuginfod = false;
+  CHECK(look_up(maps, child.outer(), off).size() == 1);
+  ::unsetenv("DEBUGINFOD_URLS");
+  ::unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
 TEST_CASE("a file that was deleted or replaced while mapped") {

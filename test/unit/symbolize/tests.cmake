@@ -30,6 +30,16 @@ _symbolize_library(chain_link -Wl,--build-id=none)
 _symbolize_split(chain_link --add-gnu-debuglink=${_fixture_dir}/chain_link.debug)
 _symbolize_library(chain_id -Wl,--build-id=sha1)
 _symbolize_split(chain_id)
+find_program(GPUPROF_XZ xz)
+if(GPUPROF_XZ)
+  # Mini debug info: the symbol table, packed, in a section of the stripped file.
+  _symbolize_library(chain_mini)
+  set(_mini ${_fixture_dir}/chain_mini.symbols)
+  add_custom_command(TARGET chain_mini POST_BUILD
+    COMMAND ${CMAKE_OBJCOPY} --strip-debug $<TARGET_FILE:chain_mini> ${_mini}
+    COMMAND ${GPUPROF_XZ} --force --keep ${_mini}
+    COMMAND ${CMAKE_OBJCOPY} --strip-all --add-section .gnu_debugdata=${_mini}.xz $<TARGET_FILE:chain_mini>)
+endif()
 if(GPUPROF_LLD)
   _symbolize_library(chain_lld -fuse-ld=lld)
 endif()

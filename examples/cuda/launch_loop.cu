@@ -1,0 +1,61 @@
+// What a launch costs: launches an empty kernel in a loop and prints the nanoseconds per launch, the median of the
+// batches. Native against recorded, this is the price of the profiler.
+//
+//   bench_cuda_launch_loop [--launches N] [--batches N] [--warmup N]      N launches in each batch
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "setup.h"
+
+__global__ void tiny(float* data) {
+  data[threadIdx.x] = 1.0f;
+}
+
+namespace {
+
+// Launches between two waits: a fraction of the driver's queue, so that the launching thread never waits in between.
+constexpr long kBeforeWait = 500;
+
+__attribute__((noinline)) void launch_tiny(float* data) {
+  tiny<<<1, 32>>>(data);
+}
+
+void launch_batch(float* data, long launches) {
+  for (long i = 0; i < launches; ++i) {
+    launch_tiny(data);
+    if (i % kBeforeWait == kBeforeWait - 1) {
+      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+  }
+  check(cudaGetLastError(), "launch");
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+double ns_per_launch(float* data, long launches) {
+  const auto begin = std::chrono::steady_clock::now();
+  launch_batch(data, launches);
+  const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;
+  return spent.count() / static_cast<double>(launches);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const long launches = option(argc, argv, "--launches", 50000);
+  const long batches = option(argc, argv, "--batches", 9);
+  const long warmup = option(argc, argv, "--warmup", 20000);
+  float* data = nullptr;
+  check(cudaMalloc(&data, 32 * sizeof(float)), "cudaMalloc");
+  launch_batch(data, warmup);
+
+  std::vector<double> times;
+  for (long i = 0; i < batches; ++i) {
+    times.push_back(ns_per_launch(data, launches));
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f), %ld launches\n", times[times.size() / 2], batches,
+              times.front(), times.back(), warmup + batches * launches);
+  check(cudaFree(data), "cudaFree");
+  return 0;
+}

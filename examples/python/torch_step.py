@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""A training step that is bound by its launches: a small transformer in PyTorch, hundreds of short kernels a step.
+
+    torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler]
+
+Prints the median milliseconds per step: native against recorded, this is the price of a profiler. With
+--torch-profiler the steps run once more under torch.profiler, and its GPU time per kernel is printed to compare with.
+"""
+import argparse
+import json
+import statistics
+import time
+
+import torch
+from torch import nn
+
+VOCABULARY = 1024
+WIDTH = 256
+HEADS = 4
+BATCH = 4
+LENGTH = 64
+
+
+class Model(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, WIDTH)
+        layer = nn.TransformerEncoderLayer(
+            WIDTH, HEADS, dim_feedforward=4 * WIDTH, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.head = nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, tokens):
+        return self.head(self.encoder(self.embedding(tokens)))
+
+
+class Training:
+    """The same data in every step and the same seed in every run, so that runs can be compared."""
+
+    def __init__(self, layers, device):
+        torch.manual_seed(0)
+        self.model = Model(layers).to(device).train()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, foreach=True)
+        self.tokens = torch.randint(VOCABULARY, (BATCH, LENGTH), device=device)
+        self.targets = torch.randint(VOCABULARY, (BATCH * LENGTH,), device=device)
+
+    def forward(self):
+        logits = self.model(self.tokens)
+        return nn.functional.cross_entropy(logits.view(-1, VOCABULARY), self.targets)
+
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.forward()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+
+def synchronize(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def timed_steps(training, device, steps):
+    """Milliseconds of each step, its GPU work included."""
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        training.step()
+        synchronize(device)
+        times.append(1000 * (time.perf_counter() - begin))
+    return times
+
+
+def device_time_us(event):
+    # Renamed in PyTorch 2.4.
+    return event.self_device_time_total if hasattr(event, "self_device_time_total") else event.self_cuda_time_total
+
+
+def profiled_steps(training, device, steps):
+    """What torch.profiler makes of the same steps: {kernel: {count, ns}}, and milliseconds of each step."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profiler:
+        times = timed_steps(training, device, steps)
+    kernels = {}
+    for event in profiler.key_averages():
+        on_device = event.device_type == torch.autograd.DeviceType.CUDA
+        # Step and annotation ranges are shown on the device as well, and would count their kernels twice.
+        if on_device and not getattr(event, "is_user_annotation", False):
+            kernels[event.key] = {"count": event.count, "ns": round(1000 * device_time_us(event))}
+    return kernels, times
+
+
+def summary(times):
+    return {"median_ms": statistics.median(times), "min_ms": min(times), "max_ms": max(times), "steps": len(times)}
+
+
+def print_text(result):
+    print(f"{result['median_ms']:.3f} ms per step (median of {result['steps']}; {result['min_ms']:.3f} to "
+          f"{result['max_ms']:.3f}), loss {result['loss']:.6f}, {result['total_steps']} steps in all")
+    profiler = result.get("torch_profiler")
+    if profiler:
+        print(f"torch.profiler: {profiler['total_ns']} ns on the GPU in {profiler['count']} kernels, copies and fills "
+              f"of {profiler['steps']} steps; {profiler['median_ms']:.3f} ms per step")
+        for name, kernel in sorted(profiler["kernels"].items(), key=lambda item: -item[1]["ns"]):
+            print(f"{kernel['ns']:>14} ns {kernel['count']:>8}  {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=50, help="timed steps")
+    parser.add_argument("--warmup", type=int, default=10, help="steps before them")
+    parser.add_argument("--layers", type=int, default=22, help="some 40 launches each")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--torch-profiler", action="store_true", help="run the steps under torch.profiler, too")
+    options = parser.parse_args()
+    if options.steps < 1 or options.warmup < 0 or options.layers < 1:
+        parser.error("--steps and --layers want a positive number")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("PyTorch sees no GPU here (--device cpu works without one)")
+
+    training = Training(options.layers, options.device)
+    if options.warmup:
+        timed_steps(training, options.device, options.warmup)
+    result = summary(timed_steps(training, options.device, options.steps))
+    result["torch"] = torch.__version__
+    result["total_steps"] = options.warmup + options.steps
+    if options.torch_profiler:
+        kernels, times = profiled_steps(training, options.device, options.steps)
+        result["total_steps"] += options.steps
+        result["torch_profiler"] = {
+            **summary(times), "kernels": kernels, "count": sum(kernel["count"] for kernel in kernels.values()),
+            "total_ns": sum(kernel["ns"] for kernel in kernels.values())}
+    result["loss"] = training.step().item()
+    result["total_steps"] += 1
+    synchronize(options.device)
+    if options.json:
+        print(json.dumps(result))
+    else:
+        print_text(result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// Any bytes as a profile: reading, folding and reporting must neither crash nor lose a nanosecond, and what was read
+// must come back the same after it is written and read again.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "analyze/fold.h"
+#include "analyze/summarize.h"
+#include "base/unique_fd.h"
+#include "output/folded.h"
+#include "output/report.h"
+#include "profile/reader.h"
+#include "profile/writer.h"
+
+namespace {
+
+using namespace gpuprof;
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+UniqueFd input(std::string_view text) {
+  UniqueFd fd(::memfd_create("fuzz", MFD_CLOEXEC));
+  require(::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  require(::lseek(fd.get(), 0, SEEK_SET) == 0);
+  return fd;
+}
+
+// The records of `text` up to the first error, as lines of the current version; empty where it is no profile.
+std::string rewrite(std::string_view text) {
+  std::string out;
+  auto reader = profile::Reader::open(input(text), "fuzz");
+  if (!reader) {
+    return out;
+  }
+  profile::format_header(out);
+  for (;;) {
+    auto next = reader->next();
+    if (!next || !next->has_value()) {
+      return out;
+    }
+    profile::format_line(**next, out);
+  }
+}
+
+uint64_t sum_of_lines(const std::string& folded) {
+  uint64_t sum = 0;
+  for (size_t at = 0; at < folded.size();) {
+    const size_t end = folded.find('\n', at);
+    require(end != std::string::npos);
+    const size_t space = folded.rfind(' ', end);
+    sum += std::strtoull(folded.c_str() + space + 1, nullptr, 10);
+    at = end + 1;
+  }
+  return sum;
+}
+
+void fold(std::string_view text, bool lenient) {
+  auto reader = profile::Reader::open(input(text), "fuzz", profile::ReaderOptions{.lenient = lenient});
+  if (!reader) {
+    return;
+  }
+  auto result = analyze::fold(*reader, analyze::FoldOptions{.lines = lenient});
+  if (!result) {
+    require(!result.error().message.empty());
+    return;
+  }
+  using output::TimeUnit;
+  using output::WeightKind;
+  const analyze::Weight total = result->tree.total();
+  require(sum_of_lines(output::folded(result->tree, {WeightKind::time, TimeUnit::ns})) == total.ns);
+  require(sum_of_lines(output::folded(result->tree, {WeightKind::time, TimeUnit::us})) == total.ns / 1000);
+  require(sum_of_lines(output::folded(result->tree, {WeightKind::count})) == total.count);
+}
+
+void report(std::string_view text) {
+  auto reader = profile::Reader::open(input(text), "fuzz", profile::ReaderOptions{.lenient = true});
+  if (!reader) {
+    return;
+  }
+  const auto rows = analyze::aggregate(*reader);
+  if (rows) {
+    const analyze::Summary summary = analyze::summarize(rows.value(), 10);
+    output::report_table(summary, 100);
+    output::report_json(summary);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  fold(text, false);
+  fold(text, true);
+  report(text);
+  const std::string once = rewrite(text);
+  require(once.empty() || rewrite(once) == once);
+  return 0;
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# run_golden.sh GPUPROF PROFILE: compares what gpuprof makes of a profile with the files that lie beside it.
+# With UPDATE=1 it rewrites the files that exist; look at the difference before it is committed.
+set -u
+gpuprof=$1
+profile=$2
+folder=$(dirname "$profile")
+name=$(basename "$profile" .txt)
+actual=$(mktemp -d) || exit 1
+trap 'rm -rf "$actual"' EXIT
+cd "$folder" || exit 1
+failed=0
+compared=0
+
+# compare SUFFIX ARGUMENTS...: standard output; and for .stderr the diagnostics with the exit status.
+compare() {
+  expected=$name.$1
+  [ -e "$expected" ] || return 0
+  shift
+  "$gpuprof" "$@" "$name.txt" > "$actual/out" 2> "$actual/err" < /dev/null
+  status=$?
+  case $expected in
+    *.stderr) { cat "$actual/err"; echo "exit status $status"; } > "$actual/result" ;;
+    *) mv "$actual/out" "$actual/result"
+       [ "$status" -eq 0 ] || { cat "$actual/err"; echo "$expected: exit status $status"; failed=1; } ;;
+  esac
+  if [ "${UPDATE:-0}" = 1 ]; then
+    cp "$actual/result" "$expected"
+  fi
+  diff -u "$expected" "$actual/result" || failed=1
+  compared=$((compared + 1))
+}
+
+compare folded flame
+compare folded_ns flame --unit ns
+compare folded_count flame --weight count
+compare folded_bytes flame --weight bytes
+compare folded_lines flame --unit ns --lines
+compare folded_lenient flame --unit ns --lenient
+compare stderr flame
+compare lenient.stderr flame --lenient
+compare report report --width 120
+compare json report --json
+compare dump dump
+compare svg flame --svg -
+
+if [ "$compared" -eq 0 ]; then
+  echo "$name.txt has nothing to compare with"
+  exit 1
+fi
+exit $failed

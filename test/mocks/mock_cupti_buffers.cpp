@@ -1,0 +1,276 @@
+#include "mock_cupti_buffers.h"
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mock_faults.h"
+
+namespace gpuprof::mock {
+namespace {
+
+constexpr size_t kCollectAfter = 64;  // unwritten ops after which finished ones are looked for
+
+struct Buffer {
+  uint8_t* data = nullptr;
+  size_t size = 0;
+  size_t used = 0;
+};
+
+struct Pending {
+  Op op;
+  std::thread::id thread;  // that launched it: since CUDA 13 each has a buffer of its own
+};
+
+struct Activity {
+  std::mutex mutex;  // of everything below but `names`
+  std::condition_variable changed;
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  int64_t clock_offset_ns = 0;
+  std::deque<Pending> pending;
+  std::map<std::thread::id, Buffer> open;
+  std::set<uint8_t*> held;  // buffers that the client may not touch
+  std::deque<Buffer> done;
+  size_t delivering = 0;
+  size_t workers = 0;
+  uint64_t records = 0;
+  uint64_t dropped = 0;
+  std::set<std::string> names;  // kernel names live as long as the process
+};
+
+Activity& activity() {
+  static auto* the_activity = new Activity;  // its threads outlive main()
+  return *the_activity;
+}
+
+uint64_t now_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Hands finished buffers back, as the real library does, from threads of its own and outside its lock.
+void deliver() {
+  Activity& a = activity();
+  std::unique_lock lock(a.mutex);
+  while (true) {
+    a.changed.wait(lock, [&] { return !a.done.empty(); });
+    const Buffer buffer = a.done.front();
+    a.done.pop_front();
+    ++a.delivering;
+    a.held.erase(buffer.data);
+    lock.unlock();
+    a.complete(nullptr, 0, buffer.data, buffer.size, buffer.used);
+    lock.lock();
+    --a.delivering;
+    a.changed.notify_all();
+  }
+}
+
+void finish_buffer(Activity& a, const Buffer& buffer) {
+  const size_t wanted = faults().threads ? 4 : 1;
+  while (a.workers < wanted) {
+    std::thread(deliver).detach();
+    ++a.workers;
+  }
+  a.done.push_back(buffer);
+  a.changed.notify_all();
+}
+
+// Room for a record in the launching thread's buffer; null when the client gives no memory.
+uint8_t* room_for(Activity& a, std::thread::id thread, size_t bytes) {
+  Buffer& buffer = a.open[thread];
+  if (buffer.data != nullptr && buffer.size - buffer.used < bytes) {
+    finish_buffer(a, buffer);
+    buffer = {};
+  }
+  if (buffer.data == nullptr) {
+    size_t max_records = 0;
+    Buffer fresh;
+    a.request(&fresh.data, &fresh.size, &max_records);
+    if (fresh.data == nullptr || fresh.size < bytes) {
+      return nullptr;
+    }
+    if (reinterpret_cast<uintptr_t>(fresh.data) % 8 != 0) {
+      violation("a buffer that is not aligned to 8 bytes");
+    }
+    if (!a.held.insert(fresh.data).second) {
+      violation("a buffer that CUPTI still holds was given again");
+    }
+    memset(fresh.data, 0xA5, fresh.size);
+    buffer = fresh;
+  }
+  uint8_t* place = buffer.data + buffer.used;
+  buffer.used += bytes;
+  return place;
+}
+
+struct Times {
+  uint64_t start;
+  uint64_t end;
+};
+
+Times record_times(Activity& a, const Op& op, bool finished) {
+  const auto offset = static_cast<uint64_t>(a.clock_offset_ns);
+  Times times = {op.start_ns + offset, finished ? op.end_ns + offset : 0};
+  const Faults& f = faults();
+  if (f.zero_timestamps != 0 && a.records % f.zero_timestamps == 0) {
+    times = {0, 0};
+  }
+  if (f.reversed_timestamps != 0 && a.records % f.reversed_timestamps == 0) {
+    times.end = times.start - 1;
+  }
+  return times;
+}
+
+template <typename Record>
+void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Times& times, Record* record) {
+  record->kind = kind;
+  record->start = times.start;
+  record->end = times.end;
+  record->deviceId = op.device;
+  record->contextId = op.context;
+  record->streamId = op.stream;
+  record->correlationId = op.correlation;
+  record->graphNodeId = op.graph_node;
+  memcpy(place, record, sizeof(*record));
+}
+
+void write(Activity& a, const Pending& pending, bool finished) {
+  const Op& op = pending.op;
+  const Faults& f = faults();
+  const CUpti_ActivityKind kind = activity_kind(op.kind);
+  ++a.records;
+  const bool drop = f.drop_records != 0 && a.records % f.drop_records == 0;
+  uint8_t* place = drop ? nullptr : room_for(a, pending.thread, record_bytes(kind));
+  if (place == nullptr) {
+    ++a.dropped;
+    return;
+  }
+  const Times times = record_times(a, op, finished);
+  if (op.kind == OpKind::kernel) {
+    CUpti_ActivityKernel10 record = {};
+    record.name = a.names.insert(op.name).first->c_str();
+    fill_common(place, kind, op, times, &record);
+  } else if (op.kind == OpKind::copy) {
+    CUpti_ActivityMemcpy6 record = {};
+    record.bytes = op.bytes;
+    record.copyKind = op.copy_kind;
+    fill_common(place, kind, op, times, &record);
+  } else if (op.kind == OpKind::peer_copy) {
+    CUpti_ActivityMemcpyPtoP4 record = {};
+    record.bytes = op.bytes;
+    record.copyKind = op.copy_kind;
+    fill_common(place, kind, op, times, &record);
+  } else {
+    CUpti_ActivityMemset4 record = {};
+    record.bytes = op.bytes;
+    fill_common(place, kind, op, times, &record);
+  }
+}
+
+void collect(Activity& a, bool forced) {
+  std::deque<Pending> running;
+  const uint64_t now = now_ns();
+  for (const Pending& pending : a.pending) {
+    if (pending.op.end_ns <= now) {
+      write(a, pending, true);
+    } else if (forced) {
+      write(a, pending, false);
+    } else {
+      running.push_back(pending);
+    }
+  }
+  a.pending = std::move(running);
+}
+
+}  // namespace
+
+void violation(const char* text) {
+  fprintf(stderr, "mock libcupti: violation: %s\n", text);
+  abort();
+}
+
+size_t record_bytes(CUpti_ActivityKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
+    default:
+      return 0;
+  }
+}
+
+CUpti_ActivityKind activity_kind(OpKind kind) {
+  switch (kind) {
+    case OpKind::kernel:
+      return CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    case OpKind::copy:
+      return CUPTI_ACTIVITY_KIND_MEMCPY;
+    case OpKind::peer_copy:
+      return CUPTI_ACTIVITY_KIND_MEMCPY2;
+    default:
+      return CUPTI_ACTIVITY_KIND_MEMSET;
+  }
+}
+
+void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+  const std::lock_guard lock(activity().mutex);
+  activity().request = request;
+  activity().complete = complete;
+}
+
+void set_clock_offset(int64_t offset_ns) {
+  const std::lock_guard lock(activity().mutex);
+  activity().clock_offset_ns = offset_ns;
+}
+
+void add_op(const Op& op) {
+  Activity& a = activity();
+  const std::lock_guard lock(a.mutex);
+  if (a.request == nullptr) {
+    ++a.dropped;
+    return;
+  }
+  a.pending.push_back({op, std::this_thread::get_id()});
+  if (a.pending.size() % kCollectAfter == 0) {
+    collect(a, false);
+  }
+}
+
+void flush_ops(bool forced) {
+  Activity& a = activity();
+  std::unique_lock lock(a.mutex);
+  collect(a, forced);
+  for (auto& [thread, buffer] : a.open) {
+    if (buffer.data != nullptr && buffer.used > 0) {
+      finish_buffer(a, buffer);
+      buffer = {};
+    }
+  }
+  a.changed.wait(lock, [&] { return a.done.empty() && a.delivering == 0; });
+}
+
+uint64_t take_dropped() {
+  const std::lock_guard lock(activity().mutex);
+  const uint64_t dropped = activity().dropped;
+  activity().dropped = 0;
+  return dropped;
+}
+
+}  // namespace gpuprof::mock

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""`gpuprof record` of a program of the mock driver: what comes out of the profile is what the program did."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import rig
+
+APP = os.environ["MOCK_CUDA_APP"]
+MOCKS = os.environ["MOCK_CUDA_DIR"]
+COPIES = {"copy_htod", "copy_dtoh", "copy_dtod", "copy_ptop", "fill"}
+
+
+class RecordCupti(rig.RuntimeTest):
+    def environment(self, faults=""):
+        return {**os.environ, "LD_LIBRARY_PATH": MOCKS, "MOCK_CUPTI_FAULTS": faults}
+
+    def record_app(self, *arguments, faults="", options=()):
+        """(profile, what the app says it did, stderr)"""
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", APP, *arguments],
+                               env=self.environment(faults))
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
+
+    def assert_exact(self, profile, did, stderr):
+        self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
+        self.assertEqual(sum(row[3] for row in profile.gpu()), did["total_ops"])
+        self.assertEqual(profile.end()["launches"], did["launches"])
+        self.assertEqual(sum(value for _, value in self.folded()), did["total_ns"])
+        self.assert_conserved(profile)
+        kernels = {}
+        for _, _, name, count, ns in profile.gpu():
+            if name:
+                known = kernels.setdefault(name, [0, 0])
+                known[0] += count
+                known[1] += ns
+        for name, op in did["ops"].items():
+            if name not in COPIES:
+                # Mangled in the profile or demangled: the function's own name is in it.
+                function = "solve" if "solve" in name else "assemble"
+                found = [totals for kernel, totals in kernels.items() if function in kernel]
+                self.assertEqual(found, [[op["count"], op["ns"]]], kernels)
+
+    def test_totals(self):
+        for arguments in ((), ("--driver-api",), ("--graph", "50"), ("--threads", "4"), ("--fork",)):
+            with self.subTest(arguments=arguments):
+                self.assert_exact(*self.record_app("--launches", "200", *arguments))
+
+    @rig.requires("ebpf")
+    def test_each_call_site_has_its_own_stack(self):
+        launches = 300
+        profile, did, stderr = self.record_app("--launches", str(launches), "--kernels-only")
+        self.assert_exact(profile, did, stderr)
+        self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
+        sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
+        found = dict.fromkeys(sites, 0)
+        for frames, ns in self.folded():
+            # CPU frames only: two of the kernels are called like a site.
+            cpu = [frame for frame in frames if not frame.endswith(("_[G]", "_[g]"))]
+            for site in sites:
+                if any(site + "(" in frame or frame == site or frame.endswith("::" + site) for frame in cpu):
+                    found[site] += ns
+        self.assertEqual(found, {site: launches * ns for site, ns in sites.items()}, self.folded())
+
+    def test_losses_are_in_the_profile(self):
+        profile, did, stderr = self.record_app("--launches", "100", "--kernels-only", faults="drop_records=10")
+        self.assertEqual(sum(row[3] for row in profile.gpu()), did["total_ops"] * 9 // 10)
+        self.assertIn(did["total_ops"] // 10, [count for _, count in profile.losses()], stderr)
+        self.assert_conserved(profile)
+
+    def test_another_subscriber_is_told(self):
+        profile, did, stderr = self.record_app(faults="subscriber_conflict")
+        self.assertEqual(profile.gpu(), [])
+        self.assertIn("another profiler uses CUPTI", stderr)
+        self.assertEqual(did["launches"], 800)
+
+    def test_killed_target(self):
+        with subprocess.Popen(
+                [rig.GPUPROF, "record", "-o", self.profile_path, "--", APP, "--launches", "100", "--sleep-ms", "60000"],
+                env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            did = json.loads(process.stdout.readline())
+            time.sleep(1.5)
+            os.kill(did["pid"], signal.SIGKILL)
+            _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGKILL, stderr)
+        self.assert_exact(rig.Profile(self.profile_path), did, stderr)
+
+
+if __name__ == "__main__":
+    rig.main()

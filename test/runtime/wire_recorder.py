@@ -1,0 +1,213 @@
+"""A recorder for tests of injection libraries: speaks src/wire/wire.h, and keeps what it was sent as plain values.
+
+As a program it records a command and prints one JSON object per record:  wire_recorder.py -- command...
+"""
+
+import json
+import mmap
+import os
+import secrets
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+MAGIC = 0x46525047
+VERSION = 1
+RINGS = 8
+RING_BYTES = 4 << 20
+DATA_OFFSET = 4096
+SEGMENT_BYTES = DATA_OFFSET + RINGS * RING_BYTES
+RING_HEADER = 256  # bytes; the first ring's header is at this offset, too
+
+CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH = 1, 2, 4
+STATES = ["starting", "active", "finished", "disabled"]
+LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
+          "unfinished"]
+OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other"]
+
+HELLO = struct.Struct("<II32s16sQ")
+WELCOME = struct.Struct("<IIII")
+HEADER = struct.Struct("<HHI")
+GPU_OP = struct.Struct("<8xQQQQQQQIIHHI")
+LAUNCH = struct.Struct("<8xQII16s")
+
+
+class Source:
+    """One segment: what one process sent through one injection library."""
+
+    def __init__(self, source_id, backend, pid, control):
+        self.id, self.backend, self.pid = source_id, backend, pid
+        self.fd = os.memfd_create("wire-recorder")
+        os.ftruncate(self.fd, SEGMENT_BYTES)
+        self.memory = mmap.mmap(self.fd, SEGMENT_BYTES)
+        struct.pack_into("<IIII", self.memory, 0, MAGIC, VERSION, source_id, control)
+        self.names, self.devices, self.meta = {}, {}, {}
+        self.gpu_ops, self.launch_records = [], []
+        self.beat()
+
+    def beat(self):
+        struct.pack_into("<Q", self.memory, 24, time.monotonic_ns())
+
+    @property
+    def control(self):
+        return struct.unpack_from("<I", self.memory, 12)[0]
+
+    @control.setter
+    def control(self, value):
+        struct.pack_into("<I", self.memory, 12, value)
+
+    @property
+    def state(self):
+        return STATES[struct.unpack_from("<I", self.memory, 16)[0]]
+
+    @property
+    def flushed(self):
+        return struct.unpack_from("<I", self.memory, 20)[0] == 1
+
+    @property
+    def reason(self):
+        return self.memory[32:32 + 216].split(b"\0")[0].decode()
+
+    def _ring_values(self, offset, count):
+        values = [struct.unpack_from(f"<{count}Q", self.memory, RING_HEADER * (ring + 1) + offset)
+                  for ring in range(RINGS)]
+        return [sum(column) for column in zip(*values)]
+
+    @property
+    def launches(self):
+        return self._ring_values(8, 1)[0]
+
+    @property
+    def lost(self):
+        counts = self._ring_values(128, len(LOSSES))
+        return {name: count for name, count in zip(LOSSES, counts) if count}
+
+    def drain(self):
+        for ring in range(RINGS):
+            header = RING_HEADER * (ring + 1)
+            head, = struct.unpack_from("<Q", self.memory, header)
+            tail, = struct.unpack_from("<Q", self.memory, header + 64)
+            data = DATA_OFFSET + ring * RING_BYTES
+            while tail < head:
+                at = data + tail % RING_BYTES
+                kind, _, size = HEADER.unpack_from(self.memory, at)
+                if size < 8 or size % 8 or tail + size > head or tail % RING_BYTES + size > RING_BYTES:
+                    raise AssertionError(f"record of kind {kind} and size {size} at {tail}, head {head}")
+                self._take(kind, self.memory[at:at + size])
+                tail += size
+            struct.pack_into("<Q", self.memory, header + 64, tail)
+
+    def _take(self, kind, record):
+        if kind == 1:
+            name_id, length = struct.unpack_from("<II", record, 8)
+            assert name_id != 0 and name_id not in self.names, f"name id {name_id} given twice"
+            self.names[name_id] = record[16:16 + length].decode()
+        elif kind == 2:
+            device, name_id = struct.unpack_from("<II", record, 8)
+            self.devices[device] = name_id
+        elif kind == 3:
+            fields = GPU_OP.unpack(record)
+            self.gpu_ops.append(dict(zip(
+                ["correlation", "start", "end", "queued", "submitted", "bytes", "stream", "name_id", "device", "op",
+                 "flags", "context"], fields)))
+        elif kind == 4:
+            correlation, tid, _, thread = LAUNCH.unpack(record)
+            self.launch_records.append((correlation, tid, thread.split(b"\0")[0].decode()))
+        elif kind == 5:
+            length, = struct.unpack_from("<I", record, 8)
+            key, _, value = record[16:16 + length].decode().partition("=")
+            self.meta[key] = value
+        else:
+            assert kind == 0, f"unknown record kind {kind}"
+
+    def totals(self):
+        """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
+        result = {}
+        for op in self.gpu_ops:
+            kind = OPS[op["op"]]
+            name = self.names[op["name_id"]] if kind == "kernel" else kind
+            entry = result.setdefault(name, {"count": 0, "ns": 0, "bytes": 0})
+            entry["count"] += 1
+            entry["ns"] += op["end"] - op["start"]
+            entry["bytes"] += op["bytes"]
+        return result
+
+
+class Recorder:
+    """Listens for targets; `sources` fills as they connect. Drained by close(), and by a thread until then."""
+
+    def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS):
+        self.control = control
+        self.name = f"gpuprof-test-{os.getpid()}-{secrets.token_hex(4)}"
+        self.token = secrets.token_hex(16)
+        self.sources = []
+        self.error = None
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+        self.socket.bind("\0" + self.name)
+        self.socket.listen(16)
+        self.socket.settimeout(0.01)
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def environment(self):
+        return {"GPUPROF_SOCKET": self.name, "GPUPROF_TOKEN": self.token}
+
+    def _run(self):
+        try:
+            while not self.stopping.is_set():
+                try:
+                    connection, _ = self.socket.accept()
+                except TimeoutError:
+                    connection = None
+                if connection is not None:
+                    self._welcome(connection)
+                for source in self.sources:
+                    source.beat()
+                    source.drain()
+        except Exception as error:  # told to the test by close(): an exception in a thread is lost
+            self.error = error
+
+    def _welcome(self, connection):
+        with connection:
+            magic, version, token, backend, _ = HELLO.unpack(connection.recv(HELLO.size))
+            assert (magic, version, token.decode()) == (MAGIC, VERSION, self.token), "a strange hello"
+            pid, = struct.unpack_from("<i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            source = Source(len(self.sources) + 1, backend.split(b"\0")[0].decode(), pid, self.control)
+            self.sources.append(source)
+            welcome = WELCOME.pack(MAGIC, VERSION, source.id, SEGMENT_BYTES)
+            socket.send_fds(connection, [welcome], [source.fd])
+
+    def close(self):
+        self.stopping.set()
+        self.thread.join()
+        self.socket.close()
+        if self.error is not None:
+            raise self.error
+        for source in self.sources:
+            source.drain()
+
+
+def main():
+    command = sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]
+    recorder = Recorder()
+    status = subprocess.run(command, env={**os.environ, **recorder.environment()}, check=False).returncode
+    recorder.close()
+    for source in recorder.sources:
+        print(json.dumps({"source": source.id, "backend": source.backend, "pid": source.pid, "state": source.state,
+                          "reason": source.reason, "launches": source.launches, "lost": source.lost,
+                          "meta": source.meta, "devices": source.devices}))
+        for name_id, name in source.names.items():
+            print(json.dumps({"source": source.id, "name_id": name_id, "name": name}))
+        for op in source.gpu_ops:
+            print(json.dumps({"source": source.id, **op, "op": OPS[op["op"]]}))
+        for correlation, tid, thread in source.launch_records:
+            print(json.dumps({"source": source.id, "launch": correlation, "tid": tid, "thread": thread}))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+#include "symbolize/perf_map.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+
+#include "catch.h"
+#include "child.h"
+#include "symbolize/process_maps.h"
+#include "symbolize/safe_open.h"
+
+namespace gpuprof::symbolize::test {
+namespace {
+
+TEST_CASE("odd lines of a perf map") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/perf-1.map";
+  std::ofstream(path) << "1000 10 plain\n0x2000 0x10 prefixed\n3000 10\n4000\n\nzz 10 name\n5000 0 empty\n"
+                         "ffffffffffffff00 200 wraps\n6000 10 a b  c\n10000000000000000 1 too big\n";
+  PerfMap map(path, ::geteuid());
+  map.refresh(kOwnRoot);
+  CHECK(map.find(0x1000) == "plain");
+  CHECK(map.find(0x100f) == "plain");
+  CHECK(map.find(0x1010).empty());
+  CHECK(map.find(0x2008) == "prefixed");
+  CHECK(map.find(0x3000).empty());
+  CHECK(map.find(0x5000).empty());
+  CHECK(map.find(0xffffffffffffff80).empty());
+  CHECK(map.find(0x6001) == "a b  c");
+  CHECK(map.find(0).empty());
+}
+
+TEST_CASE("root believes only root and the process's own user") {
+  if (::geteuid() != 0) {
+    WARN("skipped: needs root");
+    return;
+  }
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/perf-1.map";
+  std::ofstream(path) << "1000 10 name\n";
+  REQUIRE(::chown(path.c_str(), 12345, 12345) == 0);
+  PerfMap of_another(path, 54321);
+  of_another.refresh(kOwnRoot);
+  CHECK(of_another.find(0x1000).empty());
+  PerfMap own(path, 12345);
+  own.refresh(kOwnRoot);
+  CHECK(own.find(0x1000) == "name");
+}
+
+TEST_CASE("a symbolic link is no perf map") {
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/elsewhere") << "1000 10 name\n";
+  const std::string path = directory.path() + "/perf-1.map";
+  REQUIRE(::symlink("elsewhere", path.c_str()) == 0);
+  PerfMap map(path, ::geteuid());
+  map.refresh(kOwnRoot);
+  CHECK(map.find(0x1000).empty());
+}
+
+TEST_CASE("the perf map of a process in another PID namespace") {
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const pid_t helper = ::fork();
+  if (helper == 0) {
+    pid_t inner = ::unshare(CLONE_NEWPID) == 0 ? ::fork() : -1;
+    if (inner == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    const ssize_t written = ::write(pipe[1], &inner, sizeof inner);
+    ::waitpid(inner, nullptr, 0);
+    ::_exit(written == sizeof inner ? 0 : 1);
+  }
+  pid_t inner = -1;
+  REQUIRE(::read(pipe[0], &inner, sizeof inner) == sizeof inner);
+  if (inner > 0) {
+    ProcessMaps maps(static_cast<uint32_t>(inner), make_file_cache());
+    CHECK(maps.refresh());
+    CHECK(maps.perf_map_path() == "/tmp/perf-1.map");
+    ::kill(inner, SIGKILL);
+  } else {
+    WARN("skipped: PID namespaces need root");
+  }
+  ::waitpid(helper, nullptr, 0);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+}  // namespace
+}  // namespace gpuprof::symbolize::test
