@@ -20,6 +20,7 @@ extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source)
 namespace gpuprof::injection {
 namespace {
 
+constexpr uint64_t kMaxTimedNs = 50'000;
 constexpr uint32_t kTimedLaunch = 64;      // one launch in so many has its own cost measured
 constexpr uint32_t kRefreshThread = 1024;  // launches between looks at the thread's name
 
@@ -189,8 +190,11 @@ void launch(uint64_t correlation) {
     emit_launch(segment, thread, correlation);
   }
   if (timed) {
-    add_relaxed(&ring.overhead_ns, now_ns() - begin);
-    add_relaxed(&ring.overhead_samples, uint64_t{1});
+    // A longer time means that the thread was off the CPU meanwhile: not our doing, and one would hide all others.
+    if (const uint64_t spent = now_ns() - begin; spent < kMaxTimedNs) {
+      add_relaxed(&ring.overhead_ns, spent);
+      add_relaxed(&ring.overhead_samples, uint64_t{1});
+    }
   }
 }
 

@@ -89,7 +89,7 @@ gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
 }
 
 void emit(gpuprof_gpu_op op) {
-  const Session& s = session();
+  Session& s = session();
   if (op.end_ns == 0 && op.start_ns != 0 && load_relaxed(&s.ending) != 0) {
     lost(GPUPROF_LOSS_UNFINISHED, 1);
     return;
@@ -98,6 +98,8 @@ void emit(gpuprof_gpu_op op) {
     lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
     return;
   }
+  add_relaxed(&s.valid_records, uint64_t{1});
+  add_relaxed(&s.valid_ns, op.end_ns - op.start_ns);
   if (s.convert_clock) {
     const int64_t offset = load_relaxed(&s.clock_offset_ns);
     op.start_ns = to_monotonic(op.start_ns, offset);

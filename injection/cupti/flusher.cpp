@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
@@ -97,6 +98,14 @@ void tick() {
   }
 }
 
+void report_totals() {
+  char number[24];
+  snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(load_relaxed(&session().valid_records)));
+  meta("cupti.valid_records", number);
+  snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(load_relaxed(&session().valid_ns)));
+  meta("cupti.valid_ns", number);
+}
+
 // Complete records first; a forced flush also brings the unfinished ones, without an end.
 void flush_rest() {
   tick();
@@ -106,6 +115,7 @@ void flush_rest() {
   flush(0);
   store_relaxed(&session().ending, 1U);
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  report_totals();
 }
 
 void* run(void* /*unused*/) {

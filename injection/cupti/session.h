@@ -15,6 +15,8 @@ struct Session {
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
   uint32_t launched;        // atomic; set by a launch, cleared by the flusher
   uint32_t ending;          // atomic; the last, forced flush: records without an end are work cut short
+  uint64_t valid_records;   // atomic; what CUPTI gave us with sound times, to hold the profile's totals against ...
+  uint64_t valid_ns;        // ... and the sum of their durations
   uint32_t forked;          // atomic; a child of fork() can not use CUDA, so nothing here does anything
 };
 

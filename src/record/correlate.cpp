@@ -166,9 +166,10 @@ void Correlator::on_meta(backend::SourceId source, std::string_view text) {
   if (equals == std::string_view::npos || found == sources_.end()) {
     return;
   }
-  add_meta("process." + std::to_string(found->second.pid) + "." + found->second.backend + "." +
-               std::string(text.substr(0, equals)),
-           std::string(text.substr(equals + 1)));
+  // Libraries name their own keys ("cupti.version"); what the channel says of a source is told apart by its backend.
+  const std::string key(text.substr(0, equals));
+  const std::string scope = key.find('.') == std::string::npos ? found->second.backend + "." : "";
+  add_meta("process." + std::to_string(found->second.pid) + "." + scope + key, std::string(text.substr(equals + 1)));
 }
 
 void Correlator::on_counters(backend::SourceId id, uint64_t launches, const uint64_t (&lost)[16]) {

@@ -244,9 +244,10 @@ Options parse(int argc, char** argv) {
     if (!take_number("--launches", argc, argv, &i, &o.launches) &&
         !take_number("--threads", argc, argv, &i, &o.threads) &&
         !take_number("--graph", argc, argv, &i, &o.graph_launches) &&
-        !take_number("--sleep-ms", argc, argv, &i, &o.sleep_ms) && !take_flag("--driver-api", argv[i], &o.driver_api) &&
-        !take_flag("--kernels-only", argv[i], &o.kernels_only) && !take_flag("--fork", argv[i], &o.fork_child) &&
-        !take_flag("--unfinished", argv[i], &o.unfinished) && !take_flag("--hard-exit", argv[i], &o.hard_exit)) {
+        !take_number("--sleep-ms", argc, argv, &i, &o.sleep_ms) && !take_text("--load", argc, argv, &i, &o.load) &&
+        !take_flag("--driver-api", argv[i], &o.driver_api) && !take_flag("--kernels-only", argv[i], &o.kernels_only) &&
+        !take_flag("--fork", argv[i], &o.fork_child) && !take_flag("--unfinished", argv[i], &o.unfinished) &&
+        !take_flag("--hard-exit", argv[i], &o.hard_exit)) {
       fprintf(stderr,
               "usage: mock_cuda_app [--launches N] [--threads N] [--graph N] [--sleep-ms N] [--load LIBRARY]\n"
               "                     [--driver-api] [--kernels-only] [--fork] [--unfinished] [--hard-exit]\n");

@@ -1,16 +1,5 @@
 # injection/common runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
-if(GPUPROF_SANITIZE)
-  # The injection libraries are never sanitized, as targets do not have the runtime; their common part can be here.
-  get_target_property(sources gpuprof_inject_common SOURCES)
-  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/injection/common/)
-  add_library(gpuprof_inject_common_checked STATIC ${sources})
-  target_link_libraries(gpuprof_inject_common_checked PRIVATE gpuprof_compiler)
-  target_include_directories(gpuprof_inject_common_checked PUBLIC ${PROJECT_SOURCE_DIR}/src
-                                                                  ${PROJECT_SOURCE_DIR}/injection)
-  gpuprof_unit_test(injection LINK gpuprof_inject_common_checked gpuprof_base Threads::Threads)
-else()
-  gpuprof_unit_test(injection LINK gpuprof_inject_common_tested gpuprof_base Threads::Threads)
-endif()
+gpuprof_unit_test(injection LINK gpuprof_inject_common_checked gpuprof_base Threads::Threads)
 target_include_directories(unit_injection PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/injection)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)

@@ -1,3 +1,3 @@
-gpuprof_unit_test(record LINK gpuprof_record gpuprof_inject_common_tested)
-#The BPF engine's test looks for this function by its symbol and walks through its own frames.
-    target_compile_options(unit_record PRIVATE - fno - omit - frame - pointer - fno - optimize - sibling - calls)
+gpuprof_unit_test(record LINK gpuprof_record gpuprof_inject_common_checked)
+# The BPF engine's test looks for this function by its symbol and walks through its own frames.
+target_compile_options(unit_record PRIVATE -fno-omit-frame-pointer -fno-optimize-sibling-calls)

@@ -20,7 +20,9 @@ class WireBytes {
     const size_t at = bytes_.size();
     bytes_.resize(at + bytes);
     std::memcpy(bytes_.data() + at, &record, sizeof(T));
-    std::memcpy(bytes_.data() + at + sizeof(T), text.data(), text.size());
+    if (!text.empty()) {
+      std::memcpy(bytes_.data() + at + sizeof(T), text.data(), text.size());
+    }
     return *this;
   }
   WireBytes& name(uint32_t id, std::string_view text) {
