@@ -61,15 +61,17 @@ uint64_t hash_text(const char* text, size_t length) {
   return hash;
 }
 
-// The entry of a text, or the free one where it would go.
-Entry* find(Table* table, uint64_t hash, const char* text, size_t length) {
+struct Found {
+  Entry* entry;  // of the text, or the free one where it would go
+  uint32_t id;   // as it was when the entry was looked at: a free entry may be taken by another text right after
+};
+
+Found find(Table* table, uint64_t hash, const char* text, size_t length) {
   for (uint32_t i = 0;; ++i) {
     Entry& entry = table->entries[(hash + i) & (table->capacity - 1)];
-    if (load_acquire(&entry.id) == 0) {
-      return &entry;
-    }
-    if (entry.hash == hash && entry.length == length && memcmp(entry.text, text, length) == 0) {
-      return &entry;
+    const uint32_t id = load_acquire(&entry.id);
+    if (id == 0 || (entry.hash == hash && entry.length == length && memcmp(entry.text, text, length) == 0)) {
+      return {&entry, id};
     }
   }
 }
@@ -92,7 +94,7 @@ Table* table_with_room() {
     for (uint32_t i = 0; i < old->capacity; ++i) {
       const Entry& entry = old->entries[i];
       if (entry.id != 0) {
-        *find(grown, entry.hash, entry.text, entry.length) = entry;
+        *find(grown, entry.hash, entry.text, entry.length).entry = entry;
         ++grown->used;
       }
     }
@@ -139,9 +141,9 @@ Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t leng
   if (table == nullptr) {
     return Added::no_memory;
   }
-  Entry* entry = find(table, hash, text, length);
-  if (entry->id != 0) {
-    *id = entry->id;
+  const auto [entry, known] = find(table, hash, text, length);
+  if (known != 0) {
+    *id = known;
     return Added::yes;
   }
   if (names.count >= kMaxNames) {
@@ -170,8 +172,7 @@ uint32_t intern_whole(gpuprof_segment* segment, const char* text, size_t length)
   const uint64_t hash = hash_text(text, length);
   Table* table = load_acquire(&names.table);
   if (table != nullptr) {
-    const uint32_t known = load_acquire(&find(table, hash, text, length)->id);
-    if (known != 0) {
+    if (const uint32_t known = find(table, hash, text, length).id; known != 0) {
       return known;
     }
   }

@@ -39,6 +39,9 @@ struct LaunchFunction {
   std::string_view library;  // how the file name of the library that holds it begins: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // look in the program itself, too (a statically linked library)
+  // Leads to another function of the list, which counts the launch where it can be probed: this one is probed only in
+  // a process that has none of those.
+  bool outer = false;
 };
 
 class Backend {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -17,6 +18,46 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+struct Site {
+  std::shared_ptr<symbolize::MappedFile> file;
+  uint64_t file_offset = 0;
+  std::string_view symbol;
+  bool outer = false;
+};
+
+std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
+                             const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  std::vector<Site> sites;
+  std::set<const symbolize::MappedFile*> seen;
+  bool in_program = true;  // what is mapped first
+  for (const symbolize::Mapping& mapping : maps.mappings()) {
+    if (!mapping.file || !mapping.file->fd || !seen.insert(mapping.file.get()).second) {
+      continue;
+    }
+    std::vector<backend::LaunchFunction> candidates;
+    std::vector<std::string_view> names;
+    for (const auto& backend : backends) {
+      for (const backend::LaunchFunction& function : backend->launch_functions()) {
+        if (base_name(mapping.file->path).starts_with(function.library) || (in_program && function.in_program)) {
+          candidates.push_back(function);
+          names.push_back(function.symbol);
+        }
+      }
+    }
+    in_program = false;
+    const auto functions = names.empty() ? Result<std::vector<ElfFunction>>(std::vector<ElfFunction>())
+                                         : find_functions(mapping.file->fd.get(), names);
+    if (!functions) {
+      continue;
+    }
+    for (const ElfFunction& function : *functions) {
+      const backend::LaunchFunction& wanted = candidates[function.wanted];
+      sites.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
+    }
+  }
+  return sites;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
@@ -28,38 +69,22 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   }
   symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
   maps.refresh();
+  std::vector<Site> sites = find_sites(maps, backends);
+  // Where an inner function can be probed, the outer ones would count its launches twice.
+  if (std::any_of(sites.begin(), sites.end(), [](const Site& site) { return !site.outer; })) {
+    std::erase_if(sites, [](const Site& site) { return site.outer; });
+  }
 
   std::vector<std::string> attached;
-  std::set<const symbolize::MappedFile*> seen;
-  bool in_first_file = true;  // the program itself is what is mapped first
-  for (const symbolize::Mapping& mapping : maps.mappings()) {
-    if (!mapping.file || !mapping.file->fd || !seen.insert(mapping.file.get()).second) {
-      continue;
-    }
-    std::vector<std::string_view> names;
-    for (const auto& backend : backends) {
-      for (const backend::LaunchFunction& function : backend->launch_functions()) {
-        if (base_name(mapping.file->path).starts_with(function.library) || (in_first_file && function.in_program)) {
-          names.push_back(function.symbol);
-        }
-      }
-    }
-    in_first_file = false;
-    const auto functions = names.empty() ? Result<std::vector<ElfFunction>>(std::vector<ElfFunction>())
-                                         : find_functions(mapping.file->fd.get(), names);
-    if (!functions) {
-      continue;
-    }
+  for (const Site& site : sites) {
     // By descriptor: right for files of containers and files that have been replaced since.
-    const std::string path = "/proc/self/fd/" + std::to_string(mapping.file->fd.get());
-    for (const ElfFunction& function : *functions) {
-      const auto index = static_cast<uint32_t>(attached.size());
-      if (auto status = engine.attach_function(path, function.file_offset, pid, index); !status) {
-        return std::move(status).error();
-      }
-      attached.emplace_back(names[function.wanted]);
-      log::debug("probing " + attached.back() + " in " + mapping.file->path);
+    const std::string path = "/proc/self/fd/" + std::to_string(site.file->fd.get());
+    const auto index = static_cast<uint32_t>(attached.size());
+    if (auto status = engine.attach_function(path, site.file_offset, pid, index); !status) {
+      return std::move(status).error();
     }
+    attached.emplace_back(site.symbol);
+    log::debug("probing " + attached.back() + " in " + site.file->path);
   }
   if (attached.empty()) {
     return Error{"process " + std::to_string(pid) + " has no launch function that can be probed",

@@ -61,7 +61,6 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   Entry entry;
   entry.image = std::move(image);
   entry.maps = std::move(maps);
-  entry.refreshed_ns = monotonic_ns();
   return entry;
 }
 
@@ -80,17 +79,22 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
 }
 
 void ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> addresses) {
-  const bool all_known = std::all_of(addresses.begin(), addresses.end(),
-                                     [&](uint64_t address) { return entry.maps->find(address) != nullptr; });
+  const auto unknown = [&] {
+    return std::count_if(addresses.begin(), addresses.end(),
+                         [&](uint64_t address) { return entry.maps->find(address) == nullptr; });
+  };
+  const auto before = unknown();
   const uint64_t now = monotonic_ns();
-  if (all_known || now - entry.refreshed_ns < kRefreshIntervalNs) {
+  if (before == 0 || now < entry.next_refresh_ns) {
     return;
   }
   // A new snapshot: the writer thread may be reading the old one.
   auto maps = std::make_shared<symbolize::ProcessMaps>(entry.image->pid, files_);
-  entry.refreshed_ns = now;
   if (maps->refresh()) {
     entry.maps = std::move(maps);
+  }
+  if (unknown() >= before) {
+    entry.next_refresh_ns = now + kRefreshIntervalNs;
   }
 }
 

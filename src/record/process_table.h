@@ -32,7 +32,7 @@ class ProcessTable {
     std::shared_ptr<const ProcessImage> image;
     std::shared_ptr<const symbolize::ProcessMaps> maps;
     std::set<std::string, std::less<>> backends;  // that have connected from this image
-    uint64_t refreshed_ns = 0;
+    uint64_t next_refresh_ns = 0;                 // after a reading of the mappings that explained nothing
   };
 
   // The image that a new source of `backend` belongs to. A second source of one backend and pid is a new image.
@@ -41,8 +41,8 @@ class ProcessTable {
   // The current image of a pid, made if need be (record -p).
   Entry& by_pid(uint32_t pid);
 
-  // Makes sure that the mappings behind the addresses are known, reading them again if not (at most every 20 ms: an
-  // address may be in no mapping at all).
+  // Makes sure that the mappings behind the addresses are known, reading them again if not. After a reading that
+  // did not help there is none for 20 ms: an address may be in no mapping at all.
   void know_mappings(Entry& entry, std::span<const uint64_t> addresses);
 
   void forget(uint32_t pid);  // it has ended; a new process may get the number

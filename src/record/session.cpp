@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "record/attach.h"
 #include "record/channel.h"
 #include "record/correlate.h"
@@ -200,7 +201,7 @@ class Session {
     for (const std::string& argument : options_.command) {
       command += (command.empty() ? "" : " ") + argument;
     }
-    correlator_->add_meta("gpuprof_version", GPUPROF_VERSION);
+    correlator_->add_meta("gpuprof_version", std::string(version()));
     correlator_->add_meta("command", command);
     correlator_->add_meta("host", host.data());
     correlator_->add_meta("kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine);
