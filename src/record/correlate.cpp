@@ -204,6 +204,7 @@ void Correlator::on_source_end(backend::SourceId id) {
       std::none_of(sources_.begin(), sources_.end(), [pid](const auto& entry) { return entry.second.pid == pid; });
   if (last) {
     processes_.forget(pid);
+    std::erase_if(threads_, [pid](const auto& entry) { return entry.first >> 32 == pid; });
   }
 }
 

@@ -101,26 +101,24 @@ class ProfileSink::Writer {
     return id;
   }
 
-  // Root first, as the profile has it. A stack walked by frame pointers can end in values that are no code addresses:
-  // what no mapping explains at the root end is cut off and marked.
+  // Root first, as the profile has it. A walk by frame pointers goes astray in code that uses the register for
+  // something else: from the first address that is in no executable mapping on, nothing is believed, and the cut is
+  // marked.
   std::vector<profile::FrameId> symbolize(const NewStack& stack) {
-    size_t outermost = stack.addresses.size();
-    while (outermost > 0 && stack.maps->find(stack.addresses[outermost - 1]) == nullptr) {
-      --outermost;
-    }
+    const auto astray = std::find_if(stack.addresses.begin(), stack.addresses.end(),
+                                     [&](uint64_t address) { return stack.maps->find(address) == nullptr; });
+    const auto outermost = static_cast<size_t>(astray - stack.addresses.begin());
     size_t innermost = 0;
     while (innermost < outermost && is_instrument(*stack.maps, stack.addresses[innermost])) {
       ++innermost;
     }
     std::vector<profile::FrameId> frames;
-    bool at_root = true;
     for (size_t i = outermost; i > innermost; --i) {
       names_.clear();
       symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
-      if (at_root && stack.truncated && !(outermost == stack.addresses.size() && begins_thread(names_.front().name))) {
+      if (i == outermost && stack.truncated && !(astray == stack.addresses.end() && begins_thread(names_))) {
         frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
       }
-      at_root = false;
       for (const auto& named : names_) {
         frames.push_back(frame(named));
       }
@@ -130,7 +128,7 @@ class ProfileSink::Writer {
 
   // libc calls a program's main and a thread's function from these. They keep no frame pointer, so a walk ends there
   // with a value that says nothing; the stack is whole all the same.
-  static bool begins_thread(std::string_view function) {
+  static bool begins_thread(const std::vector<symbolize::SymbolizedFrame>& outermost) {
     constexpr std::string_view kFirst[] = {"_start",
                                            "__libc_start_main",
                                            "__libc_start_call_main",
@@ -140,7 +138,8 @@ class ProfileSink::Writer {
                                            "clone3",
                                            "__clone3",
                                            "__clone"};
-    return std::find(std::begin(kFirst), std::end(kFirst), function) != std::end(kFirst);
+    return !outermost.empty() &&
+           std::find(std::begin(kFirst), std::end(kFirst), outermost.front().name) != std::end(kFirst);
   }
 
   [[nodiscard]] bool is_instrument(const symbolize::ProcessMaps& maps, uint64_t address) const {

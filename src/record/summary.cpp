@@ -29,6 +29,9 @@ double percent(uint64_t part, uint64_t whole) {
 
 std::string summary_line(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
+  if (facts.counts_only && t.launches == 0) {
+    return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile", facts.file);
+  }
   if (t.launches == 0 && t.gpu_records == 0) {
     return fmt::format(
         "the target used no GPU that gpuprof can see: {} is an empty profile ('gpuprof doctor' lists "

@@ -85,7 +85,7 @@ def check_torch(gpuprof):
     if run(["python3", "-c", "import torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode != 0:
         print("skip  PyTorch: python3 has none that sees a GPU")
         return
-    step = ["python3", TORCH_STEP, "--warmup", "10", "--steps", "50", "--json"]
+    step = ["python3", TORCH_STEP, "--layers", "14", "--warmup", "10", "--steps", "50", "--json"]
     recording = Recording(gpuprof, step)
     recording.check_sums("PyTorch step")
     profiled = json.loads(run([*step, "--torch-profiler"]).stdout)["torch_profiler"]
@@ -131,7 +131,7 @@ def main():
     if not ARGS.skip_bench:
         cases = [f"CUDA launch loop, ns=(\\d+) ns per launch={ARGS.examples}/bench_cuda_launch_loop"]
         if os.path.exists(TORCH_STEP):
-            cases.append(f"PyTorch step, ms=([0-9.]+) ms per step=python3 {TORCH_STEP} --steps 100")
+            cases.append(f"PyTorch step, ms=([0-9.]+) ms per step=python3 {TORCH_STEP} --layers 14 --steps 100")
         command = [sys.executable, os.path.join(HERE, "overhead.py"), "--gpuprof", ARGS.gpuprof, "--rounds", str(ARGS.rounds)]
         for case in cases:
             command += ["--case", case]

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""record -p: launches of a running process are counted per stack, by uprobes and without a library of ours in it."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import rig
+
+# Waits for a line on stdin between loading OpenCL and launching, so that the recorder can attach in between.
+WAITING = """
+import runpy, sys
+import pyopencl
+pyopencl.get_platforms()
+print("ready", flush=True)
+sys.stdin.readline()
+sys.argv = [sys.argv[1]]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+class Attach(rig.RuntimeTest):
+    def attach(self, pid, profile):
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", profile],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(2)  # the probes are in place well before
+        return recorder
+
+    @rig.requires("opencl", "pyopencl", "ebpf")
+    def test_launches_are_counted_exactly(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "attached.txt")
+            target = subprocess.Popen([rig.pyopencl_python(), "-c", WAITING, rig.PYTHON_EXAMPLE],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.assertEqual(target.stdout.readline(), "ready\n")
+            recorder = self.attach(target.pid, path)
+            printed, _ = target.communicate("go\n", timeout=120)
+            _, stderr = recorder.communicate(timeout=60)  # ends with the process
+            self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
+            expected = sum(int(line.split()[-1]) for line in printed.splitlines() if line.startswith("expected"))
+            folded = subprocess.run([rig.GPUPROF, "flame", "-i", path], capture_output=True, text=True,
+                                    check=True).stdout
+        launches = sum(value for frames, value in rig.parse_folded(folded) if "clEnqueueNDRangeKernel" in frames[-1])
+        self.assertGreater(expected, 0)
+        self.assertEqual(launches, expected, stderr)
+        self.assertIn("no GPU times", stderr)
+
+    @rig.requires("ebpf")
+    def test_a_process_that_launches_nothing(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        try:
+            done = subprocess.run([rig.GPUPROF, "record", "-p", str(sleeper.pid), "-o", "/dev/null"],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        finally:
+            sleeper.send_signal(signal.SIGKILL)
+            sleeper.wait()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no launch function", done.stderr)
+        self.assertIn("hint:", done.stderr)
+
+    @rig.requires("ebpf")
+    def test_a_process_that_does_not_exist(self):
+        done = subprocess.run([rig.GPUPROF, "record", "-p", "4194303", "-o", "/dev/null"],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("4194303", done.stderr)
+
+
+if __name__ == "__main__":
+    rig.main()
