@@ -7,7 +7,8 @@
  *
  * A stack is sent once; a launch then costs one 40-byte event. The consumer polls (no wake-ups).
  */
-/* clang-format off: the helpers' header uses the types and does not include them. */
+/* The helpers' header uses the types and does not include them: this order. */
+/* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
 /* clang-format on */
@@ -252,6 +253,9 @@ static void send_launch(struct pt_regs* ctx, __u32 source, __u64 correlation) {
 
 SEC("uprobe")
 int on_launch_probe(struct pt_regs* ctx) {
+  if ((__u32)GPUPROF_ARG2(ctx) == 0) {
+    return 0; /* source 0 means on_launch_function */
+  }
   send_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx));
   return 0;
 }

@@ -32,6 +32,7 @@ struct NewStack {
   uint64_t stack = 0;               // the engine's id
   std::vector<uint64_t> addresses;  // innermost first
   bool truncated = false;
+  bool maps_current = false;  // the mappings were read when the stack came; else some may be missing
 };
 
 // One GPU or LAUNCH line to be.

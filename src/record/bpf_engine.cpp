@@ -82,9 +82,10 @@ class BpfEngine final : public StackEngine {
     probe_ = bpf_object__find_program_by_name(object_.get(), "on_launch_probe");
     function_ = bpf_object__find_program_by_name(object_.get(), "on_launch_function");
     losses_fd_ = bpf_object__find_map_fd_by_name(object_.get(), "losses");
+    known_stacks_fd_ = bpf_object__find_map_fd_by_name(object_.get(), "known_stacks");
     const int events = bpf_object__find_map_fd_by_name(object_.get(), "events");
     ring_.reset(ring_buffer__new(events, &BpfEngine::on_event, this, nullptr));
-    if (!ring_ || probe_ == nullptr || function_ == nullptr || losses_fd_ < 0) {
+    if (!ring_ || probe_ == nullptr || function_ == nullptr || losses_fd_ < 0 || known_stacks_fd_ < 0) {
       return Error{"cannot set up the BPF ring buffer", "gpuprof doctor shows what this kernel offers"};
     }
     return {};
@@ -107,8 +108,15 @@ class BpfEngine final : public StackEngine {
 
   void drain(StackSink& sink) override {
     sink_ = &sink;
+    drained_bytes_ = 0;
     ring_buffer__consume(ring_.get());
     sink_ = nullptr;
+  }
+
+  void forget(std::span<const uint64_t> stacks) override {
+    for (const uint64_t stack : stacks) {
+      bpf_map_delete_elem(known_stacks_fd_, &stack);
+    }
   }
 
   [[nodiscard]] StackLosses losses() const override {
@@ -138,8 +146,11 @@ class BpfEngine final : public StackEngine {
   }
 
   static int on_event(void* context, void* data, size_t bytes) {
-    static_cast<BpfEngine*>(context)->dispatch(data, bytes);
-    return 0;
+    auto* self = static_cast<BpfEngine*>(context);
+    self->dispatch(data, bytes);
+    // Launches may come faster than we take them: after a whole buffer, what was there at the start has been taken.
+    self->drained_bytes_ += bytes;
+    return self->drained_bytes_ > kRingBytes ? -EAGAIN : 0;
   }
 
   void dispatch(const void* data, size_t bytes) {
@@ -179,6 +190,8 @@ class BpfEngine final : public StackEngine {
   bpf_program* probe_ = nullptr;
   bpf_program* function_ = nullptr;
   int losses_fd_ = -1;
+  int known_stacks_fd_ = -1;
+  size_t drained_bytes_ = 0;
   StackSink* sink_ = nullptr;  // only while drain() runs
 };
 

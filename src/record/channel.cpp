@@ -96,6 +96,7 @@ bool send_welcome(int connection, const gpuprof_welcome& welcome, int fd) {
 struct Channel::Source {
   backend::SourceId id = 0;
   uint32_t pid = 0;
+  std::string backend;
   UniqueFd pidfd;
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
@@ -151,9 +152,14 @@ void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
 }
 
 void Channel::accept_all(backend::EventSink& sink) {
-  while (true) {
+  // Strangers may connect, too, and wait: a turn must end.
+  constexpr int kMaxPerTurn = 16;
+  for (int i = 0; i < kMaxPerTurn; ++i) {
     const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) {
+      if (errno == EMFILE || errno == ENFILE) {
+        ::usleep(10'000);  // the descriptor stays readable; do not spin on it
+      }
       return;
     }
     accept_one(connection.get(), sink);
@@ -163,15 +169,14 @@ void Channel::accept_all(backend::EventSink& sink) {
 void Channel::accept_one(int connection, backend::EventSink& sink) {
   ucred peer{};
   socklen_t peer_bytes = sizeof(peer);
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0 ||
-      (peer.uid != 0 && peer.uid != options_.owner_uid && peer.uid != ::geteuid())) {
-    log::debug("refused a connection of a process that is not the target's");
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0) {
+    log::debug("refused a connection of a process outside of our pid namespace");
     return;
   }
   // The library says hello right after it connects; one that does not is not ours, and must not hold us up.
   gpuprof_hello hello{};
   pollfd readable{connection, POLLIN, 0};
-  if (::poll(&readable, 1, 100) != 1 ||
+  if (::poll(&readable, 1, 20) != 1 ||
       ::recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != static_cast<ssize_t>(sizeof(hello)) ||
       hello.magic != GPUPROF_WIRE_MAGIC || hello.version != GPUPROF_WIRE_VERSION ||
       std::string_view(hello.token, sizeof(hello.token)) != token_) {
@@ -187,8 +192,11 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   void* memory =
       !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED || !source->pidfd) {
-    log::warn(std::string("cannot record process ") + std::to_string(peer.pid) + ": " + std::strerror(errno),
-              "raise the limits on open files or memory (ulimit -n, container memory)");
+    ++refused_;
+    const bool ended = errno == ESRCH;
+    log::warn("cannot record process " + std::to_string(peer.pid) + ": " +
+                  (ended ? "it ended while gpuprof was stopped or starved" : std::strerror(errno)),
+              ended ? "" : "raise the limits on open files or memory (ulimit -n, container memory)");
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
@@ -208,6 +216,11 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
     log::debug("a target went away during the handshake");
   }
   ++next_source_;
+  // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
+  for (const auto& other : sources_) {
+    other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
+  }
+  source->backend = backend;
   sources_.push_back(std::move(source));
 }
 
@@ -264,10 +277,12 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
       lost[kind] += load(ring.lost[kind]);
     }
   }
-  overhead_.samples += samples - source.overhead_samples;
-  overhead_.ns += ns - source.overhead_ns;
-  source.overhead_samples = samples;
-  source.overhead_ns = ns;
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write anything there
+    overhead_.samples += samples - source.overhead_samples;
+    overhead_.ns += ns - source.overhead_ns;
+    source.overhead_samples = samples;
+    source.overhead_ns = ns;
+  }
   sink.on_counters(source.id, launches, lost);
 
   if (!source.reason_shown && load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_DISABLED) {

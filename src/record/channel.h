@@ -19,7 +19,6 @@ namespace gpuprof::record {
 
 struct ChannelOptions {
   bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
-  uint32_t owner_uid = 0;       // besides root, the only user whose processes may connect
 };
 
 class Channel {
@@ -52,6 +51,7 @@ class Channel {
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] uint64_t sources_seen() const { return next_source_ - 1; }
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
+  [[nodiscard]] uint64_t refused() const { return refused_; }  // processes of ours that could not be recorded
 
   // What our own code cost in the targets, from the sampled launches.
   struct Overhead {
@@ -73,6 +73,7 @@ class Channel {
   UniqueFd listener_;
   std::vector<std::unique_ptr<Source>> sources_;
   uint32_t next_source_ = 1;
+  uint64_t refused_ = 0;
   DecodeCounts counts_;
   Overhead overhead_;
   std::vector<std::byte> copy_;  // a record span out of shared memory, so that it can not change while decoded

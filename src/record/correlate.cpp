@@ -51,7 +51,9 @@ void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view 
   Source& source = sources_[id];
   source.pid = pid;
   source.backend = backend;
-  source.process = processes_.on_source(pid, backend).image;
+  const ProcessTable::Entry& process = processes_.on_source(pid, backend);
+  source.process = process.image;
+  source.maps = process.maps;
   if (processes_sent_.insert(profile::index(source.process->id)).second) {
     batch_.processes.push_back(source.process);
   }
@@ -130,11 +132,12 @@ bool Correlator::try_gpu_op(const backend::GpuOp& op, bool last) {
   if (launch != launches_.end()) {
     key.stack = launch->second.stack;
     key.thread = launch->second.thread;
+    launch->second.matched = true;
     if (!op.more) {
       launches_.erase(launch);
     }
   }
-  if (!need_stack(source.pid, key.stack)) {
+  if (!need_stack(source.process, source.maps, key.stack)) {
     key.stack = 0;
   }
   totals_.with_stack += key.stack != 0 ? 1 : 0;
@@ -157,7 +160,7 @@ bool Correlator::try_gpu_op(const backend::GpuOp& op, bool last) {
 
 void Correlator::on_launch(backend::SourceId source, uint64_t correlation, uint32_t /*tid*/, std::string_view thread) {
   have_launch_source_ = true;
-  launches_[{source, correlation}] = {0, monotonic_ns(), name(thread)};
+  launches_[{source, correlation}] = {0, monotonic_ns(), name(thread), false};
 }
 
 void Correlator::on_meta(backend::SourceId source, std::string_view text) {
@@ -192,26 +195,51 @@ void Correlator::on_counters(backend::SourceId id, uint64_t launches, const uint
 }
 
 void Correlator::on_source_end(backend::SourceId id) {
-  settle(true);
+  settle_source(id);
   const auto found = sources_.find(id);
   if (found == sources_.end()) {
     return;
   }
-  totals_.unmatched += std::erase_if(launches_, [id](const auto& entry) { return entry.first.source == id; });
+  std::erase_if(launches_, [&](const auto& entry) {
+    const bool ended = entry.first.source == id;
+    totals_.unmatched += ended && !entry.second.matched ? 1 : 0;
+    return ended;
+  });
   const uint32_t pid = found->second.pid;
   sources_.erase(found);
   const bool last =
       std::none_of(sources_.begin(), sources_.end(), [pid](const auto& entry) { return entry.second.pid == pid; });
   if (last) {
-    processes_.forget(pid);
-    std::erase_if(threads_, [pid](const auto& entry) { return entry.first >> 32 == pid; });
+    forget_process(pid);
   }
 }
 
+// What a process leaves behind would otherwise pile up over a day of short processes, open files included.
+void Correlator::forget_process(uint32_t pid) {
+  processes_.forget(pid);
+  std::erase_if(threads_, [pid](const auto& entry) { return entry.first >> 32 == pid; });
+  std::erase_if(stacks_, [&](const auto& entry) {
+    const bool ended = entry.second.process->pid == pid;
+    if (ended) {
+      ended_stacks_.push_back(entry.first);
+    }
+    return ended;
+  });
+}
+
+// Anybody can map our libraries and call the probe: only processes of this recording are listened to.
+bool Correlator::is_recorded(uint32_t pid) const {
+  return pid == options_.attach_pid || processes_.knows(pid);
+}
+
 void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) {
+  if (!is_recorded(pid)) {
+    return;
+  }
   ProcessTable::Entry& process = processes_.by_pid(pid);
-  processes_.know_mappings(process, addresses);
+  const bool current = processes_.know_mappings(process, addresses);
   RawStack& raw = stacks_[stack];
+  raw.maps_current = current;
   raw.process = process.image;
   raw.maps = process.maps;
   raw.addresses.assign(addresses.begin(), addresses.end());
@@ -220,22 +248,33 @@ void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t
 
 // Hands a stack to the writer the first time that a row of this process image names it. False: there is no stack, or
 // its frames did not fit into the BPF ring buffer (counted there) and have not been sent again yet.
-bool Correlator::need_stack(uint32_t pid, uint64_t stack) {
+bool Correlator::need_stack(const std::shared_ptr<const ProcessImage>& process,
+                            const std::shared_ptr<const symbolize::ProcessMaps>& maps, uint64_t stack) {
   const auto raw = stack == 0 ? stacks_.end() : stacks_.find(stack);
   if (raw == stacks_.end()) {
     return false;
   }
-  ProcessTable::Entry& process = processes_.by_pid(pid);
-  if (stacks_sent_.insert(mix(stack, profile::index(process.image->id))).second) {
-    ++totals_.stacks;
+  if (stacks_sent_.insert(mix(stack, profile::index(process->id))).second) {
     // The same addresses may come back in the image that an exec has made, and are then somebody else's code.
-    const auto& maps = raw->second.process == process.image ? raw->second.maps : process.maps;
-    batch_.stacks.push_back({process.image, maps, stack, raw->second.addresses, raw->second.truncated});
+    const bool own = raw->second.process == process;
+    batch_.stacks.push_back({process, own ? raw->second.maps : maps, stack, raw->second.addresses,
+                             raw->second.truncated, own && raw->second.maps_current});
   }
   return true;
 }
 
+uint64_t Totals::lost_in_all() const {
+  uint64_t sum = 0;
+  for (const auto& [reason, count] : lost) {
+    sum += count;
+  }
+  return sum;
+}
+
 void Correlator::on_thread(uint32_t pid, uint32_t tid, std::string_view text) {
+  if (!is_recorded(pid)) {
+    return;
+  }
   threads_[uint64_t{pid} << 32 | tid] = name(text);
 }
 
@@ -246,10 +285,13 @@ void Correlator::on_launch_stack(uint32_t source, uint64_t correlation, uint64_t
   }
   have_launch_source_ = true;
   const auto thread = threads_.find(uint64_t{pid} << 32 | tid);
-  launches_[{source, correlation}] = {stack, monotonic_ns(), thread == threads_.end() ? 0 : thread->second};
+  launches_[{source, correlation}] = {stack, monotonic_ns(), thread == threads_.end() ? 0 : thread->second, false};
 }
 
 void Correlator::on_counted_launch(uint32_t function, uint64_t stack, uint32_t pid, uint32_t tid) {
+  if (pid != options_.attach_pid) {
+    return;
+  }
   const ProcessTable::Entry& process = processes_.by_pid(pid);
   if (processes_sent_.insert(profile::index(process.image->id)).second) {
     batch_.processes.push_back(process.image);
@@ -263,7 +305,7 @@ void Correlator::on_counted_launch(uint32_t function, uint64_t stack, uint32_t p
   if (const auto thread = threads_.find(uint64_t{pid} << 32 | tid); thread != threads_.end()) {
     key.thread = thread->second;
   }
-  if (need_stack(pid, stack)) {
+  if (need_stack(process.image, process.maps, stack)) {
     key.stack = stack;
     ++totals_.with_stack;
   }
@@ -274,21 +316,30 @@ void Correlator::on_counted_launch(uint32_t function, uint64_t stack, uint32_t p
 void Correlator::settle(bool last) {
   std::erase_if(waiting_,
                 [&](Waiting& waiting) { return try_gpu_op(waiting.op, last || ++waiting.turns >= kMaxTurns); });
-  if (launches_.size() > kExpireAbove) {
+  if (launches_.size() > kExpireAbove && monotonic_ns() >= next_expiry_ns_) {
     expire_launches();
   }
 }
 
+void Correlator::settle_source(backend::SourceId source) {
+  std::erase_if(waiting_,
+                [&](const Waiting& waiting) { return waiting.op.source == source && try_gpu_op(waiting.op, true); });
+}
+
 void Correlator::expire_launches() {
   const uint64_t now = monotonic_ns();
-  totals_.unmatched +=
-      std::erase_if(launches_, [now](const auto& entry) { return now - entry.second.seen_ns > kExpireAfterNs; });
+  next_expiry_ns_ = now + 1'000'000'000;
+  std::erase_if(launches_, [&](const auto& entry) {
+    const bool old = now - entry.second.seen_ns > kExpireAfterNs;
+    totals_.unmatched += old && !entry.second.matched ? 1 : 0;
+    return old;
+  });
 }
 
 void Correlator::add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
   if (count != 0) {
     batch_.losses.push_back({process, reason, count});
-    totals_.lost += count;
+    totals_.lost[reason] += count;
   }
 }
 

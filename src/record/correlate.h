@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory_resource>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -20,6 +22,7 @@ struct CorrelateOptions {
   uint64_t start_ns = 0;  // of the session; slices count from here
   uint64_t interval_ns = 1'000'000'000;
   std::vector<std::string> counted_functions;  // names behind on_counted_launch's index
+  uint32_t attach_pid = 0;                     // the process of record -p, which has no source
 };
 
 struct Totals {
@@ -27,9 +30,10 @@ struct Totals {
   uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
-  uint64_t lost = 0;
-  uint64_t stacks = 0;     // distinct
-  uint64_t unmatched = 0;  // launches for which no GPU record came
+  std::map<std::string, uint64_t> lost;  // by reason
+  uint64_t unmatched = 0;                // launches for which no GPU record came
+
+  [[nodiscard]] uint64_t lost_in_all() const;
 };
 
 class Correlator final : public backend::EventSink, public StackSink {
@@ -55,6 +59,9 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Tries again what waits for a launch or a name. `last`: accept that it will not come.
   void settle(bool last = false);
 
+  // Stacks of processes that have ended, which the engine may forget as well. Each once.
+  std::vector<uint64_t> take_ended_stacks() { return std::exchange(ended_stacks_, {}); }
+
   void add_loss(profile::ProcessId process, const char* reason, uint64_t count);
   void add_meta(std::string key, std::string value) { batch_.meta.emplace_back(std::move(key), std::move(value)); }
 
@@ -78,9 +85,11 @@ class Correlator final : public backend::EventSink, public StackSink {
     uint64_t stack = 0;
     uint64_t seen_ns = 0;
     NameIndex thread = 0;
+    bool matched = false;
   };
   struct Source {
     std::shared_ptr<const ProcessImage> process;
+    std::shared_ptr<const symbolize::ProcessMaps> maps;  // as of its first connection
     uint32_t pid = 0;
     std::string backend;
     std::unordered_map<uint32_t, NameIndex> names;
@@ -93,6 +102,7 @@ class Correlator final : public backend::EventSink, public StackSink {
     std::shared_ptr<const ProcessImage> process;         // whose it was when it came, and ...
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // ... what was mapped then
     bool truncated = false;
+    bool maps_current = false;
   };
   struct Waiting {
     backend::GpuOp op;
@@ -105,7 +115,11 @@ class Correlator final : public backend::EventSink, public StackSink {
   NameIndex name(std::string_view text);
   profile::DeviceId device(Source& source, uint32_t device);
   bool try_gpu_op(const backend::GpuOp& op, bool last);
-  bool need_stack(uint32_t pid, uint64_t stack);
+  bool need_stack(const std::shared_ptr<const ProcessImage>& process,
+                  const std::shared_ptr<const symbolize::ProcessMaps>& maps, uint64_t stack);
+  bool is_recorded(uint32_t pid) const;
+  void settle_source(backend::SourceId source);
+  void forget_process(uint32_t pid);
   void expire_launches();
   RowValue& row(const RowKey& key) { return rows_[key]; }
 
@@ -120,7 +134,9 @@ class Correlator final : public backend::EventSink, public StackSink {
   std::unordered_map<uint64_t, RawStack> stacks_;
   std::unordered_set<uint64_t> stacks_sent_;  // hash of (process image, stack)
   std::unordered_set<uint32_t> processes_sent_;
+  std::vector<uint64_t> ended_stacks_;
   std::vector<Waiting> waiting_;
+  uint64_t next_expiry_ns_ = 0;
   std::unordered_map<RowKey, RowValue, RowKeyHash> rows_;
   Batch batch_;
   Totals totals_;

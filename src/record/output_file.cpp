@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace gpuprof::record {
 namespace {
@@ -58,25 +59,54 @@ Result<std::string> expand_output_name(const std::string& pattern) {
   return name;
 }
 
-Result<OutputFile> open_output(const std::string& name) {
+Result<OutputFile> OutputFile::open(const std::string& name) {
   if (name == "-") {
     UniqueFd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!fd) {
       return Error{"stdout is closed", "give a file with -o"};
     }
-    return OutputFile{std::move(fd), "stdout"};
+    return OutputFile(std::move(fd), "stdout", "");
   }
   struct stat info {};
-  const bool rotate = ::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
-  if (rotate && std::rename(name.c_str(), (name + ".old").c_str()) != 0) {
-    return Error{"cannot keep the old " + name + " as " + name + ".old: " + std::strerror(errno),
-                 "give another file with -o"};
-  }
-  UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const bool special = ::stat(name.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  const std::string path = special ? name : name + ".new." + std::to_string(::getpid());
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | (special ? 0 : O_CREAT | O_EXCL) | O_CLOEXEC, 0644));
   if (!fd) {
     return Error{"cannot write " + name + ": " + std::strerror(errno), "give another file with -o"};
   }
-  return OutputFile{std::move(fd), name};
+  return OutputFile(std::move(fd), name, special ? "" : path);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : fd_(std::move(other.fd_)), name_(std::move(other.name_)), temporary_(std::exchange(other.temporary_, {})) {}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+  }
+}
+
+Status OutputFile::commit() {
+  if (temporary_.empty()) {
+    return {};
+  }
+  struct stat info {};
+  const bool rotate = ::stat(name_.c_str(), &info) == 0 && info.st_size > 0;
+  if (rotate && std::rename(name_.c_str(), (name_ + ".old").c_str()) != 0) {
+    return Error{"cannot keep the old " + name_ + " as " + name_ + ".old: " + std::strerror(errno),
+                 "give another file with -o"};
+  }
+  if (std::rename(temporary_.c_str(), name_.c_str()) != 0) {
+    return Error{"cannot write " + name_ + ": " + std::strerror(errno), "give another file with -o"};
+  }
+  temporary_.clear();
+  return {};
+}
+
+void OutputFile::set_owner(uid_t uid, gid_t gid) const {
+  if (!temporary_.empty()) {
+    (void)!::fchown(fd_.get(), uid, gid);
+  }
 }
 
 }  // namespace gpuprof::record

@@ -78,7 +78,7 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
   return *entry;
 }
 
-void ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> addresses) {
+bool ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> addresses) {
   const auto unknown = [&] {
     return std::count_if(addresses.begin(), addresses.end(),
                          [&](uint64_t address) { return entry.maps->find(address) == nullptr; });
@@ -86,16 +86,18 @@ void ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> address
   const auto before = unknown();
   const uint64_t now = monotonic_ns();
   if (before == 0 || now < entry.next_refresh_ns) {
-    return;
+    return entry.alive;
   }
   // A new snapshot: the writer thread may be reading the old one.
   auto maps = std::make_shared<symbolize::ProcessMaps>(entry.image->pid, files_);
-  if (maps->refresh()) {
+  entry.alive = maps->refresh();
+  if (entry.alive) {
     entry.maps = std::move(maps);
   }
   if (unknown() >= before) {
     entry.next_refresh_ns = now + kRefreshIntervalNs;
   }
+  return entry.alive;
 }
 
 void ProcessTable::forget(uint32_t pid) {

@@ -32,6 +32,7 @@ class ProcessTable {
     std::shared_ptr<const ProcessImage> image;
     std::shared_ptr<const symbolize::ProcessMaps> maps;
     std::set<std::string, std::less<>> backends;  // that have connected from this image
+    bool alive = true;                            // at the last reading
     uint64_t next_refresh_ns = 0;                 // after a reading of the mappings that explained nothing
   };
 
@@ -42,9 +43,11 @@ class ProcessTable {
   Entry& by_pid(uint32_t pid);
 
   // Makes sure that the mappings behind the addresses are known, reading them again if not. After a reading that
-  // did not help there is none for 20 ms: an address may be in no mapping at all.
-  void know_mappings(Entry& entry, std::span<const uint64_t> addresses);
+  // did not help there is none for 20 ms: an address may be in no mapping at all. False: the process is gone, and
+  // mappings that it made after the last reading are not known.
+  bool know_mappings(Entry& entry, std::span<const uint64_t> addresses);
 
+  [[nodiscard]] bool knows(uint32_t pid) const { return by_pid_.contains(pid); }
   void forget(uint32_t pid);  // it has ended; a new process may get the number
 
  private:

@@ -66,6 +66,7 @@ class ProfileSink::Writer {
 
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
+  [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
 
  private:
   profile::StringId string(std::string_view text) {
@@ -101,13 +102,25 @@ class ProfileSink::Writer {
     return id;
   }
 
-  // Root first, as the profile has it. A walk by frame pointers goes astray in code that uses the register for
-  // something else: from the first address that is in no executable mapping on, nothing is believed, and the cut is
-  // marked.
+  // How many addresses, from the innermost on, are believed. A walk by frame pointers goes astray in code that uses the
+  // register for something else: the first address in no executable mapping ends it. Where the process was gone before
+  // its mappings could be read again, code may be missing from them, and only the root end is trimmed.
+  static size_t believed(const NewStack& stack) {
+    const auto unmapped = [&](uint64_t address) { return stack.maps->find(address) == nullptr; };
+    if (stack.maps_current) {
+      return static_cast<size_t>(std::find_if(stack.addresses.begin(), stack.addresses.end(), unmapped) -
+                                 stack.addresses.begin());
+    }
+    size_t count = stack.addresses.size();
+    while (count > 0 && unmapped(stack.addresses[count - 1])) {
+      --count;
+    }
+    return count;
+  }
+
+  // Root first, as the profile has it; a cut is marked.
   std::vector<profile::FrameId> symbolize(const NewStack& stack) {
-    const auto astray = std::find_if(stack.addresses.begin(), stack.addresses.end(),
-                                     [&](uint64_t address) { return stack.maps->find(address) == nullptr; });
-    const auto outermost = static_cast<size_t>(astray - stack.addresses.begin());
+    const size_t outermost = believed(stack);
     size_t innermost = 0;
     while (innermost < outermost && is_instrument(*stack.maps, stack.addresses[innermost])) {
       ++innermost;
@@ -116,7 +129,7 @@ class ProfileSink::Writer {
     for (size_t i = outermost; i > innermost; --i) {
       names_.clear();
       symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
-      if (i == outermost && stack.truncated && !(astray == stack.addresses.end() && begins_thread(names_))) {
+      if (i == outermost && stack.truncated && !(outermost == stack.addresses.size() && begins_thread(names_))) {
         frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
       }
       for (const auto& named : names_) {
@@ -250,6 +263,11 @@ bool ProfileSink::failed() const {
   return !status_.ok();
 }
 
+size_t ProfileSink::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
 void ProfileSink::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -285,6 +303,9 @@ uint64_t ProfileSink::bytes_written() const {
 }
 uint64_t ProfileSink::without_frames() const {
   return writer_->without_frames();
+}
+uint64_t ProfileSink::stacks() const {
+  return writer_->stacks();
 }
 
 }  // namespace gpuprof::record

@@ -28,8 +28,10 @@ class ProfileSink {
 
   void put(Batch batch);  // never waits for the disk
 
-  // Whether writing has failed (disk full, closed pipe); the recording can then end early.
+  // Whether writing has failed (disk full, closed pipe).
   [[nodiscard]] bool failed() const;
+  // Batches that have not been written yet.
+  [[nodiscard]] size_t waiting() const;
 
   // Writes what is left and ends the thread.
   Status finish();
@@ -37,6 +39,7 @@ class ProfileSink {
   [[nodiscard]] uint64_t bytes_written() const;
   // After finish(): GPU records whose stack turned out to hold no frame but our own.
   [[nodiscard]] uint64_t without_frames() const;
+  [[nodiscard]] uint64_t stacks() const;  // distinct ones in the profile
 
  private:
   class Writer;

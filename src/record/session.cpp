@@ -1,7 +1,9 @@
 #include "record/session.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,14 +26,19 @@
 #include "record/signals.h"
 #include "record/stack_engine.h"
 #include "record/summary.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
 
 constexpr int kBusyPollMs = 2;
 constexpr int kIdlePollMs = 20;
-constexpr size_t kMaxRows = 500'000;              // then a batch is written before its time
-constexpr uint64_t kFlushWaitNs = 2'000'000'000;  // for targets that live on when we stop
+constexpr size_t kMaxRows = 500'000;                  // then a batch is written before its time
+constexpr uint64_t kFlushWaitNs = 2'000'000'000;      // for targets that live on when we stop
+constexpr uint64_t kWriteIntervalNs = 1'000'000'000;  // at most so much is lost when gpuprof is killed
+constexpr size_t kMaxBatches = 4;                     // that wait for a slow disk; further work is aggregated meanwhile
+constexpr uint64_t kLingerNs = 2'000'000'000;         // for children of the ended command that have not connected yet
+constexpr uint64_t kSignalMemoryNs = 5'000'000'000;   // a signal after a longer time does not insist on the last one
 
 uint64_t unix_ns() {
   timespec ts{};
@@ -46,7 +53,7 @@ class Session {
 
   Result<int> run() {
     for (const auto step : {&Session::open_target_user, &Session::open_engine, &Session::open_channel,
-                            &Session::open_profile, &Session::start}) {
+                            &Session::open_sources, &Session::open_profile, &Session::start}) {
       if (auto status = (this->*step)(); !status) {
         return std::move(status).error();
       }
@@ -84,7 +91,7 @@ class Session {
 
   Status open_channel() {
     const bool launches_from_targets = engine_ == nullptr;
-    auto channel = Channel::open({launches_from_targets, user_ ? user_->uid : static_cast<uint32_t>(::geteuid())});
+    auto channel = Channel::open({launches_from_targets});
     if (!channel) {
       return std::move(channel).error();
     }
@@ -92,8 +99,6 @@ class Session {
     return {};
   }
 
-  // Libraries, environment and uprobes: everything that can fail for a reason of the machine comes before the output
-  // file, so that a failure does not rotate a good profile away.
   Status prepare_injection() {
     auto directory = LibraryDir::make();
     if (!directory) {
@@ -105,6 +110,10 @@ class Session {
       if (const size_t equals = variable.find('='); equals != std::string_view::npos) {
         env_.set(variable.substr(0, equals), std::string(variable.substr(equals + 1)));
       }
+    }
+    if (env_.get(GPUPROF_ENV_SOCKET) != nullptr) {
+      return Error{"this command is already being recorded by another gpuprof",
+                   "record it from the outside only: two recorders would count everything twice"};
     }
     env_.library_dir = libraries_->path();
     channel_->prepare(env_);
@@ -137,7 +146,8 @@ class Session {
     return {};
   }
 
-  Status open_profile() {
+  // Libraries, environment and uprobes: whatever can fail for a reason of the machine, before anything is started.
+  Status open_sources() {
     backends_ = backend::make_all();
     CorrelateOptions correlate{
         .start_ns = monotonic_ns(), .interval_ns = options_.interval_ns, .counted_functions = {}};
@@ -150,35 +160,47 @@ class Session {
     } else if (auto status = prepare_injection(); !status) {
       return status;
     }
+    correlate.attach_pid = options_.attach_pid;
+    start_ns_ = correlate.start_ns;
+    correlator_ = std::make_unique<Correlator>(std::move(correlate));
+    return {};
+  }
+
+  Status open_profile() {
     auto name = expand_output_name(options_.output);
     if (!name) {
       return std::move(name).error();
     }
-    // A command that can not be started must not rotate an earlier profile away: it is started first, and only then
-    // is the file opened. The target waits for us at its first handshake, so nothing is missed.
-    output_name_ = std::move(*name);
-    correlator_ = std::make_unique<Correlator>(std::move(correlate));
-    start_ns_ = monotonic_ns();
+    auto output = OutputFile::open(*name);
+    if (!output) {
+      return std::move(output).error();
+    }
+    output_.emplace(std::move(*output));
+    if (user_) {
+      output_->set_owner(user_->uid, user_->gid);
+    }
     return {};
   }
 
+  // The command is started once the output can be written, and takes its name once the command runs: neither costs the
+  // user the other. The target waits for us at its first handshake, so nothing is missed meanwhile.
   Status start() {
     if (options_.attach_pid == 0) {
-      const TargetSpec spec{options_.command, options_.user, output_name_ == "-", file_limit_};
+      ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
+      const bool default_sigpipe = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
+      const TargetSpec spec{options_.command, options_.user, options_.output == "-", file_limit_, default_sigpipe};
       auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
       if (!target) {
         return std::move(target).error();
       }
       target_.emplace(std::move(*target));
+    } else {
+      ::signal(SIGPIPE, SIG_IGN);
+      attached_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
     }
-    auto output = open_output(output_name_);
-    if (!output) {
-      if (target_) {
-        target_->send(SIGKILL);
-      }
-      return std::move(output).error();
+    if (auto status = output_->commit(); !status) {
+      log::warn(status.error().message, status.error().hint);
     }
-    output_name_ = output->name;
     std::vector<std::string> instruments;
     for (const auto& backend : backends_) {
       const auto libraries = backend->instrument_libraries();
@@ -187,7 +209,7 @@ class Session {
         instruments.emplace_back(ours);
       }
     }
-    sink_ = std::make_unique<ProfileSink>(std::move(output->fd), std::move(instruments));
+    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), std::move(instruments));
     add_session_meta();
     return {};
   }
@@ -221,17 +243,29 @@ class Session {
   }
 
   void loop() {
-    uint64_t next_write = monotonic_ns() + options_.interval_ns;
+    const uint64_t write_every = std::min(options_.interval_ns, kWriteIntervalNs);
+    uint64_t next_write = monotonic_ns() + write_every;
     int wait_ms = kBusyPollMs;
     while (!done()) {
       wait(wait_ms);
       handle_signals();
       wait_ms = turn() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
-      if (now >= next_write || correlator_->rows_waiting() > kMaxRows) {
+      if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < kMaxBatches) {
         write_batch();
-        next_write = now + options_.interval_ns;
+        next_write = now + write_every;
       }
+      give_up_if_unwritable();
+    }
+  }
+
+  // The user's work is worth more than our profile: the target goes on, and its status is passed on in the end.
+  void give_up_if_unwritable() {
+    if (!write_failed_ && sink_->failed()) {
+      write_failed_ = true;
+      log::warn("the profile cannot be written any more; the target goes on without us");
+      channel_->disable_all();
+      engine_.reset();
     }
   }
 
@@ -241,6 +275,9 @@ class Session {
     poll_fds_.push_back({signals_.fd(), POLLIN, 0});
     if (target_ && !target_status_) {
       poll_fds_.push_back({target_->pidfd(), POLLIN, 0});
+    }
+    if (attached_) {
+      poll_fds_.push_back({attached_.get(), POLLIN, 0});
     }
     channel_->add_poll_fds(poll_fds_);
     ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
@@ -255,35 +292,53 @@ class Session {
     }
     const size_t bytes = channel_->drain(*correlator_);
     correlator_->settle();
+    if (const auto ended = correlator_->take_ended_stacks(); engine_ && !ended.empty()) {
+      engine_->forget(ended);
+    }
     return bytes;
   }
 
   bool done() {
-    if (sink_->failed()) {
-      log::warn("the profile cannot be written any more; the target goes on");
-      return true;
-    }
     if (options_.attach_pid != 0) {
-      return stop_requests_ > 0 || ::kill(static_cast<pid_t>(options_.attach_pid), 0) != 0;
+      pollfd ended{attached_.get(), POLLIN, 0};
+      return stop_requests_ > 0 || write_failed_ || !attached_ || ::poll(&ended, 1, 0) == 1;
     }
     if (!target_status_) {
       target_status_ = target_->try_wait();
+      linger_until_ns_ = monotonic_ns() + kLingerNs;
       return false;  // one more turn after its end
     }
-    if (!options_.wait_for_children || stop_requests_ > 0 || channel_->live_sources() == 0) {
+    if (!options_.wait_for_children || stop_requests_ > 0 || write_failed_) {
       return true;
     }
+    return !children_may_use_gpu();
+  }
+
+  // Processes that the command has left behind: those that have connected, and for a while those that may yet.
+  bool children_may_use_gpu() {
+    pid_t ended = 0;
+    do {
+      ended = ::waitpid(-1, nullptr, WNOHANG);
+    } while (ended > 0);
+    const bool children = ended == 0;
+    const uint64_t now = monotonic_ns();
+    if (channel_->live_sources() == 0) {
+      return children && now < linger_until_ns_;
+    }
+    linger_until_ns_ = now + kLingerNs / 10;
     if (!said_waiting_) {
       said_waiting_ = true;
-      log::debug("the command has ended; waiting for processes of it that still use a GPU");
+      log::info("the command has ended; waiting for processes of it that use a GPU (Ctrl-C ends the recording)");
     }
-    return false;
+    return true;
   }
 
   // The first signal goes to the target, which may clean up; the next ones insist.
   void handle_signals() {
     while (const auto event = signals_.next()) {
-      ++stop_requests_;
+      const uint64_t now = monotonic_ns();
+      stop_requests_ = now - last_signal_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;
+      last_signal_ns_ = now;
       if (!target_) {
         continue;
       }
@@ -309,6 +364,8 @@ class Session {
     const uint64_t malformed = channel_->decode_counts().malformed;
     correlator_->add_loss({}, "malformed", malformed - malformed_);
     malformed_ = malformed;
+    correlator_->add_loss({}, "process_refused", channel_->refused() - refused_);
+    refused_ = channel_->refused();
     sink_->put(correlator_->take_batch());
   }
 
@@ -342,15 +399,18 @@ class Session {
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
     Batch last;
-    last.end = profile::End{end_ns, totals.launches, totals.gpu_records, totals.gpu_ns, totals.with_stack, totals.lost};
+    last.end = profile::End{end_ns,        totals.launches,   totals.gpu_records,
+                            totals.gpu_ns, totals.with_stack, totals.lost_in_all()};
     sink_->put(std::move(last));
     auto status = sink_->finish();
     facts.totals = totals;
     facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
-    facts.file = output_name_;
+    facts.stacks = sink_->stacks();
+    facts.file = output_->name();
     facts.file_bytes = sink_->bytes_written();
     if (!status) {
-      return std::move(status).error();
+      log::error(status.error());
+      return target_status_.value_or(W_EXITCODE(1, 0));
     }
     log::info(summary_line(facts));
     return target_status_.value_or(0);
@@ -382,10 +442,15 @@ class Session {
   std::vector<pollfd> poll_fds_;
   StackLosses losses_;
   uint64_t malformed_ = 0;
+  uint64_t refused_ = 0;
+  uint64_t linger_until_ns_ = 0;
+  uint64_t last_signal_ns_ = 0;
+  bool write_failed_ = false;
   uint64_t start_ns_ = 0;
   int stop_requests_ = 0;
   bool said_waiting_ = false;
-  std::string output_name_;
+  std::optional<OutputFile> output_;
+  UniqueFd attached_;  // pidfd of the process of record -p
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct SessionOptions {
   std::string output = "gpuprof.txt";
   std::string user;  // run the command as this user
   StackChoice stacks = StackChoice::best;
-  uint64_t interval_ns = 1'000'000'000;  // time slice, and how often the profile is written
+  uint64_t interval_ns = 1'000'000'000;  // time slice
   bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU
 };
 

@@ -14,10 +14,13 @@ Result<Signals> Signals::block() {
   sigset_t original;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    sigaddset(&set, signal);
+    // nohup and shells' background jobs ignore some on purpose; a blocked one would be queued all the same.
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+      sigaddset(&set, signal);
+    }
   }
   ::sigprocmask(SIG_BLOCK, &set, &original);
-  ::signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) {
     return Error{std::string("signalfd: ") + std::strerror(errno), "raise the limit on open files"};

@@ -12,7 +12,7 @@ namespace gpuprof::record {
 
 class Signals {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT for this thread and those it starts, and ignores SIGPIPE.
+  // Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT, but those that are ignored, for this thread and those it starts.
   static Result<Signals> block();
 
   Signals(Signals&&) = default;

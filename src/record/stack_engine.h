@@ -53,6 +53,10 @@ class StackEngine {
   // Delivers all that has arrived. Never blocks.
   virtual void drain(StackSink& sink) = 0;
   [[nodiscard]] virtual StackLosses losses() const = 0;  // so far
+
+  // The sink has forgotten these stacks (their process has ended): they are to be delivered again before their next
+  // use.
+  virtual void forget(std::span<const uint64_t> stacks) = 0;
 };
 
 // User stacks by frame pointer (bpf_get_stack) in a uprobe. The error says which right or kernel feature is missing.

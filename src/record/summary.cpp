@@ -25,12 +25,26 @@ double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string losses(const Totals& totals) {
+  if (totals.lost.empty()) {
+    return "lost nothing";
+  }
+  std::string text = fmt::format("LOST {}:", totals.lost_in_all());
+  for (const auto& [reason, count] : totals.lost) {
+    text += fmt::format(" {} {}", reason, count);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string summary_line(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   if (facts.counts_only && t.launches == 0) {
     return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile", facts.file);
+  }
+  if (t.launches == 0 && t.gpu_records == 0 && !t.lost.empty()) {
+    return fmt::format("nothing could be recorded, {}: {} is an empty profile", losses(t), facts.file);
   }
   if (t.launches == 0 && t.gpu_records == 0) {
     return fmt::format(
@@ -44,11 +58,11 @@ std::string summary_line(const SummaryFacts& facts) {
   } else {
     line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration(t.gpu_ns));
   }
-  line += fmt::format(", {} stacks", t.stacks);
+  line += fmt::format(", {} stacks", facts.stacks);
   const uint64_t covered_of = facts.counts_only ? t.launches : t.gpu_records;
   line += facts.stacks_missing ? std::string(" (no stack engine)")
                                : fmt::format(", coverage {:.1f}%", percent(t.with_stack, covered_of));
-  line += fmt::format(", lost {}", t.lost);
+  line += ", " + losses(t);
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
     line += fmt::format(", overhead {} a launch ({:.2f}% of the run)", duration(per_launch),

@@ -32,7 +32,10 @@ Error exec_error(const std::string& program, const ExecFailure& failure) {
     return {"cannot become the user given by --user: " + text, "run gpuprof as root (sudo) to use --user", 1};
   }
   if (failure.error == ENOENT || failure.error == ENOTDIR) {
-    return {"cannot run '" + program + "': not found", "check the name, or give a path such as ./" + program, 127};
+    return {"cannot run '" + program + "': not found",
+            program.find('/') == std::string::npos ? "check the name, or give a path such as ./" + program
+                                                   : "check the path",
+            127};
   }
   return {"cannot run '" + program + "': " + text,
           failure.error == EACCES ? "make it executable: chmod +x " + program
@@ -92,7 +95,9 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
     return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
   }
   if (pid == 0) {
-    ::signal(SIGPIPE, SIG_DFL);
+    if (spec.default_sigpipe) {
+      ::signal(SIGPIPE, SIG_DFL);
+    }
     if (spec.file_limit) {
       ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);
     }

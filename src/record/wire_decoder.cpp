@@ -30,8 +30,9 @@ bool text_part(std::span<const std::byte> record, uint32_t length, std::string_v
 
 bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
   gpuprof_gpu_op op;
-  // A duration of more than half the range of the clock is a target that lies: sums must not overflow.
-  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || op.end_ns < op.start_ns || op.end_ns > UINT64_MAX / 2) {
+  // 2^50 ns are 13 days: a target that claims more lies, and sums must not overflow.
+  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || op.end_ns < op.start_ns ||
+      op.end_ns - op.start_ns > (uint64_t{1} << 50)) {
     return false;
   }
   sink.on_gpu_op({.source = source,

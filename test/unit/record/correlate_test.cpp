@@ -27,7 +27,7 @@ GpuOp kernel(uint64_t correlation, uint64_t duration, uint64_t end = 10'000) {
 }
 
 Correlator make() {
-  return Correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}});
+  return Correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = kPid});
 }
 
 void open_source(Correlator& correlator) {
@@ -167,7 +167,7 @@ TEST_CASE("counters only grow") {
   correlator.on_counters(1, 12, lost);
   const Batch batch = correlator.take_batch();
   CHECK(correlator.totals().launches == 12);
-  CHECK(correlator.totals().lost == 4);
+  CHECK(correlator.totals().lost_in_all() == 4);
   CHECK(batch.losses.size() == 2);
 }
 
@@ -193,4 +193,41 @@ TEST_CASE("what a source leaves unmatched at its end is counted") {
   correlator.on_source_end(1);
   CHECK(correlator.totals().unmatched == 1);
   CHECK(correlator.totals().gpu_records == 1);
+  CHECK(correlator.take_ended_stacks() == std::vector<uint64_t>{77});
+}
+
+TEST_CASE("a graph launch that had its records is not unmatched") {
+  Correlator correlator = make();
+  open_source(correlator);
+  correlator.on_stack(77, kPid, kStack, false);
+  correlator.on_launch_stack(1, 1, 77, kPid, 5);
+  GpuOp op = kernel(1, 10);
+  op.more = true;
+  correlator.on_gpu_op(op);
+  correlator.on_source_end(1);
+  CHECK(correlator.totals().unmatched == 0);
+}
+
+TEST_CASE("the end of one process does not hurry the work of another") {
+  Correlator correlator = make();
+  open_source(correlator);
+  correlator.on_source(2, kPid + 1, "mock");
+  correlator.on_stack(77, kPid, kStack, false);
+  correlator.on_launch_stack(1, 9, 77, kPid, 5);
+  correlator.on_gpu_op(kernel(1, 10));  // its launch has not come yet
+  correlator.on_source_end(2);
+  correlator.on_launch_stack(1, 1, 77, kPid, 5);
+  correlator.settle();
+  const Batch batch = correlator.take_batch();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(batch.rows.front().first.stack == 77);
+}
+
+TEST_CASE("stacks and launches of strangers are not taken in") {
+  Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
+  correlator.on_stack(77, kPid, kStack, false);
+  correlator.on_counted_launch(0, 77, kPid, 5);
+  const Batch batch = correlator.take_batch();
+  CHECK(batch.rows.empty());
+  CHECK(batch.processes.empty());
 }

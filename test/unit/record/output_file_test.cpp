@@ -10,7 +10,7 @@
 #include "catch.h"
 
 using gpuprof::record::expand_output_name;
-using gpuprof::record::open_output;
+using gpuprof::record::OutputFile;
 
 TEST_CASE("names of outputs") {
   ::unsetenv("OMPI_COMM_WORLD_RANK");
@@ -31,14 +31,26 @@ TEST_CASE("an existing profile is kept") {
   std::filesystem::create_directory(dir);
   const std::string path = dir / "gpuprof.txt";
   std::ofstream(path) << "first";
+  const auto content = [](const std::string& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
   {
-    auto output = open_output(path);
+    auto output = OutputFile::open(path);
     REQUIRE(output.ok());
-    CHECK(::write(output->fd.get(), "second", 6) == 6);
   }
-  std::stringstream kept;
-  kept << std::ifstream(path + ".old").rdbuf();
-  CHECK(kept.str() == "first");
-  CHECK_FALSE(open_output((dir / "no" / "such" / "dir.txt").string()).ok());
+  CHECK(content(path) == "first");  // never committed
+  {
+    auto output = OutputFile::open(path);
+    REQUIRE(output.ok());
+    CHECK(output->commit().ok());
+    const gpuprof::UniqueFd fd = output->take_fd();
+    CHECK(::write(fd.get(), "second", 6) == 6);
+  }
+  CHECK(content(path) == "second");
+  CHECK(content(path + ".old") == "first");
+  CHECK(std::distance(std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator()) == 2);
+  CHECK_FALSE(OutputFile::open((dir / "no" / "such" / "dir.txt").string()).ok());
   std::filesystem::remove_all(dir);
 }
