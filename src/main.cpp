@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "base/version.h"
@@ -15,10 +16,6 @@ namespace {
 using gpuprof::Error;
 using gpuprof::cmd::Entry;
 
-constexpr const char* kExitCodes =
-    "exit codes: 0 success, 1 failure, 2 usage; record exits as the program that it runs,\n"
-    "            126 if that can not be executed, 127 if it does not exist\n";
-
 int fail(const Error& error) {
   if (!error.message.empty()) {  // nothing to say: the reader of our output has gone
     gpuprof::log::error(error);
@@ -26,26 +23,8 @@ int fail(const Error& error) {
   return error.exit_code;
 }
 
-std::string help() {
-  std::string text =
-      "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
-  for (const Entry& entry : gpuprof::cmd::command_table()) {
-    text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
-    text.append(entry.summary).append("\n");
-  }
-  return text + "\n  gpuprof <command> --help   its options\n  gpuprof --version\n\n" + kExitCodes;
-}
-
-std::string command_names() {
-  std::string names;
-  for (const Entry& entry : gpuprof::cmd::command_table()) {
-    names.append(names.empty() ? "" : ", ").append(entry.name);
-  }
-  return names;
-}
-
-// argv[0] is the command's name.
-int run(const Entry& entry, int argc, const char* const* argv) {
+// `arguments` begins with the command's name, as a program's does.
+int run(const Entry& entry, const std::vector<const char*>& arguments) {
   const std::string name = std::string("gpuprof ") + entry.name;
   CLI::App app(entry.summary, name);
   bool quiet = false;
@@ -55,7 +34,7 @@ int run(const Entry& entry, int argc, const char* const* argv) {
   const auto command = entry.make();
   command->declare(app);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help
   } catch (const CLI::ParseError& error) {
@@ -70,30 +49,51 @@ int run(const Entry& entry, int argc, const char* const* argv) {
   return code ? *code : fail(code.error());
 }
 
-int dispatch(int argc, const char* const* argv) {
-  const std::string_view first = argc < 2 ? "" : argv[1];
+int unknown(std::string_view first) {
+  const std::string what = first.empty()            ? "no command given"
+                           : first.starts_with("-") ? "unknown option '" + std::string(first) + "'"
+                                                    : "unknown command '" + std::string(first) + "'";
+  const Entry* const similar = gpuprof::cmd::similar_command(first);
+  const std::string meant = similar == nullptr ? "" : "did you mean " + std::string(similar->name) + "? ";
+  return fail({what, meant + "the commands are " + gpuprof::cmd::command_names() + "; gpuprof --help says more",
+               gpuprof::cmd::kExitUsage});
+}
+
+// `arguments` are those after the program's name.
+int dispatch(std::vector<const char*> arguments) {
+  const auto is_level = [](std::string_view text) {
+    return text == "-q" || text == "--quiet" || text == "-v" || text == "--verbose";
+  };
+  const auto name = std::find_if_not(arguments.begin(), arguments.end(), is_level);
+  if (name == arguments.end()) {
+    return unknown("");
+  }
+  std::rotate(arguments.begin(), name, name + 1);  // the command's name comes first, and what was before it second
+  const std::string_view first = arguments.front();
   if (first == "--version") {
     std::printf("gpuprof %.*s\n", static_cast<int>(gpuprof::version().size()), gpuprof::version().data());
     return 0;
   }
-  if (first == "--help" || first == "-h" || first == "help") {
-    std::fputs(help().c_str(), stdout);
+  if (const Entry* const entry = gpuprof::cmd::find_command(first)) {
+    return run(*entry, arguments);
+  }
+  const bool help_wanted = first == "--help" || first == "-h" || first == "help";
+  if (help_wanted && arguments.size() > 1) {
+    const Entry* const entry = gpuprof::cmd::find_command(arguments[1]);
+    return entry != nullptr ? run(*entry, {entry->name, "--help"}) : unknown(arguments[1]);
+  }
+  if (help_wanted) {
+    std::fputs(gpuprof::cmd::help_text().c_str(), stdout);
     return 0;
   }
-  for (const Entry& entry : gpuprof::cmd::command_table()) {
-    if (first == entry.name) {
-      return run(entry, argc - 1, argv + 1);
-    }
-  }
-  const std::string what = first.empty() ? "no command given" : "unknown command '" + std::string(first) + "'";
-  return fail({what, "the commands are " + command_names() + "; gpuprof --help says more", gpuprof::cmd::kExitUsage});
+  return unknown(first);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return dispatch(argc, argv);
+    return dispatch({argv + std::min(argc, 1), argv + argc});
   } catch (const std::exception& error) {  // out of memory, most likely; nothing of ours throws
     return fail({error.what(), ""});
   }

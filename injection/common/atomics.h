@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cstdint>
+#include <ctime>
 
 namespace gpuprof::injection {
 
@@ -45,23 +46,28 @@ inline void cpu_pause() {
 #endif
 }
 
-// Spins, then yields; false when the lock could not be had in about a millisecond. Never blocks for good, as its
-// holder may have been killed, or be interrupted by the signal handler that we run in.
+// Spins, then yields; false when the lock could not be had in 20 ms. Never blocks for good, as its holder
+// may have been killed, or be interrupted by the signal handler that we run in. The bound is a time, not a number of
+// yields: on a busy machine each of them can cost a time slice.
 inline bool try_lock_bounded(uint32_t* lock) {
   constexpr int kSpins = 200;
-  constexpr int kYields = 200;
+  constexpr int64_t kYieldNs = 20000000;
   for (int i = 0; i < kSpins; ++i) {
     if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
       return true;
     }
     cpu_pause();
   }
-  for (int i = 0; i < kYields; ++i) {
+  timespec begin = {};
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
     if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
       return true;
     }
     sched_yield();
-  }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * int64_t{1000000000} + (now.tv_nsec - begin.tv_nsec) < kYieldNs);
   return false;
 }
 

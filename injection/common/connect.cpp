@@ -1,6 +1,7 @@
 #include "common/connect.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -63,10 +64,11 @@ bool say_hello(int fd, const char* backend, const char* token) {
   }
   memcpy(hello.token, token, token_length);
   memcpy(hello.backend, backend, backend_length);
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t sent = 0;
   do {
     sent = send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  } while (sent < 0 && errno == EINTR && now_ns() < deadline);
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
@@ -120,9 +122,7 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
   return segment;
 }
 
-}  // namespace
-
-bool connect_recorder(const char* backend, Connection* connection) {
+bool connect_uninterrupted(const char* backend, Connection* connection) {
   const char* name = secure_getenv(GPUPROF_ENV_SOCKET);
   const char* token = secure_getenv(GPUPROF_ENV_TOKEN);
   int fd = -1;
@@ -142,6 +142,18 @@ bool connect_recorder(const char* backend, Connection* connection) {
   connection->source = welcome.source_id;
   close(memory);
   return connection->segment != nullptr;
+}
+
+}  // namespace
+
+bool connect_recorder(const char* backend, Connection* connection) {
+  // All calls here are cancellation points: a thread of the target that is cancelled in one would leave a descriptor
+  // behind and the connection half made.
+  int cancel = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  const bool connected = connect_uninterrupted(backend, connection);
+  pthread_setcancelstate(cancel, nullptr);
+  return connected;
 }
 
 }  // namespace gpuprof::injection

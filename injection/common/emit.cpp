@@ -20,7 +20,8 @@ extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source)
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint64_t kMaxTimedNs = 50'000;
+constexpr uint64_t kMaxTimedNs = 100'000;
+constexpr uint64_t kSilentNs = 10'000'000'000;
 constexpr uint32_t kTimedLaunch = 64;      // one launch in so many has its own cost measured
 constexpr uint32_t kRefreshThread = 1024;  // launches between looks at the thread's name
 
@@ -48,21 +49,21 @@ State state;
 constinit thread_local ThreadState current_thread = {};
 
 void after_fork_in_child() {
+  const KeepErrno keep_errno;
   const uint32_t phase = load_relaxed(&state.phase);
   ThreadState& thread = thread_state();
   const bool writing = thread.in_write != 0;  // fork in a signal handler that interrupted us: the write goes on
   thread = {};
   thread.in_write = writing ? 1 : 0;
-  if (phase != kOn && phase != kConnecting) {
-    return;
+  if (phase == kOn || phase == kConnecting) {
+    if (state.segment != nullptr && !writing) {
+      munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // it belongs to the parent
+    }
+    state.segment = nullptr;
+    store_relaxed(&state.phase, uint32_t{kForked});
   }
-  if (state.segment != nullptr && !writing) {
-    munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // it belongs to the parent
-  }
-  state.segment = nullptr;
-  store_relaxed(&state.phase, uint32_t{kForked});
   if (state.fork_callback != nullptr) {
-    state.fork_callback();
+    state.fork_callback();  // whatever the phase: a library's exit handler must know that this is a child
   }
 }
 
@@ -93,6 +94,10 @@ gpuprof_segment* open_segment() {
 void read_thread(ThreadState& thread) {
   thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, thread.name);
+}
+
+bool is_timed(const ThreadState& thread) {
+  return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
 void emit_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation) {
@@ -148,25 +153,23 @@ void disable(const char* reason) {
   store_release(&segment->state, uint32_t{GPUPROF_STATE_DISABLED});
 }
 
-Guard::Guard() : entered_(thread_state().in_guard == 0) {
-  if (entered_) {
-    thread_state().in_guard = 1;
+bool recorder_silent() {
+  const gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return false;
   }
-}
-
-Guard::~Guard() {
-  if (entered_) {
-    thread_state().in_guard = 0;
-  }
+  const uint64_t beat = load_relaxed(&segment->recorder_beat_ns);
+  const uint64_t now = now_ns();
+  return beat < now && now - beat > kSilentNs;
 }
 
 bool next_launch_timed() {
-  return thread_state().launches % kTimedLaunch == kTimedLaunch - 1;
+  return is_timed(thread_state());
 }
 
 void add_overhead(uint64_t ns) {
   if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
-    add_relaxed(&ring_of(segment, thread_state()).overhead_ns, ns);
+    add_relaxed(&ring_of(segment, thread_state()).overhead_ns, ns < kMaxTimedNs ? ns : kMaxTimedNs);
   }
 }
 
@@ -177,7 +180,7 @@ void launch(uint64_t correlation) {
   }
   ThreadState& thread = thread_state();
   gpuprof_ring& ring = ring_of(segment, thread);
-  const bool timed = next_launch_timed();
+  const bool timed = is_timed(thread);
   const bool refresh = thread.launches % kRefreshThread == 0;
   ++thread.launches;
   const uint64_t begin = timed ? now_ns() : 0;
@@ -190,11 +193,10 @@ void launch(uint64_t correlation) {
     emit_launch(segment, thread, correlation);
   }
   if (timed) {
-    // A longer time means that the thread was off the CPU meanwhile: not our doing, and one would hide all others.
-    if (const uint64_t spent = now_ns() - begin; spent < kMaxTimedNs) {
-      add_relaxed(&ring.overhead_ns, spent);
-      add_relaxed(&ring.overhead_samples, uint64_t{1});
-    }
+    // Cut, not left out: a launch that really costs that much (a first stack in cold memory) must not look free.
+    const uint64_t spent = now_ns() - begin;
+    add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
+    add_relaxed(&ring.overhead_samples, uint64_t{1});
   }
 }
 
@@ -266,10 +268,38 @@ void flush_served() {
   }
 }
 
+// The recorder reads from us while we are still there: a stack's mappings, which end with the process, are known two
+// beats from now at the latest.
+static void wait_for_recorder(const gpuprof_segment* segment) {
+  constexpr uint64_t kMaxWaitNs = 100'000'000;
+  constexpr int kBeats = 2;
+  const uint64_t begin = now_ns();
+  uint64_t last = load_relaxed(&segment->recorder_beat_ns);
+  for (int beats = 0; beats < kBeats && now_ns() - begin < kMaxWaitNs;) {
+    const timespec pause = {0, 1'000'000};
+    nanosleep(&pause, nullptr);
+    const uint64_t beat = load_relaxed(&segment->recorder_beat_ns);
+    beats += beat != last ? 1 : 0;
+    last = beat;
+  }
+}
+
 void finish() {
   gpuprof_segment* segment = open_segment();
-  if (segment != nullptr && swap_if(&state.phase, kOn, kOff)) {
+  if (segment == nullptr) {
+    return;
+  }
+  uint64_t launches = 0;
+  for (const gpuprof_ring& ring : segment->rings) {
+    launches += load_relaxed(&ring.launches);
+  }
+  const bool stacks_elsewhere = (load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0;
+  const bool silent = recorder_silent();
+  if (swap_if(&state.phase, kOn, kOff)) {
     store_release(&segment->state, uint32_t{GPUPROF_STATE_FINISHED});
+    if (launches > 0 && stacks_elsewhere && !silent) {
+      wait_for_recorder(segment);
+    }
   }
 }
 

@@ -1,9 +1,12 @@
 // What an injection library calls; everything else of injection/common is behind this.
-// Safe from any thread, never blocks for more than a few milliseconds, never throws, never prints.
+// Safe from any thread, never blocks for more than about 20 ms (a thread that holds a lock of ours is off the CPU),
+// never throws, never prints.
 #pragma once
 
 #include <cstdint>
 
+#include "common/keep_errno.h"
+#include "common/thread_state.h"
 #include "wire/wire.h"
 
 // The stack source hooks here: BPF attaches a uprobe to its first instruction, a 5-byte nop. It does nothing.
@@ -24,16 +27,26 @@ bool start(const char* backend);
 // Profiling off for good in this process, with the reason for the profile.
 void disable(const char* reason);
 
-// Our own code is running on this thread: callbacks caused by it must be ignored.
+// The recorder has not looked at the segment for ten seconds: it was killed, or stopped. Nobody reads what would be
+// recorded, so a library stops causing costs, and looks again now and then.
+[[nodiscard]] bool recorder_silent();
+
+// Our own code is running on this thread: callbacks caused by it must be ignored. Leaves errno as it was.
 class Guard {
  public:
-  Guard();
-  ~Guard();
+  Guard() : thread_(thread_state()), entered_(thread_.in_guard == 0) { thread_.in_guard = 1; }
+  ~Guard() {
+    if (entered_) {
+      thread_.in_guard = 0;
+    }
+  }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   [[nodiscard]] bool entered() const { return entered_; }  // false: already inside, do nothing
 
  private:
+  KeepErrno keep_errno_;
+  ThreadState& thread_;
   bool entered_;
 };
 
@@ -41,7 +54,8 @@ class Guard {
 void launch(uint64_t correlation);
 
 // One launch in 64 is timed: launch() times itself, and a library adds what it does around that. Ask before launch()
-// whether the next one on this thread is timed, and if so add the time spent outside of launch().
+// whether the next one on this thread is timed, and if so add the time spent outside of launch(). A time longer than
+// 100 us counts as 100 us: the thread was off the CPU meanwhile, and one such time would hide all others.
 [[nodiscard]] bool next_launch_timed();
 void add_overhead(uint64_t ns);
 
@@ -63,7 +77,7 @@ void lost(gpuprof_loss kind, uint64_t count);
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// At the orderly end of the process.
+// At the orderly end of the process. May wait up to 100 ms for the recorder to read what ends with the process.
 void finish();
 
 // CLOCK_MONOTONIC now, ns.

@@ -228,13 +228,9 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
 }
 
 void reset_names() {
-  if (names.table != nullptr) {
-    memset(names.table->entries, 0, size_t{names.table->capacity} * sizeof(Entry));
-    names.table->used = 0;
-  }
-  names.lock = 0;
-  names.count = 0;
-  names.text_bytes = 0;  // chunks in use are left; a fresh one is taken when the current is full
+  // Nothing is kept: a thread of the parent may have been in the middle of a change, and clearing tables that the
+  // parent shares would copy their pages. What is left behind is memory that both had already.
+  names = Names();
 }
 
 }  // namespace gpuprof::injection

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kRecorderAliveNs = 1000000000;
 constexpr int kWaits = 40;
+constexpr int kLockWaits = 5;
 constexpr long kWaitNs = 500000;
 
 uint32_t next_ring = 0;
@@ -100,8 +101,12 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
   for (int naps = 0;; ++naps) {
     if (!try_lock_bounded(&ring.lock)) {
       loss = GPUPROF_LOSS_RING_BUSY;
+      if (may_wait && naps < kLockWaits) {
+        continue;
+      }
       break;
     }
+    loss = GPUPROF_LOSS_RING_FULL;
     Place place = {};
     written = find_place(segment, index, head->bytes, &place);
     if (written) {

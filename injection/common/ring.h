@@ -10,8 +10,8 @@ namespace gpuprof::injection {
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
 // Writes one record: `head` (whose header this fills in but for `type`), then `text`, then zeros up to a multiple of
-// eight. False: it did not fit or the ring was busy, which has been counted. Waits for space at most 20 ms, where
-// `may_wait` and while the recorder is alive.
+// eight. False: it did not fit or the ring was busy, which has been counted. Where `may_wait`, waits for space for 20
+// ms at most while the recorder is alive, and for the ring's lock for 100 ms at most.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 

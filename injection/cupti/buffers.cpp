@@ -149,6 +149,19 @@ void emit_record(const CUpti_Activity* record) {
   }
 }
 
+void emit_all(uint8_t* buffer, size_t valid) {
+  CUpti_Activity* record = nullptr;
+  CUptiResult result = CUPTI_SUCCESS;
+  while ((result = session().api.next_record(buffer, valid, &record)) == CUPTI_SUCCESS && record != nullptr) {
+    emit_record(record);
+  }
+  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer can not be read: at least one
+  }
+}
+
+}  // namespace
+
 void count_dropped() {
   size_t dropped = 0;
   if (session().api.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0) {
@@ -156,9 +169,8 @@ void count_dropped() {
   }
 }
 
-}  // namespace
-
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
+  const KeepErrno keep_errno;  // runs inside the target's launch
   *max_records = 0;
   *size = kBufferBytes;
   *buffer = take_free();
@@ -175,11 +187,11 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   if (buffer == nullptr) {
     return;
   }
+  const KeepErrno keep_errno;  // may be a thread of the target that waits for its work
   if (load_relaxed(&session().forked) == 0) {
     const Guard guard;
-    CUpti_Activity* record = nullptr;
-    while (valid > 0 && session().api.next_record(buffer, valid, &record) == CUPTI_SUCCESS && record != nullptr) {
-      emit_record(record);
+    if (valid > 0) {
+      emit_all(buffer, valid);
     }
     count_dropped();
   }

@@ -12,4 +12,7 @@ namespace gpuprof::injection::cupti {
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records);
 void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
 
+// Adds what CUPTI dropped since the last call to the losses.
+void count_dropped();
+
 }  // namespace gpuprof::injection::cupti

@@ -1,5 +1,7 @@
 // InitializeInjection: called by libcuda inside the target's first cuInit.
 #include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,9 +17,10 @@
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void);
 
 namespace gpuprof::injection::cupti {
-namespace {
 
 Session the_session;
+
+namespace {
 
 // The library that the user had in CUDA_INJECTION64_PATH comes first, as if we were not there.
 void call_next_injection() {
@@ -40,11 +43,15 @@ void after_fork() {
 }
 
 void at_exit() {
-  if (load_relaxed(&the_session.forked) != 0) {
-    return;
+  if (load_relaxed(&the_session.forked) != 0 || getpid() != the_session.pid) {
+    return;  // the thread that would answer is the parent's
   }
+  // The wait is a cancellation point, and a thread that unwinds out of exit() ends the program with an abort.
+  int cancel = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   finish_flusher();
   finish();
+  pthread_setcancelstate(cancel, nullptr);
 }
 
 void emit_number(const char* key, unsigned long value) {
@@ -82,11 +89,13 @@ void initialize() {
     return;
   }
   called = true;
+  const KeepErrno keep_errno;
   call_next_injection();
   const Guard guard;
   if (!start("cupti")) {
     return;
   }
+  the_session.pid = getpid();
   on_fork_child(after_fork);
   if (!load_cupti() || !subscribe()) {
     return;
@@ -101,10 +110,6 @@ void initialize() {
 }
 
 }  // namespace
-
-Session& session() {
-  return the_session;
-}
 
 void measure_clock_offset() {
   constexpr int kTries = 5;

@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "cupti/buffers.h"
 #include "cupti/devices.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
@@ -21,6 +22,7 @@ constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at
 constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
 constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
+constexpr uint32_t kSilentTicks = 3;  // after a stop of both, the target may run some time before the recorder does
 constexpr size_t kStackBytes = 1U << 20;
 
 enum class Stage { running, ending, ended };
@@ -34,6 +36,8 @@ struct Flusher {
   uint64_t last_flush_ns = 0;
   bool devices_named = false;
   bool recording = false;
+  uint32_t silent_ticks = 0;  // in a row in which the recorder gave no sign of life
+  uint64_t left_ns = 0;       // when we stopped for that; 0: we did not
 };
 Flusher flusher;
 
@@ -63,12 +67,28 @@ void flush(uint32_t flag) {
     measure_clock_offset();
   }
   session().api.flush_all(flag);
+  count_dropped();  // also when everything was dropped, and no buffer came back
   flusher.last_flush_ns = now_ns();
 }
 
-// The recorder can pause us; a paused target pays for nothing.
+// A recorder that was killed can not pause us. One that comes back (it was stopped) is told how long we were away.
+bool recorder_left() {
+  flusher.silent_ticks = recorder_silent() ? flusher.silent_ticks + 1 : 0;
+  const bool left = flusher.silent_ticks >= kSilentTicks;
+  if (left && flusher.left_ns == 0) {
+    flusher.left_ns = now_ns();
+  } else if (!left && flusher.left_ns != 0 && flusher.silent_ticks == 0) {
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>((now_ns() - flusher.left_ns) / kMillisecond));
+    meta("cupti.not_recorded_ms", text);
+    flusher.left_ns = 0;
+  }
+  return flusher.left_ns != 0;
+}
+
+// The recorder can pause us; a paused target pays for nothing, nor does one whose recorder is gone.
 void follow_recorder() {
-  const bool wanted = active();
+  const bool wanted = !recorder_left() && active();
   if (wanted == flusher.recording) {
     return;
   }
@@ -87,6 +107,9 @@ void tick() {
     emit_devices();
   }
   follow_recorder();
+  if (flusher.left_ns != 0) {
+    return;  // nobody would read it
+  }
   const uint64_t since = now_ns() - flusher.last_flush_ns;
   if (flush_requested()) {
     flush(0);
@@ -109,8 +132,8 @@ void report_totals() {
 // Complete records first; a forced flush also brings the unfinished ones, without an end.
 void flush_rest() {
   tick();
-  if (!flusher.devices_named) {
-    return;  // nothing was launched
+  if (!flusher.devices_named || recorder_silent()) {
+    return;  // nothing was launched, or nobody would read it
   }
   flush(0);
   store_relaxed(&session().ending, 1U);
@@ -123,7 +146,7 @@ void* run(void* /*unused*/) {
   bool ending = false;
   while (!ending) {
     pthread_mutex_lock(&flusher.mutex);
-    ending = wait_for(Stage::ending, now_ns() + kTickNs);
+    ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : kTickNs));
     pthread_mutex_unlock(&flusher.mutex);
     if (!ending) {
       tick();

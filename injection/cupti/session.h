@@ -18,9 +18,14 @@ struct Session {
   uint64_t valid_records;   // atomic; what CUPTI gave us with sound times, to hold the profile's totals against ...
   uint64_t valid_ns;        // ... and the sum of their durations
   uint32_t forked;          // atomic; a child of fork() can not use CUDA, so nothing here does anything
+  int pid;                  // of the process that subscribed: clone() and the fork system call run no fork handlers
 };
 
-Session& session();
+extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): zeros to begin with
+
+inline Session& session() {
+  return the_session;
+}
 
 // cuptiGetTimestamp against CLOCK_MONOTONIC; keeps the old offset when CUPTI has no time to tell.
 void measure_clock_offset();

@@ -46,10 +46,12 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId /
     return;  // `data` is another struct
   }
   const auto* call = static_cast<const CUpti_CallbackData*>(data);
+  if (call->callbackSite != CUPTI_API_ENTER) {
+    return;  // half of all calls: nothing may come before this
+  }
   Session& s = session();
   // A driver call inside a runtime call comes with the same id: it is one launch.
-  if (call->callbackSite != CUPTI_API_ENTER || call->correlationId == last_correlation ||
-      load_relaxed(&s.forked) != 0) {
+  if (call->correlationId == last_correlation || load_relaxed(&s.forked) != 0) {
     return;
   }
   const Guard guard;
@@ -84,11 +86,12 @@ size_t enable_calls(CUpti_CallbackDomain domain, const char* const (&beginnings)
   return enabled;
 }
 
-// GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call comes through the driver too, under the same id, so
-// `driver` sees all launches with one callback fewer; `runtime` misses programs that use the driver API directly.
+// GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call comes through the driver, under the same id, so the
+// driver's callbacks see every launch, with two callbacks fewer for each: the default. `runtime` misses programs that
+// use the driver API directly.
 size_t enable_all_calls(bool on) {
   const char* domains = secure_getenv("GPUPROF_CUPTI_DOMAINS");
-  const bool only_driver = domains != nullptr && strcmp(domains, "driver") == 0;
+  const bool only_driver = domains == nullptr || strcmp(domains, "driver") == 0;
   const bool only_runtime = domains != nullptr && strcmp(domains, "runtime") == 0;
   size_t enabled = 0;
   if (!only_runtime) {

@@ -63,6 +63,7 @@ void emit(const Pending& pending, const Times& times) {
 
 // Runs on a thread of the driver, or inside watch(). A negative status is a command that failed: it has no times.
 void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
+  const KeepErrno keep_errno;  // may run inside a call of the target's
   auto* pending = static_cast<Pending*>(data);
   Times times;
   if (status >= 0 && read_times(event, &times)) {

@@ -19,9 +19,28 @@ class RowMap {
     uint32_t tag = 0;
   };
 
-  // The key's row, or null.
-  Row* find(const RowKey& key, Place& place) {
+  // In a large table find() waits for memory twice. Where records are queued on their way to it, begin() and, a while
+  // later, approach() let these waits pass in the background.
+  [[nodiscard]] uint64_t begin(const RowKey& key) const {
     const uint64_t h = hash(key);
+    __builtin_prefetch(&slots_[h & (slots_.size() - 1)]);
+    return h;
+  }
+  // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
+  [[gnu::always_inline]] void approach(const RowKey& key, uint64_t h) const {
+    const Slot& slot = slots_[h & (slots_.size() - 1)];
+    if (slot.row == kEmpty) {
+      return;
+    }
+    const Row* const row = &rows_[slot.row];
+    __builtin_prefetch(row, 1);
+    if (key.kind == RowKind::gpu) {
+      __builtin_prefetch(&row->max_ns, 1);  // in the second cache line
+    }
+  }
+
+  // The key's row, or null. `h` is what begin() gave.
+  Row* find(const RowKey& key, uint64_t h, Place& place) {
     const size_t mask = slots_.size() - 1;
     place.tag = static_cast<uint32_t>(h >> 32U);
     for (place.slot = h & mask; slots_[place.slot].row != kEmpty; place.slot = (place.slot + 1) & mask) {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -36,6 +38,12 @@ struct Entry {
 };
 
 std::span<const Entry> command_table();
+const Entry* find_command(std::string_view name);  // null where there is none of that name
+std::string command_names();                       // "record, flame, ..."
+std::string help_text();                           // of gpuprof as a whole
+
+// The command that a misspelt name most likely means; null where it is like none of them.
+const Entry* similar_command(std::string_view name);
 
 std::unique_ptr<Command> make_record();
 std::unique_ptr<Command> make_flame();

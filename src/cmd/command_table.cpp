@@ -1,8 +1,39 @@
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <vector>
 
 #include "cmd/command.h"
 
 namespace gpuprof::cmd {
+namespace {
+
+constexpr const char* kExitCodes =
+    "exit codes: 0 success, 1 failure, 2 usage; record exits as the program that it runs,\n"
+    "            126 if that can not be executed, 127 if it does not exist\n";
+
+// How many letters must be put in, left out, changed or swapped with their neighbour to make `b` of `a`.
+size_t edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> before_last;
+  std::vector<size_t> last;
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before_last = std::move(last);
+    last = row;
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = a[i - 1] == b[j - 1];
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
 
 std::span<const Entry> command_table() {
   static constexpr std::array<Entry, 5> kTable = {{
@@ -13,6 +44,46 @@ std::span<const Entry> command_table() {
       {"doctor", "say what this machine can record and what is missing", make_doctor},
   }};
   return kTable;
+}
+
+const Entry* find_command(std::string_view name) {
+  const auto table = command_table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [name](const Entry& entry) { return entry.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string command_names() {
+  std::string names;
+  for (const Entry& entry : command_table()) {
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  }
+  return names;
+}
+
+std::string help_text() {
+  std::string text =
+      "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
+  for (const Entry& entry : command_table()) {
+    text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
+    text.append(entry.summary).append("\n");
+  }
+  return text + "\n  gpuprof <command> --help   its options\n  gpuprof --version\n\n" + kExitCodes;
+}
+
+const Entry* similar_command(std::string_view name) {
+  constexpr size_t kLongest = 16;  // of what could be meant for one of ours
+  constexpr size_t kMostEdits = 2;
+  const Entry* best = nullptr;
+  size_t fewest = kMostEdits + 1;
+  for (const Entry& entry : command_table()) {
+    const size_t needed = name.size() > kLongest ? fewest : edits(name, entry.name);
+    if (needed < fewest && needed < name.size()) {
+      fewest = needed;
+      best = &entry;
+    }
+  }
+  return best;
 }
 
 }  // namespace gpuprof::cmd

@@ -57,7 +57,7 @@ std::uint64_t number(std::string_view line, int index, int base) {
   return value;
 }
 
-std::string or_unknown(std::string text) {
+std::string or_unknown(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 

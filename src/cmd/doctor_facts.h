@@ -46,7 +46,7 @@ Rights parse_rights(std::string_view status, std::string_view uid_map);
 struct KernelRelease {
   unsigned major = 0;
   unsigned minor = 0;
-  auto operator<=>(const KernelRelease&) const = default;
+  auto operator<=>(const KernelRelease&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
 // "6.18.44-vendor" -> 6.18; zeros for what is no number.

@@ -87,6 +87,9 @@ class Flame : public Command {
       options.subtitle = command == folded.meta.end() ? std::string() : command->second;
       options.notice = gaps(folded);
       options.weight = weight;
+      if (folded.kind == ProfileKind::stall_samples) {
+        options.count_name = "samples";
+      }
       if (Status drawn = write_output(svg_, output::svg(folded.tree, options)); !drawn || output_.empty()) {
         return drawn;
       }

@@ -15,9 +15,10 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kMinNameWidth = 24;
-constexpr size_t kMaxFrameWidth = 60;
+constexpr size_t kMaxFrameWidth = 44;
 constexpr size_t kIndent = 8;
 constexpr std::string_view kCaller = " <- ";
+constexpr std::string_view kLeftOut = "...";
 
 std::string time_text(double ns) {
   struct Unit {
@@ -59,6 +60,53 @@ std::string printable(std::string_view name) {
   std::string text;
   append_escaped(name, {}, text);
   return text;
+}
+
+// A frame that tells a reader nothing: no function is known ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or it is
+// how every thread starts.
+bool tells_nothing(std::string_view frame) {
+  static constexpr std::array<std::string_view, 8> kStart = {
+      "_start",       "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__clone3", "clone3",
+      "start_thread", "[unknown]"};
+  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && frame.find("+0x") != frame.npos;
+  return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
+}
+
+// "ns::f<int>(int, char const*) const" -> "ns::f<int>": a path has room for a few names, not for their parameters.
+std::string_view without_parameters(std::string_view name) {
+  std::string_view head =
+      name.substr(0, name.ends_with(") const") ? name.size() - std::string_view(" const").size() : name.size());
+  if (!head.ends_with(")")) {
+    return name;
+  }
+  size_t depth = 0;
+  while (!head.empty()) {
+    const char c = head.back();
+    head.remove_suffix(1);
+    depth += c == ')' ? 1 : 0;
+    depth -= c == '(' ? 1 : 0;
+    if (depth == 0) {
+      break;
+    }
+  }
+  // "operator()" alone has no parameters, and a name does not consist of them.
+  return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
+}
+
+// What is shown of a path, innermost first.
+std::vector<std::string> telling_frames(const std::vector<std::string>& path) {
+  std::vector<std::string> frames;
+  for (const bool all : {false, true}) {
+    for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
+      if (all || !tells_nothing(*frame)) {
+        frames.push_back(cut_middle(printable(without_parameters(*frame)), kMaxFrameWidth));
+      }
+    }
+    if (!frames.empty()) {
+      break;  // otherwise anything is better than nothing
+    }
+  }
+  return frames;
 }
 
 void append_right(const std::string& text, size_t width, std::string& out) {
@@ -127,24 +175,35 @@ class Table {
     out += "  ";
   }
 
-  // Below the line's numbers: the callers of its work, innermost first, as many as there is room for.
+  // Below the line's numbers: the callers of its work, innermost first. Where there is no room for all, those in the
+  // middle are left out: the ends are the API that was called and the user's own code.
   void append_callers(const SummaryLine& line, std::string& out) const {
     std::string text(kIndent, ' ');
     if (several_processes_) {
       text += cut_middle(printable(line.process), kMaxFrameWidth) + ":";
     }
-    size_t used = utf8_length(text);
-    size_t frames = 0;
-    for (auto frame = line.path.rbegin(); frame != line.path.rend(); ++frame, ++frames) {
-      const std::string part = cut_middle(printable(*frame), kMaxFrameWidth);
-      const size_t needed = kCaller.size() + utf8_length(part);
-      const size_t kept_free = std::next(frame) == line.path.rend() ? 0 : kCaller.size() + 3;
-      if (frames > 0 && used + needed + kept_free > width_) {
-        text.append(kCaller).append("...");
+    const std::vector<std::string> frames = telling_frames(line.path);
+    const size_t kept_free = utf8_length(text) + kCaller.size() + kLeftOut.size();
+    size_t room = width_ > kept_free ? width_ - kept_free : 0;
+    size_t inner = 0;
+    size_t outer = 0;
+    while (inner + outer < frames.size()) {
+      const bool take_outer = inner > outer;
+      const std::string& next = take_outer ? frames[frames.size() - 1 - outer] : frames[inner];
+      const size_t needed = kCaller.size() + utf8_length(next);
+      const bool is_last = inner + outer + 1 == frames.size();  // then nothing is left out
+      if (inner > 0 && needed > room + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
         break;
       }
-      text.append(kCaller).append(part);
-      used += needed;
+      room -= std::min(room, needed);
+      ++(take_outer ? outer : inner);
+    }
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (i < inner || i >= frames.size() - outer) {
+        text.append(kCaller).append(frames[i]);
+      } else if (i == inner) {
+        text.append(kCaller).append(kLeftOut);
+      }
     }
     out.append(text).append("\n");
   }

@@ -98,20 +98,21 @@ bool Fields::slow_number(std::string_view field, uint64_t& out) {
 }
 
 bool Fields::wide(std::string_view field, Uint128& out) {
-  if (at_ != nullptr) {  // nearly always small enough for the fast way
-    const char* p = at_;
-    while (*p >= '0' && *p <= '9') {
-      ++p;
-    }
-    if (p - at_ > kSafeDigits && ends_field(p)) {
-      const std::string_view digits(at_, static_cast<size_t>(p - at_));
-      step_over(p);
-      return parse_checked(digits, out) || fail(field, "is too large");
-    }
+  if (at_ == nullptr) {
+    return missing(field);
   }
+  const char* p = at_;
   uint64_t value = 0;
-  if (!number(field, value)) {
-    return false;
+  for (; *p >= '0' && *p <= '9'; ++p) {
+    value = value * 10 + static_cast<unsigned>(*p - '0');
+  }
+  if (p == at_ || !ends_field(p)) {
+    return slow_number(field, value);  // says why
+  }
+  const std::string_view digits(at_, static_cast<size_t>(p - at_));
+  step_over(p);
+  if (digits.size() > kSafeDigits) {
+    return parse_checked(digits, out) || fail(field, "is too large");
   }
   out = value;
   return true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "profile/fields.h"
 #include "profile/words.h"
@@ -95,18 +94,29 @@ bool plausible(Input& x, const Gpu& r) {
   return true;
 }
 
-bool parse(Input& x, Gpu& r) {
-  std::string_view op;
-  if (!x.in.number("slice", r.slice) || !x.in.id("process", r.process) || !x.in.id("thread", r.thread) ||
-      !x.in.id("ustack", r.ustack) || !x.in.id("kstack", r.kstack) || !x.in.id("device", r.device) ||
-      !x.in.number("stream", r.stream) || !x.in.word("op", op)) {
+bool operation(Input& x, Op& out) {
+  if (x.in.skip("kernel")) {  // nearly always
+    out = Op::kernel;
+    return true;
+  }
+  std::string_view word;
+  if (!x.in.word("op", word)) {
     return false;
   }
-  const auto known = op_of(op);
+  const auto known = op_of(word);
   if (!known) {
     return x.in.fail("op", "is not an operation");
   }
-  r.op = *known;
+  out = *known;
+  return true;
+}
+
+bool parse(Input& x, Gpu& r) {
+  if (!x.in.number("slice", r.slice) || !x.in.id("process", r.process) || !x.in.id("thread", r.thread) ||
+      !x.in.id("ustack", r.ustack) || !x.in.id("kstack", r.kstack) || !x.in.id("device", r.device) ||
+      !x.in.number("stream", r.stream) || !operation(x, r.op)) {
+    return false;
+  }
   return x.in.id("name", r.name) && x.in.number("count", r.count) && x.in.number("sum_ns", r.sum_ns) &&
          x.in.number("min_ns", r.min_ns) && x.in.number("max_ns", r.max_ns) &&
          x.in.wide("sum_squares_ns2", r.sum_squares_ns2) && x.in.number("queue_ns", r.queue_ns) &&
@@ -167,7 +177,7 @@ struct Kind {
   bool published;  // also a kind of the published form
 };
 
-// The frequent ones first.
+// See frequent_kind() for the order of the first two.
 constexpr std::array<Kind, 16> kKinds = {{
     {"GPU", parse_as<Gpu>, false},
     {"EUSTALL", parse_as<EuStall>, true},
@@ -187,6 +197,20 @@ constexpr std::array<Kind, 16> kKinds = {{
     {"END", parse_as<End>, false},
 }};
 
+// The kinds that come by the million are told by a comparison or two.
+const Kind* frequent_kind(std::string_view line) {
+  if (line.starts_with("GPU;")) {
+    return &kKinds[0];
+  }
+  return line.starts_with("EUSTALL;") ? &kKinds[1] : nullptr;
+}
+static_assert(kKinds[0].name == "GPU" && kKinds[1].name == "EUSTALL");
+
+const Kind* find_kind(std::string_view name) {
+  const auto* const found = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.name == name; });
+  return found == kKinds.end() ? nullptr : found;
+}
+
 // What a later version may call a new kind.
 bool looks_like_a_kind(std::string_view text) {
   return !text.empty() && text.front() >= 'A' && text.front() <= 'Z' &&
@@ -205,23 +229,20 @@ bool is_published_kind_prefix(std::string_view text) {
 }
 
 std::optional<Record> parse_line(Line line, ParseContext& context) {
-  auto* const semicolon = static_cast<char*>(std::memchr(line.begin, ';', static_cast<size_t>(line.end - line.begin)));
-  char* const kind_end = semicolon == nullptr ? line.end : semicolon;
-  const std::string_view name(line.begin, static_cast<size_t>(kind_end - line.begin));
+  const std::string_view text(line.begin, static_cast<size_t>(line.end - line.begin));
+  const Kind* const kind = frequent_kind(text);
+  const size_t name_size = kind != nullptr ? kind->name.size() : std::min(text.find(';'), text.size());
+  const std::string_view name = text.substr(0, name_size);
+  const Kind* const known = kind != nullptr ? kind : find_kind(name);
   std::optional<Record> record;
-  for (const Kind& kind : kKinds) {
-    if (kind.name != name || (context.published && !kind.published)) {
-      continue;
-    }
-    Fields fields(kind_end + 1, line.end, semicolon != nullptr, !context.published);
+  if (known != nullptr && (known->published || !context.published)) {
+    Fields fields(line.begin + name_size + 1, line.end, name_size < text.size(), !context.published);
     Input input{fields, context};
-    if (!kind.parse(input, record)) {
+    if (!known->parse(input, record)) {
       context.reason = std::string(name).append(": ").append(fields.reason());
       record.reset();
     }
-    return record;
-  }
-  if (looks_like_a_kind(name)) {
+  } else if (known != nullptr || looks_like_a_kind(name)) {
     record = Unknown{name};
   } else {
     context.reason = "this is not a record: a line begins with its kind, in upper case";

@@ -14,7 +14,7 @@ namespace gpuprof::profile {
 namespace {
 
 constexpr size_t kFirstBuffer = size_t{64} << 10U;
-constexpr size_t kChunk = size_t{2} << 20U;
+constexpr size_t kChunk = size_t{256} << 10U;  // stays in the second-level cache, together with what is made of it
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
 constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
@@ -162,8 +162,9 @@ struct Reader::State {
   uint64_t skipped_unknown = 0;
   bool cut_short = false;
 
-  [[nodiscard]] Error at_line(std::string_view what, std::string_view hint) const {
-    return Error{name + ":" + std::to_string(line) + ": " + std::string(what), std::string(hint)};
+  [[nodiscard]] Error at_line(std::string_view what, std::string_view hint) const { return at_line(line, what, hint); }
+  [[nodiscard]] Error at_line(uint64_t number, std::string_view what, std::string_view hint) const {
+    return Error{name + ":" + std::to_string(number) + ": " + std::string(what), std::string(hint)};
   }
   [[nodiscard]] Error read_error() const {
     return Error{"cannot read " + name + ": " + std::strerror(lines.error()), std::string(kRecordHint)};
@@ -297,6 +298,10 @@ Result<std::optional<Record>> Reader::next() {
 
 Error Reader::error_here(std::string_view what, std::string_view hint) const {
   return state_->at_line(what, hint.empty() ? kLineHint : hint);
+}
+
+Error Reader::error_at(uint64_t line, std::string_view what) const {
+  return state_->at_line(line, what, kLineHint);
 }
 
 uint64_t Reader::line() const {

@@ -33,6 +33,7 @@ class Reader {
 
   // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
   [[nodiscard]] Error error_here(std::string_view what, std::string_view hint = {}) const;
+  [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // the same for an earlier line
 
   [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
   [[nodiscard]] int major() const;                 // 0 for the published form

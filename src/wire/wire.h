@@ -150,7 +150,7 @@ struct gpuprof_record {
 struct gpuprof_name {
   struct gpuprof_record header;
   uint32_t id;
-  uint32_t length;           /* of `text`, which is not terminated */
+  uint32_t length; /* of `text`, which is not terminated */
   char text[];
 };
 

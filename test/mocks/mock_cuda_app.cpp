@@ -2,9 +2,12 @@
 // a profiler must see. Prints what it did as one line of JSON: the tests compare a profile with it.
 #include <cuda.h>
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +36,7 @@ struct Options {
   int threads = 1;
   int graph_launches = 0;
   int sleep_ms = 0;
+  int gap_us = 0;  // between rounds of the three sites
   bool driver_api = false;
   bool kernels_only = false;
   bool fork_child = false;
@@ -86,10 +90,16 @@ struct Worker {
   Totals totals;
 
   void launch(CUfunction function, const char* name, uint64_t ns) {
+    constexpr int kErrno = 4321;  // the driver leaves it alone, and so must who listens to its calls
+    errno = kErrno;
     if (options.driver_api) {
       CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
     } else {
       CHECK(gpuprof::mock::runtime_launch(function, stream));
+    }
+    if (errno != kErrno) {
+      fprintf(stderr, "mock_cuda_app: a launch changed errno to %d\n", errno);
+      exit(1);
     }
     ++totals.launches;
     totals.add(name, ns, 0);
@@ -176,6 +186,9 @@ void work(Worker& worker, int index) {
     assemble(worker);
     solve(worker);
     postprocess(worker);
+    if (worker.options.gap_us > 0) {
+      usleep(static_cast<useconds_t>(worker.options.gap_us));
+    }
   }
   if (worker.options.graph_launches > 0) {
     CUgraphExec exec = make_graph(worker);
@@ -186,9 +199,11 @@ void work(Worker& worker, int index) {
   CHECK(cuStreamSynchronize(worker.stream));
 }
 
-// The child of a process that uses CUDA can not use it; it must neither crash nor be counted.
-void try_in_child() {
-  const pid_t child = fork();
+// The child of a process that uses CUDA can not use it; it must neither crash nor be counted, nor wait at its end for
+// threads that only the parent has. The system call runs no fork handlers.
+void try_in_child(bool by_system_call) {
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {
     const bool refused = cuInit(0) != CUDA_SUCCESS && cuCtxSynchronize() != CUDA_SUCCESS;
     exit(refused ? 0 : 1);
@@ -196,6 +211,10 @@ void try_in_child() {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
     fprintf(stderr, "mock_cuda_app: the forked child ended with status %d\n", status);
+    exit(1);
+  }
+  if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1500)) {
+    fprintf(stderr, "mock_cuda_app: the forked child took its time to end\n");
     exit(1);
   }
 }
@@ -244,13 +263,15 @@ Options parse(int argc, char** argv) {
     if (!take_number("--launches", argc, argv, &i, &o.launches) &&
         !take_number("--threads", argc, argv, &i, &o.threads) &&
         !take_number("--graph", argc, argv, &i, &o.graph_launches) &&
+        !take_number("--gap-us", argc, argv, &i, &o.gap_us) &&
         !take_number("--sleep-ms", argc, argv, &i, &o.sleep_ms) && !take_text("--load", argc, argv, &i, &o.load) &&
         !take_flag("--driver-api", argv[i], &o.driver_api) && !take_flag("--kernels-only", argv[i], &o.kernels_only) &&
         !take_flag("--fork", argv[i], &o.fork_child) && !take_flag("--unfinished", argv[i], &o.unfinished) &&
         !take_flag("--hard-exit", argv[i], &o.hard_exit)) {
       fprintf(stderr,
-              "usage: mock_cuda_app [--launches N] [--threads N] [--graph N] [--sleep-ms N] [--load LIBRARY]\n"
-              "                     [--driver-api] [--kernels-only] [--fork] [--unfinished] [--hard-exit]\n");
+              "usage: mock_cuda_app [--launches N] [--threads N] [--graph N] [--sleep-ms N] [--gap-us N]\n"
+              "                     [--load LIBRARY] [--driver-api] [--kernels-only] [--fork] [--unfinished] "
+              "[--hard-exit]\n");
       exit(2);
     }
   }
@@ -276,7 +297,8 @@ int main(int argc, char** argv) {
     thread.join();
   }
   if (options.fork_child) {
-    try_in_child();
+    try_in_child(false);
+    try_in_child(true);
     assemble(workers[0]);
     CHECK(cuCtxSynchronize());
   }

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 sys.dont_write_bytecode = True
@@ -54,9 +55,17 @@ class Page:
                                    "return held ? (held.getAttribute('aria-label') || held.id).split(', ')[0] : '';")
 
     def search(self, pattern):
-        self.browser.keys("/")
-        self.browser.keys(("Control", "a"))
-        self.browser.type(pattern)
+        """Types into the search field. A browser on a busy machine may drop keys, so the field is read back."""
+        typed = None
+        for _ in range(5):
+            self.browser.keys("/")
+            self.browser.keys(("Control", "a"))
+            self.browser.type(pattern)
+            typed = self.browser.script("return document.getElementById('gp-search').value")
+            if typed == pattern:
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"the search field holds {typed!r} instead of {pattern!r}")
 
 
 def near(a, b, tolerance=0.05):

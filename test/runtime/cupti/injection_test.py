@@ -181,6 +181,22 @@ class InTime(InjectionTest):
         recorder.close()
         self.assertEqual(source.totals(), did["ops"])
 
+    def test_a_recorder_that_is_gone_costs_nothing(self):
+        recorder, process = self.start("--launches", "100000", "--kernels-only", "--gap-us", "5000")
+        self.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 30)
+        source = recorder.sources[0]
+        recorder.silent = True
+        time.sleep(1.5)
+        launches, ops = source.launches, len(source.gpu_ops)
+        time.sleep(1.5)
+        self.assertEqual((source.launches, len(source.gpu_ops)), (launches, ops))
+        recorder.silent = False  # it was only stopped
+        self.wait_for(lambda: source.launches > launches + 30 and len(source.gpu_ops) > ops + 30)
+        self.assertGreater(int(source.meta["cupti.not_recorded_ms"]), 1000)
+        process.kill()
+        process.wait()
+        recorder.close()
+
     def test_nothing_is_recorded_while_paused(self):
         source, _ = self.finish(*self.start("--launches", "50", control=CONTROL_LAUNCH_RECORDS))
         self.assertEqual((source.launches, source.gpu_ops, source.lost), (0, [], {}))
@@ -213,6 +229,10 @@ class Faults(InjectionTest):
 
     def test_records_that_cupti_dropped_are_counted(self):
         self.assert_lost_every_nth("vendor_dropped", "drop_records", 10)
+
+    def test_records_are_counted_when_no_buffer_comes_back(self):
+        source, did = self.run_app(*self.ARGUMENTS, faults="drop_records=1")
+        self.assertEqual((source.gpu_ops, source.lost), ([], {"vendor_dropped": did["total_ops"]}))
 
     def test_buffers_from_several_threads(self):
         self.assert_exact(*self.run_app("--launches", "2500", "--threads", "4", faults="threads"))

@@ -5,11 +5,14 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <set>
 #include <thread>
 
 #include "catch.h"
 #include "child.h"
+#include "common/atomics.h"
 #include "common/names.h"
 #include "fake_recorder.h"
 
@@ -375,6 +378,87 @@ TEST_CASE("a guard is entered once per thread") {
   bool other = false;
   std::thread([&] { other = injection::Guard().entered(); }).join();
   CHECK(other);
+}
+
+TEST_CASE("errno is the target's") {
+  errno = ENOTTY;
+  {
+    const injection::Guard guard;
+    errno = EINTR;
+  }
+  CHECK(errno == ENOTTY);
+  int status = -1;
+  record(
+      {},
+      [] {
+        injection::on_fork_child([] { errno = EINTR; });
+        errno = ENOTTY;
+        const pid_t pid = fork();
+        if (pid == 0) {
+          _exit(errno == ENOTTY ? 0 : 1);
+        }
+        return wait_for(pid) == 0 ? 0 : 1;
+      },
+      &status);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a fork is told about after the end of the recording, too") {
+  int status = -1;
+  record(
+      {},
+      [] {
+        injection::on_fork_child([] { setenv("GPUPROF_TEST_FORKED", "1", 1); });
+        injection::finish();
+        const pid_t pid = fork();
+        if (pid == 0) {
+          _exit(getenv("GPUPROF_TEST_FORKED") != nullptr ? 0 : 1);
+        }
+        return wait_for(pid) == 0 ? 0 : 1;
+      },
+      &status);
+  CHECK(status == 0);
+}
+
+TEST_CASE("one long wait does not hide the cost of all other launches") {
+  const Source source = record_one({}, [] {
+    injection::add_overhead(1000000000);
+    injection::add_overhead(1000);
+    return 0;
+  });
+  CHECK(source.overhead_ns == 101000);
+}
+
+TEST_CASE("a recorder is silent when its last sign of life is long ago") {
+  FakeRecorder::Options options;
+  SECTION("alive") {
+    record_one(options, [] { return injection::recorder_silent() ? 1 : 0; });
+  }
+  SECTION("gone") {
+    options.beat = false;
+    record_one(options, [] { return injection::recorder_silent() ? 0 : 1; });
+  }
+}
+
+TEST_CASE("a lock that is never given back is waited for in bounded time, however busy the machine") {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> spinners;
+  for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
+    spinners.emplace_back([&] {
+      while (!stop) {
+      }
+    });
+  }
+  uint32_t lock = 1;
+  const uint64_t begin = injection::now_ns();
+  CHECK_FALSE(injection::try_lock_bounded(&lock));
+  const uint64_t waited = injection::now_ns() - begin;
+  stop = true;
+  for (std::thread& spinner : spinners) {
+    spinner.join();
+  }
+  CHECK(waited < 200000000);
+  CHECK(lock == 1);
 }
 
 TEST_CASE("the probe starts with the nop that the kernel can patch") {

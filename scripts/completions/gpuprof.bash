@@ -1,0 +1,44 @@
+# bash completion for gpuprof: source it, or install it as /usr/share/bash-completion/completions/gpuprof
+
+_gpuprof() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "record flame report dump doctor --help --version" -- "$current")
+    return
+  fi
+  if [[ $command == record ]]; then
+    for ((i = 2; i < COMP_CWORD; i++)); do
+      if [[ ${COMP_WORDS[i]} == -- ]]; then  # the target's own completion from here on
+        _command_offset $((i + 1)) 2>/dev/null
+        return
+      fi
+    done
+  fi
+  local words=
+  case $previous in
+    --stacks) words="auto bpf none" ;;
+    --wait) words="all main" ;;
+    --unit) words="us ns" ;;
+    --weight) words="time count bytes" ;;
+    --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
+    -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
+    -o | --output | -i | --input | --svg) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+  esac
+  if [[ -z $words ]]; then
+    case $command in
+      record) words="-o --output -p --pid --user --stacks --interval --wait -q -v --help --" ;;
+      flame) words="-i --input -o --output --svg --title --weight --unit --lines --lenient -q -v --help" ;;
+      report) words="-i --input --top --width --json --lenient -q -v --help" ;;
+      dump) words="-i --input --raw --lenient -q -v --help" ;;
+      doctor) words="--json --help" ;;
+    esac
+    if [[ $current != -* && $command != record && $command != doctor ]]; then
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return
+    fi
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -o filenames -F _gpuprof gpuprof
