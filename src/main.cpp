@@ -83,8 +83,7 @@ int dispatch(std::vector<const char*> arguments) {
     return entry != nullptr ? run(*entry, {entry->name, "--help"}) : unknown(arguments[1]);
   }
   if (help_wanted) {
-    std::fputs(gpuprof::cmd::help_text().c_str(), stdout);
-    return 0;
+    return std::fputs(gpuprof::cmd::help_text().c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
   }
   return unknown(first);
 }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kDefaultWidth = 120;  // where the output is no terminal
 constexpr size_t kMaxWidth = 1000;
+constexpr size_t kMostLines = 1'000'000'000;
 
 size_t terminal_width() {
   winsize size{};
@@ -30,7 +31,8 @@ class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--top", top_, "lines in each table, 0 for all (default 20)");
+    app.add_option("--top", top_, "lines in each table, 0 for all (default 20)")
+        ->check(CLI::Range(size_t{0}, kMostLines));  // also keeps -1 from being taken for 2^64 - 1
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");

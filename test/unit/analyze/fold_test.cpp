@@ -1,5 +1,6 @@
 #include "analyze/fold.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -267,4 +268,58 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
   CHECK(all.call_paths[1].process == "app");
   CHECK(all.call_paths[1].weight.ns == 32);
   CHECK(summarize(rows.value(), 1).call_paths.size() == 1);
+}
+
+// Records wait in a queue on the way to their rows; nothing that a reader sees may depend on that.
+TEST_CASE("an error names its own line, however many records come after it") {
+  const std::string good = "GPU;0;1;0;1;0;0;0;kernel;5;1;1;1;1;1;0;0\n";
+  const std::string bad = "GPU;0;1;0;9;0;0;0;kernel;5;1;1;1;1;1;0;0\n";  // there is no USTACK 9 so far
+  const auto repeated = [](const std::string& line, size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) {
+      text += line;
+    }
+    return text;
+  };
+  const auto first_line = static_cast<size_t>(std::count(kBase, kBase + std::string(kBase).size(), '\n')) + 1;
+  for (const size_t before : {0U, 1U, 7U, 8U, 15U, 16U, 17U, 40U}) {
+    for (const size_t after : {0U, 1U, 8U, 15U, 16U, 50U}) {
+      INFO(before << " before, " << after << " after");
+      const std::string expected = "p.txt:" + std::to_string(first_line + before) + ": USTACK 9 is not defined";
+      const std::string text = kBase + repeated(good, before) + bad + repeated(good, after);
+      CHECK(fold_error(text) == expected);
+      CHECK(fold_error(text + "GPU;broken\n") == expected);
+      CHECK(fold_error(text + "USTACK;9;1\n") == expected);  // defined too late
+      CHECK(fold_error(text + "GPU;0;1;99;1;0;0;0;kernel;5;1;1;1;1;1;0;0\n") == expected);
+      const auto lenient = fold_text(text + "USTACK;9;1\n" + bad, {}, true);
+      CHECK(lenient.skipped_bad == 1);
+      CHECK(lenient.records == before + after + 1);
+      CHECK(lenient.tree.total().ns == before + after + 1);
+    }
+  }
+}
+
+TEST_CASE("rows are found again however many there are and whatever kinds mix") {
+  std::string text = kBase;
+  uint64_t ns_sum = 0;
+  uint64_t samples = 0;
+  for (uint64_t round = 0; round < 3; ++round) {
+    for (uint64_t i = 1; i <= 5000; ++i) {
+      text += "GPU;0;1;0;" + std::to_string(i % 3) + ";" + std::to_string(i % 2) + ";0;0;kernel;" +
+              std::to_string(1 + i % 6) + ";1;" + std::to_string(i) + ";" + std::to_string(i) + ";" +
+              std::to_string(i) + ";0;0;0\n";
+      text += "EUSTALL;1;7;0;0;0;0;0;" + std::to_string(1 + i % 4) + ";" + std::to_string(i) + ";2\n";
+      ns_sum += i;
+      samples += 2;
+    }
+  }
+  const auto result = fold_text(text);
+  CHECK(result.kind == ProfileKind::mixed);
+  CHECK(result.tree.total().ns == ns_sum);
+  CHECK(result.tree.total().count == samples + 15000);
+  CHECK(result.gpu_records == 15000);
+  CHECK(sum_of_lines(ns(result)) == ns_sum);
+  const std::string lines = counts(result);
+  CHECK(lines.find("app;7;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];control_[g];0x1_[g] 6\n") !=
+        std::string::npos);
 }
