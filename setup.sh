@@ -33,7 +33,7 @@ readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="
   catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev
   python3 python3-numpy git ca-certificates procps util-linux
-  ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils"
+  ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64"
 
 known() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]; }
 
@@ -146,7 +146,7 @@ demo() {
 
 # ctest names skipped tests without their reasons, and says nothing of what a passed test left out.
 skip_reasons() {
-  grep -hE "(: skip: | [.]{3} skipped ')" "$1" 2>/dev/null | sed -E 's/^/setup: skipped: /' || true
+  grep -hE "(: skip: | [.]{3} skipped '|^ *skipped[:,])" "$1" 2>/dev/null | sed -E 's/^ */setup: left out: /' || true
 }
 
 run_tests() {

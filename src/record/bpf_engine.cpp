@@ -54,7 +54,7 @@ struct RingFree {
         "run as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
         "sudo setcap cap_bpf,cap_perfmon,cap_sys_resource,cap_sys_ptrace,cap_dac_read_search+ep gpuprof";
   } else {
-    result.hint = "gpuprof doctor shows what this kernel offers";
+    result.hint = "CPU stacks need Linux 5.17 or later; gpuprof doctor shows what this kernel offers";
   }
   return result;
 }

@@ -129,7 +129,7 @@ class ProfileSink::Writer {
     for (size_t i = outermost; i > innermost; --i) {
       names_.clear();
       symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
-      if (i == outermost && stack.truncated && !(outermost == stack.addresses.size() && begins_thread(names_))) {
+      if (i == outermost && !reaches_root(stack, outermost)) {
         frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
       }
       for (const auto& named : names_) {
@@ -139,9 +139,10 @@ class ProfileSink::Writer {
     return frames;
   }
 
-  // libc calls a program's main and a thread's function from these. They keep no frame pointer, so a walk ends there
-  // with a value that says nothing; the stack is whole all the same.
-  static bool begins_thread(const std::vector<symbolize::SymbolizedFrame>& outermost) {
+  // Whether the frame just named (names_) is where its thread begins. libc calls main and thread functions from these
+  // and keeps no frame pointer there, so the walk ends with a value that says nothing. A frame pointer of 0, which
+  // begins a thread by the ABI, may also be a register that holds something else: believed where there is no name.
+  [[nodiscard]] bool reaches_root(const NewStack& stack, size_t outermost) const {
     constexpr std::string_view kFirst[] = {"_start",
                                            "__libc_start_main",
                                            "__libc_start_call_main",
@@ -151,8 +152,12 @@ class ProfileSink::Writer {
                                            "clone3",
                                            "__clone3",
                                            "__clone"};
-    return !outermost.empty() &&
-           std::find(std::begin(kFirst), std::end(kFirst), outermost.front().name) != std::end(kFirst);
+    if (outermost != stack.addresses.size() || names_.empty()) {
+      return false;
+    }
+    const symbolize::SymbolizedFrame& first = names_.front();
+    return std::find(std::begin(kFirst), std::end(kFirst), first.name) != std::end(kFirst) ||
+           (!stack.truncated && first.kind == profile::FrameKind::unknown);
   }
 
   [[nodiscard]] bool is_instrument(const symbolize::ProcessMaps& maps, uint64_t address) const {
