@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -157,6 +158,28 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
   return {packed, unpacked};
 }
 
+// libdw 0.188 takes the last string of a table for terminated, and reads past the section where it is not.
+bool strings_are_terminated(Elf* elf) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) {
+    return false;
+  }
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) == nullptr ? nullptr : elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::strstr(name, "debug_") == nullptr || std::strstr(name, "str") == nullptr ||
+        std::strstr(name, "str_offsets") != nullptr) {
+      continue;
+    }
+    const Elf_Data* data = elf_getdata(section, nullptr);
+    if (data != nullptr && data->d_buf != nullptr && data->d_size > 0 &&
+        static_cast<const char*>(data->d_buf)[data->d_size - 1] != '\0') {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 struct DwarfLines::State {
@@ -217,7 +240,7 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
   }
   elf.reset(elf_begin(fd, command, nullptr));
   dwarf.reset(elf ? dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr) : nullptr);
-  if (!dwarf) {
+  if (!dwarf || !strings_are_terminated(elf.get())) {
     return false;
   }
   if (image.section(".gnu_debugaltlink") == nullptr) {
@@ -236,7 +259,7 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
   }
   alternate_elf.reset(elf_begin(alternate_file.fd.get(), ELF_C_READ, nullptr));
   alternate.reset(alternate_elf ? dwarf_begin_elf(alternate_elf.get(), DWARF_C_READ, nullptr) : nullptr);
-  if (!alternate) {
+  if (!alternate || !strings_are_terminated(alternate_elf.get())) {
     return false;
   }
   dwarf_setalt(dwarf.get(), alternate.get());
