@@ -8,15 +8,12 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "record/elf_functions.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {
 namespace {
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 struct Site {
   std::shared_ptr<symbolize::MappedFile> file;

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -14,17 +13,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
-
-uint64_t now_ns() {
-  timespec ts{};
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return static_cast<uint64_t>(ts.tv_sec) * 1000000000u + static_cast<uint64_t>(ts.tv_nsec);
-}
 
 std::string random_hex(size_t digits) {
   std::string bytes((digits + 1) / 2, '\0');
@@ -203,7 +197,7 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   source->segment->magic = GPUPROF_WIRE_MAGIC;
   source->segment->version = GPUPROF_WIRE_VERSION;
   source->segment->source_id = source->id;
-  source->segment->recorder_beat_ns = now_ns();
+  source->segment->recorder_beat_ns = monotonic_ns();
   store(source->segment->control,
         GPUPROF_CONTROL_ENABLED | (options_.launch_records ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u),
         std::memory_order_release);
@@ -232,7 +226,7 @@ void Channel::snapshot() {
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
       source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
     }
-    store(source->segment->recorder_beat_ns, now_ns());
+    store(source->segment->recorder_beat_ns, monotonic_ns());
   }
 }
 

@@ -49,7 +49,6 @@ class Channel {
   void disable_all();  // targets stop recording
 
   [[nodiscard]] size_t live_sources() const;
-  [[nodiscard]] uint64_t sources_seen() const { return next_source_ - 1; }
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
   [[nodiscard]] uint64_t refused() const { return refused_; }  // processes of ours that could not be recorded
 

@@ -1,7 +1,5 @@
 #include "record/process_table.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -31,12 +29,6 @@ uint32_t parent_of(uint32_t pid) {
 }
 
 }  // namespace
-
-uint64_t monotonic_ns() {
-  timespec ts{};
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
-}
 
 ProcessTable::ProcessTable() : files_(symbolize::make_file_cache()) {}
 

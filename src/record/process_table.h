@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "profile/records.h"
 #include "symbolize/process_maps.h"
 
@@ -56,7 +57,5 @@ class ProcessTable {
   std::unordered_map<uint32_t, Entry> by_pid_;
   uint32_t next_id_ = 1;
 };
-
-uint64_t monotonic_ns();
 
 }  // namespace gpuprof::record

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/path.h"
 #include "profile/writer.h"
 #include "symbolize/symbolizer.h"
 #include "wire/wire.h"
@@ -165,8 +166,7 @@ class ProfileSink::Writer {
     if (mapping == nullptr) {
       return false;
     }
-    const std::string_view path = mapping->name;
-    const std::string_view file = path.substr(path.rfind('/') + 1);
+    const std::string_view file = base_name(mapping->name);
     return std::any_of(instruments_.begin(), instruments_.end(),
                        [file](const std::string& beginning) { return file.starts_with(beginning); });
   }

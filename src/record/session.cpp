@@ -392,7 +392,6 @@ class Session {
     ::getrusage(RUSAGE_SELF, &usage);
     facts.recorder_cpu_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000u +
                             static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-    facts.processes = channel_->sources_seen();
     facts.counts_only = options_.attach_pid != 0;
     facts.stacks_missing = !engine_;
     add_overhead_meta(facts);

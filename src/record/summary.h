@@ -14,7 +14,6 @@ struct SummaryFacts {
   uint64_t wall_ns = 0;
   uint64_t recorder_cpu_ns = 0;
   Channel::Overhead overhead;
-  uint64_t processes = 0;
   uint64_t stacks = 0;          // distinct
   bool counts_only = false;     // launches without GPU times
   bool stacks_missing = false;  // no stack engine

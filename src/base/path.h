@@ -1,0 +1,13 @@
+// Names of files.
+#pragma once
+
+#include <string_view>
+
+namespace gpuprof {
+
+// What follows the last '/'.
+constexpr std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace gpuprof
