@@ -66,6 +66,10 @@ class Backend {
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
+  // How the file begins that a running process must have mapped for library() to be of use when it is brought in there
+  // (record -p); empty: the library can not come late.
+  [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
+
   // What record -p probes. No launch may pass through two of them.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 

@@ -21,8 +21,69 @@ struct GpuOp {
   uint64_t stream = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
-  uint16_t op = 0;    // enum gpuprof_op of wire/wire.h
-  bool more = false;  // other ops of the same correlation may follow
+  uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
+  bool more = false;        // other ops of the same correlation may follow
+  bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are the launch's
+  uint64_t graph_node = 0;  // 0: not of a graph launch
+  uint32_t tid = 0;
+  uint32_t range = 0;
+};
+
+struct LaunchCall {  // without a stack
+  uint64_t correlation = 0;
+  uint64_t time_ns = 0;
+  uint32_t tid = 0;
+  uint32_t range = 0;
+  std::string_view thread;  // name
+};
+
+struct HostOp {
+  SourceId source = 0;
+  uint64_t correlation = 0;  // with GPUPROF_CORRELATION_HOST; 0: none
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  uint32_t name_id = 0;
+  uint32_t device = UINT32_MAX;  // UINT32_MAX: not of one
+  uint32_t tid = 0;
+  uint16_t op = 0;  // enum gpuprof_host_op_kind
+};
+
+struct GraphNode {
+  uint64_t node = 0;
+  uint64_t original = 0;  // of which it is a copy; 0: none
+  uint64_t launch = 0;    // the launch that was captured; 0: none
+  bool destroyed = false;
+};
+
+struct Range {
+  uint32_t id = 0;
+  uint32_t parent = 0;
+  uint32_t domain_id = 0;  // name ids
+  uint32_t name_id = 0;
+};
+
+struct Call {
+  uint64_t correlation = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint32_t name_id = 0;
+  uint32_t tid = 0;
+};
+
+struct Span {
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint32_t range = 0;
+  uint32_t tid = 0;  // 0: of no thread
+};
+
+// Counters of a source that only grow; a sink takes differences itself.
+struct Counters {
+  uint64_t launches = 0;
+  uint64_t lost[16] = {};   // by enum gpuprof_loss
+  uint64_t counts[8] = {};  // by enum gpuprof_count
 };
 
 class EventSink {
@@ -34,12 +95,16 @@ class EventSink {
 
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
-  virtual void on_device(SourceId source, uint32_t device, uint32_t name_id) = 0;
+  virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  virtual void on_launch(SourceId source, uint64_t correlation, uint32_t tid, std::string_view thread) = 0;
+  virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
+  virtual void on_host_op(const HostOp& op) = 0;
+  virtual void on_graph_node(SourceId source, const GraphNode& node) = 0;
+  virtual void on_range(SourceId source, const Range& range) = 0;
+  virtual void on_call(SourceId source, const Call& call) = 0;
+  virtual void on_span(SourceId source, const Span& span) = 0;
   virtual void on_meta(SourceId source, std::string_view text) = 0;
-  // Counters that only grow; the sink takes differences itself.
-  virtual void on_counters(SourceId source, uint64_t launches, const uint64_t (&lost)[16]) = 0;
+  virtual void on_counters(SourceId source, const Counters& counters) = 0;
   virtual void on_source_end(SourceId source) = 0;
 };
 

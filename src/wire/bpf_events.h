@@ -28,8 +28,11 @@ struct gpuprof_bpf_launch {
   gpuprof_u32 source;      /* wire source id; 0 for a launch counted without injection */
   gpuprof_u64 correlation; /* or, with source 0, the index of the probed function */
   gpuprof_u64 stack;       /* 0: the stack could not be read */
+  gpuprof_u64 time_ns;     /* CLOCK_MONOTONIC */
   gpuprof_u32 pid;         /* process (tgid), initial pid namespace */
   gpuprof_u32 tid;
+  gpuprof_u32 range; /* wire RANGE id of the source; 0: none */
+  gpuprof_u32 pad;
 };
 
 /* Flexible array members are C; both C++ compilers take them. */

@@ -26,7 +26,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 1u
+#define GPUPROF_WIRE_VERSION 2u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -61,9 +61,18 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 /* gpuprof_segment.control, written by the recorder. */
 #define GPUPROF_CONTROL_ENABLED 1u        /* record; cleared to pause */
 #define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch (no other stack source) */
-#define GPUPROF_CONTROL_FLUSH                                                    \
-  4u /* the recorder stops soon: flush what the vendor library holds, then clear \
-        by setting gpuprof_segment.flushed */
+#define GPUPROF_CONTROL_FLUSH                                                                                   \
+  4u                                /* the recorder stops soon: flush what the vendor library holds, then clear \
+                                       by setting gpuprof_segment.flushed */
+#define GPUPROF_CONTROL_CALLS 8u    /* emit GPUPROF_RECORD_CALL for each call, GPUPROF_RECORD_SPAN for each range */
+#define GPUPROF_CONTROL_RETRACT 16u /* leave the process (record -p): end all that we do in it */
+
+/* gpuprof_segment.options, set by the recorder before the target gets the segment. */
+#define GPUPROF_OPTION_LATENCY 1u      /* have the vendor's library tell when work was queued and submitted */
+#define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
+#define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
+
+#define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
 /* gpuprof_segment.state, written by the target. */
 enum gpuprof_state {
@@ -83,7 +92,18 @@ enum gpuprof_loss {
   GPUPROF_LOSS_OUT_OF_MEMORY = 5,     /* no memory for a buffer or a name */
   GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
   GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
+  GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more distinct NVTX ranges than are kept apart */
   GPUPROF_LOSS_KINDS = 16
+};
+
+/* What is no loss, but must be known to check that nothing is missing. Counted per ring. */
+enum gpuprof_count {
+  GPUPROF_COUNT_CAPTURED = 0,  /* launches that became a node of a graph and ran nothing themselves */
+  GPUPROF_COUNT_FAILED = 1,    /* launches that the vendor's library refused with an error */
+  GPUPROF_COUNT_UNSAMPLED = 2, /* launches without a stack because of gpuprof_segment.stack_share */
+  GPUPROF_COUNT_OUTSIDE = 3,   /* GPU work left out because its launch was outside of options.nvtx_range */
+  GPUPROF_COUNT_GPU_OPS = 4,   /* GPU_OP records handed over or lost in the ring */
+  GPUPROF_COUNTS = 8
 };
 
 /*
@@ -102,8 +122,16 @@ struct gpuprof_ring {
   uint64_t tail; /* written by the recorder, release */
   uint64_t pad2[7];
   uint64_t lost[GPUPROF_LOSS_KINDS];
+  uint64_t counts[GPUPROF_COUNTS];
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 256, "ring layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 320, "ring layout");
+
+struct gpuprof_options {
+  uint32_t flags; /* GPUPROF_OPTION_* */
+  uint32_t pad;
+  char nvtx_range[120]; /* "NAME" or "NAME@DOMAIN": record only what is launched inside; empty: everything */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_options) == 128, "options layout");
 
 struct gpuprof_segment {
   uint32_t magic;
@@ -114,11 +142,14 @@ struct gpuprof_segment {
   uint32_t flushed;          /* set to 1 by the target when it has served GPUPROF_CONTROL_FLUSH, atomic */
   uint64_t recorder_beat_ns; /* the recorder's last poll; long ago means that it is gone */
   char reason[216];          /* NUL terminated; valid once state is GPUPROF_STATE_DISABLED */
-  uint64_t pad;
+  uint32_t stack_share; /* launches that get a stack, chosen at random, in 1/65536; atomic, written by the recorder */
+  uint32_t pad;
+  struct gpuprof_options options;
+  uint64_t pad2[16];
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
   /* GPUPROF_RING_COUNT data areas of GPUPROF_RING_BYTES follow at GPUPROF_SEGMENT_DATA_OFFSET. */
 };
-GPUPROF_STATIC_ASSERT(offsetof(struct gpuprof_segment, rings) == 256, "segment layout");
+GPUPROF_STATIC_ASSERT(offsetof(struct gpuprof_segment, rings) == 512, "segment layout");
 
 #define GPUPROF_SEGMENT_DATA_OFFSET 4096u
 #define GPUPROF_SEGMENT_BYTES (GPUPROF_SEGMENT_DATA_OFFSET + GPUPROF_RING_COUNT * GPUPROF_RING_BYTES)
@@ -133,7 +164,12 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_GPU_OP = 3,
   GPUPROF_RECORD_LAUNCH = 4,
   GPUPROF_RECORD_META = 5,
-  GPUPROF_RECORD_TYPES = 6
+  GPUPROF_RECORD_HOST_OP = 6,
+  GPUPROF_RECORD_GRAPH_NODE = 7,
+  GPUPROF_RECORD_RANGE = 8,
+  GPUPROF_RECORD_CALL = 9,
+  GPUPROF_RECORD_SPAN = 10,
+  GPUPROF_RECORD_TYPES = 11
 };
 
 struct gpuprof_record {
@@ -158,7 +194,17 @@ struct gpuprof_device {
   struct gpuprof_record header;
   uint32_t device; /* index within the source */
   uint32_t name_id;
+  uint32_t uuid_id; /* name id of a text that is the same for this device in every process; 0: not known */
+  uint32_t pad;
 };
+
+/*
+ * Correlation ids. Those of launches are the vendor's (below 2^62). Other calls whose stack is wanted go through the
+ * same probe with one of these bits, and an id of their own.
+ */
+#define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits or allocates: of a HOST_OP */
+#define GPUPROF_CORRELATION_NODE (1ull << 62) /* a graph node was added or captured: the other bits are the node's id \
+                                               */
 
 enum gpuprof_op {
   GPUPROF_OP_KERNEL = 0,
@@ -170,7 +216,8 @@ enum gpuprof_op {
   GPUPROF_OP_COPY = 6, /* direction not known */
   GPUPROF_OP_FILL = 7, /* memset, fill */
   GPUPROF_OP_OTHER = 8,
-  GPUPROF_OPS = 9
+  GPUPROF_OP_GRAPH = 9, /* a whole graph launch (GPUPROF_OPTION_WHOLE_GRAPHS) */
+  GPUPROF_OPS = 10
 };
 
 /* A finished piece of GPU work. */
@@ -188,19 +235,96 @@ struct gpuprof_gpu_op {
   uint16_t op; /* enum gpuprof_op */
   uint16_t flags;
   uint32_t context;
+  uint64_t graph_node; /* id of the node of a graph launch, 0 for none */
+  uint32_t tid;        /* of the launch and ... */
+  uint32_t range;      /* ... its RANGE; both only with GPUPROF_GPU_OP_UNSAMPLED, else 0 */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 80, "gpu op layout");
-#define GPUPROF_GPU_OP_MORE 1u /* other ops of the same correlation may follow (a node of a graph launch) */
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 96, "gpu op layout");
+#define GPUPROF_GPU_OP_MORE 1u      /* other ops of the same correlation may follow (a node of a graph launch) */
+#define GPUPROF_GPU_OP_UNSAMPLED 2u /* its launch has no stack by choice (stack_share): none will come */
 
 /* A launch, from the launching thread. Only with GPUPROF_CONTROL_LAUNCH_RECORDS. */
 struct gpuprof_launch {
   struct gpuprof_record header;
   uint64_t correlation;
-  uint32_t tid; /* as the target's pid namespace has it */
-  uint32_t pad;
+  uint64_t time_ns;
+  uint32_t tid;    /* as the target's pid namespace has it */
+  uint32_t range;  /* id of a RANGE; 0: none */
   char thread[16]; /* name, NUL padded */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_launch) == 40, "launch layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_launch) == 48, "launch layout");
+
+enum gpuprof_host_op_kind {
+  GPUPROF_HOST_SYNC = 0,         /* the CPU waited for the GPU: start to end of the call */
+  GPUPROF_HOST_ALLOC = 1,        /* device, managed or pinned memory; no duration */
+  GPUPROF_HOST_FREE = 2,         /* no duration */
+  GPUPROF_HOST_FAULT_GPU = 3,    /* unified memory: page faults of the GPU, `count` of them */
+  GPUPROF_HOST_FAULT_CPU = 4,    /* unified memory: page faults of the CPU */
+  GPUPROF_HOST_MIGRATE_HTOD = 5, /* unified memory: pages moved */
+  GPUPROF_HOST_MIGRATE_DTOH = 6,
+  GPUPROF_HOST_OPS = 7
+};
+
+/* What is not GPU work but belongs to it. Its time is not part of any sum of GPU time. */
+struct gpuprof_host_op {
+  struct gpuprof_record header;
+  uint64_t correlation; /* with GPUPROF_CORRELATION_HOST: of the call whose stack it has; 0: none (unified memory) */
+  uint64_t start_ns;
+  uint64_t end_ns; /* = start_ns where there is no duration */
+  uint64_t bytes;
+  uint64_t count;   /* of what happened: 1, or a number of page faults */
+  uint32_t name_id; /* the function called; 0: none */
+  uint32_t device;  /* UINT32_MAX: not of one device */
+  uint32_t tid;     /* of the call; 0: not known */
+  uint16_t op;      /* enum gpuprof_host_op_kind */
+  uint16_t pad;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_host_op) == 64, "host op layout");
+
+/* A node of a graph came to be, with the stack of the probe call (GPUPROF_CORRELATION_NODE | node) before it; or it is
+ * the copy of another node, whose stack it takes over in place of its own (CUPTI tells of a copy twice: created, then
+ * cloned); or it went away. What cuGraphInstantiate itself destroys is not told: its records still come. */
+struct gpuprof_graph_node {
+  struct gpuprof_record header;
+  uint64_t node;
+  uint64_t original; /* the node that it is a copy of; 0: none */
+  uint64_t launch;   /* correlation id of the launch that was captured, which runs nothing itself; 0: none */
+  uint32_t flags;
+  uint32_t pad;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 40, "graph node layout");
+#define GPUPROF_GRAPH_NODE_DESTROYED 1u
+
+/* Gives a path of NVTX ranges an id, before its first use: a range inside of another (its parent). */
+struct gpuprof_range {
+  struct gpuprof_record header;
+  uint32_t id; /* never 0 */
+  uint32_t parent;
+  uint32_t domain_id; /* name id; 0: the default domain */
+  uint32_t name_id;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_range) == 24, "range layout");
+
+/* One call that put work on a GPU, at its end. Only with GPUPROF_CONTROL_CALLS. */
+struct gpuprof_call {
+  struct gpuprof_record header;
+  uint64_t correlation;
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint32_t name_id; /* the function */
+  uint32_t tid;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_call) == 40, "call layout");
+
+/* One NVTX range from push to pop or from start to end. Only with GPUPROF_CONTROL_CALLS. */
+struct gpuprof_span {
+  struct gpuprof_record header;
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint32_t range; /* id of a RANGE */
+  uint32_t tid;   /* 0: a start/end range, which belongs to no thread */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_span) == 32, "span layout");
 
 /* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
 struct gpuprof_meta {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "wire/wire.h"
 
 extern "C" {
@@ -24,6 +25,7 @@ namespace {
 constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs"};
 constexpr std::string_view kFileName = "libgpuprof_cupti.so";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
+constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 constexpr const char* kDriverVersionFile = "/proc/driver/nvidia/version";
 
 bool can_load(const char* library) {
@@ -152,7 +154,10 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
 
-  // libcuda loads one library only: the user's own is handed on for ours to call.
+  [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
+
+  // libcuda loads one library only: the user's own is handed on for ours to call. For NVTX that is not possible, as a
+  // tool's handles go back and forth between it and the program: the user's own then sees the ranges, and we do not.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};
@@ -161,6 +166,11 @@ class CuptiBackend final : public Backend {
     const std::string* before = env.get(kInjectionVariable);
     if (before != nullptr && !before->empty() && *before != ours) {
       env.set(GPUPROF_ENV_NEXT_CUDA_INJECTION, std::string(*before));
+    }
+    if (const std::string* tool = env.get(kNvtxVariable); tool == nullptr || tool->empty() || *tool == ours) {
+      env.set(kNvtxVariable, ours);
+    } else {
+      log::info(std::string("no NVTX ranges: ") + kNvtxVariable + " is set to " + *tool + ", which gets them");
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};
