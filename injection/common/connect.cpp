@@ -122,16 +122,14 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
   return segment;
 }
 
-bool connect_uninterrupted(const char* backend, Connection* connection) {
-  const char* name = secure_getenv(GPUPROF_ENV_SOCKET);
-  const char* token = secure_getenv(GPUPROF_ENV_TOKEN);
+bool connect_uninterrupted(const char* backend, const Address& address, Connection* connection) {
   int fd = -1;
-  if (name == nullptr || token == nullptr || !open_socket(&fd)) {
+  if (address.socket == nullptr || address.token == nullptr || !open_socket(&fd)) {
     return false;
   }
   gpuprof_welcome welcome = {};
   int memory = -1;
-  if (connect_to(fd, name) && say_hello(fd, backend, token)) {
+  if (connect_to(fd, address.socket) && say_hello(fd, backend, address.token)) {
     memory = receive_welcome(fd, &welcome);
   }
   close(fd);
@@ -146,12 +144,16 @@ bool connect_uninterrupted(const char* backend, Connection* connection) {
 
 }  // namespace
 
-bool connect_recorder(const char* backend, Connection* connection) {
+Address address_of_environment() {
+  return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN)};
+}
+
+bool connect_recorder(const char* backend, const Address& address, Connection* connection) {
   // All calls here are cancellation points: a thread of the target that is cancelled in one would leave a descriptor
   // behind and the connection half made.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-  const bool connected = connect_uninterrupted(backend, connection);
+  const bool connected = connect_uninterrupted(backend, address, connection);
   pthread_setcancelstate(cancel, nullptr);
   return connected;
 }

@@ -12,10 +12,12 @@
 
 #include "common/atomics.h"
 #include "common/connect.h"
+#include "common/launch_table.h"
 #include "common/names.h"
+#include "common/ranges.h"
 #include "common/ring.h"
 
-extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source);
+extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source, uint32_t range);
 
 namespace gpuprof::injection {
 namespace {
@@ -42,19 +44,45 @@ struct State {
   void (*fork_callback)() = nullptr;
   bool fork_handler = false;
   char backend[16] = {};
+  // Where to connect to; empty: as the environment says.
+  char socket[108] = {};
+  char token[33] = {};
 };
 State state;
 
+// One in a page that a forked child gets as zeros, also when the fork system call was made without fork handlers.
+const uint32_t always_alive = 1;
+const uint32_t* alive = &always_alive;
+
 // constinit keeps the compiler from a guard at each access.
 constinit thread_local ThreadState current_thread = {};
+
+// Failing that (an old kernel), children of a bare fork system call are not noticed.
+void mark_process() {
+  const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return;
+  }
+  if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
+    munmap(page, bytes);
+    return;
+  }
+  auto* mark = static_cast<uint32_t*>(page);
+  *mark = 1;
+  alive = mark;
+}
 
 void after_fork_in_child() {
   const KeepErrno keep_errno;
   const uint32_t phase = load_relaxed(&state.phase);
   ThreadState& thread = thread_state();
   const bool writing = thread.in_write != 0;  // fork in a signal handler that interrupted us: the write goes on
+  const uint32_t guarded = thread.in_guard;
   thread = {};
+  thread.in_guard = guarded;
   thread.in_write = writing ? 1 : 0;
+  alive = &always_alive;
   if (phase == kOn || phase == kConnecting) {
     if (state.segment != nullptr && !writing) {
       munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // it belongs to the parent
@@ -74,8 +102,15 @@ bool connect_from(uint32_t phase) {
   }
   reset_rings();
   reset_names();
+  reset_launches();
+  reset_ranges();
+  mark_process();
+  Address address = address_of_environment();
+  if (state.socket[0] != '\0') {
+    address = {state.socket, state.token};
+  }
   Connection connection;
-  if (!connect_recorder(state.backend, &connection)) {
+  if (!connect_recorder(state.backend, address, &connection)) {
     store_release(&state.phase, uint32_t{kOff});
     return false;
   }
@@ -86,9 +121,21 @@ bool connect_from(uint32_t phase) {
   return true;
 }
 
-// Null unless connected and not switched off.
+// Null unless connected and not switched off. What is mapped in a child of fork belongs to its parent.
 gpuprof_segment* open_segment() {
-  return load_acquire(&state.phase) == kOn ? state.segment : nullptr;
+  return load_acquire(&state.phase) == kOn && load_relaxed(alive) != 0 ? state.segment : nullptr;
+}
+
+// `phase` is the one to start from.
+bool start_as(const char* backend, uint32_t phase) {
+  if (load_acquire(&state.phase) != phase || strlen(backend) >= sizeof(state.backend)) {
+    return load_acquire(&state.phase) == kOn;
+  }
+  strcpy(state.backend, backend);
+  if (!state.fork_handler) {
+    state.fork_handler = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+  }
+  return connect_from(phase);
 }
 
 void read_thread(ThreadState& thread) {
@@ -100,13 +147,68 @@ bool is_timed(const ThreadState& thread) {
   return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
-void emit_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation) {
+// Where no other source of stacks is: who launched, and when.
+void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
   gpuprof_launch record = {};
   record.header.type = GPUPROF_RECORD_LAUNCH;
   record.correlation = correlation;
+  record.time_ns = now_ns();
   record.tid = thread.tid;
+  record.range = range;
   memcpy(record.thread, thread.name, sizeof(record.thread));
   write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
+}
+
+void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
+  gpuprof_launch_probe_here(correlation, state.source, range);
+  if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
+    emit_launch(segment, thread, correlation, range);
+  }
+}
+
+// Each launch for itself, by a generator of its thread's own (xorshift): every n-th launch would fall into step with
+// the target's loops, and always hit the same ones.
+bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
+  const uint32_t share = load_relaxed(&segment->stack_share);
+  if (share >= GPUPROF_ALL_STACKS) {
+    return true;
+  }
+  uint32_t random = thread.random;
+  if (random == 0) {
+    random = (thread.tid * 0x9E3779B9U ^ static_cast<uint32_t>(now_ns())) | 1U;
+  }
+  random ^= random << 13U;
+  random ^= random >> 17U;
+  random ^= random << 5U;
+  thread.random = random;
+  return random >> 16U < share;
+}
+
+void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation, uint32_t flags,
+                 uint32_t range) {
+  if (flags == 0) {
+    forget_launch(correlation);
+  } else if (!remember_launch(correlation, {flags, thread.tid, range})) {
+    add_relaxed(&segment->rings[thread.ring_plus_one - 1].lost[GPUPROF_LOSS_OUT_OF_MEMORY], uint64_t{1});
+  }
+}
+
+void count(gpuprof_count kind) {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    add_relaxed(&ring_of(segment, thread_state()).counts[kind], uint64_t{1});
+  }
+}
+
+// A launch without work of its own, where it was counted as a launch at all.
+void count_if_last(gpuprof_count kind, uint64_t correlation) {
+  if (thread_state().last_launch == correlation + 1) {
+    count(kind);
+  }
+}
+
+// False: outside of the range that is recorded.
+bool note_of(uint64_t correlation, LaunchNote* note) {
+  return !find_launch(correlation, note) || (note->flags & kLaunchOutside) == 0;
 }
 
 }  // namespace
@@ -116,17 +218,35 @@ ThreadState& thread_state() {
 }
 
 bool start(const char* backend) {
-  if (load_acquire(&state.phase) != kNotStarted || strlen(backend) >= sizeof(state.backend)) {
-    return load_acquire(&state.phase) == kOn;
+  return start_as(backend, kNotStarted);
+}
+
+bool start_attached(const char* backend, const char* socket, const char* token) {
+  const uint32_t phase = load_acquire(&state.phase);  // off: an earlier recording of the process has ended
+  if ((phase != kNotStarted && phase != kOff) || strlen(socket) >= sizeof(state.socket) ||
+      strlen(token) >= sizeof(state.token)) {
+    return false;
   }
-  strcpy(state.backend, backend);
-  if (!state.fork_handler) {
-    state.fork_handler = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+  strcpy(state.socket, socket);
+  strcpy(state.token, token);
+  return start_as(backend, phase);
+}
+
+// Not unmapped: a thread may be in the middle of a write. It goes on in memory that is nobody's.
+void leave_segment() {
+  gpuprof_segment* segment = state.segment;
+  if (segment != nullptr && load_acquire(&state.phase) == kOff) {
+    constexpr int kInPlace = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+    // Where there is no memory, the segment stays.
+    static_cast<void>(mmap(segment, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, kInPlace, -1, 0));
   }
-  return connect_from(kNotStarted);
 }
 
 bool active() {
+  if (load_relaxed(alive) == 0) {
+    after_fork_in_child();  // of a fork that ran no fork handlers
+    return false;           // the library's callback may have decided to do nothing here
+  }
   const uint32_t phase = load_acquire(&state.phase);
   if (phase == kForked) {
     if (!connect_from(kForked)) {
@@ -173,7 +293,7 @@ void add_overhead(uint64_t ns) {
   }
 }
 
-void launch(uint64_t correlation) {
+void launch(uint64_t correlation, bool several) {
   gpuprof_segment* segment = open_segment();
   if (segment == nullptr) {
     return;
@@ -181,22 +301,60 @@ void launch(uint64_t correlation) {
   ThreadState& thread = thread_state();
   gpuprof_ring& ring = ring_of(segment, thread);
   const bool timed = is_timed(thread);
-  const bool refresh = thread.launches % kRefreshThread == 0;
+  if (thread.launches % kRefreshThread == 0 || thread.tid == 0) {
+    read_thread(thread);
+  }
   ++thread.launches;
   const uint64_t begin = timed ? now_ns() : 0;
+  if (!in_wanted_range()) {
+    thread.last_launch = 0;
+    note_launch(segment, thread, correlation, kLaunchOutside, 0);
+    return;
+  }
   add_relaxed(&ring.launches, uint64_t{1});
-  gpuprof_launch_probe_here(correlation, state.source);
-  if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
-    if (refresh || thread.tid == 0) {
-      read_thread(thread);
-    }
-    emit_launch(segment, thread, correlation);
+  thread.last_launch = correlation + 1;
+  const uint32_t range = current_range();
+  const bool sampled = chosen(segment, thread);
+  const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
+  note_launch(segment, thread, correlation, flags, range);
+  if (sampled) {
+    tell_stack_source(segment, thread, correlation, range);
+  } else {
+    add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
   if (timed) {
     // Cut, not left out: a launch that really costs that much (a first stack in cold memory) must not look free.
     const uint64_t spent = now_ns() - begin;
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
+  }
+}
+
+void launch_captured(uint64_t correlation) {
+  count_if_last(GPUPROF_COUNT_CAPTURED, correlation);
+}
+
+void launch_failed(uint64_t correlation) {
+  count_if_last(GPUPROF_COUNT_FAILED, correlation);
+}
+
+void stack_here(uint64_t correlation) {
+  gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return;
+  }
+  ThreadState& thread = thread_state();
+  ring_of(segment, thread);
+  if (thread.tid == 0) {
+    read_thread(thread);
+  }
+  const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
+  const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside
+  if (host) {
+    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0);
+  }
+  if (!outside) {
+    tell_stack_source(segment, thread, correlation, current_range());
   }
 }
 
@@ -221,15 +379,67 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait) {
   if (segment == nullptr) {
     return;
   }
+  LaunchNote note = {};
+  if (!note_of(op.correlation, &note)) {
+    count(GPUPROF_COUNT_OUTSIDE);
+    return;
+  }
+  if ((note.flags & kLaunchUnsampled) != 0) {
+    op.flags |= GPUPROF_GPU_OP_UNSAMPLED;
+    op.tid = note.tid;
+    op.range = note.range;
+  }
+  if ((note.flags & kLaunchSeveral) != 0) {
+    op.flags |= GPUPROF_GPU_OP_MORE;
+  }
+  count(GPUPROF_COUNT_GPU_OPS);
   op.header.type = GPUPROF_RECORD_GPU_OP;
   write_record(segment, &op.header, sizeof(op), nullptr, 0, may_wait);
 }
 
-void device(uint32_t device, const char* name) {
+void host_op(gpuprof_host_op op) {
+  LaunchNote note = {};
+  gpuprof_segment* segment = open_segment();
+  if (segment != nullptr && note_of(op.correlation, &note)) {
+    op.header.type = GPUPROF_RECORD_HOST_OP;
+    write_record(segment, &op.header, sizeof(op), nullptr, 0, false);
+  }
+}
+
+void graph_node(gpuprof_graph_node node) {
+  node.header.type = GPUPROF_RECORD_GRAPH_NODE;
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    write_record(segment, &node.header, sizeof(node), nullptr, 0, false);
+  }
+}
+
+bool range(gpuprof_range range) {
+  gpuprof_segment* segment = open_segment();
+  range.header.type = GPUPROF_RECORD_RANGE;
+  return segment != nullptr && write_record(segment, &range.header, sizeof(range), nullptr, 0, false);
+}
+
+void span(gpuprof_span span) {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    span.header.type = GPUPROF_RECORD_SPAN;
+    write_record(segment, &span.header, sizeof(span), nullptr, 0, false);
+  }
+}
+
+void call(gpuprof_call call) {
+  gpuprof_segment* segment = open_segment();
+  if (segment != nullptr && thread_state().last_launch == call.correlation + 1) {
+    call.header.type = GPUPROF_RECORD_CALL;
+    write_record(segment, &call.header, sizeof(call), nullptr, 0, false);
+  }
+}
+
+void device(uint32_t device, const char* name, const char* uuid) {
   gpuprof_device record = {};
   record.header.type = GPUPROF_RECORD_DEVICE;
   record.device = device;
   record.name_id = name_id(name);
+  record.uuid_id = name_id(uuid);
   if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
     write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
   }
@@ -254,6 +464,16 @@ void lost(gpuprof_loss kind, uint64_t count) {
   if (segment != nullptr && count != 0) {
     add_relaxed(&ring_of(segment, thread_state()).lost[kind], count);
   }
+}
+
+const gpuprof_options* options() {
+  const gpuprof_segment* segment = open_segment();
+  return segment == nullptr ? nullptr : &segment->options;
+}
+
+uint32_t control() {
+  const gpuprof_segment* segment = open_segment();
+  return segment == nullptr ? 0 : load_relaxed(&segment->control);
 }
 
 bool flush_requested() {
@@ -301,6 +521,14 @@ void finish() {
       wait_for_recorder(segment);
     }
   }
+}
+
+uint32_t thread_id() {
+  ThreadState& thread = thread_state();
+  if (thread.tid == 0) {
+    read_thread(thread);
+  }
+  return thread.tid;
 }
 
 uint64_t now_ns() {

@@ -11,13 +11,17 @@
 
 // The stack source hooks here: BPF attaches a uprobe to its first instruction, a 5-byte nop. It does nothing.
 // Called on the launching thread, before the launch goes to the driver.
-extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source);
+// `range` is the id of the RANGE that the thread is in, 0 for none.
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range);
 
 namespace gpuprof::injection {
 
 // Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN) and maps the segment. False: profiling stays off.
 // Installs the fork handler: in a forked child the connection is made anew at the first launch there.
 bool start(const char* backend);
+
+// The same in a process that was not started by the recorder: where it listens, instead of the environment.
+bool start_attached(const char* backend, const char* socket, const char* token);
 
 // Whether to record now: connected, enabled by the recorder, and not switched off by disable().
 [[nodiscard]] bool active();
@@ -51,7 +55,16 @@ class Guard {
 };
 
 // A launch on this thread: counts it and calls the probe, and emits a LAUNCH record where the recorder asks for one.
-void launch(uint64_t correlation);
+// While the recorder wants stacks for a share of the launches only, or for those in one NVTX range, others are
+// remembered in a table (launch_table.h) for their GPU work. `several`: more than one GPU_OP will have this id.
+void launch(uint64_t correlation, bool several = false);
+
+// The launch, the last one of this thread, became a node of a graph, or failed: it will have no GPU work.
+void launch_captured(uint64_t correlation);
+void launch_failed(uint64_t correlation);
+
+// The stack of a call that is no launch: `correlation` has GPUPROF_CORRELATION_HOST or GPUPROF_CORRELATION_NODE.
+void stack_here(uint64_t correlation);
 
 // One launch in 64 is timed: launch() times itself, and a library adds what it does around that. Ask before launch()
 // whether the next one on this thread is timed, and if so add the time spent outside of launch(). A time longer than
@@ -68,10 +81,20 @@ uint32_t name_id(const char* text, size_t length);
 
 // Fills in the header. May wait some milliseconds for space where `may_wait` (never on a launching thread); else,
 // and after the wait, the record is dropped and counted.
+// gpu_op, host_op: look up the launch table, and drop what is outside of options.nvtx_range (counted for gpu_op).
 void gpu_op(gpuprof_gpu_op op, bool may_wait);
-void device(uint32_t device, const char* name);
+void host_op(gpuprof_host_op op);
+void graph_node(gpuprof_graph_node node);
+void call(gpuprof_call call);
+bool range(gpuprof_range range);  // false: it could not be written, and was counted
+void span(gpuprof_span span);
+void device(uint32_t device, const char* name, const char* uuid);
 void meta(const char* key, const char* value);
 void lost(gpuprof_loss kind, uint64_t count);
+
+// What the recorder wants: gpuprof_segment.options, and the control bits of the moment. Null and 0 when not connected.
+[[nodiscard]] const gpuprof_options* options();
+[[nodiscard]] uint32_t control();
 
 // The recorder asks for a flush (GPUPROF_CONTROL_FLUSH) and it has not been served.
 [[nodiscard]] bool flush_requested();
@@ -79,6 +102,12 @@ void flush_served();
 
 // At the orderly end of the process. May wait up to 100 ms for the recorder to read what ends with the process.
 void finish();
+
+// Of this thread, as the target's pid namespace has it.
+[[nodiscard]] uint32_t thread_id();
+
+// After finish() or disable(), in a process that goes on: gives the shared memory back.
+void leave_segment();
 
 // CLOCK_MONOTONIC now, ns.
 uint64_t now_ns();

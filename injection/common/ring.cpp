@@ -10,7 +10,7 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kRecorderAliveNs = 1000000000;
-constexpr int kWaits = 40;
+constexpr int kWaits = 100;
 constexpr int kLockWaits = 5;
 constexpr long kWaitNs = 500000;
 
@@ -91,17 +91,19 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait) {
   ThreadState& thread = thread_state();
-  gpuprof_ring& ring = ring_of(segment, thread);
-  const uint32_t index = thread.ring_plus_one - 1;
+  (void)ring_of(segment, thread);
   head->pad = 0;
   head->bytes = static_cast<uint32_t>((head_bytes + text_bytes + 7) / 8 * 8);
   ++thread.in_write;
   gpuprof_loss loss = GPUPROF_LOSS_RING_FULL;
   bool written = false;
-  for (int naps = 0;; ++naps) {
+  uint32_t full = 0;  // rings in a row
+  for (int naps = 0;;) {
+    const uint32_t index = thread.ring_plus_one - 1;
+    gpuprof_ring& ring = segment->rings[index];
     if (!try_lock_bounded(&ring.lock)) {
       loss = GPUPROF_LOSS_RING_BUSY;
-      if (may_wait && naps < kLockWaits) {
+      if (may_wait && naps++ < kLockWaits) {
         continue;
       }
       break;
@@ -113,12 +115,17 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
       fill_place(ring, place, head, head_bytes, text, text_bytes);
     }
     unlock(&ring.lock);
-    if (written || !may_wait || !wait_for_space(segment, index, naps)) {
+    if (written || !may_wait) {
+      break;
+    }
+    if (++full < GPUPROF_RING_COUNT) {
+      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may fill them all
+    } else if (!wait_for_space(segment, index, naps++)) {
       break;
     }
   }
   if (!written) {
-    add_relaxed(&ring.lost[loss], uint64_t{1});
+    add_relaxed(&ring_of(segment, thread).lost[loss], uint64_t{1});
   }
   --thread.in_write;
   return written;

@@ -12,6 +12,8 @@ struct ThreadState {
   uint32_t launches;       // on this thread; decides which launches are timed
   uint32_t in_guard;       // Guard is held
   uint32_t in_write;       // inside the ring or name code: the segment must stay mapped
+  uint32_t random;         // state of the generator that chooses launches; 0: not seeded yet
+  uint64_t last_launch;    // the launch that was counted last, plus one; 0: none, or the last one was left out
   char name[16];           // for LAUNCH records, refreshed now and then
 };
 

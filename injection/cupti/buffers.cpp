@@ -4,6 +4,7 @@
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "cupti/host_records.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
 
@@ -69,10 +70,6 @@ gpuprof_op copy_op(uint8_t kind) {
   }
 }
 
-uint64_t to_monotonic(uint64_t time, int64_t offset) {
-  return time == 0 ? 0 : time + static_cast<uint64_t>(offset);
-}
-
 // The fields that records of all kinds have under the same names.
 template <typename Record>
 gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
@@ -84,6 +81,13 @@ gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
   op.device = record.deviceId;
   op.context = record.contextId;
   op.op = static_cast<uint16_t>(kind);
+  return op;
+}
+
+template <typename Record>
+gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = common_fields(record, kind);
+  op.graph_node = record.graphNodeId;
   op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
   return op;
 }
@@ -100,21 +104,24 @@ void emit(gpuprof_gpu_op op) {
   }
   add_relaxed(&s.valid_records, uint64_t{1});
   add_relaxed(&s.valid_ns, op.end_ns - op.start_ns);
-  if (s.convert_clock) {
-    const int64_t offset = load_relaxed(&s.clock_offset_ns);
-    op.start_ns = to_monotonic(op.start_ns, offset);
-    op.end_ns = to_monotonic(op.end_ns, offset);
-    op.queued_ns = to_monotonic(op.queued_ns, offset);
-    op.submitted_ns = to_monotonic(op.submitted_ns, offset);
-  }
+  op.start_ns = to_monotonic(op.start_ns);
+  op.end_ns = to_monotonic(op.end_ns);
+  op.queued_ns = to_monotonic(op.queued_ns);
+  op.submitted_ns = to_monotonic(op.submitted_ns);
   gpu_op(op, true);
 }
 
+// Times that can not be are worse than none.
+void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
+  const bool in_order = record.queued == 0 || record.submitted == 0 || record.queued <= record.submitted;
+  op->queued_ns = in_order && record.queued <= record.start ? record.queued : 0;
+  op->submitted_ns = in_order && record.submitted <= record.start ? record.submitted : 0;
+}
+
 void emit_kernel(const KernelRecord& record) {
-  gpuprof_gpu_op op = common_fields(record, GPUPROF_OP_KERNEL);
+  gpuprof_gpu_op op = node_fields(record, GPUPROF_OP_KERNEL);
   if (record.graphNodeId == 0) {  // a graph's nodes carry the times of an earlier launch
-    op.queued_ns = record.queued;
-    op.submitted_ns = record.submitted;
+    add_latency(record, &op);
   }
   op.name_id = name_id(record.name);
   emit(op);
@@ -122,7 +129,7 @@ void emit_kernel(const KernelRecord& record) {
 
 template <typename Record>
 void emit_transfer(const Record& record, gpuprof_op kind) {
-  gpuprof_gpu_op op = common_fields(record, kind);
+  gpuprof_gpu_op op = node_fields(record, kind);
   op.bytes = record.bytes;
   emit(op);
 }
@@ -143,6 +150,17 @@ void emit_record(const CUpti_Activity* record) {
       break;
     case CUPTI_ACTIVITY_KIND_MEMSET:
       emit_transfer(*reinterpret_cast<const FillRecord*>(record), GPUPROF_OP_FILL);
+      break;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      if (load_relaxed(&session().paused) == 0) {
+        emit(common_fields(*reinterpret_cast<const GraphRecord*>(record), GPUPROF_OP_GRAPH));
+      }
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      emit_memory(*reinterpret_cast<const MemoryRecord*>(record));
+      break;
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      emit_unified_memory(*reinterpret_cast<const UnifiedMemoryRecord*>(record));
       break;
     default:
       break;
@@ -166,6 +184,12 @@ void count_dropped() {
   size_t dropped = 0;
   if (session().api.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0) {
     lost(GPUPROF_LOSS_VENDOR_DROPPED, dropped);
+  }
+}
+
+void free_spare_buffers() {
+  for (uint8_t* buffer = take_free(); buffer != nullptr; buffer = take_free()) {
+    free(buffer);
   }
 }
 

@@ -34,6 +34,10 @@ const char* bind(void* library, Api* api) {
   need("cuptiActivityGetNumDroppedRecords", &api->dropped_records);
   need("cuptiActivityFlushAll", &api->flush_all);
   look_up(library, "cuptiActivityRegisterTimestampCallback", &api->register_timestamp);
+  look_up(library, "cuptiGetGraphNodeId", &api->graph_node_id);
+  look_up(library, "cuptiActivityEnableLatencyTimestamps", &api->enable_latency);
+  look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", &api->configure_unified_memory);
+  look_up(library, "cuptiFinalize", &api->finalize);
   return missing;
 }
 

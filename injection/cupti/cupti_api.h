@@ -27,6 +27,11 @@ struct Api {
   decltype(&cuptiActivityGetNextRecord) next_record;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
   decltype(&cuptiActivityFlushAll) flush_all;
+  // Null where this CUPTI does not have them:
+  decltype(&cuptiGetGraphNodeId) graph_node_id;
+  decltype(&cuptiActivityEnableLatencyTimestamps) enable_latency;
+  decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_unified_memory;
+  decltype(&cuptiFinalize) finalize;
 };
 
 // Fills `api` from a dlopen handle. Returns the name of a required function that is missing; null when all are there.

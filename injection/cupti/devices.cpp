@@ -4,47 +4,89 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <type_traits>
 
+#include "common/atomics.h"
 #include "common/emit.h"
+#include "cupti/session.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr int kMaxDevices = 64;
 
-template <typename Function>
-Function driver_function(const char* name, Function /*of this type*/) {
+// Looked up once, when the library is brought in: dlopen in a launch could wait for a lock that the target's own
+// loading of a library holds.
+struct Driver {
+  decltype(&cuDriverGetVersion) get_version;
+  decltype(&cuDeviceGetCount) get_count;
+  decltype(&cuDeviceGet) get;
+  decltype(&cuDeviceGetName) get_name;
+  CUresult (*get_uuid)(CUuuid*, CUdevice);
+};
+Driver driver;
+
+void find_driver() {
   // NOLOAD: only the driver that is there. Its count is given back, as the target keeps it loaded anyway.
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) {
-    return nullptr;
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) {
+    return;
   }
-  auto function = reinterpret_cast<Function>(dlsym(driver, name));
-  dlclose(driver);
-  return function;
+  const auto find = [library](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(dlsym(library, name));
+  };
+  find("cuDriverGetVersion", &driver.get_version);
+  find("cuDeviceGetCount", &driver.get_count);
+  find("cuDeviceGet", &driver.get);
+  find("cuDeviceGetName", &driver.get_name);
+  find("cuDeviceGetUuid_v2", &driver.get_uuid);  // tells apart the instances of a GPU that is shared by MIG
+  if (driver.get_uuid == nullptr) {
+    find("cuDeviceGetUuid", &driver.get_uuid);
+  }
+  dlclose(library);
+}
+
+// As nvidia-smi writes it. Empty: not known.
+struct UuidText {
+  char text[48] = {};
+};
+
+UuidText uuid_text(const CUuuid& uuid) {
+  UuidText result;
+  char* to = result.text;
+  to += snprintf(to, 5, "GPU-");
+  for (int i = 0; i < 16; ++i) {
+    const char* separator = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+    to += snprintf(to, 4, "%s%02x", separator, static_cast<uint8_t>(uuid.bytes[i]));
+  }
+  return result;
 }
 
 }  // namespace
 
 int driver_version() {
-  const auto get_version = driver_function("cuDriverGetVersion", static_cast<decltype(&cuDriverGetVersion)>(nullptr));
+  find_driver();
   int version = 0;
-  return get_version != nullptr && get_version(&version) == CUDA_SUCCESS ? version : 0;
+  return driver.get_version != nullptr && driver.get_version(&version) == CUDA_SUCCESS ? version : 0;
 }
 
 void emit_devices() {
-  const auto get_count = driver_function("cuDeviceGetCount", static_cast<decltype(&cuDeviceGetCount)>(nullptr));
-  const auto get = driver_function("cuDeviceGet", static_cast<decltype(&cuDeviceGet)>(nullptr));
-  const auto get_name = driver_function("cuDeviceGetName", static_cast<decltype(&cuDeviceGetName)>(nullptr));
+  if (!swap_if(&session().devices_named, 0U, 1U)) {
+    return;
+  }
   int count = 0;
-  if (get_count == nullptr || get == nullptr || get_name == nullptr || get_count(&count) != CUDA_SUCCESS) {
+  if (driver.get_count == nullptr || driver.get == nullptr || driver.get_name == nullptr ||
+      driver.get_count(&count) != CUDA_SUCCESS) {
     return;
   }
   for (int i = 0; i < count && i < kMaxDevices; ++i) {
     CUdevice handle = 0;
     char name[256] = {};
-    if (get(&handle, i) == CUDA_SUCCESS && get_name(name, sizeof(name) - 1, handle) == CUDA_SUCCESS) {
-      device(static_cast<uint32_t>(i), name);
+    if (driver.get(&handle, i) == CUDA_SUCCESS && driver.get_name(name, sizeof(name) - 1, handle) == CUDA_SUCCESS) {
+      CUuuid uuid = {};
+      const bool known = driver.get_uuid != nullptr && driver.get_uuid(&uuid, handle) == CUDA_SUCCESS;
+      device(static_cast<uint32_t>(i), name, known ? uuid_text(uuid).text : nullptr);
     }
   }
 }

@@ -1,13 +1,14 @@
-// Names of the GPUs, asked of the driver that the target has loaded.
+// Names and uuids of the GPUs, asked of the driver that the target has loaded.
 #pragma once
 
 namespace gpuprof::injection::cupti {
 
-// cuDriverGetVersion; 0 when the driver can not be asked. Works before cuInit has returned.
+// Looks the driver up, for emit_devices() as well. cuDriverGetVersion; 0 when the driver can not be asked. Works before
+// cuInit has returned.
 int driver_version();
 
-// Emits a DEVICE record for every GPU that the process sees. Only once cuInit is done, and from a thread of ours:
-// in a callback of CUPTI's it could wait for a lock of the driver that the caller holds.
+// Emits a DEVICE record for every GPU that the process sees, once a connection. Only when cuInit is done, and at the
+// beginning of a call: in CUPTI's other callbacks the driver may hold locks that it asks for again.
 void emit_devices();
 
 }  // namespace gpuprof::injection::cupti

@@ -1,10 +1,13 @@
 // InitializeInjection: called by libcuda inside the target's first cuInit.
+#include "cupti/entry.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "common/atomics.h"
 #include "common/emit.h"
@@ -83,6 +86,26 @@ bool load_cupti() {
   return true;
 }
 
+// A tool of the user's for NVTX stays where it is (src/backend/cupti), and sees the ranges in our place.
+void tell_nvtx() {
+  const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
+  if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
+    meta("nvtx.taken_by", tool);
+  }
+}
+
+// Only one can subscribe to CUPTI. PyTorch's own profiler says so in its log only, and shows no CUDA rows.
+void tell_torch() {
+  void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (torch != nullptr) {
+    dlclose(torch);
+    meta("note.torch_profiler", "torch.profiler shows no CUDA rows in a process that gpuprof records");
+  }
+}
+
+uint32_t taken = 0;  // atomic; there is a recording
+bool exit_handled = false;
+
 void initialize() {
   static bool called = false;
   if (called) {
@@ -91,25 +114,47 @@ void initialize() {
   called = true;
   const KeepErrno keep_errno;
   call_next_injection();
-  const Guard guard;
-  if (!start("cupti")) {
+  if (!take_session()) {
     return;
   }
-  the_session.pid = getpid();
-  on_fork_child(after_fork);
-  if (!load_cupti() || !subscribe()) {
+  const Guard guard;
+  if (!start("cupti") || !begin_recording()) {
+    leave_session();
     return;
   }
   if (!start_flusher()) {
     set_recording(false);
     disable("no thread could be started in the target");
-    return;
   }
-  // After CUPTI has been loaded, so that this runs before CUPTI's own end.
-  atexit(at_exit);
 }
 
 }  // namespace
+
+bool take_session() {
+  return !finalizing() && swap_if(&taken, 0, 1);
+}
+
+void leave_session() {
+  store_release(&taken, 0U);
+}
+
+bool begin_recording() {
+  the_session.pid = getpid();
+  store_relaxed(&the_session.valid_records, uint64_t{0});
+  store_relaxed(&the_session.valid_ns, uint64_t{0});
+  on_fork_child(after_fork);
+  tell_nvtx();
+  if (!load_cupti() || !subscribe()) {
+    return false;
+  }
+  tell_torch();
+  // After CUPTI has been loaded, so that this runs before CUPTI's own end.
+  if (!exit_handled) {
+    exit_handled = true;
+    atexit(at_exit);
+  }
+  return true;
+}
 
 void measure_clock_offset() {
   constexpr int kTries = 5;

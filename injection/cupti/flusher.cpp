@@ -12,6 +12,7 @@
 #include "common/emit.h"
 #include "cupti/buffers.h"
 #include "cupti/devices.h"
+#include "cupti/host_records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 
@@ -22,6 +23,7 @@ constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at
 constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
 constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
+constexpr uint64_t kFinalizeWaitNs = 2000 * kMillisecond;
 constexpr uint32_t kSilentTicks = 3;  // after a stop of both, the target may run some time before the recorder does
 constexpr size_t kStackBytes = 1U << 20;
 
@@ -30,11 +32,12 @@ enum class Stage { running, ending, ended };
 struct Flusher {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed;
-  Stage stage = Stage::running;
+  bool made = false;  // the condition variable
+  Stage stage = Stage::ended;
   // Of the thread alone:
   uint64_t pace_ns = 200 * kMillisecond;
   uint64_t last_flush_ns = 0;
-  bool devices_named = false;
+  bool launched = false;  // something, ever
   bool recording = false;
   uint32_t silent_ticks = 0;  // in a row in which the recorder gave no sign of life
   uint64_t left_ns = 0;       // when we stopped for that; 0: we did not
@@ -102,9 +105,10 @@ void follow_recorder() {
 void tick() {
   Session& s = session();
   const bool launched = __atomic_exchange_n(&s.launched, 0U, __ATOMIC_RELAXED) != 0;
-  if (launched && !flusher.devices_named) {
-    flusher.devices_named = true;
+  if (launched && !flusher.launched) {
+    flusher.launched = true;
     emit_devices();
+    enable_unified_memory();
   }
   follow_recorder();
   if (flusher.left_ns != 0) {
@@ -114,7 +118,7 @@ void tick() {
   if (flush_requested()) {
     flush(0);
     flush_served();
-  } else if (flusher.devices_named && (since >= kIdleFlushNs || (launched && since >= flusher.pace_ns))) {
+  } else if (flusher.launched && (since >= kIdleFlushNs || (launched && since >= flusher.pace_ns))) {
     flush(0);
   } else if (launched) {
     store_relaxed(&s.launched, 1U);  // too early for this one: at the next tick
@@ -132,7 +136,7 @@ void report_totals() {
 // Complete records first; a forced flush also brings the unfinished ones, without an end.
 void flush_rest() {
   tick();
-  if (!flusher.devices_named || recorder_silent()) {
+  if (!flusher.launched || recorder_silent()) {
     return;  // nothing was launched, or nobody would read it
   }
   flush(0);
@@ -141,17 +145,23 @@ void flush_rest() {
   report_totals();
 }
 
+// True: the process ends. False: `wanted` no longer holds.
+bool flush_while(bool (*wanted)()) {
+  while (wanted()) {
+    pthread_mutex_lock(&flusher.mutex);
+    const bool ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : kTickNs));
+    pthread_mutex_unlock(&flusher.mutex);
+    if (ending) {
+      return true;
+    }
+    tick();
+  }
+  return false;
+}
+
 void* run(void* /*unused*/) {
   prctl(PR_SET_NAME, "gpuprof-flush");
-  bool ending = false;
-  while (!ending) {
-    pthread_mutex_lock(&flusher.mutex);
-    ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : kTickNs));
-    pthread_mutex_unlock(&flusher.mutex);
-    if (!ending) {
-      tick();
-    }
-  }
+  flush_while([] { return true; });
   flush_rest();
   reach(Stage::ended);
   return nullptr;
@@ -165,7 +175,59 @@ void read_pace() {
   }
 }
 
-bool make_thread() {
+void prepare() {
+  if (!flusher.made) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&flusher.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    flusher.made = true;
+  }
+  read_pace();
+  flusher.last_flush_ns = 0;
+  flusher.launched = false;
+  store_relaxed(&session().devices_named, 0U);
+  flusher.silent_ticks = 0;
+  flusher.left_ns = 0;
+  flusher.recording = active();
+  reach(Stage::running);
+}
+
+// An attached process is left when the recorder says so or is gone, and when recording was switched off for good.
+bool retract_wanted() {
+  return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || flusher.left_ns != 0;
+}
+
+bool wait_for_finalize() {
+  const uint64_t deadline = now_ns() + kFinalizeWaitNs;
+  while (!finalized() && now_ns() < deadline) {
+    const timespec pause = to_timespec(10 * kMillisecond);
+    nanosleep(&pause, nullptr);
+  }
+  return finalized();
+}
+
+// CUPTI leaves at the end of some call of the driver's, in the callback for it. A call of our own is as good as one of
+// the target's, which may come never, and which would be held up for some two seconds.
+void retract() {
+  flush(0);
+  request_finalize();
+  report_totals();
+  driver_version();
+  if (!finalized()) {
+    let_all_finalize();
+    if (!wait_for_finalize()) {
+      meta("cupti.retracted", "CUPTI leaves the process at its next call of the driver");
+    }
+  }
+  free_spare_buffers();
+  finish();
+}
+
+}  // namespace
+
+bool start_thread(void* (*run)(void*)) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) {
     return false;
@@ -183,17 +245,23 @@ bool make_thread() {
   return made;
 }
 
-}  // namespace
-
 bool start_flusher() {
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&flusher.changed, &attributes);
-  pthread_condattr_destroy(&attributes);
-  read_pace();
-  flusher.recording = active();
-  return make_thread();
+  prepare();
+  if (!start_thread(run)) {
+    reach(Stage::ended);
+    return false;
+  }
+  return true;
+}
+
+void flush_until_retracted() {
+  prepare();
+  if (flush_while([] { return !retract_wanted(); })) {
+    flush_rest();
+  } else {
+    retract();
+  }
+  reach(Stage::ended);
 }
 
 void finish_flusher() {

@@ -13,10 +13,16 @@ struct Session {
   // CUPTI refused our clock: its own is converted by `clock_offset_ns`, which follows adjustments of that clock.
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
-  uint32_t launched;        // atomic; set by a launch, cleared by the flusher
+  uint32_t launched;        // atomic; set by a launch or another call of interest, cleared by the flusher
+  uint32_t devices_named;   // atomic; their DEVICE records were emitted
   uint32_t ending;          // atomic; the last, forced flush: records without an end are work cut short
   uint64_t valid_records;   // atomic; what CUPTI gave us with sound times, to hold the profile's totals against ...
   uint64_t valid_ns;        // ... and the sum of their durations
+  bool whole_graphs;        // GRAPH_TRACE is on, for as long as we are there
+  uint32_t paused;          // atomic; set_recording(false)
+  uint32_t unified_asked;   // atomic; its counters were asked for
+  bool unified_memory;      // atomic; its counters are on
+  uint32_t finalize;        // atomic; enum Finalize of subscriber.cpp
   uint32_t forked;          // atomic; a child of fork() can not use CUDA, so nothing here does anything
   int pid;                  // of the process that subscribed: clone() and the fork system call run no fork handlers
 };

@@ -8,103 +8,108 @@
 #include "common/atomics.h"
 #include "common/emit.h"
 #include "cupti/buffers.h"
+#include "cupti/callbacks.h"
+#include "cupti/calls.h"
+#include "cupti/graphs.h"
 #include "cupti/session.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Above the highest callback id of any CUPTI so far; it grows by some twenty a release.
-constexpr CUpti_CallbackId kMaxCallbackId = 2000;
+struct Kind {
+  CUpti_ActivityKind kind;
+  bool required;
+};
+// Beside them, GRAPH_TRACE on request, and the counters of unified memory (host_records.h).
+constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
+                           {CUPTI_ACTIVITY_KIND_MEMCPY, true},
+                           {CUPTI_ACTIVITY_KIND_MEMCPY2, true},
+                           {CUPTI_ACTIVITY_KIND_MEMSET, true},
+                           {CUPTI_ACTIVITY_KIND_MEMORY2, false}};
 
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
-
-// Calls that put work on a GPU begin like this; ids differ from version to version, names do not.
-constexpr const char* kDriverCalls[] = {"cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"};
-constexpr const char* kRuntimeCalls[] = {"cudaLaunch", "cudaGraphLaunch", "cudaMemcpy", "cudaMemset"};
+enum Finalize : uint32_t {
+  kNotWanted = 0,
+  kWanted = 1,  // callbacks have no effect any more
+  kArmed = 2,   // the next end of a call does it
+  kRunning = 3,
+  kDone = 4
+};
 
 CUpti_SubscriberHandle subscriber = nullptr;
-constinit thread_local uint32_t last_correlation = 0;
+// CUPTI takes some two seconds to leave: that is for the thread that has asked for it, which makes a call of its own.
+constinit thread_local bool may_finalize = false;
+uint32_t all_may_finalize = 0;  // atomic; where that call was not told to us
 
-bool puts_work(const char* name, const char* const (&beginnings)[4]) {
-  while (*name == '_') {
-    ++name;  // since CUDA 13 <<<>>> is __cudaLaunchKernel
-  }
-  if (strstr(name, "LaunchHostFunc") != nullptr) {
-    return false;
-  }
-  for (const char* beginning : beginnings) {
-    if (strncmp(name, beginning, strlen(beginning)) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId /*id*/, const void* data) {
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
-    return;  // `data` is another struct
-  }
-  const auto* call = static_cast<const CUpti_CallbackData*>(data);
-  if (call->callbackSite != CUPTI_API_ENTER) {
-    return;  // half of all calls: nothing may come before this
-  }
-  Session& s = session();
-  // A driver call inside a runtime call comes with the same id: it is one launch.
-  if (call->correlationId == last_correlation || load_relaxed(&s.forked) != 0) {
-    return;
-  }
-  const Guard guard;
-  if (!guard.entered()) {
-    lost(GPUPROF_LOSS_REENTRANT, 1);
-    return;
-  }
-  if (!active()) {
-    return;
-  }
-  last_correlation = call->correlationId;
-  if (load_relaxed(&s.launched) == 0) {
-    store_relaxed(&s.launched, 1U);
-  }
-  launch(call->correlationId);
+bool wants(uint32_t option) {
+  const gpuprof_options* wanted = options();
+  return wanted != nullptr && (wanted->flags & option) != 0;
 }
 
 uint64_t timestamp() {
   return now_ns();
 }
 
-size_t enable_calls(CUpti_CallbackDomain domain, const char* const (&beginnings)[4], bool on) {
-  const Api& api = session().api;
-  size_t enabled = 0;
+void enable_calls(CUpti_CallbackDomain domain, bool on) {
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
-    const char* name = nullptr;
-    if (api.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr && puts_work(name, beginnings) &&
-        api.enable_callback(on ? 1 : 0, subscriber, domain, id) == CUPTI_SUCCESS) {
-      ++enabled;
+    if (kind_of(domain, id) != CallKind::other) {
+      session().api.enable_callback(on ? 1 : 0, subscriber, domain, id);
     }
   }
-  return enabled;
 }
 
 // GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call comes through the driver, under the same id, so the
 // driver's callbacks see every launch, with two callbacks fewer for each: the default. `runtime` misses programs that
-// use the driver API directly.
-size_t enable_all_calls(bool on) {
-  const char* domains = secure_getenv("GPUPROF_CUPTI_DOMAINS");
-  const bool only_driver = domains == nullptr || strcmp(domains, "driver") == 0;
-  const bool only_runtime = domains != nullptr && strcmp(domains, "runtime") == 0;
-  size_t enabled = 0;
-  if (!only_runtime) {
-    enabled += enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, kDriverCalls, on);
+// use the driver API directly. `none` is for measuring what CUPTI's activity records alone cost: no callback, no stack.
+struct Domains {
+  bool driver = true;
+  bool runtime = false;
+};
+
+Domains domains() {
+  const char* text = secure_getenv("GPUPROF_CUPTI_DOMAINS");
+  if (text == nullptr || strcmp(text, "driver") == 0) {
+    return {};
   }
-  if (!only_driver) {
-    enabled += enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, kRuntimeCalls, on);
+  if (strcmp(text, "none") == 0) {
+    return {false, false};
   }
-  return enabled;
+  return {strcmp(text, "runtime") != 0, true};
+}
+
+void enable_all_calls(bool on) {
+  const Domains chosen = domains();
+  if (chosen.driver) {
+    enable_calls(CUPTI_CB_DOMAIN_DRIVER_API, on);
+  }
+  if (chosen.runtime) {
+    enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, on);
+  }
+  if (chosen.driver || chosen.runtime) {
+    enable_graph_callbacks(subscriber, on);
+  }
+}
+
+// False: this CUPTI has no launch that we know.
+bool learn_all_calls() {
+  const Domains chosen = domains();
+  size_t known = 0;
+  known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
+  known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
+  if (!chosen.driver && !chosen.runtime) {
+    store_relaxed(&session().launched, 1U);  // nothing else will say so, and what was not launched is not flushed
+    return true;
+  }
+  return known > 0;
 }
 
 void give_up(const char* what, CUptiResult result) {
   char reason[200];
+  if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) {
+    disable(
+        "the NVIDIA driver lets only administrators profile (CUPTI error 35): run as root, or have the driver loaded "
+        "with NVreg_RestrictProfilingToAdminUsers=0");
+    return;
+  }
   snprintf(reason, sizeof(reason), "%s: %s (CUPTI error %d)", what, result_text(session().api, result), result);
   disable(reason);
 }
@@ -119,44 +124,89 @@ void choose_clock() {
   meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
 }
 
+// Only before CUDA's own start does CUPTI promise to listen; asked later, it may refuse.
+void choose_latency() {
+  const Api& api = session().api;
+  if (!wants(GPUPROF_OPTION_LATENCY)) {
+    return;
+  }
+  const CUptiResult result = api.enable_latency == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : api.enable_latency(1);
+  meta("cupti.latency", result == CUPTI_SUCCESS ? "on" : result_text(api, result));
+}
+
 CUptiResult enable_kinds() {
-  for (const CUpti_ActivityKind kind : kKinds) {
-    const CUptiResult result = session().api.enable(kind);
-    if (result != CUPTI_SUCCESS) {
+  const Api& api = session().api;
+  for (const Kind& kind : kKinds) {
+    const CUptiResult result = api.enable(kind.kind);
+    if (result != CUPTI_SUCCESS && kind.required) {
       return result;
     }
+  }
+  if (load_relaxed(&session().unified_memory)) {
+    api.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
   }
   return CUPTI_SUCCESS;
 }
 
 void disable_kinds() {
-  for (const CUpti_ActivityKind kind : kKinds) {
-    session().api.disable(kind);
+  const Api& api = session().api;
+  for (const Kind& kind : kKinds) {
+    api.disable(kind.kind);
   }
+  if (load_relaxed(&session().unified_memory)) {
+    api.disable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+  }
+}
+
+// Once and for all: switched on after graphs have been launched without it, it crashes in their next launch.
+CUptiResult choose_graphs() {
+  Session& s = session();
+  s.whole_graphs = wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED);
+  meta("cupti.graphs", s.whole_graphs ? "whole" : "node");
+  return s.whole_graphs ? s.api.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
 }
 
 // Everything that needs the subscription. The text says what failed; null when all is well.
 const char* configure(CUptiResult* result) {
   choose_clock();
+  choose_latency();
   *result = session().api.register_buffers(on_buffer_requested, on_buffer_completed);
   if (*result != CUPTI_SUCCESS) {
     return "CUPTI takes no activity buffers";
   }
-  *result = enable_kinds();
+  *result = choose_graphs();
+  if (*result == CUPTI_SUCCESS) {
+    *result = enable_kinds();
+  }
   if (*result != CUPTI_SUCCESS) {
     return "CUPTI can not record GPU activity";
   }
-  if (enable_all_calls(true) == 0) {
+  if (!learn_all_calls()) {
     *result = CUPTI_ERROR_INVALID_OPERATION;
     return "CUPTI offers no launch callbacks";
   }
+  enable_all_calls(true);
   return nullptr;
+}
+
+// So that the next call that ends is a near one: any of the driver's will do.
+void enable_every_call() {
+  for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
+    const char* name = nullptr;
+    if (session().api.get_callback_name(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) == CUPTI_SUCCESS) {
+      session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    }
+  }
 }
 
 }  // namespace
 
 bool subscribe() {
   const Api& api = session().api;
+  store_relaxed(&session().finalize, uint32_t{kNotWanted});
+  store_relaxed(&session().ending, 0U);
+  store_relaxed(&session().unified_asked, 0U);
+  store_relaxed(&session().unified_memory, false);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     disable(
@@ -171,6 +221,7 @@ bool subscribe() {
   if (const char* failure = configure(&result); failure != nullptr) {
     give_up(failure, result);
     disable_kinds();
+    api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     api.unsubscribe(subscriber);
     return false;
   }
@@ -181,6 +232,10 @@ bool subscribe() {
 }
 
 void set_recording(bool on) {
+  if (finalizing() || finalized()) {
+    return;
+  }
+  store_relaxed(&session().paused, on ? 0U : 1U);
   if (on) {
     enable_kinds();
     enable_all_calls(true);
@@ -188,6 +243,51 @@ void set_recording(bool on) {
     enable_all_calls(false);
     disable_kinds();
   }
+}
+
+void request_finalize() {
+  Session& s = session();
+  if (!swap_if(&s.finalize, kNotWanted, kWanted)) {
+    return;
+  }
+  disable_kinds();
+  if (s.whole_graphs) {
+    s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  }
+  store_relaxed(&s.ending, 1U);
+  s.api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  count_dropped();
+  may_finalize = true;
+  store_relaxed(&all_may_finalize, 0U);
+  enable_every_call();
+  store_release(&s.finalize, uint32_t{kArmed});
+}
+
+bool finalizing() {
+  const uint32_t stage = load_relaxed(&session().finalize);
+  return stage != kNotWanted && stage != kDone;
+}
+
+bool finalized() {
+  return load_acquire(&session().finalize) == kDone;
+}
+
+void let_all_finalize() {
+  store_relaxed(&all_may_finalize, 1U);
+}
+
+void finalize_here() {
+  Session& s = session();
+  if ((!may_finalize && load_relaxed(&all_may_finalize) == 0) || !swap_if(&s.finalize, kArmed, kRunning)) {
+    return;
+  }
+  if (s.api.finalize != nullptr) {
+    s.api.finalize();
+  } else {
+    s.api.unsubscribe(subscriber);
+  }
+  subscriber = nullptr;
+  store_release(&s.finalize, uint32_t{kDone});
 }
 
 }  // namespace gpuprof::injection::cupti

@@ -1,8 +1,9 @@
 // The commands that put work on a device. Each hook calls the launch probe on the calling thread, then the driver,
 // and asks for a callback on the command's event: the user's, or one of ours where the user wants none.
 //
-// A command that the driver refuses has called the probe and has no record. Mapping and unmapping count as copies,
-// since on a device with its own memory they are. Markers, barriers and migrations are left out: they are no work.
+// A command that the driver refuses has called the probe, and is counted as failed. Mapping and unmapping count as
+// copies, since on a device with its own memory they are. Markers, barriers and migrations are left out: they are no
+// work.
 #include <cstdlib>
 
 #include "common/emit.h"
@@ -105,6 +106,9 @@ void follow(Pending* pending, cl_event event, bool users_event) {
 void end(Pending* pending, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
   if (status != CL_SUCCESS || event == nullptr) {
+    if (status != CL_SUCCESS) {
+      launch_failed(pending->correlation);
+    }
     free(pending);
     return;
   }

@@ -66,7 +66,7 @@ void announce_device(uint32_t index) {
     name[0] = '\0';  // no name is better than none of its records
   }
   name[sizeof(name) - 1] = '\0';
-  device(index, name);
+  device(index, name, nullptr);
 }
 
 int64_t clock_offset(uint32_t index, uint64_t device_end_ns, uint64_t now) {

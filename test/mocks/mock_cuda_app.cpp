@@ -1,211 +1,52 @@
 // A CUDA program for the mock driver: three call sites, as in examples/cuda/three_sites.cu, and everything else that
 // a profiler must see. Prints what it did as one line of JSON: the tests compare a profile with it.
-#include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <csignal>
 #include <cstring>
-#include <map>
-#include <string>
+#include <functional>
 #include <thread>
-#include <vector>
 
-#include "mock_cudart.h"
-#include "mock_gpu.h"
+#include "mock_app.h"
 
+namespace gpuprof::mock_app {
 namespace {
-
-using gpuprof::mock::copy_ns;
-using gpuprof::mock::fill_ns;
-
-constexpr const char* kCheap = "_Z8assemblePfi";
-constexpr const char* kDear = "_Z5solvePfi";
-constexpr const char* kEndless = "_Z7endlessv";
-constexpr uint64_t kCheapNs = 4000;
-constexpr uint64_t kDearNs = 16000;
-constexpr size_t kBytes = 65536;
-
-struct Options {
-  int launches = 100;  // of each site, of each thread
-  int threads = 1;
-  int graph_launches = 0;
-  int sleep_ms = 0;
-  int gap_us = 0;  // between rounds of the three sites
-  bool driver_api = false;
-  bool kernels_only = false;
-  bool fork_child = false;
-  bool unfinished = false;
-  bool hard_exit = false;
-  const char* load = nullptr;  // a library to load before CUDA is used
-};
-
-struct Count {
-  uint64_t count = 0;
-  uint64_t ns = 0;
-  uint64_t bytes = 0;
-};
-
-struct Totals {
-  uint64_t launches = 0;
-  std::map<std::string, Count> ops;
-
-  void add(const std::string& name, uint64_t ns, uint64_t bytes) {
-    Count& op = ops[name];
-    ++op.count;
-    op.ns += ns;
-    op.bytes += bytes;
-  }
-  void add(const Totals& other) {
-    launches += other.launches;
-    for (const auto& [name, op] : other.ops) {
-      ops[name].count += op.count;
-      ops[name].ns += op.ns;
-      ops[name].bytes += op.bytes;
-    }
-  }
-};
-
-void check(CUresult result, const char* what) {
-  if (result != CUDA_SUCCESS) {
-    fprintf(stderr, "mock_cuda_app: %s: error %d\n", what, result);
-    exit(1);
-  }
-}
-#define CHECK(call) check(call, #call)
-
-struct Worker {
-  const Options& options;
-  CUfunction cheap = nullptr;
-  CUfunction dear = nullptr;
-  CUfunction endless = nullptr;
-  CUstream stream = nullptr;
-  CUdeviceptr memory = 0;
-  std::vector<char> host = std::vector<char>(kBytes);
-  Totals totals;
-
-  void launch(CUfunction function, const char* name, uint64_t ns) {
-    constexpr int kErrno = 4321;  // the driver leaves it alone, and so must who listens to its calls
-    errno = kErrno;
-    if (options.driver_api) {
-      CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
-    } else {
-      CHECK(gpuprof::mock::runtime_launch(function, stream));
-    }
-    if (errno != kErrno) {
-      fprintf(stderr, "mock_cuda_app: a launch changed errno to %d\n", errno);
-      exit(1);
-    }
-    ++totals.launches;
-    totals.add(name, ns, 0);
-  }
-
-  void transferred(const char* name, uint64_t ns) {
-    ++totals.launches;
-    totals.add(name, ns, kBytes);
-  }
-};
-
-__attribute__((noinline)) void assemble(Worker& worker) {
-  if (!worker.options.kernels_only) {
-    CHECK(worker.options.driver_api
-              ? cuMemcpyHtoDAsync(worker.memory, worker.host.data(), kBytes, worker.stream)
-              : gpuprof::mock::runtime_copy_to_device(worker.memory, worker.host.data(), kBytes, worker.stream));
-    worker.transferred("copy_htod", copy_ns(kBytes));
-  }
-  worker.launch(worker.cheap, kCheap, kCheapNs);
-}
-
-__attribute__((noinline)) void solve(Worker& worker) {
-  worker.launch(worker.dear, kDear, kDearNs);
-  if (!worker.options.kernels_only) {
-    CHECK(cuMemcpyDtoDAsync(worker.memory, worker.memory + kBytes, kBytes, worker.stream));
-    worker.transferred("copy_dtod", copy_ns(kBytes));
-    CHECK(cuMemcpyPeerAsync(worker.memory, nullptr, worker.memory + kBytes, nullptr, kBytes, worker.stream));
-    worker.transferred("copy_ptop", copy_ns(kBytes));
-  }
-}
-
-__attribute__((noinline)) void postprocess(Worker& worker) {
-  worker.launch(worker.cheap, kCheap, kCheapNs);
-  if (!worker.options.kernels_only) {
-    CHECK(worker.options.driver_api ? cuMemsetD8Async(worker.memory, 0, kBytes, worker.stream)
-                                    : gpuprof::mock::runtime_fill(worker.memory, kBytes, worker.stream));
-    worker.transferred("fill", fill_ns(kBytes));
-    CHECK(worker.options.driver_api
-              ? cuMemcpyDtoHAsync(worker.host.data(), worker.memory, kBytes, worker.stream)
-              : gpuprof::mock::runtime_copy_to_host(worker.host.data(), worker.memory, kBytes, worker.stream));
-    worker.transferred("copy_dtoh", copy_ns(kBytes));
-  }
-}
-
-__attribute__((noinline)) void replay(Worker& worker, CUgraphExec exec) {
-  CHECK(worker.options.driver_api ? cuGraphLaunch(exec, worker.stream)
-                                  : gpuprof::mock::runtime_graph_launch(exec, worker.stream));
-  ++worker.totals.launches;
-  worker.totals.add(kCheap, kCheapNs, 0);
-  worker.totals.add(kDear, kDearNs, 0);
-}
-
-CUgraphExec make_graph(const Worker& worker) {
-  CUgraph graph = nullptr;
-  CUgraphExec exec = nullptr;
-  CHECK(cuGraphCreate(&graph, 0));
-  for (CUfunction function : {worker.cheap, worker.dear}) {
-    CUgraphNode node = nullptr;
-    CUDA_KERNEL_NODE_PARAMS parameters = {};
-    parameters.func = function;
-    CHECK(cuGraphAddKernelNode(&node, graph, nullptr, 0, &parameters));
-  }
-  CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  return exec;
-}
 
 // A worker of its own device and stream.
 void work(Worker& worker, int index) {
-  const std::string image = std::string(kCheap) + " " + std::to_string(kCheapNs) + "\n" + kDear + " " +
-                            std::to_string(kDearNs) + "\n" + kEndless + " 3600000000000\n";
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  CUmodule module = nullptr;
-  CHECK(cuDeviceGet(&device, index % gpuprof::mock::kDevices));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
-  CHECK(cuStreamCreate(&worker.stream, 0));
-  CHECK(cuModuleLoadData(&module, image.c_str()));
-  CHECK(cuModuleGetFunction(&worker.cheap, module, kCheap));
-  CHECK(cuModuleGetFunction(&worker.dear, module, kDear));
-  CHECK(cuModuleGetFunction(&worker.endless, module, kEndless));
-  CHECK(cuMemAlloc(&worker.memory, 2 * kBytes));
-  for (int i = 0; i < worker.options.launches; ++i) {
-    assemble(worker);
-    solve(worker);
-    postprocess(worker);
-    if (worker.options.gap_us > 0) {
-      usleep(static_cast<useconds_t>(worker.options.gap_us));
+  const Options& options = worker.options;
+  if (index > 0) {
+    pthread_setname_np(pthread_self(), ("worker-" + std::to_string(index)).c_str());
+  }
+  worker.open(index);
+  const std::pair<bool, void (*)(Worker&)> modes[] = {
+      {options.launches > 0, three_sites},       {options.graph_launches > 0, simple_graph},
+      {options.graph_nodes > 0, captured_graph}, {options.streams > 0, many_streams},
+      {options.syncs > 0, wait_often},           {options.allocs > 0, allocate_often},
+      {options.managed > 0, touch_managed},      {options.variants > 0, launch_variants},
+      {options.failures > 0, launch_wrongly},    {options.rate > 0, steady_loop}};
+  for (const auto& [wanted, mode] : modes) {
+    if (wanted) {
+      mode(worker);
     }
   }
-  if (worker.options.graph_launches > 0) {
-    CUgraphExec exec = make_graph(worker);
-    for (int i = 0; i < worker.options.graph_launches; ++i) {
-      replay(worker, exec);
-    }
-  }
-  CHECK(cuStreamSynchronize(worker.stream));
+  worker.synchronize();
 }
 
 // The child of a process that uses CUDA can not use it; it must neither crash nor be counted, nor wait at its end for
 // threads that only the parent has. The system call runs no fork handlers.
-void try_in_child(bool by_system_call) {
+void try_in_child(const Worker& worker, bool by_system_call) {
   const auto begin = std::chrono::steady_clock::now();
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {
-    const bool refused = cuInit(0) != CUDA_SUCCESS && cuCtxSynchronize() != CUDA_SUCCESS;
+    const bool refused =
+        cuInit(0) != CUDA_SUCCESS && cuCtxSynchronize() != CUDA_SUCCESS &&
+        cuLaunchKernel(worker.cheap, 1, 1, 1, 32, 1, 1, 0, worker.stream, nullptr, nullptr) != CUDA_SUCCESS;
     exit(refused ? 0 : 1);
   }
   int status = 0;
@@ -219,75 +60,74 @@ void try_in_child(bool by_system_call) {
   }
 }
 
-void print(const Totals& totals, int unfinished) {
-  uint64_t ops = 0;
-  uint64_t ns = 0;
-  printf("{\"pid\": %d, \"ops\": {", getpid());
+void print_counts(const char* key, const std::map<std::string, Count>& counts) {
   const char* separator = "";
-  for (const auto& [name, op] : totals.ops) {
+  printf("\"%s\": {", key);
+  for (const auto& [name, op] : counts) {
     printf("%s\"%s\": {\"count\": %lu, \"ns\": %lu, \"bytes\": %lu}", separator, name.c_str(), op.count, op.ns,
            op.bytes);
     separator = ", ";
+  }
+  printf("}, ");
+}
+
+void print(const Totals& totals, int unfinished) {
+  uint64_t ops = 0;
+  uint64_t ns = 0;
+  for (const auto& [name, op] : totals.ops) {
     ops += op.count;
     ns += op.ns;
   }
-  printf("}, \"total_ops\": %lu, \"total_ns\": %lu, \"launches\": %lu, \"unfinished\": %d}\n", ops, ns, totals.launches,
-         unfinished);
+  printf("{\"pid\": %d, ", getpid());
+  print_counts("ops", totals.ops);
+  print_counts("host", totals.host);
+  printf("\"total_ops\": %lu, \"total_ns\": %lu, \"launches\": %lu, \"captured\": %lu, \"failed\": %lu, ", ops, ns,
+         totals.launches, totals.captured, totals.failed);
+  printf("\"unfinished\": %d}\n", unfinished);
   fflush(stdout);
 }
 
-bool take_number(const char* name, int argc, char** argv, int* index, int* number) {
-  if (strcmp(argv[*index], name) != 0 || *index + 1 >= argc) {
-    return false;
+// What the program does last, as `--ending` says.
+int end(const char* ending, char** argv) {
+  if (strcmp(ending, "_exit") == 0) {
+    _exit(7);
   }
-  *number = atoi(argv[++*index]);
-  return true;
-}
-
-bool take_text(const char* name, int argc, char** argv, int* index, const char** text) {
-  if (strcmp(argv[*index], name) != 0 || *index + 1 >= argc) {
-    return false;
+  if (strcmp(ending, "abort") == 0) {
+    abort();
   }
-  *text = argv[++*index];
-  return true;
-}
-
-bool take_flag(const char* name, const char* argument, bool* flag) {
-  *flag = *flag || strcmp(argument, name) == 0;
-  return strcmp(argument, name) == 0;
-}
-
-Options parse(int argc, char** argv) {
-  Options o;
-  for (int i = 1; i < argc; ++i) {
-    if (!take_number("--launches", argc, argv, &i, &o.launches) &&
-        !take_number("--threads", argc, argv, &i, &o.threads) &&
-        !take_number("--graph", argc, argv, &i, &o.graph_launches) &&
-        !take_number("--gap-us", argc, argv, &i, &o.gap_us) &&
-        !take_number("--sleep-ms", argc, argv, &i, &o.sleep_ms) && !take_text("--load", argc, argv, &i, &o.load) &&
-        !take_flag("--driver-api", argv[i], &o.driver_api) && !take_flag("--kernels-only", argv[i], &o.kernels_only) &&
-        !take_flag("--fork", argv[i], &o.fork_child) && !take_flag("--unfinished", argv[i], &o.unfinished) &&
-        !take_flag("--hard-exit", argv[i], &o.hard_exit)) {
-      fprintf(stderr,
-              "usage: mock_cuda_app [--launches N] [--threads N] [--graph N] [--sleep-ms N] [--gap-us N]\n"
-              "                     [--load LIBRARY] [--driver-api] [--kernels-only] [--fork] [--unfinished] "
-              "[--hard-exit]\n");
-      exit(2);
+  if (strcmp(ending, "segv") == 0 || strcmp(ending, "kill") == 0) {
+    raise(strcmp(ending, "segv") == 0 ? SIGSEGV : SIGKILL);
+  }
+  if (strcmp(ending, "exec") == 0) {
+    for (char** argument = argv; *argument != nullptr; ++argument) {
+      if (strcmp(*argument, "exec") == 0) {
+        *argument = const_cast<char*>("return");
+      }
     }
-  }
-  return o;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  if (options.load != nullptr && dlopen(options.load, RTLD_NOW) == nullptr) {
-    fprintf(stderr, "mock_cuda_app: %s\n", dlerror());
+    execv("/proc/self/exe", argv);
     return 1;
   }
+  return 0;
+}
+
+// The work's records may not have been written yet when their context and module go away.
+void reset(const std::vector<Worker>& workers) {
+  for (const Worker& worker : workers) {
+    CHECK(cuModuleUnload(worker.module));
+  }
+  int devices = 0;
+  CHECK(cuDeviceGetCount(&devices));
+  for (int device = 0; device < devices; ++device) {
+    CHECK(cuDevicePrimaryCtxReset(device));
+  }
+}
+
+int run(const Options& options, char** argv) {
   CHECK(cuInit(0));
-  std::vector<Worker> workers(static_cast<size_t>(options.threads), Worker{options});
+  if (options.close_fds) {
+    syscall(SYS_close_range, 3U, ~0U, 0U);
+  }
+  std::vector<Worker> workers(static_cast<size_t>(options.threads), Worker(options));
   std::vector<std::thread> threads;
   for (int i = 1; i < options.threads; ++i) {
     threads.emplace_back(work, std::ref(workers[static_cast<size_t>(i)]), i);
@@ -297,10 +137,10 @@ int main(int argc, char** argv) {
     thread.join();
   }
   if (options.fork_child) {
-    try_in_child(false);
-    try_in_child(true);
+    try_in_child(workers[0], false);
+    try_in_child(workers[0], true);
     assemble(workers[0]);
-    CHECK(cuCtxSynchronize());
+    workers[0].synchronize();
   }
   Totals totals;
   for (const Worker& worker : workers) {
@@ -310,10 +150,22 @@ int main(int argc, char** argv) {
     CHECK(cuLaunchKernel(workers[0].endless, 1, 1, 1, 32, 1, 1, 0, workers[0].stream, nullptr, nullptr));
     ++totals.launches;
   }
+  if (strcmp(options.ending, "reset") == 0) {
+    reset(workers);
+  }
   print(totals, options.unfinished ? 1 : 0);
   usleep(static_cast<useconds_t>(options.sleep_ms) * 1000);
-  if (options.hard_exit) {
-    _exit(7);
+  return end(options.ending, argv);
+}
+
+}  // namespace
+}  // namespace gpuprof::mock_app
+
+int main(int argc, char** argv) {
+  const gpuprof::mock_app::Options options = gpuprof::mock_app::parse(argc, argv);
+  if (options.load != nullptr && dlopen(options.load, RTLD_NOW) == nullptr) {
+    fprintf(stderr, "mock_cuda_app: %s\n", dlerror());
+    return 1;
   }
-  return 0;
+  return gpuprof::mock_app::run(options, argv);
 }

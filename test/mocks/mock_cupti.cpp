@@ -32,31 +32,65 @@ struct Name {
   CUpti_CallbackId id;
   const char* name;
 };
+#define MOCK_DRIVER(name) \
+  { CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name }
+#define MOCK_RUNTIME(name) \
+  { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name, #name }
+#define MOCK_RESOURCE(name) \
+  { CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_##name, #name }
 // The ids that the mock driver and runtime know; some of them must not be of interest to a profiler of launches.
-constexpr Name kNames[] = {
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, "cuStreamSynchronize"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, "cuMemAlloc_v2"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc, "cuLaunchHostFunc"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync_v2"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync_v2"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync_v2"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync, "cuMemcpyPeerAsync"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, "cuMemsetD8Async"},
-    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch"},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel_v7000"},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync_v3020"},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020, "cudaMemsetAsync_v3020"},
-    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch_v10000"},
-};
+constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
+                           MOCK_DRIVER(cuDriverGetVersion),
+                           MOCK_DRIVER(cuCtxSynchronize),
+                           MOCK_DRIVER(cuStreamSynchronize),
+                           MOCK_DRIVER(cuEventSynchronize),
+                           MOCK_DRIVER(cuEventRecord),
+                           MOCK_DRIVER(cuMemAlloc_v2),
+                           MOCK_DRIVER(cuMemFree_v2),
+                           MOCK_DRIVER(cuMemAllocAsync),
+                           MOCK_DRIVER(cuMemFreeAsync),
+                           MOCK_DRIVER(cuMemAllocManaged),
+                           MOCK_DRIVER(cuMemHostAlloc),
+                           MOCK_DRIVER(cuMemFreeHost),
+                           MOCK_DRIVER(cuMemPrefetchAsync_v2),
+                           MOCK_DRIVER(cuLaunchHostFunc),
+                           MOCK_DRIVER(cuLaunchKernel),
+                           MOCK_DRIVER(cuLaunchKernel_ptsz),
+                           MOCK_DRIVER(cuLaunchKernelEx),
+                           MOCK_DRIVER(cuLaunchCooperativeKernel),
+                           MOCK_DRIVER(cuMemcpyHtoD_v2),
+                           MOCK_DRIVER(cuMemcpyHtoDAsync_v2),
+                           MOCK_DRIVER(cuMemcpyDtoHAsync_v2),
+                           MOCK_DRIVER(cuMemcpyDtoDAsync_v2),
+                           MOCK_DRIVER(cuMemcpyPeerAsync),
+                           MOCK_DRIVER(cuMemcpyBatchAsync_v2),
+                           MOCK_DRIVER(cuMemsetD8Async),
+                           MOCK_DRIVER(cuStreamBeginCapture_v2),
+                           MOCK_DRIVER(cuStreamEndCapture),
+                           MOCK_DRIVER(cuGraphCreate),
+                           MOCK_DRIVER(cuGraphAddKernelNode_v2),
+                           MOCK_DRIVER(cuGraphClone),
+                           MOCK_DRIVER(cuGraphInstantiateWithFlags),
+                           MOCK_DRIVER(cuGraphExecUpdate_v2),
+                           MOCK_DRIVER(cuGraphDestroy),
+                           MOCK_DRIVER(cuGraphExecDestroy),
+                           MOCK_DRIVER(cuGraphLaunch),
+                           MOCK_RUNTIME(cudaLaunchKernel_v7000),
+                           MOCK_RUNTIME(cudaMemcpyAsync_v3020),
+                           MOCK_RUNTIME(cudaMemsetAsync_v3020),
+                           MOCK_RUNTIME(cudaGraphLaunch_v10000),
+                           MOCK_RESOURCE(GRAPHNODE_CREATED),
+                           MOCK_RESOURCE(GRAPHNODE_CLONED),
+                           MOCK_RESOURCE(GRAPHNODE_DESTROY_STARTING)};
 
 struct Library {
   std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
-  std::atomic<bool> enabled[3][kMaxId] = {};
+  std::atomic<bool> enabled[4][kMaxId] = {};  // by CUpti_CallbackDomain
   std::atomic<bool> kinds[CUPTI_ACTIVITY_KIND_COUNT] = {};
+  std::atomic<bool> unified_memory_configured{false};
 };
 Library library;
+thread_local bool in_api_exit = false;  // inside a callback for the end of a call
 
 uint64_t clock_ns(clockid_t clock) {
   timespec now = {};
@@ -79,25 +113,78 @@ void on_call(const mock::Call& call, mock::Site site) {
   if (subscriber == nullptr || call.id >= kMaxId || !library.enabled[domain][call.id]) {
     return;
   }
-  static thread_local uint64_t correlation_data = 0;
   int result = call.result;
   CUpti_CallbackData data = {};
   data.callbackSite = site == mock::Site::enter ? CUPTI_API_ENTER : CUPTI_API_EXIT;
   data.functionName = call.name;
   data.functionReturnValue = site == mock::Site::enter ? nullptr : &result;
   data.symbolName = call.symbol;
-  data.correlationData = &correlation_data;
+  data.correlationData = call.correlation_data;
   data.correlationId = call.correlation;
+  in_api_exit = site == mock::Site::exit;
   subscriber->callback(subscriber->user, static_cast<CUpti_CallbackDomain>(domain), call.id, &data);
+  in_api_exit = false;
 }
 
+// The nodes of a graph are told of one by one, or as a whole.
 void on_op(const mock::Op& op) {
-  if (library.kinds[mock::activity_kind(op.kind)]) {
+  const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
+  if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
     mock::add_op(op);
   }
 }
 
-constexpr mock::Tracer kTracer = {on_call, on_op};
+void on_memory(const mock::MemoryOp& op) {
+  if (library.kinds[CUPTI_ACTIVITY_KIND_MEMORY2]) {
+    mock::add_memory(op);
+  }
+}
+
+void on_managed(const mock::ManagedOp& op) {
+  if (library.kinds[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER]) {
+    mock::add_managed(op);
+  }
+}
+
+void on_node(mock::NodeEvent event, CUgraphNode node, CUgraphNode original) {
+  const CUpti_Subscriber_st* subscriber = library.subscriber;
+  CUpti_CallbackId id = CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+  if (event != mock::NodeEvent::created) {
+    id = event == mock::NodeEvent::cloned ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+                                          : CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING;
+  }
+  if (subscriber == nullptr || !library.enabled[CUPTI_CB_DOMAIN_RESOURCE][id]) {
+    return;
+  }
+  CUpti_GraphData graph = {};
+  graph.node = node;
+  graph.originalNode = original;
+  CUpti_ResourceData data = {};
+  data.resourceDescriptor = &graph;
+  subscriber->callback(subscriber->user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
+constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node};
+
+template <typename Function>
+Function driver_function(const char* name, Function /*of this type*/) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) {
+    return nullptr;
+  }
+  const auto function = reinterpret_cast<Function>(dlsym(driver, name));
+  dlclose(driver);
+  return function;
+}
+
+void forget_subscriber() {
+  for (auto& domain : library.enabled) {
+    for (auto& id : domain) {
+      id = false;
+    }
+  }
+  library.subscriber = nullptr;  // not freed: a callback may be running
+}
 
 bool any_kind() {
   for (const auto& kind : library.kinds) {
@@ -143,10 +230,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   if (mock::faults().subscriber_conflict || library.subscriber != nullptr) {
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   const auto set_tracer =
-      driver == nullptr ? nullptr
-                        : reinterpret_cast<decltype(&mock_cuda_set_tracer)>(dlsym(driver, "mock_cuda_set_tracer"));
+      driver_function("mock_cuda_set_tracer", static_cast<decltype(&mock_cuda_set_tracer)>(nullptr));
   if (set_tracer == nullptr) {
     return CUPTI_ERROR_NOT_INITIALIZED;
   }
@@ -161,12 +246,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   if (subscriber == nullptr || subscriber != library.subscriber) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  for (auto& domain : library.enabled) {
-    for (auto& id : domain) {
-      id = false;
-    }
-  }
-  library.subscriber = nullptr;  // not freed: a callback may be running
+  forget_subscriber();
   return CUPTI_SUCCESS;
 }
 
@@ -216,8 +296,17 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (mock::faults().out_of_memory) {
     return CUPTI_ERROR_OUT_OF_MEMORY;
   }
+  if (mock::faults().insufficient_privileges) {
+    return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  }
   if (mock::record_bytes(kind) == 0) {
     return CUPTI_ERROR_INVALID_KIND;
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && !library.unified_memory_configured) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  if (kind == CUPTI_ACTIVITY_KIND_MEMORY2 && mock::faults().refuse_memory) {
+    return CUPTI_ERROR_NOT_COMPATIBLE;
   }
   library.kinds[kind] = true;
   return CUPTI_SUCCESS;
@@ -269,9 +358,55 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag) {
   return CUPTI_SUCCESS;
 }
 
-// At exit this is known to crash the real library.
+CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
+  if (mock::faults().refuse_latency) {
+    return CUPTI_ERROR_NOT_SUPPORTED;
+  }
+  mock::set_latency(enable != 0);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig* config,
+                                                       uint32_t count) {
+  if (config == nullptr || count == 0) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const auto ready = driver_function("mock_cuda_ready", static_cast<decltype(&mock_cuda_ready)>(nullptr));
+  if (ready == nullptr || !ready()) {
+    return CUPTI_ERROR_NOT_INITIALIZED;
+  }
+  if (mock::faults().refuse_unified_memory) {
+    return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE;
+  }
+  library.unified_memory_configured = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id) {
+  const auto node_id = driver_function("mock_cuda_node_id", static_cast<decltype(&mock_cuda_node_id)>(nullptr));
+  if (node == nullptr || id == nullptr || node_id == nullptr) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  *id = node_id(node);
+  return CUPTI_SUCCESS;
+}
+
+// Anywhere but in the callback of a call's end, the real library is known to crash.
 CUptiResult cuptiFinalize() {
-  mock::violation("cuptiFinalize");
+  if (!in_api_exit) {
+    mock::violation("cuptiFinalize outside of an API-EXIT callback");
+  }
+  if (library.subscriber == nullptr) {
+    mock::violation("cuptiFinalize without a subscriber");
+  }
+  for (auto& kind : library.kinds) {
+    kind = false;
+  }
+  library.unified_memory_configured = false;
+  forget_subscriber();
+  mock::forget_ops();
+  driver_function("mock_cuda_set_tracer", static_cast<decltype(&mock_cuda_set_tracer)>(nullptr))(nullptr);
+  return CUPTI_SUCCESS;
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 #include "mock_cupti_buffers.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr size_t kCollectAfter = 64;  // unwritten ops after which finished ones are looked for
+constexpr size_t kCollectAfter = 64;  // unwritten ops after which finished ones are looked for, or twice what is left
 
 struct Buffer {
   uint8_t* data = nullptr;
@@ -28,6 +29,7 @@ struct Buffer {
 
 struct Pending {
   Op op;
+  const char* name;        // kept: the module may be unloaded before the record is written
   std::thread::id thread;  // that launched it: since CUDA 13 each has a buffer of its own
 };
 
@@ -37,13 +39,16 @@ struct Activity {
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   int64_t clock_offset_ns = 0;
+  bool latency = false;
   std::deque<Pending> pending;
+  size_t collect_at = kCollectAfter;
   std::map<std::thread::id, Buffer> open;
   std::set<uint8_t*> held;  // buffers that the client may not touch
   std::deque<Buffer> done;
   size_t delivering = 0;
   size_t workers = 0;
   uint64_t records = 0;
+  uint64_t finished = 0;  // buffers
   uint64_t dropped = 0;
   std::set<std::string> names;  // kernel names live as long as the process
 };
@@ -65,8 +70,8 @@ void deliver() {
   std::unique_lock lock(a.mutex);
   while (true) {
     a.changed.wait(lock, [&] { return !a.done.empty(); });
-    const Buffer buffer = a.done.front();
-    a.done.pop_front();
+    const Buffer buffer = faults().out_of_order ? a.done.back() : a.done.front();
+    faults().out_of_order ? a.done.pop_back() : a.done.pop_front();
     ++a.delivering;
     a.held.erase(buffer.data);
     lock.unlock();
@@ -82,6 +87,9 @@ void finish_buffer(Activity& a, const Buffer& buffer) {
   while (a.workers < wanted) {
     std::thread(deliver).detach();
     ++a.workers;
+  }
+  if (const uint64_t n = faults().broken_buffers; n != 0 && ++a.finished % n == 0) {
+    reinterpret_cast<CUpti_Activity*>(buffer.data)->kind = CUPTI_ACTIVITY_KIND_FORCE_INT;
   }
   a.done.push_back(buffer);
   a.changed.notify_all();
@@ -142,8 +150,25 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
   record->contextId = op.context;
   record->streamId = op.stream;
   record->correlationId = op.correlation;
-  record->graphNodeId = op.graph_node;
+  if constexpr (requires { record->graphNodeId; }) {
+    record->graphNodeId = op.graph_node;
+  }
   memcpy(place, record, sizeof(*record));
+}
+
+// Those of a graph's nodes are left over from an earlier launch.
+void add_latency(const Activity& a, const Op& op, CUpti_ActivityKernel10* record) {
+  const auto offset = static_cast<uint64_t>(a.clock_offset_ns);
+  const Faults& f = faults();
+  if (!a.latency) {
+    return;
+  }
+  const bool stale = op.graph_node != 0;
+  record->queued = op.queued_ns + offset - (stale ? 1000000 : 0);
+  record->submitted = stale ? 0 : op.submitted_ns + offset;
+  if (f.reversed_latency != 0 && a.records % f.reversed_latency == 0) {
+    record->queued = record->submitted + 1;
+  }
 }
 
 void write(Activity& a, const Pending& pending, bool finished) {
@@ -160,7 +185,8 @@ void write(Activity& a, const Pending& pending, bool finished) {
   const Times times = record_times(a, op, finished);
   if (op.kind == OpKind::kernel) {
     CUpti_ActivityKernel10 record = {};
-    record.name = a.names.insert(op.name).first->c_str();
+    record.name = pending.name;
+    add_latency(a, op, &record);
     fill_common(place, kind, op, times, &record);
   } else if (op.kind == OpKind::copy) {
     CUpti_ActivityMemcpy6 record = {};
@@ -172,11 +198,25 @@ void write(Activity& a, const Pending& pending, bool finished) {
     record.bytes = op.bytes;
     record.copyKind = op.copy_kind;
     fill_common(place, kind, op, times, &record);
+  } else if (op.kind == OpKind::graph) {
+    CUpti_ActivityGraphTrace2 record = {};
+    fill_common(place, kind, op, times, &record);
   } else {
     CUpti_ActivityMemset4 record = {};
     record.bytes = op.bytes;
     fill_common(place, kind, op, times, &record);
   }
+}
+
+// Records that are complete when they are made.
+template <typename Record>
+void write_at_once(Activity& a, const Record& record) {
+  uint8_t* place = a.request == nullptr ? nullptr : room_for(a, std::this_thread::get_id(), sizeof(record));
+  if (place == nullptr) {
+    ++a.dropped;
+    return;
+  }
+  memcpy(place, &record, sizeof(record));
 }
 
 void collect(Activity& a, bool forced) {
@@ -192,6 +232,7 @@ void collect(Activity& a, bool forced) {
     }
   }
   a.pending = std::move(running);
+  a.collect_at = std::max(kCollectAfter, 2 * a.pending.size());
 }
 
 }  // namespace
@@ -211,6 +252,12 @@ size_t record_bytes(CUpti_ActivityKind kind) {
       return sizeof(CUpti_ActivityMemcpyPtoP4);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return sizeof(CUpti_ActivityMemory4);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      return sizeof(CUpti_ActivityUnifiedMemoryCounter3);
     default:
       return 0;
   }
@@ -224,6 +271,8 @@ CUpti_ActivityKind activity_kind(OpKind kind) {
       return CUPTI_ACTIVITY_KIND_MEMCPY;
     case OpKind::peer_copy:
       return CUPTI_ACTIVITY_KIND_MEMCPY2;
+    case OpKind::graph:
+      return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
     default:
       return CUPTI_ACTIVITY_KIND_MEMSET;
   }
@@ -240,6 +289,11 @@ void set_clock_offset(int64_t offset_ns) {
   activity().clock_offset_ns = offset_ns;
 }
 
+void set_latency(bool on) {
+  const std::lock_guard lock(activity().mutex);
+  activity().latency = on;
+}
+
 void add_op(const Op& op) {
   Activity& a = activity();
   const std::lock_guard lock(a.mutex);
@@ -247,10 +301,52 @@ void add_op(const Op& op) {
     ++a.dropped;
     return;
   }
-  a.pending.push_back({op, std::this_thread::get_id()});
-  if (a.pending.size() % kCollectAfter == 0) {
+  const char* name = op.name == nullptr ? nullptr : a.names.emplace(op.name).first->c_str();
+  a.pending.push_back({op, name, std::this_thread::get_id()});
+  if (a.pending.size() >= a.collect_at) {
     collect(a, false);
   }
+}
+
+void add_memory(const MemoryOp& op) {
+  Activity& a = activity();
+  const std::lock_guard lock(a.mutex);
+  CUpti_ActivityMemory4 record = {};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  record.memoryOperationType =
+      op.freed ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  record.memoryKind = static_cast<CUpti_ActivityMemoryKind>(op.memory_kind);
+  record.correlationId = op.correlation;
+  record.address = op.address;
+  record.bytes = op.bytes;
+  record.timestamp = op.time_ns + static_cast<uint64_t>(a.clock_offset_ns);
+  record.deviceId = op.device;
+  record.contextId = op.context;
+  write_at_once(a, record);
+}
+
+void add_managed(const ManagedOp& op) {
+  Activity& a = activity();
+  const std::lock_guard lock(a.mutex);
+  CUpti_ActivityUnifiedMemoryCounter3 record = {};
+  record.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+  record.counterKind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(op.counter);
+  record.value = op.value;
+  record.start = op.start_ns + static_cast<uint64_t>(a.clock_offset_ns);
+  record.end = op.end_ns == 0 ? 0 : op.end_ns + static_cast<uint64_t>(a.clock_offset_ns);
+  record.address = op.address;
+  record.srcId = op.device;
+  record.dstId = op.device;
+  write_at_once(a, record);
+}
+
+void forget_ops() {
+  Activity& a = activity();
+  const std::lock_guard lock(a.mutex);
+  a.pending.clear();
+  a.open.clear();
+  a.held.clear();
+  a.request = nullptr;
 }
 
 void flush_ops(bool forced) {

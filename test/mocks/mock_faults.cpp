@@ -8,27 +8,47 @@
 namespace gpuprof::mock {
 namespace {
 
+struct Switch {
+  const char* name;
+  bool Faults::*fault;
+};
+constexpr Switch kSwitches[] = {{"refuse_timestamp_callback", &Faults::refuse_timestamp_callback},
+                                {"subscriber_conflict", &Faults::subscriber_conflict},
+                                {"out_of_memory", &Faults::out_of_memory},
+                                {"insufficient_privileges", &Faults::insufficient_privileges},
+                                {"refuse_latency", &Faults::refuse_latency},
+                                {"refuse_memory", &Faults::refuse_memory},
+                                {"refuse_unified_memory", &Faults::refuse_unified_memory},
+                                {"threads", &Faults::threads},
+                                {"out_of_order", &Faults::out_of_order},
+                                {"hang_flush", &Faults::hang_flush}};
+
+struct Number {
+  const char* name;
+  uint64_t Faults::*fault;
+};
+constexpr Number kNumbers[] = {{"zero_timestamps", &Faults::zero_timestamps},
+                               {"reversed_timestamps", &Faults::reversed_timestamps},
+                               {"reversed_latency", &Faults::reversed_latency},
+                               {"broken_buffers", &Faults::broken_buffers},
+                               {"drop_records", &Faults::drop_records},
+                               {"first_correlation", &Faults::first_correlation},
+                               {"repeat_correlation", &Faults::repeat_correlation}};
+
 bool set_fault(Faults& faults, const std::string& name, uint64_t number) {
-  if (name == "refuse_timestamp_callback") {
-    faults.refuse_timestamp_callback = true;
-  } else if (name == "subscriber_conflict") {
-    faults.subscriber_conflict = true;
-  } else if (name == "out_of_memory") {
-    faults.out_of_memory = true;
-  } else if (name == "threads") {
-    faults.threads = true;
-  } else if (name == "hang_flush") {
-    faults.hang_flush = true;
-  } else if (name == "zero_timestamps") {
-    faults.zero_timestamps = number;
-  } else if (name == "reversed_timestamps") {
-    faults.reversed_timestamps = number;
-  } else if (name == "drop_records") {
-    faults.drop_records = number;
-  } else {
-    return false;
+  for (const Switch& known : kSwitches) {
+    if (name == known.name) {
+      faults.*known.fault = true;
+      return true;
+    }
   }
-  return true;
+  for (const Number& known : kNumbers) {
+    if (name == known.name) {
+      faults.*known.fault = number;
+      return true;
+    }
+  }
+  return false;
 }
 
 Faults read_faults() {

@@ -14,12 +14,15 @@ constexpr uint64_t copy_ns(uint64_t bytes) {
 constexpr uint64_t fill_ns(uint64_t bytes) {
   return 500 + bytes / 64;
 }
+// From the submission of a kernel to its start, where nothing runs before it.
+constexpr uint64_t kSubmitNs = 500;
 
-constexpr int kDevices = 2;
+// MOCK_CUDA_DEVICES, or two.
+int device_count();
 
 enum class Domain { driver = 1, runtime = 2 };
 enum class Site { enter = 0, exit = 1 };
-enum class OpKind { kernel, copy, peer_copy, fill };
+enum class OpKind { kernel, copy, peer_copy, fill, graph };
 
 struct Call {
   Domain domain;
@@ -28,11 +31,14 @@ struct Call {
   const char* symbol;  // of the kernel, for launches
   uint32_t correlation;
   int result;
+  uint64_t* correlation_data;  // the same at both sites
 };
 
 // Work that was put on a stream. Times are of CLOCK_MONOTONIC; `end_ns` may lie ahead.
 struct Op {
   OpKind kind;
+  uint64_t queued_ns;
+  uint64_t submitted_ns;
   uint64_t start_ns;
   uint64_t end_ns;
   uint32_t device;
@@ -42,12 +48,37 @@ struct Op {
   uint64_t bytes;
   uint64_t graph_node;
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
-  const char* name;
+  const char* name;   // valid during the call
 };
+
+struct MemoryOp {
+  bool freed;
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t time_ns;
+  uint32_t device;
+  uint32_t context;
+  uint32_t correlation;
+  uint8_t memory_kind;  // CUpti_ActivityMemoryKind
+};
+
+struct ManagedOp {
+  uint32_t counter;  // CUpti_ActivityUnifiedMemoryCounterKind
+  uint64_t value;
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint64_t address;
+  uint32_t device;
+};
+
+enum class NodeEvent { created, cloned, destroyed };
 
 struct Tracer {
   void (*call)(const Call& call, Site site);
   void (*op)(const Op& op);
+  void (*memory)(const MemoryOp& op);
+  void (*managed)(const ManagedOp& op);
+  void (*node)(NodeEvent event, CUgraphNode node, CUgraphNode original);
 };
 
 }  // namespace gpuprof::mock
@@ -58,4 +89,11 @@ CUresult mock_cuda_set_tracer(const gpuprof::mock::Tracer* tracer);
 uint32_t mock_cuda_enter(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol);
 void mock_cuda_exit(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol, int result);
 const char* mock_cuda_function_name(CUfunction function);
+uint64_t mock_cuda_node_id(CUgraphNode node);
+// cuInit has returned.
+bool mock_cuda_ready();
+// A page of managed memory is touched where it is not, by the GPU or by the CPU, and moves there.
+CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
+// The variants of a program compiled for a default stream per thread, which cuda.h declares for those only.
+CUresult mock_cuda_launch_per_thread(CUfunction function, CUstream stream);
 }

@@ -15,37 +15,55 @@ import threading
 import time
 
 MAGIC = 0x46525047
-VERSION = 1
+VERSION = 2
 RINGS = 8
 RING_BYTES = 4 << 20
 DATA_OFFSET = 4096
 SEGMENT_BYTES = DATA_OFFSET + RINGS * RING_BYTES
-RING_HEADER = 256  # bytes; the first ring's header is at this offset, too
+FIRST_RING = 512
+RING_HEADER = 320
+OPTIONS = 256  # offset; flags, pad, nvtx_range
+STACK_SHARE = 248
+ALL_STACKS = 65536
 
-CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH = 1, 2, 4
+CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH, CONTROL_CALLS, CONTROL_RETRACT = 1, 2, 4, 8, 16
+OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED = 1, 2, 4
+HOST, NODE = 1 << 63, 1 << 62  # bits of correlation ids
 STATES = ["starting", "active", "finished", "disabled"]
 LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
-          "unfinished"]
-OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other"]
+          "unfinished", "range_limit"]
+COUNTS = ["captured", "failed", "unsampled", "outside", "gpu_ops"]
+OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph"]
+HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]
+NO_DEVICE = 0xFFFFFFFF
 
 HELLO = struct.Struct("<II32s16sQ")
 WELCOME = struct.Struct("<IIII")
 HEADER = struct.Struct("<HHI")
-GPU_OP = struct.Struct("<8xQQQQQQQIIHHI")
-LAUNCH = struct.Struct("<8xQII16s")
+GPU_OP = struct.Struct("<8xQQQQQQQIIHHIQII")
+LAUNCH = struct.Struct("<8xQQII16s")
+HOST_OP = struct.Struct("<8xQQQQQIIIHH")
+GRAPH_NODE = struct.Struct("<8xQQQII")
+RANGE = struct.Struct("<8xIIII")
+CALL = struct.Struct("<8xQQQII")
+SPAN = struct.Struct("<8xQQII")
 
 
 class Source:
     """One segment: what one process sent through one injection library."""
 
-    def __init__(self, source_id, backend, pid, control):
+    def __init__(self, source_id, backend, pid, settings):
         self.id, self.backend, self.pid = source_id, backend, pid
         self.fd = os.memfd_create("wire-recorder")
         os.ftruncate(self.fd, SEGMENT_BYTES)
         self.memory = mmap.mmap(self.fd, SEGMENT_BYTES)
-        struct.pack_into("<IIII", self.memory, 0, MAGIC, VERSION, source_id, control)
-        self.names, self.devices, self.meta = {}, {}, {}
-        self.gpu_ops, self.launch_records = [], []
+        struct.pack_into("<IIII", self.memory, 0, MAGIC, VERSION, source_id, settings["control"])
+        struct.pack_into("<I", self.memory, STACK_SHARE, settings["stack_share"])
+        struct.pack_into("<II120s", self.memory, OPTIONS, settings["options"], 0, settings["nvtx_range"].encode())
+        self.names, self.devices, self.uuids, self.meta, self.ranges = {}, {}, {}, {}, {}
+        self.gpu_ops, self.launch_records, self.host_ops, self.graph_nodes = [], [], [], []
+        self.calls, self.spans = [], []
+        self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
         self.beat()
 
     def beat(self, seconds_ago=0):
@@ -60,6 +78,14 @@ class Source:
         struct.pack_into("<I", self.memory, 12, value)
 
     @property
+    def stack_share(self):
+        return struct.unpack_from("<I", self.memory, STACK_SHARE)[0]
+
+    @stack_share.setter
+    def stack_share(self, value):
+        struct.pack_into("<I", self.memory, STACK_SHARE, value)
+
+    @property
     def state(self):
         return STATES[struct.unpack_from("<I", self.memory, 16)[0]]
 
@@ -72,7 +98,7 @@ class Source:
         return self.memory[32:32 + 216].split(b"\0")[0].decode()
 
     def _ring_values(self, offset, count):
-        values = [struct.unpack_from(f"<{count}Q", self.memory, RING_HEADER * (ring + 1) + offset)
+        values = [struct.unpack_from(f"<{count}Q", self.memory, FIRST_RING + RING_HEADER * ring + offset)
                   for ring in range(RINGS)]
         return [sum(column) for column in zip(*values)]
 
@@ -85,9 +111,18 @@ class Source:
         counts = self._ring_values(128, len(LOSSES))
         return {name: count for name, count in zip(LOSSES, counts) if count}
 
+    @property
+    def counts(self):
+        counts = self._ring_values(256, len(COUNTS))
+        return {name: count for name, count in zip(COUNTS, counts) if count}
+
+    @property
+    def overhead_samples(self):
+        return self._ring_values(16, 1)[0]
+
     def drain(self):
         for ring in range(RINGS):
-            header = RING_HEADER * (ring + 1)
+            header = FIRST_RING + RING_HEADER * ring
             head, = struct.unpack_from("<Q", self.memory, header)
             tail, = struct.unpack_from("<Q", self.memory, header + 64)
             data = DATA_OFFSET + ring * RING_BYTES
@@ -106,20 +141,38 @@ class Source:
             assert name_id != 0 and name_id not in self.names, f"name id {name_id} given twice"
             self.names[name_id] = record[16:16 + length].decode()
         elif kind == 2:
-            device, name_id = struct.unpack_from("<II", record, 8)
-            self.devices[device] = name_id
+            device, name_id, uuid_id = struct.unpack_from("<III", record, 8)
+            self.devices[device], self.uuids[device] = name_id, uuid_id
         elif kind == 3:
             fields = GPU_OP.unpack(record)
             self.gpu_ops.append(dict(zip(
                 ["correlation", "start", "end", "queued", "submitted", "bytes", "stream", "name_id", "device", "op",
-                 "flags", "context"], fields)))
+                 "flags", "context", "graph_node", "tid", "range"], fields)))
         elif kind == 4:
-            correlation, tid, _, thread = LAUNCH.unpack(record)
-            self.launch_records.append((correlation, tid, thread.split(b"\0")[0].decode()))
+            correlation, when, tid, range_id, thread = LAUNCH.unpack(record)
+            name = thread.split(b"\0")[0].decode()
+            if correlation & (HOST | NODE):
+                self.stacks[correlation] = (tid, name)
+            else:
+                self.launch_records.append((correlation, tid, name, when, range_id))
         elif kind == 5:
             length, = struct.unpack_from("<I", record, 8)
             key, _, value = record[16:16 + length].decode().partition("=")
             self.meta[key] = value
+        elif kind == 6:
+            self.host_ops.append(dict(zip(
+                ["correlation", "start", "end", "bytes", "count", "name_id", "device", "tid", "op"],
+                HOST_OP.unpack(record))))
+        elif kind == 7:
+            self.graph_nodes.append(dict(zip(["node", "original", "launch", "flags"], GRAPH_NODE.unpack(record))))
+        elif kind == 8:
+            range_id, *rest = RANGE.unpack(record)
+            assert range_id != 0 and range_id not in self.ranges, f"range id {range_id} given twice"
+            self.ranges[range_id] = dict(zip(["parent", "domain_id", "name_id"], rest))
+        elif kind == 9:
+            self.calls.append(dict(zip(["correlation", "start", "end", "name_id", "tid"], CALL.unpack(record))))
+        elif kind == 10:
+            self.spans.append(dict(zip(["start", "end", "range", "tid"], SPAN.unpack(record))))
         else:
             assert kind == 0, f"unknown record kind {kind}"
 
@@ -136,11 +189,22 @@ class Source:
         return result
 
 
+    def host_totals(self):
+        """As the mock applications print them, without times."""
+        result = {}
+        for op in self.host_ops:
+            entry = result.setdefault(HOST_OPS[op["op"]], {"count": 0, "ns": 0, "bytes": 0})
+            entry["count"] += op["count"]
+            entry["bytes"] += op["bytes"]
+        return result
+
+
 class Recorder:
     """Listens for targets; `sources` fills as they connect. Drained by close(), and by a thread until then."""
 
-    def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS):
-        self.control = control
+    def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
+                 nvtx_range=""):
+        self.settings = {"control": control, "options": options, "stack_share": stack_share, "nvtx_range": nvtx_range}
         self.name = f"gpuprof-test-{os.getpid()}-{secrets.token_hex(4)}"
         self.token = secrets.token_hex(16)
         self.sources = []
@@ -177,7 +241,7 @@ class Recorder:
             magic, version, token, backend, _ = HELLO.unpack(connection.recv(HELLO.size))
             assert (magic, version, token.decode()) == (MAGIC, VERSION, self.token), "a strange hello"
             pid, = struct.unpack_from("<i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            source = Source(len(self.sources) + 1, backend.split(b"\0")[0].decode(), pid, self.control)
+            source = Source(len(self.sources) + 1, backend.split(b"\0")[0].decode(), pid, self.settings)
             self.sources.append(source)
             welcome = WELCOME.pack(MAGIC, VERSION, source.id, SEGMENT_BYTES)
             socket.send_fds(connection, [welcome], [source.fd])
@@ -200,13 +264,21 @@ def main():
     for source in recorder.sources:
         print(json.dumps({"source": source.id, "backend": source.backend, "pid": source.pid, "state": source.state,
                           "reason": source.reason, "launches": source.launches, "lost": source.lost,
+                          "counts": source.counts,
                           "meta": source.meta, "devices": source.devices}))
         for name_id, name in source.names.items():
             print(json.dumps({"source": source.id, "name_id": name_id, "name": name}))
         for op in source.gpu_ops:
             print(json.dumps({"source": source.id, **op, "op": OPS[op["op"]]}))
-        for correlation, tid, thread in source.launch_records:
-            print(json.dumps({"source": source.id, "launch": correlation, "tid": tid, "thread": thread}))
+        for op in source.host_ops:
+            print(json.dumps({"source": source.id, **op, "op": HOST_OPS[op["op"]]}))
+        for node in source.graph_nodes:
+            print(json.dumps({"source": source.id, **node}))
+        for range_id, span in source.ranges.items():
+            print(json.dumps({"source": source.id, "range": range_id, **span}))
+        for launch in source.launch_records:
+            print(json.dumps({"source": source.id,
+                              **dict(zip(["launch", "tid", "thread", "time", "range"], launch))}))
     return status
 
 

@@ -6,18 +6,22 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 import wire_recorder
-from wire_recorder import CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS
+from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS, HOST,
+                           HOST_OPS, NO_DEVICE, NODE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
 
 APP = os.environ["MOCK_CUDA_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
+DLCLOSE_APP = os.environ["MOCK_DLCLOSE_APP"]
 NEXT_INJECTION = os.environ["MOCK_NEXT_INJECTION"]
-GPU_OP_MORE = 1
+GPU_OP_MORE, GPU_OP_UNSAMPLED = 1, 2
+NODE_DESTROYED = 1
 
 
 class InjectionTest(unittest.TestCase):
@@ -31,11 +35,12 @@ class InjectionTest(unittest.TestCase):
         clean = {name: value for name, value in os.environ.items() if name not in unset}
         return {**clean, "LD_LIBRARY_PATH": MOCKS, "CUDA_INJECTION64_PATH": INJECTION, **extra}
 
-    def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, **extra):
+    def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
+              app=APP, **extra):
         """A recorder and the started app; what is left of both is ended with the test."""
-        recorder = wire_recorder.Recorder(control)
+        recorder = wire_recorder.Recorder(control, options, stack_share)
         self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
-        process = subprocess.Popen([APP, *arguments], env=self.environment(**recorder.environment(), **extra),
+        process = subprocess.Popen([app, *arguments], env=self.environment(**recorder.environment(), **extra),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
@@ -53,10 +58,13 @@ class InjectionTest(unittest.TestCase):
     def run_app(self, *arguments, faults="", **extra):
         return self.finish(*self.start(*arguments, MOCK_CUPTI_FAULTS=faults, **extra))
 
-    def assert_exact(self, source, did):
-        self.assertEqual((source.state, source.reason), ("finished", ""))
+    def assert_exact(self, source, did, state="finished"):
+        self.assertEqual((source.state, source.reason), (state, ""))
         self.assertEqual(source.totals(), did["ops"])
+        self.assertEqual(source.host_totals(), did["host"])
         self.assertEqual(source.launches, did["launches"])
+        counts = {"captured": did["captured"], "failed": did["failed"], "gpu_ops": did["total_ops"]}
+        self.assertEqual(source.counts, {name: count for name, count in counts.items() if count})
         self.assert_joined(source)
         self.assertEqual(source.lost, {"unfinished": did["unfinished"]} if did["unfinished"] else {})
 
@@ -65,6 +73,10 @@ class InjectionTest(unittest.TestCase):
         launches = [launch[0] for launch in source.launch_records]
         self.assertEqual(len(set(launches)), len(launches))
         self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, set(launches))
+        # Each wait and each allocation has the stack of its call.
+        self.assertLessEqual({op["correlation"] for op in source.host_ops} - {0}, set(source.stacks))
+        nodes = {op["graph_node"] for op in source.gpu_ops} - {0}
+        self.assertLessEqual(nodes, {node["node"] for node in source.graph_nodes})
 
 
 class Exactness(InjectionTest):
@@ -74,6 +86,14 @@ class Exactness(InjectionTest):
         self.assertEqual(source.meta["cupti.timestamps"], "callback")
         self.assertEqual(source.meta["cupti.path"], os.path.join(MOCKS, "libcupti.so.13"))
         self.assertEqual([source.names[name] for name in source.devices.values()], ["Mock GPU 0", "Mock GPU 1"])
+        self.assertEqual([source.names[uuid] for uuid in source.uuids.values()],
+                         ["GPU-00010203-0405-0607-0809-0a0b0c0d0ef0", "GPU-00010203-0405-0607-0809-0a0b0c0d0ef1"])
+
+    def test_five_devices(self):
+        source, did = self.run_app("--launches", "20", "--threads", "5", MOCK_CUDA_DEVICES="5")
+        self.assert_exact(source, did)
+        self.assertEqual({op["device"] for op in source.gpu_ops}, set(range(5)))
+        self.assertEqual(len({source.names[uuid] for uuid in source.uuids.values()}), 5)
 
     def test_driver_calls(self):
         self.assert_exact(*self.run_app("--launches", "100", "--driver-api"))
@@ -97,7 +117,59 @@ class Exactness(InjectionTest):
 
     def test_one_domain(self):
         self.assert_exact(*self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="driver"))
-        self.assert_exact(*self.run_app("--launches", "50", "--kernels-only", GPUPROF_CUPTI_DOMAINS="runtime"))
+        self.assert_exact(*self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="both"))
+        source, did = self.run_app("--launches", "50", "--kernels-only", GPUPROF_CUPTI_DOMAINS="runtime")
+        self.assertEqual((source.totals(), source.launches), (did["ops"], did["launches"]))
+        self.assert_joined_launches(source)
+
+    def assert_joined_launches(self, source):
+        self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, {row[0] for row in source.launch_records})
+
+    def test_activity_only(self):
+        source, did = self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="none")
+        self.assertEqual(source.totals(), did["ops"])
+        self.assertEqual((source.launches, source.launch_records, source.stacks), (0, [], {}))
+
+    def test_streams(self):
+        source, did = self.run_app("--launches", "0", "--streams", "7", "--per-stream", "50")
+        self.assert_exact(source, did)
+        self.assertEqual(len({op["stream"] for op in source.gpu_ops}), 7)
+
+    def test_variants(self):
+        for domains in ("driver", "both"):
+            source, did = self.run_app("--launches", "0", "--variants", "20", GPUPROF_CUPTI_DOMAINS=domains)
+            self.assert_exact(source, did)
+            batches = [op for op in source.gpu_ops if op["flags"] & GPU_OP_MORE]
+            self.assertEqual((len(batches), len({op["correlation"] for op in batches})), (60, 20))
+
+    def test_launches_that_fail(self):
+        source, did = self.run_app("--launches", "10", "--fail", "30")
+        self.assert_exact(source, did)
+        self.assertEqual(source.counts["failed"], 30)
+
+    def test_launches_know_their_time_and_thread(self):
+        begin = time.monotonic_ns()
+        source, did = self.run_app("--launches", "20", "--threads", "2")
+        self.assert_exact(source, did)
+        times = {launch[0]: launch[3] for launch in source.launch_records}
+        for op in source.gpu_ops:
+            self.assertLess(begin, times[op["correlation"]])
+            self.assertLess(times[op["correlation"]], op["start"])
+        self.assertEqual({launch[2] for launch in source.launch_records}, {"mock_cuda_app", "worker-1"})
+
+    def test_calls(self):
+        control = CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS
+        source, did = self.finish(*self.start("--launches", "20", "--driver-api", control=control))
+        self.assert_exact(source, did)
+        calls = {call["correlation"]: call for call in source.calls}
+        self.assertEqual(len(source.calls), did["launches"])
+        for correlation, tid, _, when, _ in source.launch_records:
+            call = calls[correlation]
+            self.assertTrue(call["start"] <= when <= call["end"])
+            self.assertEqual(call["tid"], tid)
+        functions = {source.names[call["name_id"]] for call in source.calls}
+        self.assertIn("cuLaunchKernel", functions)
+        self.assertEqual(len(functions), 6)
 
     def test_times_are_of_the_monotonic_clock(self):
         for faults, how in (("", "callback"), ("refuse_timestamp_callback", "offset")):
@@ -111,13 +183,206 @@ class Exactness(InjectionTest):
                 self.assertLess(op["end"], end)
 
 
+class HostOps(InjectionTest):
+    """What is no GPU work: waits, memory."""
+
+    def of(self, source, kind):
+        return [op for op in source.host_ops if HOST_OPS[op["op"]] == kind]
+
+    def test_waits(self):
+        for domains in ("driver", "both"):
+            source, did = self.run_app("--launches", "0", "--sync", "40", GPUPROF_CUPTI_DOMAINS=domains)
+            self.assert_exact(source, did)
+            syncs = self.of(source, "sync")
+            self.assertEqual({source.names[op["name_id"]] for op in syncs},
+                             {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"})
+            # The first of the three waits for the kernel of 16 us.
+            events = [op for op in syncs if source.names[op["name_id"]] == "cuEventSynchronize"]
+            self.assertGreater(sum(op["end"] - op["start"] for op in events), 40 * 10000)
+            for op in syncs:
+                self.assertLessEqual(op["start"], op["end"])
+                self.assertEqual((op["device"], op["tid"]), (NO_DEVICE, source.stacks[op["correlation"]][0]))
+                self.assertTrue(op["correlation"] & HOST)
+
+    def test_allocations(self):
+        source, did = self.run_app("--launches", "2", "--alloc", "25", "--threads", "2")
+        self.assert_exact(source, did)
+        self.assertEqual({op["device"] for op in self.of(source, "alloc")}, {0, 1})
+        for op in self.of(source, "alloc") + self.of(source, "free"):
+            self.assertEqual(op["start"], op["end"])
+            self.assertNotEqual(op["correlation"], 0)
+
+    def test_a_program_that_launches_nothing(self):
+        source, did = self.run_app("--launches", "0", "--alloc", "3")
+        self.assert_exact(source, did)
+        self.assertEqual(source.launches, 0)
+
+    def test_without_records_of_memory(self):
+        source, did = self.run_app("--launches", "20", "--alloc", "5", faults="refuse_memory")
+        self.assertEqual(source.totals(), did["ops"])
+        self.assertEqual(set(source.host_totals()), {"sync"})
+
+    def test_unified_memory(self):
+        source, did = self.run_app("--launches", "0", "--managed", "30")
+        self.assertEqual(source.meta["cupti.unified_memory"], "on")
+        self.assert_exact(source, did)
+        for kind in ("fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"):
+            self.assertEqual({op["correlation"] for op in self.of(source, kind)}, {0})
+        self.assertEqual({op["device"] for op in self.of(source, "fault_gpu")}, {0})
+        self.assertEqual({op["device"] for op in self.of(source, "fault_cpu")}, {NO_DEVICE})
+
+    def test_unified_memory_that_is_refused(self):
+        source, did = self.run_app("--launches", "100", "--gap-us", "5000", faults="refuse_unified_memory")
+        self.assertNotEqual(source.meta["cupti.unified_memory"], "on")
+        self.assert_exact(source, did)
+
+
+class Latency(InjectionTest):
+    ARGUMENTS = ("--launches", "50", "--kernels-only", "--graph", "5")
+
+    def kernels(self, **settings):
+        source, did = self.finish(*self.start(*self.ARGUMENTS, **settings))
+        self.assert_exact(source, did)
+        nodes = [op for op in source.gpu_ops if op["graph_node"]]
+        self.assertEqual({(op["queued"], op["submitted"]) for op in nodes}, {(0, 0)})  # theirs are of another launch
+        return source, [op for op in source.gpu_ops if not op["graph_node"]]
+
+    def test_off(self):
+        source, kernels = self.kernels()
+        self.assertEqual({(op["queued"], op["submitted"]) for op in kernels}, {(0, 0)})
+        self.assertNotIn("cupti.latency", source.meta)
+
+    def test_on(self):
+        for faults in ("", "refuse_timestamp_callback"):
+            source, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS=faults)
+            self.assertEqual(source.meta["cupti.latency"], "on")
+            launched = {row[0]: row[3] for row in source.launch_records}
+            for op in kernels:
+                self.assertLess(launched[op["correlation"]] - 1000000, op["queued"])
+                self.assertLessEqual(op["queued"], op["submitted"])
+                self.assertEqual(op["start"] - op["submitted"], 500)
+
+    def test_refused(self):
+        source, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="refuse_latency")
+        self.assertEqual({(op["queued"], op["submitted"]) for op in kernels}, {(0, 0)})
+        self.assertNotEqual(source.meta["cupti.latency"], "on")
+
+    def test_out_of_order(self):
+        _, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="reversed_latency=5")
+        unknown = [op for op in kernels if (op["queued"], op["submitted"]) == (0, 0)]
+        self.assertEqual(len(unknown), len(kernels) // 5)
+
+
+class Graphs(InjectionTest):
+    def captured(self, source):
+        """{node that ran: the node that was captured or added}"""
+        origin = {node["node"]: node["original"] for node in source.graph_nodes if not node["flags"]}
+        result = {}
+        for op in source.gpu_ops:
+            node = op["graph_node"]
+            while origin.get(node, 0):
+                node = origin[node]
+            result[op["graph_node"]] = node
+        return result
+
+    def assert_attributed(self, source, nodes):
+        """Each piece of work leads to one of `nodes` nodes with a stack of its own."""
+        captured = self.captured(source)
+        self.assertEqual(len(set(captured.values())), nodes)
+        for node in captured.values():
+            self.assertIn(NODE | node, source.stacks)
+
+    def test_nodes_by_replays(self):
+        source, did = self.run_app("--launches", "0", "--graph-nodes", "10", "--graph-replays", "30")
+        self.assert_exact(source, did)
+        self.assertEqual((len(source.gpu_ops), source.counts["captured"]), (300, 10))
+        self.assertEqual(source.meta["cupti.graphs"], "node")
+        self.assert_attributed(source, 10)
+        # A launch that was captured names its node; it did not run.
+        launches = {node["launch"]: node["node"] for node in source.graph_nodes if node["launch"]}
+        self.assertEqual(len(launches), 10)
+        self.assertFalse(set(launches) & {op["correlation"] for op in source.gpu_ops})
+
+    def test_by_hand(self):
+        source, did = self.run_app("--launches", "0", "--graph", "20")
+        self.assert_exact(source, did)
+        self.assert_attributed(source, 2)
+        self.assertEqual({node["launch"] for node in source.graph_nodes}, {0})
+
+    def test_many_instances_of_a_clone_captured_elsewhere(self):
+        source, did = self.run_app("--launches", "3", "--graph-nodes", "6", "--graph-replays", "5", "--graph-instances",
+                                   "4", "--capture-thread", "--clone-graph")
+        self.assert_exact(source, did)
+        nodes = [op for op in source.gpu_ops if op["graph_node"]]
+        self.assertEqual(len(nodes), 6 * 5 * 4)
+        self.assertEqual(len({op["graph_node"] for op in nodes}), 6 * 4)
+        captured = set(self.captured(source).values()) - {0}
+        self.assertEqual(len(captured), 6)
+        self.assertEqual({source.stacks[NODE | node][1] for node in captured}, {"capture"})
+        threads = {row[0]: row[2] for row in source.launch_records}
+        self.assertEqual({threads[op["correlation"]] for op in nodes}, {"mock_cuda_app"})
+
+    def test_update_keeps_the_first_capture(self):
+        source, did = self.run_app("--launches", "0", "--graph-nodes", "4", "--graph-replays", "10", "--update-graph")
+        self.assert_exact(source, did)
+        self.assert_attributed(source, 4)
+
+    def test_nodes_that_go_away_are_told(self):
+        source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
+        made = [node["node"] for node in source.graph_nodes if not node["flags"]]
+        gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
+        # Each once: not also as created where it is a copy, nor as gone while its graph is instantiated.
+        self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
+        self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
+
+    def test_whole_graphs(self):
+        source, did = self.finish(*self.start("--launches", "0", "--graph-nodes", "8", "--graph-replays", "12",
+                                              options=OPTION_WHOLE_GRAPHS))
+        self.assertEqual(source.meta["cupti.graphs"], "whole")
+        self.assertEqual({name: op["count"] for name, op in source.totals().items()}, {"graph": 12})
+        # From the first node's start to the last one's end; there may be gaps.
+        self.assertGreaterEqual(source.totals()["graph"]["ns"], did["total_ns"])
+        self.assertEqual(source.counts, {"captured": 8, "gpu_ops": 12})
+        self.assert_joined(source)
+
+
+class Sampling(InjectionTest):
+    """A share of the launches gets a stack, by chance; the times of all are there."""
+
+    def test_share(self):
+        source, did = self.finish(*self.start("--launches", "6000", "--kernels-only", "--threads", "2",
+                                              stack_share=ALL_STACKS // 4))
+        self.assertEqual((source.totals(), source.launches, source.lost), (did["ops"], did["launches"], {}))
+        told = {launch[0]: launch for launch in source.launch_records}
+        unsampled = [op for op in source.gpu_ops if op["flags"] & GPU_OP_UNSAMPLED]
+        self.assertEqual(source.counts["unsampled"], len(unsampled))
+        self.assertEqual(len(told) + len(unsampled), did["launches"])
+        self.assertAlmostEqual(len(told) / did["launches"], 0.25, delta=0.02)
+        tids = {launch[1] for launch in source.launch_records}
+        self.assertEqual({op["tid"] for op in unsampled}, tids)
+        for op in source.gpu_ops:
+            self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
+        self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
+        # Not every n-th: each of the three sites has its share.
+        order = sorted(op["correlation"] for op in source.gpu_ops)
+        for site in range(3):
+            chosen = sum(1 for correlation in order[site::3] if correlation in told)
+            self.assertAlmostEqual(chosen / (len(order) / 3), 0.25, delta=0.03)
+
+    def test_none(self):
+        source, did = self.finish(*self.start("--launches", "50", "--graph", "5", stack_share=0))
+        self.assertEqual((source.totals(), source.launch_records), (did["ops"], []))
+        self.assertEqual(source.counts["unsampled"], did["launches"])
+        self.assertTrue(all(op["flags"] & GPU_OP_UNSAMPLED for op in source.gpu_ops))
+
+
 class Guest(InjectionTest):
     """What the library must not do to the program."""
 
     def test_output_and_status_are_the_programs_own(self):
-        plain = subprocess.run([APP, "--hard-exit"], env=self.environment(CUDA_INJECTION64_PATH=""),
+        plain = subprocess.run([APP, "--ending", "_exit"], env=self.environment(CUDA_INJECTION64_PATH=""),
                                capture_output=True, text=True, check=False)
-        source, did = self.finish(*self.start("--hard-exit"), expect=7)
+        source, did = self.finish(*self.start("--ending", "_exit"), expect=7)
         self.assertEqual(plain.returncode, 7)
         self.assertEqual({**json.loads(plain.stdout), "pid": 0}, {**did, "pid": 0})
         self.assertEqual(source.state, "active")  # _exit: nothing of ours runs
@@ -234,8 +499,48 @@ class Faults(InjectionTest):
         source, did = self.run_app(*self.ARGUMENTS, faults="drop_records=1")
         self.assertEqual((source.gpu_ops, source.lost), ([], {"vendor_dropped": did["total_ops"]}))
 
+    def test_buffers_that_can_not_be_read_are_counted(self):
+        source, did = self.run_app("--launches", "300", "--threads", "4", faults="broken_buffers=2")
+        self.assertGreater(source.lost["vendor_dropped"], 0)
+        self.assertLess(len(source.gpu_ops), did["total_ops"])
+        self.assertEqual((source.launches, source.state), (did["launches"], "finished"))
+
     def test_buffers_from_several_threads(self):
-        self.assert_exact(*self.run_app("--launches", "2500", "--threads", "4", faults="threads"))
+        self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="threads"))
+
+    def test_buffers_out_of_order(self):
+        self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="out_of_order"))
+        self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="out_of_order,threads"))
+
+    def test_correlation_ids_that_wrap(self):
+        source, did = self.run_app("--launches", "200", "--sync", "5", "--alloc", "2",
+                                   faults=f"first_correlation={2**32 - 500}")
+        self.assert_exact(source, did)
+        ids = {op["correlation"] for op in source.gpu_ops}
+        self.assertLess(min(ids), 2**16)
+        self.assertGreater(max(ids), 2**32 - 2**16)
+
+    def test_correlation_ids_that_come_round_again(self):
+        """The note of an unsampled launch is not taken for one of a later launch with the same id."""
+        recorder, process = self.start("--launches", "0", "--rate", "2000", "--seconds", "1", stack_share=0,
+                                       MOCK_CUPTI_FAULTS="repeat_correlation=1000")
+        deadline = time.monotonic() + 5
+        while not (recorder.sources and recorder.sources[0].launches > 1000) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        recorder.sources[0].stack_share = ALL_STACKS
+        source, did = self.finish(recorder, process)
+        self.assertEqual(source.totals(), did["ops"])
+        unsampled = sum(1 for op in source.gpu_ops if op["flags"] & GPU_OP_UNSAMPLED)
+        self.assertEqual(unsampled, source.counts["unsampled"])
+        self.assertEqual(len(source.launch_records) + unsampled, did["launches"])
+
+    def test_records_after_their_context_and_module_are_gone(self):
+        self.assert_exact(*self.run_app("--launches", "500", "--threads", "3", "--ending", "reset"))
+
+    def test_insufficient_privileges(self):
+        source, _ = self.run_app(faults="insufficient_privileges")
+        self.assertEqual(source.state, "disabled")
+        self.assertIn("NVreg_RestrictProfilingToAdminUsers", source.reason)
 
     def test_another_subscriber(self):
         source, _ = self.run_app(faults="subscriber_conflict")
@@ -255,6 +560,64 @@ class Faults(InjectionTest):
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
         self.assertIn("timed out", source.meta["cupti.exit_flush"])
+
+
+class MockRules(InjectionTest):
+    """The mock is as strict as the real library, or the tests above prove little."""
+
+    def run_python(self, code):
+        return subprocess.run([sys.executable, "-c", code], env=self.environment(CUDA_INJECTION64_PATH=""),
+                              capture_output=True, text=True, check=False)
+
+    def test_leaving_outside_of_a_callback_aborts(self):
+        run = self.run_python("import ctypes; ctypes.CDLL('libcupti.so.13').cuptiFinalize()")
+        self.assertEqual(run.returncode, -signal.SIGABRT)
+        self.assertIn("outside of an API-EXIT callback", run.stderr)
+
+    def test_a_fault_that_is_none_aborts(self):
+        run = subprocess.run([APP], env=self.environment(MOCK_CUPTI_FAULTS="no_such_fault"), capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(run.returncode, -signal.SIGABRT)
+
+
+class Endings(InjectionTest):
+    """What has been flushed is there, however the program ends."""
+
+    def assert_ends(self, ending, expect):
+        arguments = ("--launches", "200", "--graph-nodes", "4", "--sleep-ms", "600", "--ending", ending)
+        source, did = self.finish(*self.start(*arguments), expect=expect)
+        self.assert_exact(source, did, state="active")
+
+    def test_exit_without_handlers(self):
+        self.assert_ends("_exit", 7)
+
+    def test_abort(self):
+        self.assert_ends("abort", -signal.SIGABRT)
+
+    def test_segmentation_fault(self):
+        self.assert_ends("segv", -signal.SIGSEGV)
+
+    def test_kill(self):
+        self.assert_ends("kill", -signal.SIGKILL)
+
+    def test_exec_of_itself(self):
+        recorder, process = self.start("--launches", "200", "--sleep-ms", "600", "--ending", "exec")
+        stdout, stderr = process.communicate(timeout=60)
+        recorder.close()
+        self.assertEqual((process.returncode, stderr), (0, ""))
+        runs = [json.loads(line) for line in stdout.splitlines()]
+        self.assertEqual([source.pid for source in recorder.sources], [process.pid, process.pid])
+        self.assert_exact(recorder.sources[0], runs[0], state="active")
+        self.assert_exact(recorder.sources[1], runs[1])
+
+    def test_descriptors_closed(self):
+        self.assert_exact(*self.run_app("--launches", "200", "--close-fds"))
+
+    def test_cuda_unloaded(self):
+        source, did = self.finish(*self.start(app=DLCLOSE_APP))
+        self.assertEqual((source.state, source.lost), ("finished", {}))
+        self.assertEqual(source.totals()["kernel"], {"count": did["launches"], "ns": did["total_ns"], "bytes": 0})
+        self.assertFalse(did["loaded"])
 
 
 def loader_finds_cupti():

@@ -3,10 +3,13 @@
 
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
+#include <cstring>
 #include <set>
 #include <thread>
 
@@ -96,7 +99,8 @@ TEST_CASE("records arrive as they were sent") {
     op.bytes = 4096;
     op.stream = 3;
     op.op = GPUPROF_OP_COPY_HTOD;
-    injection::device(2, "a device");
+    injection::device(2, "a device", "GPU-1234");
+    injection::device(3, "another", nullptr);
     injection::meta("key", "value");
     injection::gpu_op(op, false);
     injection::lost(GPUPROF_LOSS_NO_TIMING, 11);
@@ -106,6 +110,7 @@ TEST_CASE("records arrive as they were sent") {
   CHECK(source.backend == "test");
   CHECK(source.state == GPUPROF_STATE_FINISHED);
   CHECK(source.devices.at(2) == "a device");
+  CHECK(source.uuids == std::map<uint32_t, std::string>{{2, "GPU-1234"}});
   CHECK(source.metas == std::vector<std::string>{"key=value"});
   REQUIRE(source.ops.size() == 1);
   CHECK(source.name_of(source.ops[0]) == "kernel");
@@ -144,7 +149,189 @@ TEST_CASE("launches are counted, timed now and then, and sent where asked for") 
     REQUIRE(source.launch_records[i].correlation == i + 1);
     REQUIRE(source.launch_records[i].tid == static_cast<uint32_t>(source.pid));
     REQUIRE(std::string(source.launch_records[i].thread) == "launcher");
+    REQUIRE(source.launch_records[i].time_ns > (i == 0 ? 0 : source.launch_records[i - 1].time_ns));
   }
+}
+
+TEST_CASE("launches that are captured or fail are counted, and no launch twice") {
+  const Source source = record_one({}, [] {
+    injection::launch(1);
+    injection::launch_failed(1);
+    injection::launch(2);
+    injection::launch_captured(2);
+    injection::launch_failed(77);  // another launch, of which nothing is known
+    injection::launch(3);
+    return 0;
+  });
+  CHECK(source.launches == 3);
+  CHECK(source.counts[GPUPROF_COUNT_FAILED] == 1);
+  CHECK(source.counts[GPUPROF_COUNT_CAPTURED] == 1);
+}
+
+TEST_CASE("a share of the launches has a stack, chosen by chance") {
+  constexpr uint64_t kLaunches = 40000;
+  FakeRecorder::Options options;
+  options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
+  options.stack_share = GPUPROF_ALL_STACKS / 8;
+  const Source source = record_one(options, [&] {
+    for (uint64_t i = 1; i <= kLaunches; ++i) {
+      injection::launch(i);
+      injection::gpu_op(op_with(i), true);
+      if (i % 4096 == 0) {
+        usleep(10000);
+      }
+    }
+    return 0;
+  });
+  CHECK(source.all_lost() == 0);
+  CHECK(source.launches == kLaunches);
+  CHECK(source.overhead_samples == kLaunches / 64);
+  std::set<uint64_t> told;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    told.insert(launch.correlation);
+  }
+  CHECK(told.size() + source.counts[GPUPROF_COUNT_UNSAMPLED] == kLaunches);
+  REQUIRE(source.ops.size() == kLaunches);
+  CHECK(source.counts[GPUPROF_COUNT_GPU_OPS] == kLaunches);
+  for (const gpuprof_gpu_op& op : source.ops) {
+    const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
+    REQUIRE(unsampled == (told.count(op.correlation) == 0));
+    REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
+  }
+  // In step with no loop: each residue of any small number has its share, within five standard deviations.
+  for (const uint64_t period : {2, 3, 7, 8, 64}) {
+    std::vector<double> chosen(period, 0);
+    for (const uint64_t correlation : told) {
+      ++chosen[correlation % period];
+    }
+    const double expected = static_cast<double>(kLaunches) / static_cast<double>(period) / 8;
+    for (const double count : chosen) {
+      CHECK(std::abs(count - expected) < 5 * std::sqrt(expected));
+    }
+  }
+}
+
+TEST_CASE("work of one launch of several kinds is marked as such") {
+  const Source source = record_one({}, [] {
+    injection::launch(5, true);
+    injection::gpu_op(op_with(5), false);
+    injection::gpu_op(op_with(5), false);
+    injection::launch(6);
+    injection::gpu_op(op_with(6), false);
+    return 0;
+  });
+  REQUIRE(source.ops.size() == 3);
+  CHECK(source.ops[0].flags == GPUPROF_GPU_OP_MORE);
+  CHECK(source.ops[1].flags == GPUPROF_GPU_OP_MORE);
+  CHECK(source.ops[2].flags == 0);
+}
+
+TEST_CASE("outside of the wanted range nothing is recorded, and the work is counted") {
+  FakeRecorder::Options options;
+  options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
+  strcpy(options.wanted.nvtx_range, "step");
+  constexpr uint64_t kHost = GPUPROF_CORRELATION_HOST | 1;
+  const Source source = record_one(options, [&] {
+    gpuprof_host_op wait = {};
+    wait.correlation = kHost;
+    injection::launch(1);
+    injection::launch_failed(1);
+    injection::gpu_op(op_with(1), false);
+    injection::stack_here(kHost);
+    injection::host_op(wait);
+    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // may be launched inside later
+    gpuprof_call call = {};
+    call.correlation = 1;
+    injection::call(call);
+    return std::string(injection::options()->nvtx_range) == "step" ? 0 : 1;
+  });
+  CHECK(source.launches == 0);
+  CHECK(source.ops.empty());
+  CHECK(source.host_ops.empty());
+  CHECK(source.calls.empty());
+  CHECK(source.counts[GPUPROF_COUNT_OUTSIDE] == 1);
+  CHECK(source.counts[GPUPROF_COUNT_FAILED] == 0);
+  REQUIRE(source.launch_records.size() == 1);
+  CHECK(source.launch_records[0].correlation == (GPUPROF_CORRELATION_NODE | 7));
+}
+
+TEST_CASE("waits, nodes and calls arrive as they were sent") {
+  const Source source = record_one({}, [] {
+    gpuprof_host_op wait = {};
+    wait.correlation = GPUPROF_CORRELATION_HOST | 3;
+    wait.start_ns = 10;
+    wait.end_ns = 20;
+    wait.name_id = injection::name_id("cuCtxSynchronize");
+    wait.tid = injection::thread_id();
+    injection::host_op(wait);
+    gpuprof_graph_node node = {};
+    node.node = 8;
+    node.original = 7;
+    injection::graph_node(node);
+    injection::launch(4);
+    gpuprof_call call = {};
+    call.correlation = 4;
+    call.end_ns = 9;
+    injection::call(call);
+    return injection::control() == GPUPROF_CONTROL_ENABLED ? 0 : 1;
+  });
+  REQUIRE(source.host_ops.size() == 1);
+  CHECK(source.host_ops[0].correlation == (GPUPROF_CORRELATION_HOST | 3));
+  CHECK(source.host_ops[0].end_ns == 20);
+  CHECK(source.names.at(source.host_ops[0].name_id) == "cuCtxSynchronize");
+  CHECK(source.host_ops[0].tid == static_cast<uint32_t>(source.pid));
+  REQUIRE(source.graph_nodes.size() == 1);
+  CHECK(source.graph_nodes[0].original == 7);
+  REQUIRE(source.calls.size() == 1);
+  CHECK(source.calls[0].end_ns == 9);
+}
+
+TEST_CASE("a process that was not started by the recorder is told where it listens") {
+  FakeRecorder recorder;
+  const Environment environment = recorder.environment();
+  const pid_t pid = fork_child({}, [&] {
+    const bool on = !injection::start_attached("test",
+                                               "too long a name to be one of a socket, which has room for a "
+                                               "hundred and seven characters and not for one more of them",
+                                               environment[1].second.c_str()) &&
+                    injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str());
+    injection::launch(1);
+    const pid_t child = fork();  // knows the way, too
+    if (child == 0) {
+      const bool childs = injection::active();
+      injection::launch(2);
+      _exit(childs ? 0 : 1);
+    }
+    return on && wait_for(child) == 0 ? 0 : 1;
+  });
+  recorder.start();
+  CHECK(wait_for(pid) == 0);
+  recorder.stop();
+  REQUIRE(recorder.sources().size() == 2);
+  CHECK(recorder.sources()[0].launches == 1);
+  CHECK(recorder.sources()[1].launches == 1);
+}
+
+TEST_CASE("a child of a fork without fork handlers is not taken for its parent") {
+  int status = -1;
+  const std::vector<Source> sources = record(
+      {},
+      [] {
+        injection::launch(1);
+        const auto child = static_cast<pid_t>(syscall(SYS_fork));
+        if (child == 0) {
+          injection::launch(2);
+          injection::gpu_op(op_with(2), false);
+          const bool noticed = !injection::active();
+          _exit(noticed ? 0 : 1);
+        }
+        return wait_for(child);
+      },
+      &status);
+  CHECK(status == 0);
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].launches == 1);
+  CHECK(sources[0].ops.empty());
 }
 
 TEST_CASE("a paused recorder makes the library inactive") {
@@ -203,7 +390,7 @@ TEST_CASE("a ring that is read as it is written loses nothing when it goes round
     return 0;
   });
   CHECK(source.all_lost() == 0);
-  CHECK(source.pads > 0);  // 80 bytes do not divide the ring
+  CHECK(source.pads > 0);  // 96 bytes do not divide the ring
   REQUIRE(source.ops.size() == kOps);
   for (uint64_t i = 0; i < kOps; ++i) {
     REQUIRE(source.ops[i].correlation == i + 1);
@@ -211,7 +398,7 @@ TEST_CASE("a ring that is read as it is written loses nothing when it goes round
 }
 
 TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
-  constexpr uint64_t kOps = 2 * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
+  constexpr uint64_t kRing = GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
   FakeRecorder::Options options;
   options.drain = false;
   bool may_wait = false;
@@ -223,17 +410,20 @@ TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
   SECTION("with a recorder that is stuck") {
     may_wait = true;
   }
+  // A thread that may wait fills the other rings first.
+  const uint64_t rings = may_wait ? GPUPROF_RING_COUNT : 1;
+  const uint64_t ops = (rings + 1) * kRing;
   const uint64_t begin = injection::now_ns();
   const Source source = record_one(options, [&] {
-    for (uint64_t i = 1; i <= kOps; ++i) {
+    for (uint64_t i = 1; i <= ops; ++i) {
       injection::gpu_op(op_with(i), may_wait);
     }
     return 0;
   });
   CHECK(injection::now_ns() - begin < 2000000000ULL);
-  CHECK(source.ops.size() >= GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op) - 1);
+  CHECK(source.ops.size() >= rings * (kRing - 1));
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
-  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == kOps);
+  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);
 }
 
 TEST_CASE("a name that could not be sent is not used") {

@@ -39,8 +39,14 @@ struct Source {
   std::string backend;
   std::map<uint32_t, std::string> names;
   std::map<uint32_t, std::string> devices;  // index -> name
+  std::map<uint32_t, std::string> uuids;
   std::vector<gpuprof_gpu_op> ops;
   std::vector<gpuprof_launch> launch_records;
+  std::vector<gpuprof_host_op> host_ops;
+  std::vector<gpuprof_graph_node> graph_nodes;
+  std::vector<gpuprof_call> calls;
+  std::vector<gpuprof_range> ranges;
+  std::vector<gpuprof_span> spans;
   std::vector<std::string> metas;
   uint64_t duplicate_names = 0;
   uint64_t bad_records = 0;
@@ -49,6 +55,7 @@ struct Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   uint64_t lost[GPUPROF_LOSS_KINDS] = {};
+  uint64_t counts[GPUPROF_COUNTS] = {};
   uint32_t state = 0;
   uint32_t flushed = 0;
   std::string reason;
@@ -73,6 +80,8 @@ class FakeRecorder {
     bool drain = true;  // read the rings while the target runs, not only at the end
     bool beat = true;   // look alive
     uint64_t tail = 0;  // what a recorder gone mad would write there at the start
+    uint32_t stack_share = GPUPROF_ALL_STACKS;
+    gpuprof_options wanted = {};
   };
 
   FakeRecorder() : FakeRecorder(Options()) {}
@@ -190,6 +199,8 @@ class FakeRecorder {
     session->segment->version = GPUPROF_WIRE_VERSION;
     session->segment->source_id = session->source.id;
     session->segment->control = options_.control;
+    session->segment->stack_share = options_.stack_share;
+    session->segment->options = options_.wanted;
     session->segment->recorder_beat_ns = options_.beat ? now_ns() : 0;
     for (gpuprof_ring& ring : session->segment->rings) {
       ring.tail = options_.tail;
@@ -274,6 +285,9 @@ class FakeRecorder {
       case GPUPROF_RECORD_DEVICE: {
         const auto device = copy<gpuprof_device>(from);
         source.devices[device.device] = source.names[device.name_id];
+        if (device.uuid_id != 0) {
+          source.uuids[device.device] = source.names[device.uuid_id];
+        }
         break;
       }
       case GPUPROF_RECORD_GPU_OP:
@@ -281,6 +295,21 @@ class FakeRecorder {
         break;
       case GPUPROF_RECORD_LAUNCH:
         source.launch_records.push_back(copy<gpuprof_launch>(from));
+        break;
+      case GPUPROF_RECORD_HOST_OP:
+        source.host_ops.push_back(copy<gpuprof_host_op>(from));
+        break;
+      case GPUPROF_RECORD_GRAPH_NODE:
+        source.graph_nodes.push_back(copy<gpuprof_graph_node>(from));
+        break;
+      case GPUPROF_RECORD_CALL:
+        source.calls.push_back(copy<gpuprof_call>(from));
+        break;
+      case GPUPROF_RECORD_RANGE:
+        source.ranges.push_back(copy<gpuprof_range>(from));
+        break;
+      case GPUPROF_RECORD_SPAN:
+        source.spans.push_back(copy<gpuprof_span>(from));
         break;
       case GPUPROF_RECORD_META: {
         const auto length = copy<uint32_t>(from + offsetof(gpuprof_meta, length));
@@ -304,6 +333,9 @@ class FakeRecorder {
       source.overhead_ns += ring.overhead_ns;
       for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
         source.lost[kind] += ring.lost[kind];
+      }
+      for (size_t kind = 0; kind < GPUPROF_COUNTS; ++kind) {
+        source.counts[kind] += ring.counts[kind];
       }
     }
   }

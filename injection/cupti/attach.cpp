@@ -1,0 +1,66 @@
+#include "cupti/attach.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "cupti/entry.h"
+#include "cupti/flusher.h"
+#include "cupti/session.h"
+#include "cupti/subscriber.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+struct Request {
+  char socket[108];
+  char token[33];
+};
+Request request = {};  // of the one that has the session
+
+void* run(void* /*unused*/) {
+  bool recording = false;
+  {
+    const Guard guard;
+    recording = start_attached("cupti", request.socket, request.token) && begin_recording();
+    meta("nvtx.missing", "attached: a program looks for a tool for NVTX at its first range only");
+  }
+  // Not before: CUPTI makes threads of its own, which take over the name.
+  prctl(PR_SET_NAME, "gpuprof-flush");
+  if (recording) {
+    flush_until_retracted();
+  }
+  leave_segment();
+  leave_session();
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace gpuprof::injection::cupti
+
+extern "C" int gpuprof_attach(const char* socket, const char* token) {
+  using namespace gpuprof::injection;
+  using namespace gpuprof::injection::cupti;
+  const KeepErrno keep_errno;
+  if (load_relaxed(&session().forked) != 0) {
+    return ECHILD;  // the child of a fork, where CUDA can not be used
+  }
+  if (strlen(socket) >= sizeof(request.socket) || strlen(token) >= sizeof(request.token)) {
+    return EINVAL;
+  }
+  if (!take_session()) {
+    return EBUSY;
+  }
+  strcpy(request.socket, socket);
+  strcpy(request.token, token);
+  if (!start_thread(run)) {
+    leave_session();
+    return EAGAIN;
+  }
+  return 0;
+}

@@ -1,0 +1,154 @@
+#include "cupti/callbacks.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+#include "cupti/calls.h"
+#include "cupti/devices.h"
+#include "cupti/graphs.h"
+#include "cupti/host_records.h"
+#include "cupti/session.h"
+#include "cupti/subscriber.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+constexpr uint64_t kNoLaunch = UINT64_MAX;
+
+constinit thread_local OpenCall open_call = {};
+constinit thread_local uint64_t last_launch = kNoLaunch;  // its correlation id
+
+uint64_t host_correlation(uint32_t correlation) {
+  return GPUPROF_CORRELATION_HOST | correlation;
+}
+
+void begin_launch(const CUpti_CallbackData& data, CallKind kind) {
+  last_launch = data.correlationId;
+  open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
+  launch(data.correlationId, kind == CallKind::several);
+}
+
+void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const CallKind kind = kind_of(domain, id);
+  // A driver call inside of a runtime call comes with the same id: it is one launch.
+  if (kind == CallKind::other || (open_call.open && open_call.correlation == data.correlationId) ||
+      ((kind == CallKind::launch || kind == CallKind::several) && data.correlationId == last_launch)) {
+    return;
+  }
+  const Guard guard;
+  if (!guard.entered()) {
+    lost(GPUPROF_LOSS_REENTRANT, 1);
+    return;
+  }
+  if (!active()) {
+    return;
+  }
+  open_call = {true, kind, domain, id, data.correlationId, false, 0};
+  if (uint32_t& launched = session().launched; load_relaxed(&launched) == 0) {
+    store_relaxed(&launched, 1U);
+  }
+  if (load_relaxed(&session().devices_named) == 0) {
+    emit_devices();  // before the first GPU work, which may come within a millisecond
+  }
+  if (kind == CallKind::launch || kind == CallKind::several) {
+    begin_launch(data, kind);
+    return;
+  }
+  if (kind == CallKind::copies_graph) {
+    return;
+  }
+  stack_here(host_correlation(data.correlationId));
+  if (kind == CallKind::sync) {
+    open_call.start_ns = now_ns();
+  }
+}
+
+void end_sync(const CUpti_CallbackData& data) {
+  gpuprof_host_op op = {};
+  op.correlation = host_correlation(data.correlationId);
+  op.start_ns = open_call.start_ns;
+  op.end_ns = now_ns();
+  op.count = 1;
+  op.name_id = name_id(data.functionName);
+  op.device = UINT32_MAX;
+  op.tid = thread_id();
+  op.op = GPUPROF_HOST_SYNC;
+  host_op(op);
+}
+
+bool failed(const CUpti_CallbackData& data) {
+  const auto* result = static_cast<const CUresult*>(data.functionReturnValue);  // cudaError_t has the same size
+  return result != nullptr && *result != CUDA_SUCCESS;
+}
+
+void end_launch(const CUpti_CallbackData& data) {
+  if (failed(data) && !open_call.captured) {
+    launch_failed(data.correlationId);
+  }
+  if (open_call.start_ns != 0) {
+    gpuprof_call record = {};
+    record.correlation = data.correlationId;
+    record.start_ns = open_call.start_ns;
+    record.end_ns = now_ns();
+    record.name_id = name_id(data.functionName);
+    record.tid = thread_id();
+    call(record);
+  }
+}
+
+void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  if (!open_call.open || open_call.correlation != data.correlationId || open_call.id != id ||
+      open_call.domain != domain) {
+    return;  // one that was not of interest at its beginning
+  }
+  open_call.open = false;
+  const bool launched = open_call.kind == CallKind::launch || open_call.kind == CallKind::several;
+  if (launched && open_call.start_ns == 0 && !failed(data)) {
+    return;  // nearly all
+  }
+  const Guard guard;
+  if (!guard.entered()) {
+    return;
+  }
+  if (launched) {
+    end_launch(data);
+  } else if (open_call.kind == CallKind::sync) {
+    end_sync(data);
+  } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
+             strstr(data.functionName, "Managed") != nullptr) {
+    enable_unified_memory();  // now rather than at the flusher's next turn: the first pages move soon
+  }
+}
+
+}  // namespace
+
+void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (load_relaxed(&session().forked) != 0) {
+    return;
+  }
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    if (!finalizing()) {
+      on_graph_callback(id, static_cast<const CUpti_ResourceData*>(data), &open_call);
+    }
+    return;
+  }
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
+    return;  // `data` is another struct
+  }
+  const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
+  const bool entering = call_data->callbackSite == CUPTI_API_ENTER;
+  if (finalizing()) {
+    if (!entering) {
+      const Guard guard;
+      finalize_here();
+    }
+  } else if (entering) {
+    begin_call(domain, id, *call_data);
+  } else {
+    end_call(domain, id, *call_data);
+  }
+}
+
+}  // namespace gpuprof::injection::cupti

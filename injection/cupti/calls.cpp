@@ -1,0 +1,84 @@
+#include "cupti/calls.h"
+
+#include <cstring>
+
+#include "cupti/session.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+struct Beginning {
+  const char* text;  // after "cu" or "cuda"
+  CallKind kind;
+};
+
+// The first one that fits. Prefetching and advising (cuMemPrefetchAsync) are no launches: CUPTI has no record of them
+// but the unified memory counters of what they move.
+constexpr Beginning kBeginnings[] = {{"LaunchHostFunc", CallKind::other},
+                                     {"LaunchCooperativeKernelMultiDevice", CallKind::several},
+                                     {"Launch", CallKind::launch},
+                                     {"GraphLaunch", CallKind::launch},
+                                     {"GraphInstantiate", CallKind::copies_graph},
+                                     {"GraphClone", CallKind::copies_graph},
+                                     {"MemcpyBatch", CallKind::several},
+                                     {"Memcpy3DBatch", CallKind::several},
+                                     {"Memcpy", CallKind::launch},
+                                     {"Memset", CallKind::launch},
+                                     {"CtxSynchronize", CallKind::sync},
+                                     {"StreamSynchronize", CallKind::sync},
+                                     {"EventSynchronize", CallKind::sync},
+                                     {"DeviceSynchronize", CallKind::sync},
+                                     {"ThreadSynchronize", CallKind::sync},
+                                     {"MemAlloc", CallKind::memory},
+                                     {"MemFree", CallKind::memory},
+                                     {"MemHostAlloc", CallKind::memory},
+                                     {"Malloc", CallKind::memory},
+                                     {"Free", CallKind::memory},
+                                     {"HostAlloc", CallKind::memory},
+                                     {"ArrayCreate", CallKind::memory},
+                                     {"Array3DCreate", CallKind::memory},
+                                     {"ArrayDestroy", CallKind::memory}};
+
+CallKind kinds[2][kMaxCallbackId];
+
+CallKind* kinds_of(CUpti_CallbackDomain domain) {
+  return kinds[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 0 : 1];
+}
+
+}  // namespace
+
+CallKind kind_of_name(const char* name) {
+  while (*name == '_') {
+    ++name;  // since CUDA 13 <<<>>> is __cudaLaunchKernel
+  }
+  if (strncmp(name, "cuda", 4) == 0) {
+    name += 4;
+  } else if (strncmp(name, "cu", 2) == 0) {
+    name += 2;
+  }
+  for (const Beginning& beginning : kBeginnings) {
+    if (strncmp(name, beginning.text, strlen(beginning.text)) == 0) {
+      return beginning.kind;
+    }
+  }
+  return CallKind::other;
+}
+
+CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  return id < kMaxCallbackId ? kinds_of(domain)[id] : CallKind::other;
+}
+
+size_t learn_calls(CUpti_CallbackDomain domain) {
+  CallKind* const known = kinds_of(domain);
+  size_t interesting = 0;
+  for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
+    const char* name = nullptr;
+    if (session().api.get_callback_name(domain, id, &name) == CUPTI_SUCCESS && name != nullptr) {
+      known[id] = kind_of_name(name);
+      interesting += known[id] != CallKind::other ? 1 : 0;
+    }
+  }
+  return interesting;
+}
+
+}  // namespace gpuprof::injection::cupti

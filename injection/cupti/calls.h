@@ -1,0 +1,32 @@
+// Which of the driver's and the runtime's functions are of interest, and what each of them does. By their names: the
+// callback ids differ from version to version.
+#pragma once
+
+#include <cstdint>
+
+#include "cupti/cupti_api.h"
+
+namespace gpuprof::injection::cupti {
+
+// Above the highest callback id of any CUPTI so far; it grows by some twenty a release.
+constexpr CUpti_CallbackId kMaxCallbackId = 2000;
+
+enum class CallKind : uint8_t {
+  other,
+  launch,       // puts one piece of work on a GPU
+  several,      // puts any number of pieces there, all with its correlation id
+  sync,         // waits for the GPU
+  memory,       // allocates or frees
+  copies_graph  // makes a graph of a graph: its nodes are copies
+};
+
+// Of a name as cuptiGetCallbackName gives it, in either domain: "cuLaunchKernel_ptsz", "cudaMemcpyAsync_v3020".
+CallKind kind_of_name(const char* name);
+
+// Of a callback id; `other` until learn_calls() has looked at it.
+CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+
+// Asks CUPTI for the names of all functions of the domain. Returns how many are of interest.
+size_t learn_calls(CUpti_CallbackDomain domain);
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,208 @@
+// InitializeInjectionNvtx2: called by the NVTX code inside the target (its headers bring it into every library that
+// uses them, each with a table of its own), at its first NVTX call. That may be long before CUDA is used: ranges are
+// then kept, and a connection is made by CUDA only.
+#define NVTX_NO_IMPL  // the declarations for tools, without the implementation for programs
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstddef>
+#include <cstring>
+#include <cwchar>
+
+#include "common/ranges.h"
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+constexpr size_t kMaxText = 4096;
+constexpr char kUnnamed[] = "[unnamed range]";
+
+// A wide text as UTF-8, cut where it is too long.
+class Narrow {
+ public:
+  explicit Narrow(const wchar_t* text) {
+    for (; text != nullptr && *text != L'\0' && length_ + 4 <= sizeof(bytes_); ++text) {
+      append(static_cast<uint32_t>(*text));
+    }
+  }
+  [[nodiscard]] const char* data() const { return bytes_; }
+  [[nodiscard]] size_t length() const { return length_; }
+
+ private:
+  void append(uint32_t c) {
+    if (c < 0x80) {
+      put(c);
+    } else if (c < 0x800) {
+      put(0xC0 | c >> 6);
+      put(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+      put(0xE0 | c >> 12);
+      put(0x80 | (c >> 6 & 0x3F));
+      put(0x80 | (c & 0x3F));
+    } else if (c < 0x110000) {
+      put(0xF0 | c >> 18);
+      put(0x80 | (c >> 12 & 0x3F));
+      put(0x80 | (c >> 6 & 0x3F));
+      put(0x80 | (c & 0x3F));
+    }
+  }
+  void put(uint32_t byte) { bytes_[length_++] = static_cast<char>(byte); }
+
+  char bytes_[1024];
+  size_t length_ = 0;
+};
+
+// Handles are our ids in a pointer's clothes: whatever a program passes for one is checked where it is used.
+template <typename Handle>
+Handle to_handle(uint32_t id) {
+  return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <typename Handle>
+uint32_t to_id(Handle handle) {
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  return value <= UINT32_MAX ? static_cast<uint32_t>(value) : 0;
+}
+
+RangeLabel label(uint32_t domain, const char* text) {
+  return text == nullptr || *text == '\0' ? range_label(domain, kUnnamed, sizeof(kUnnamed) - 1)
+                                          : range_label(domain, text, strnlen(text, kMaxText));
+}
+
+RangeLabel label(uint32_t domain, const wchar_t* text) {
+  const Narrow narrow(text);
+  return narrow.length() == 0 ? label(domain, "") : range_label(domain, narrow.data(), narrow.length());
+}
+
+RangeLabel label(uint32_t domain, const nvtxEventAttributes_t* event) {
+  constexpr size_t kNeeded = offsetof(nvtxEventAttributes_t, message) + sizeof(nvtxEventAttributes_t::message);
+  if (event == nullptr || event->size < kNeeded) {
+    return label(domain, "");
+  }
+  switch (event->messageType) {
+    case NVTX_MESSAGE_TYPE_ASCII:
+      return label(domain, event->message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE:
+      return label(domain, event->message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED:
+      return checked_label(domain, to_id(event->message.registered));
+    default:
+      return label(domain, "");
+  }
+}
+
+int push_ex(const nvtxEventAttributes_t* event) {
+  return push_range(kDefaultDomain, label(kDefaultDomain, event));
+}
+int push_a(const char* text) {
+  return push_range(kDefaultDomain, label(kDefaultDomain, text));
+}
+int push_w(const wchar_t* text) {
+  return push_range(kDefaultDomain, label(kDefaultDomain, text));
+}
+int pop() {
+  return pop_range(kDefaultDomain);
+}
+
+nvtxRangeId_t start_ex(const nvtxEventAttributes_t* event) {
+  return start_range(label(kDefaultDomain, event));
+}
+nvtxRangeId_t start_a(const char* text) {
+  return start_range(label(kDefaultDomain, text));
+}
+nvtxRangeId_t start_w(const wchar_t* text) {
+  return start_range(label(kDefaultDomain, text));
+}
+void end(nvtxRangeId_t id) {
+  end_range(id);
+}
+
+int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  return push_range(to_id(domain), label(to_id(domain), event));
+}
+int domain_pop(nvtxDomainHandle_t domain) {
+  return pop_range(to_id(domain));
+}
+nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  return start_range(label(to_id(domain), event));
+}
+void domain_end(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id) {
+  end_range(id);
+}
+
+nvtxStringHandle_t register_a(nvtxDomainHandle_t domain, const char* text) {
+  return to_handle<nvtxStringHandle_t>(label(to_id(domain), text));
+}
+nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t* text) {
+  return to_handle<nvtxStringHandle_t>(label(to_id(domain), text));
+}
+
+nvtxDomainHandle_t create_a(const char* name) {
+  const size_t length = name == nullptr ? 0 : strnlen(name, kMaxText);
+  return to_handle<nvtxDomainHandle_t>(length == 0 ? kDefaultDomain : range_domain(name, length));
+}
+nvtxDomainHandle_t create_w(const wchar_t* name) {
+  const Narrow narrow(name);
+  return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
+                                                            : range_domain(narrow.data(), narrow.length()));
+}
+void destroy(nvtxDomainHandle_t /*domain*/) {}  // its name may be in a profile that is being written
+
+// One table of function pointers of the library that calls us, with what we know about its length.
+class Table {
+ public:
+  Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {
+    if (callbacks.GetModuleFunctionTable(module, &functions_, &size_) == 0) {
+      size_ = 0;
+    }
+  }
+  template <typename Function>
+  void set(unsigned int index, Function* function) {
+    if (functions_ != nullptr && index < size_ && functions_[index] != nullptr) {
+      *functions_[index] = reinterpret_cast<NvtxFunctionPointer>(function);
+    }
+  }
+
+ private:
+  NvtxFunctionTable functions_ = nullptr;
+  unsigned int size_ = 0;
+};
+
+void take_core(Table table) {
+  table.set(NVTX_CBID_CORE_RangeStartEx, start_ex);
+  table.set(NVTX_CBID_CORE_RangeStartA, start_a);
+  table.set(NVTX_CBID_CORE_RangeStartW, start_w);
+  table.set(NVTX_CBID_CORE_RangeEnd, end);
+  table.set(NVTX_CBID_CORE_RangePushEx, push_ex);
+  table.set(NVTX_CBID_CORE_RangePushA, push_a);
+  table.set(NVTX_CBID_CORE_RangePushW, push_w);
+  table.set(NVTX_CBID_CORE_RangePop, pop);
+}
+
+void take_domains(Table table) {
+  table.set(NVTX_CBID_CORE2_DomainRangeStartEx, domain_start);
+  table.set(NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
+  table.set(NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
+  table.set(NVTX_CBID_CORE2_DomainRangePop, domain_pop);
+  table.set(NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
+  table.set(NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
+  table.set(NVTX_CBID_CORE2_DomainCreateA, create_a);
+  table.set(NVTX_CBID_CORE2_DomainCreateW, create_w);
+  table.set(NVTX_CBID_CORE2_DomainDestroy, destroy);
+}
+
+}  // namespace
+}  // namespace gpuprof::injection::cupti
+
+extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
+  using namespace gpuprof::injection;
+  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
+    return 0;
+  }
+  init_ranges();
+  cupti::take_core(cupti::Table(*callbacks, NVTX_CB_MODULE_CORE));
+  cupti::take_domains(cupti::Table(*callbacks, NVTX_CB_MODULE_CORE2));
+  return 1;
+}

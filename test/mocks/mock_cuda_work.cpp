@@ -1,0 +1,107 @@
+// The mock libcuda's launches, copies and fills, in the variants that programs use.
+#include <cstddef>
+
+#include "mock_driver.h"
+
+using namespace gpuprof::mock;  // the functions below are the library's
+
+namespace {
+
+CUresult launch(CUfunction f, CUstream stream, unsigned threads) {
+  if (threads == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Op op = {};
+  op.name = f->name.c_str();
+  return put(stream, OpKind::kernel, f->ns, op);
+}
+
+CUresult copy(CUstream stream, uint64_t bytes, CUpti_ActivityMemcpyKind kind) {
+  Op op = {};
+  op.bytes = bytes;
+  op.copy_kind = static_cast<uint8_t>(kind);
+  return put(stream, kind == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP ? OpKind::peer_copy : OpKind::copy, copy_ns(bytes), op);
+}
+
+CUresult fill(CUstream stream, uint64_t bytes) {
+  Op op = {};
+  op.bytes = bytes;
+  return put(stream, OpKind::fill, fill_ns(bytes), op);
+}
+
+// What blocking variants do after putting their work there; tools see no other call.
+CUresult finished(CUresult result) {
+  if (result == CUDA_SUCCESS) {
+    const CUstream_st* stream = stream_of(nullptr);
+    sleep_until(stream->free_at_ns);
+  }
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+                        CUstream stream, void**, void**) {
+  return MOCK_CALL(cuLaunchKernel, f->name.c_str(), [&] { return launch(f, stream, threads); });
+}
+
+CUresult mock_cuda_launch_per_thread(CUfunction f, CUstream stream) {
+  return MOCK_CALL(cuLaunchKernel_ptsz, f->name.c_str(), [&] { return launch(f, stream, 32); });
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void**, void**) {
+  return MOCK_CALL(cuLaunchKernelEx, f->name.c_str(), [&] { return launch(f, config->hStream, config->blockDimX); });
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned,
+                                   unsigned, CUstream stream, void**) {
+  return MOCK_CALL(cuLaunchCooperativeKernel, f->name.c_str(), [&] { return launch(f, stream, threads); });
+}
+
+CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) {
+  return MOCK_CALL(cuLaunchHostFunc, nullptr, [&] {
+    function(data);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr, const void*, size_t bytes) {
+  return MOCK_CALL(cuMemcpyHtoD_v2, nullptr,
+                   [&] { return finished(copy(nullptr, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD)); });
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr, const void*, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemcpyHtoDAsync_v2, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD); });
+}
+
+CUresult cuMemcpyDtoHAsync(void*, CUdeviceptr, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemcpyDtoHAsync_v2, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH); });
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr, CUdeviceptr, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemcpyDtoDAsync_v2, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD); });
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemcpyPeerAsync, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP); });
+}
+
+// One call and one correlation id, as many copies as it is given.
+CUresult cuMemcpyBatchAsync(CUdeviceptr*, CUdeviceptr*, size_t* sizes, size_t count, CUmemcpyAttributes*, size_t*,
+                            size_t, CUstream stream) {
+  return MOCK_CALL(cuMemcpyBatchAsync_v2, nullptr, [&] {
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; ++i) {
+      result = copy(stream, sizes[i], CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
+    }
+    return result;
+  });
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t bytes, CUstream stream) {
+  return MOCK_CALL(cuMemsetD8Async, nullptr, [&] { return fill(stream, bytes); });
+}
+
+}  // extern "C"

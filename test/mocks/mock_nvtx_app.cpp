@@ -1,0 +1,170 @@
+// A program of the mock driver with NVTX ranges of every sort around its launches. Prints, as JSON, how many launches
+// it has made in which path of ranges: "outer/domain:inner". Ranges begin before CUDA is used.
+//   mock_nvtx_app [--many N] [--wide-gap-ms N]
+#include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+std::map<std::string, uint64_t> expected;
+CUfunction kernel = nullptr;
+CUcontext context = nullptr;
+
+void check(bool good, const char* what) {
+  if (!good) {
+    std::fprintf(stderr, "mock_nvtx_app: %s\n", what);
+    std::exit(1);
+  }
+}
+
+void launch(const std::string& path, int times = 1) {
+  for (int i = 0; i < times; ++i) {
+    check(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr) == CUDA_SUCCESS, "a launch failed");
+  }
+  expected[path] += static_cast<uint64_t>(times);
+}
+
+nvtxEventAttributes_t event_of(const char* text) {
+  nvtxEventAttributes_t event = {};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = text;
+  return event;
+}
+
+nvtxEventAttributes_t event_of(nvtxStringHandle_t text) {
+  nvtxEventAttributes_t event = event_of("");
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = text;
+  return event;
+}
+
+void set_up() {
+  CUdevice device = 0;
+  CUmodule module = nullptr;
+  check(cuInit(0) == CUDA_SUCCESS, "cuInit failed");
+  check(cuDeviceGet(&device, 0) == CUDA_SUCCESS && cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS &&
+            cuCtxSetCurrent(context) == CUDA_SUCCESS && cuModuleLoadData(&module, "step 4000\n") == CUDA_SUCCESS &&
+            cuModuleGetFunction(&kernel, module, "step") == CUDA_SUCCESS,
+        "no kernel");
+}
+
+void nested() {
+  check(nvtxRangePushA("inner") == 1, "the level of an inner push");
+  launch("early/inner", 3);
+  check(nvtxRangePop() == 1, "the level of an inner pop");
+  launch("early", 2);
+  check(nvtxRangePop() == 0, "the level of an outer pop");
+  check(nvtxRangePop() < 0, "a pop without a push");
+  launch("");
+}
+
+void domains() {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
+  check(domain == nvtxDomainCreateW(L"lib"), "one domain for one name");
+  const nvtxEventAttributes_t op = event_of(nvtxDomainRegisterStringA(domain, "op"));
+  check(nvtxDomainRangePushEx(domain, &op) == 0, "the level in a domain");
+  launch("lib:op", 2);
+  check(nvtxRangePushW(L"Gr\u00f6\u00dfe") == 0, "the level in the default domain");
+  launch("lib:op/Größe");
+  check(nvtxDomainRangePop(domain) == 0, "a pop in a domain");  // not the innermost of all
+  launch("Größe");
+  nvtxRangePop();
+  nvtxDomainRangePushEx(domain, nullptr);
+  launch("lib:[unnamed range]");
+  nvtxDomainRangePop(domain);
+  nvtxDomainDestroy(domain);
+  nvtxMarkA("nothing to do with ranges");
+  launch("");
+}
+
+void on_a_thread() {
+  check(cuCtxSetCurrent(context) == CUDA_SUCCESS, "no context on the thread");
+  launch("whole/lib:part", 2);
+  const nvtxEventAttributes_t event = event_of("on thread");
+  nvtxRangePushEx(&event);
+  launch("whole/lib:part/on thread", 4);  // left open: the thread ends
+}
+
+void process_wide() {
+  const nvtxRangeId_t whole = nvtxRangeStartA("whole");
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
+  const nvtxEventAttributes_t part = event_of("part");
+  const nvtxRangeId_t inner = nvtxDomainRangeStartEx(domain, &part);
+  std::thread(on_a_thread).join();
+  launch("whole/lib:part");
+  nvtxRangeEnd(whole);  // in another order than they began
+  launch("lib:part");
+  nvtxDomainRangeEnd(domain, inner);
+  nvtxRangeEnd(4711);
+  launch("");
+}
+
+void deep() {
+  constexpr int kDepth = 80;
+  constexpr int kKept = 64;
+  std::string path;
+  for (int i = 0; i < kDepth; ++i) {
+    const std::string name = "d" + std::to_string(i);
+    nvtxRangePushA(name.c_str());
+    if (i < kKept) {
+      path += (path.empty() ? "" : "/") + name;
+    }
+  }
+  launch(path);
+  for (int i = 0; i < kDepth; ++i) {
+    nvtxRangePop();
+  }
+  check(nvtxRangePop() < 0, "as many pops as pushes");
+  launch("");
+}
+
+void many(int count) {
+  for (int i = 0; i < count; ++i) {
+    nvtxRangePushA(("step " + std::to_string(i)).c_str());
+    launch("step N");
+    nvtxRangePop();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int distinct = 0;
+  if (argc == 3 && std::strcmp(argv[1], "--many") == 0) {
+    distinct = std::atoi(argv[2]);
+  } else if (argc != 1) {
+    std::fprintf(stderr, "usage: mock_nvtx_app [--many N]\n");
+    return 2;
+  }
+  check(nvtxRangePushA("early") <= 0, "the level of the first push");
+  set_up();
+  nvtxRangePushA("twice");
+  launch("early/twice");
+  nvtxRangePop();
+  nvtxRangePushA("twice");
+  launch("early/twice");
+  nvtxRangePop();
+  nested();
+  domains();
+  process_wide();
+  deep();
+  many(distinct);
+  check(cuCtxSynchronize() == CUDA_SUCCESS, "the end of the work");
+  const char* separator = "{";
+  for (const auto& [path, count] : expected) {
+    std::printf("%s\"%s\": %lu", separator, path.c_str(), count);
+    separator = ", ";
+  }
+  std::printf("}\n");
+  return 0;
+}

@@ -1,0 +1,32 @@
+// Brings an injection library into a process and prints how that went, as one line of JSON:
+//   attach_driver PID LIBRARY SOCKET TOKEN
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/path.h"
+#include "record/inject.h"
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: attach_driver PID LIBRARY SOCKET TOKEN\n");
+    return 2;
+  }
+  std::ifstream in(argv[2], std::ios::binary);
+  const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const auto injection = gpuprof::record::inject(
+      {static_cast<uint32_t>(std::atoi(argv[1])), std::string(gpuprof::base_name(argv[2])), bytes, argv[3], argv[4]});
+  if (!injection) {
+    std::printf("{\"error\": \"%s\", \"hint\": \"%s\"}\n", injection.error().message.c_str(),
+                injection.error().hint.c_str());
+    return 1;
+  }
+  std::ifstream mapped(injection->path, std::ios::binary);
+  const std::vector<unsigned char> there{std::istreambuf_iterator<char>(mapped), std::istreambuf_iterator<char>()};
+  std::printf("{\"was_there\": %s, \"path_holds_library\": %s}\n", injection->was_there ? "true" : "false",
+              there == bytes ? "true" : "false");
+  return 0;
+}

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Bringing the CUPTI library into running programs, and out of them again: nothing of theirs may change."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import wire_recorder
+from wire_recorder import CONTROL_RETRACT
+
+DRIVER = os.environ["ATTACH_DRIVER"]
+CUDA_APP = os.environ["MOCK_CUDA_APP"]
+WAITING_APP = os.environ["MOCK_WAITING_APP"]
+STATIC_APP = os.environ["MOCK_STATIC_APP"]
+MOCKS = os.environ["MOCK_CUDA_DIR"]
+INJECTION = os.environ["CUPTI_INJECTION"]
+FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
+
+
+def mapped(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        return "libgpuprof_cupti.so" in maps.read()
+
+
+def threads(pid):
+    return {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
+
+
+def in_status(pid, pattern):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return re.search(pattern, status.read()) is not None
+
+
+def signals_of(pid):
+    """Blocked, ignored and caught ones, but for the two that glibc takes for itself with the first pthread_create."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        values = [line.split() for line in status if line.startswith(FACTS_OF_STATUS)]
+    return [(name, int(mask, 16) & ~(3 << 31)) for name, mask in values]
+
+
+def wait_until(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+class AttachTest(unittest.TestCase):
+    def start(self, *command, ready=True, **options):
+        process = subprocess.Popen(command, env={**os.environ, "LD_LIBRARY_PATH": MOCKS}, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        self.addCleanup(lambda: (process.poll() is None and process.kill(), process.wait(), process.stdin.close(),
+                                 process.stdout.close(), process.stderr.close()))
+        if ready:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def start_cuda(self, *arguments):
+        process = self.start(CUDA_APP, *arguments, ready=False)
+        time.sleep(0.5)
+        return process
+
+    def recorder(self, **settings):
+        recorder = wire_recorder.Recorder(**settings)
+        self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
+        return recorder
+
+    def attach(self, pid, recorder, expect=0):
+        run = subprocess.run([DRIVER, str(pid), INJECTION, recorder.name, recorder.token], capture_output=True,
+                             text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, expect, run.stdout + run.stderr)
+        return json.loads(run.stdout)
+
+    def attach_and_connect(self, pid, recorder):
+        before = threads(pid)
+        result = self.attach(pid, recorder)
+        new = threads(pid) - before
+        self.ours = min(new) if new else 0  # CUPTI makes others, under the same name
+        self.assertTrue(result["path_holds_library"])
+        self.assertTrue(wait_until(lambda: recorder.sources), "the library did not connect")
+        self.assertEqual(recorder.sources[0].pid, pid)
+        return result
+
+    def assert_ends_well(self, process, given=None):
+        stdout, stderr = process.communicate(given, timeout=60)
+        self.assertEqual((process.returncode, stderr), (0, ""))
+        return stdout
+
+    def retract(self, recorder, pid):
+        source, = recorder.sources
+        source.control |= CONTROL_RETRACT
+        self.assertTrue(wait_until(lambda: source.state == "finished", 5), source.state)
+        self.assertTrue(wait_until(lambda: self.ours not in threads(pid)))
+        recorder.close()
+        return source
+
+
+class Waits(AttachTest):
+    """A thread that we make work for us goes on as if it had not."""
+
+    def test_waits_are_not_cut_short(self):
+        for how in ("sleep", "poll", "epoll", "futex", "spin", "signals"):
+            with self.subTest(how=how):
+                process = self.start(WAITING_APP, how)
+                time.sleep(0.3)
+                before = signals_of(process.pid)
+                recorder = self.recorder()
+                self.attach_and_connect(process.pid, recorder)
+                self.assertEqual(signals_of(process.pid), before)
+                self.assert_ends_well(process)
+                recorder.close()
+
+    def test_read_gets_what_is_written(self):
+        process = self.start(WAITING_APP, "read")
+        time.sleep(0.2)
+        self.attach_and_connect(process.pid, self.recorder())
+        self.assert_ends_well(process, "go\n")
+
+    def test_the_signal_mask_is_the_old_one(self):
+        process = self.start(WAITING_APP, "sigsuspend")
+        time.sleep(0.2)
+        self.attach_and_connect(process.pid, self.recorder())
+        process.send_signal(signal.SIGUSR1)
+        self.assert_ends_well(process)
+
+    def test_again_and_again(self):
+        """Up to fifty times into a program that runs all the time, each at another place of its code."""
+        process = self.start(WAITING_APP, "spin")
+        other = subprocess.Popen([WAITING_APP, "signals"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        done = 0
+        while process.poll() is None and other.poll() is None and done < 50:
+            for pid in (process.pid, other.pid):
+                subprocess.run([DRIVER, str(pid), INJECTION, "nobody-listens", "0" * 32], capture_output=True,
+                               check=False)
+            done += 1
+        self.assertGreater(done, 0)
+        self.assert_ends_well(process)
+        _, stderr = other.communicate(timeout=30)
+        self.assertEqual((other.returncode, stderr), (0, b""))
+
+
+class Recording(AttachTest):
+    def test_a_busy_program_and_again(self):
+        process = self.start_cuda("--launches", "30000", "--gap-us", "200", "--kernels-only")
+        for was_there in (False, True):
+            recorder = self.recorder()
+            result = self.attach_and_connect(process.pid, recorder)
+            self.assertEqual(result["was_there"], was_there)
+            self.assertTrue(wait_until(lambda: len(recorder.sources[0].gpu_ops) > 1000))
+            source = self.retract(recorder, process.pid)
+            self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
+            launches = {launch[0] for launch in source.launch_records}
+            self.assertEqual(len(launches), source.launches)
+            # Work that was launched before we came, or was cut by our going.
+            strange = [op for op in source.gpu_ops if op["correlation"] not in launches]
+            self.assertLess(len(strange), 20)
+            self.assertEqual(int(source.meta["cupti.valid_records"]), len(source.gpu_ops))
+        self.assertIsNone(process.poll())
+        did = json.loads(self.assert_ends_well(process))
+        self.assertEqual(did["launches"], 90000)
+
+    def test_an_idle_program(self):
+        process = self.start_cuda("--launches", "50", "--sleep-ms", "6000")
+        for _ in range(2):
+            recorder = self.recorder()
+            self.attach_and_connect(process.pid, recorder)
+            self.assertTrue(wait_until(lambda: recorder.sources[0].state == "active"))
+            source = self.retract(recorder, process.pid)
+            self.assertEqual((source.launches, source.gpu_ops), (0, []))
+            self.assertNotIn("cupti.retracted", source.meta)
+        self.assert_ends_well(process)
+
+    def test_several_threads(self):
+        process = self.start_cuda("--launches", "8000", "--gap-us", "300", "--kernels-only", "--threads", "6")
+        recorder = self.recorder()
+        self.attach_and_connect(process.pid, recorder)
+        self.assertTrue(wait_until(lambda: len({launch[1] for launch in recorder.sources[0].launch_records}) == 6))
+        self.retract(recorder, process.pid)
+        self.assert_ends_well(process)
+
+    def test_to_the_end_of_the_program(self):
+        process = self.start_cuda("--launches", "3000", "--gap-us", "300", "--kernels-only")
+        recorder = self.recorder()
+        self.attach_and_connect(process.pid, recorder)
+        self.assert_ends_well(process)
+        recorder.close()
+        source, = recorder.sources
+        self.assertEqual((source.state, source.lost), ("finished", {}))
+        self.assertLess(abs(len(source.gpu_ops) - source.launches), 5)
+
+    def test_a_recorder_that_was_killed(self):
+        process = self.start_cuda("--launches", "40000", "--gap-us", "300", "--kernels-only")
+        recorder = self.recorder()
+        self.attach_and_connect(process.pid, recorder)
+        recorder.silent = True  # as if it had died a minute ago
+        begin = time.monotonic()
+        self.assertTrue(wait_until(lambda: self.ours not in threads(process.pid), 12))
+        self.assertLess(time.monotonic() - begin, 12)
+        self.assertEqual(recorder.sources[0].state, "finished")
+        again = self.recorder()
+        self.attach_and_connect(process.pid, again)
+        self.assertTrue(wait_until(lambda: len(again.sources[0].gpu_ops) > 100))
+        self.retract(again, process.pid)
+        process.kill()
+
+    def test_twice_at_a_time(self):
+        process = self.start_cuda("--launches", "50", "--sleep-ms", "4000")
+        recorder = self.recorder()
+        self.attach_and_connect(process.pid, recorder)
+        result = self.attach(process.pid, self.recorder(), expect=1)
+        self.assertIn("is being recorded already", result["error"])
+        self.assert_ends_well(process)
+
+    def test_another_profiler_is_there(self):
+        process = self.start(CUDA_APP, "--launches", "50", "--sleep-ms", "4000", ready=False)
+        recorder = self.recorder()
+        time.sleep(0.3)
+        os.environ["MOCK_CUPTI_FAULTS"] = "subscriber_conflict"
+        try:
+            faulty = self.start_cuda("--launches", "50", "--sleep-ms", "4000")
+        finally:
+            del os.environ["MOCK_CUPTI_FAULTS"]
+        self.attach_and_connect(faulty.pid, recorder)
+        source, = recorder.sources
+        self.assertTrue(wait_until(lambda: source.state == "disabled"))
+        self.assertIn("another profiler uses CUPTI", source.reason)
+        self.assertTrue(wait_until(lambda: self.ours not in threads(faulty.pid)))
+        self.assert_ends_well(faulty)
+        self.assert_ends_well(process)
+
+
+class Refusals(AttachTest):
+    """Each with its reason, in one line, and without a trace in the program."""
+
+    def refused(self, pid):
+        recorder = self.recorder()
+        error = self.attach(pid, recorder, expect=1)["error"]
+        self.assertNotIn("\n", error)
+        self.assertEqual(recorder.sources, [])
+        return error
+
+    def test_no_such_process(self):
+        self.assertEqual(self.refused(4194303), "no process 4194303")
+
+    def test_a_static_program(self):
+        process = self.start(STATIC_APP, "read")
+        self.assertIn("statically linked", self.refused(process.pid))
+        self.assert_ends_well(process, "go\n")
+
+    def test_a_stopped_program(self):
+        process = self.start(WAITING_APP, "read")
+        process.send_signal(signal.SIGSTOP)
+        self.assertTrue(wait_until(lambda: in_status(process.pid, r"T \(stopped\)")))
+        self.assertIn("is stopped", self.refused(process.pid))
+        process.send_signal(signal.SIGCONT)
+        self.assert_ends_well(process, "go\n")
+
+    def test_a_program_with_a_debugger(self):
+        strace = shutil.which("strace") or shutil.which("gdb")
+        if strace is None:
+            self.skipTest("no strace and no gdb")
+        process = self.start(WAITING_APP, "read")
+        tracer = subprocess.Popen([strace, "-p", str(process.pid)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: in_status(process.pid, r"TracerPid:\t[1-9]")))
+        self.assertIn("is being traced", self.refused(process.pid))
+        tracer.kill()
+        tracer.wait()
+        tracer.stdin.close()
+
+    def test_a_thread_id(self):
+        process = self.start_cuda("--threads", "3", "--launches", "2000", "--gap-us", "500")
+        other = next(tid for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+        self.assertIn(f"is a thread of process {process.pid}", self.refused(int(other)))
+        self.assert_ends_well(process)
+
+    def test_another_network_namespace(self):
+        if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "true"], check=False).returncode != 0:
+            self.skipTest("no right to make a network namespace")
+        process = self.start("unshare", "-n", WAITING_APP, "read")
+        self.assertIn("another network namespace", self.refused(process.pid))
+        self.assertFalse(mapped(process.pid))
+        self.assert_ends_well(process, "go\n")
+
+    def test_another_pid_namespace_is_no_obstacle(self):
+        if os.geteuid() != 0 or subprocess.run(["unshare", "-p", "-f", "true"], check=False).returncode != 0:
+            self.skipTest("no right to make a pid namespace")
+        process = self.start("unshare", "-p", "-f", "--mount-proc", WAITING_APP, "read")
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        with open(children, encoding="ascii") as file:
+            inner = int(file.read().split()[0])
+        self.attach_and_connect(inner, self.recorder())
+        self.assert_ends_well(process, "go\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

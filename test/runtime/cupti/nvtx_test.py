@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""NVTX ranges of a program of the mock driver, which counts its launches by the path of ranges around them."""
+
+import collections
+import json
+import os
+import subprocess
+import unittest
+
+import wire_recorder
+from wire_recorder import CONTROL_CALLS, CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS
+
+APP = os.environ["MOCK_NVTX_APP"]
+MOCKS = os.environ["MOCK_CUDA_DIR"]
+INJECTION = os.environ["CUPTI_INJECTION"]
+MAX_PATHS = 4096
+
+
+def path_of(source, range_id):
+    """As the program names it: "outer/domain:inner"."""
+    parts = []
+    while range_id != 0:
+        entry = source.ranges[range_id]
+        domain = source.names[entry["domain_id"]] + ":" if entry["domain_id"] else ""
+        parts.append(domain + source.names[entry["name_id"]])
+        range_id = entry["parent"]
+    return "/".join(reversed(parts))
+
+
+def launches_by_path(source):
+    return dict(collections.Counter(path_of(source, launch[4]) for launch in source.launch_records))
+
+
+class Nvtx(unittest.TestCase):
+    def run_app(self, *arguments, nvtx=INJECTION, **settings):
+        """(the one source, what the program says it did)"""
+        settings.setdefault("control", CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS)
+        recorder = wire_recorder.Recorder(**settings)
+        environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
+                       "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": nvtx}
+        try:
+            run = subprocess.run([APP, *arguments], env=environment, capture_output=True, text=True, timeout=60,
+                                 check=False)
+        finally:
+            recorder.close()
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertEqual(len(recorder.sources), 1)
+        return recorder.sources[0], json.loads(run.stdout)
+
+    def test_each_launch_is_in_its_path(self):
+        source, did = self.run_app()
+        self.assertEqual(launches_by_path(source), did)
+        self.assertEqual((source.state, source.lost), ("finished", {}))
+        self.assertEqual(source.launches, sum(did.values()))
+        paths = [(entry["parent"], entry["domain_id"], entry["name_id"]) for entry in source.ranges.values()]
+        self.assertEqual(len(set(paths)), len(paths), "a path was told twice")
+
+    def test_more_paths_than_are_kept_apart(self):
+        steps = 5000
+        source, did = self.run_app("--many", str(steps))
+        found = launches_by_path(source)
+        self.assertEqual(len(source.ranges), MAX_PATHS + 1)
+        more = found.pop("[more ranges]")
+        self.assertEqual(source.lost, {"range_limit": more})
+        kept = sum(count for path, count in found.items() if path.startswith("step "))
+        self.assertEqual(kept + more, steps)
+        self.assertEqual({path: count for path, count in found.items() if not path.startswith("step ")},
+                         {path: count for path, count in did.items() if path != "step N"})
+
+    def test_only_one_range_is_recorded(self):
+        for wanted, inside in (("inner", lambda path: path == "early/inner"),
+                               ("early", lambda path: path.startswith("early")),
+                               ("op@lib", lambda path: path.startswith("lib:op")),
+                               ("whole", lambda path: path.startswith("whole")),
+                               ("Größe", lambda path: path.endswith("Größe")),
+                               ("op@other", lambda path: False)):
+            with self.subTest(wanted=wanted):
+                source, did = self.run_app(nvtx_range=wanted)
+                expected = {path: count for path, count in did.items() if inside(path)}
+                self.assertEqual(launches_by_path(source), expected)
+                self.assertEqual(source.launches, sum(expected.values()))
+                self.assertEqual(len(source.gpu_ops), sum(expected.values()))
+                self.assertEqual(source.counts.get("outside", 0), sum(did.values()) - sum(expected.values()))
+
+    def test_spans(self):
+        source, _ = self.run_app(control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS)
+        spans = collections.defaultdict(list)
+        for span in source.spans:
+            self.assertLessEqual(span["start"], span["end"])
+            spans[path_of(source, span["range"])].append(span)
+        self.assertEqual(len(spans["early"]), 1)  # begun before there was a connection
+        self.assertEqual(len(spans["early/twice"]), 2)
+        self.assertEqual(len(spans["whole"]), 1)
+        self.assertNotIn("whole/lib:part/on thread", spans)  # never ended
+        early, = spans["early"]
+        for inner in spans["early/twice"] + spans["early/inner"]:
+            self.assertTrue(early["start"] <= inner["start"] <= inner["end"] <= early["end"])
+            self.assertEqual(inner["tid"], source.pid)
+        self.assertEqual(spans["whole"][0]["tid"], 0)
+        without, _ = self.run_app()
+        self.assertEqual(without.spans, [])
+
+    def test_another_tool_for_nvtx_keeps_its_place(self):
+        # The recorder leaves a variable that is set alone (src/backend/cupti); the library says what that means.
+        recorder = wire_recorder.Recorder()
+        environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
+                       "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": "/no/such/tool.so"}
+        subprocess.run([APP], env=environment, capture_output=True, timeout=60, check=False)
+        recorder.close()
+        self.assertEqual([source.meta.get("nvtx.taken_by") for source in recorder.sources], ["/no/such/tool.so"])
+
+    def test_without_a_recorder(self):
+        environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "NVTX_INJECTION64_PATH": INJECTION}
+        run = subprocess.run([APP], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,79 @@
+// Which functions of CUDA are launches, waits, allocations: by the names that CUPTI gives them.
+#include "cupti/calls.h"
+
+#include "catch.h"
+#include "cupti/session.h"
+
+namespace gpuprof::injection::cupti {
+Session the_session;
+}  // namespace gpuprof::injection::cupti
+
+using gpuprof::injection::cupti::CallKind;
+using gpuprof::injection::cupti::kind_of_name;
+
+TEST_CASE("what puts work on a GPU") {
+  for (const char* name : {"cuLaunch",
+                           "cuLaunchGridAsync",
+                           "cuLaunchKernel",
+                           "cuLaunchKernel_ptsz",
+                           "cuLaunchKernelEx",
+                           "cuLaunchKernelEx_ptsz",
+                           "cuLaunchCooperativeKernel",
+                           "cuLaunchCooperativeKernel_ptsz",
+                           "cuGraphLaunch",
+                           "cuGraphLaunch_ptsz",
+                           "cuMemcpy",
+                           "cuMemcpyHtoD_v2",
+                           "cuMemcpyHtoD_v2_ptds",
+                           "cuMemcpy2DUnaligned_v2",
+                           "cuMemcpyPeerAsync",
+                           "cuMemcpy3DPeerAsync_ptsz",
+                           "cuMemsetD8_v2",
+                           "cuMemsetD2D32Async_ptsz",
+                           "cudaLaunch_v3020",
+                           "cudaLaunchKernel_v7000",
+                           "__cudaLaunchKernel_v13000",
+                           "cudaLaunchKernelExC_v11060",
+                           "cudaLaunchCooperativeKernel_v9000",
+                           "cudaGraphLaunch_v10000",
+                           "cudaMemcpyAsync_v3020",
+                           "cudaMemsetAsync_v3020"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::launch);
+  }
+  for (const char* name : {"cuLaunchCooperativeKernelMultiDevice", "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2_ptsz",
+                           "cuMemcpy3DBatchAsync_v2", "cudaMemcpyBatchAsync_v13000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::several);
+  }
+}
+
+TEST_CASE("what waits for it, takes and gives memory, and copies graphs") {
+  for (const char* name : {"cuCtxSynchronize", "cuCtxSynchronize_v2", "cuStreamSynchronize", "cuStreamSynchronize_ptsz",
+                           "cuEventSynchronize", "cudaDeviceSynchronize_v3020", "cudaStreamSynchronize_ptsz_v7000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::sync);
+  }
+  for (const char* name :
+       {"cuMemAlloc_v2", "cuMemAllocPitch_v2", "cuMemAllocManaged", "cuMemAllocAsync_ptsz", "cuMemAllocFromPoolAsync",
+        "cuMemHostAlloc_v2", "cuMemAllocHost_v2", "cuMemFree_v2", "cuMemFreeAsync", "cuMemFreeHost", "cudaMalloc_v3020",
+        "cudaFree_v3020", "cudaHostAlloc_v3020"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::memory);
+  }
+  for (const char* name :
+       {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", "cuGraphClone", "cudaGraphClone_v10000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::copies_graph);
+  }
+}
+
+TEST_CASE("what does nothing of that") {
+  for (const char* name :
+       {"", "cu", "cuInit", "cuLaunchHostFunc", "cuLaunchHostFunc_ptsz", "cuMemGetInfo_v2", "cuMemHostGetDevicePointer",
+        "cuMemPrefetchAsync_v2", "cuMemAdvise", "cuStreamWaitEvent", "cuEventRecord", "cuGraphAddKernelNode_v2",
+        "cuGraphCreate", "cuStreamEndCapture", "cudaGetDevice_v3020", "cuStreamQuery"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::other);
+  }
+}

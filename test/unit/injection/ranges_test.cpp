@@ -1,0 +1,187 @@
+// NVTX ranges in targets: what is left of them over forks and connections. test/runtime/cupti/nvtx_test.py has the
+// rest.
+#include "common/ranges.h"
+
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "catch.h"
+#include "child.h"
+#include "common/emit.h"
+#include "fake_recorder.h"
+
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::fork_child;
+using gpuprof::test::Source;
+using gpuprof::test::wait_for;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+int push(std::string_view name, uint32_t domain = injection::kDefaultDomain) {
+  return injection::push_range(domain, injection::range_label(domain, name.data(), name.size()));
+}
+
+uint64_t start(std::string_view name) {
+  return injection::start_range(injection::range_label(injection::kDefaultDomain, name.data(), name.size()));
+}
+
+int pop() {
+  return injection::pop_range(injection::kDefaultDomain);
+}
+
+void launch(uint64_t correlation) {
+  if (injection::active()) {
+    injection::launch(correlation);
+  }
+}
+
+// What the recorder saw of a target that does `body`.
+template <typename Body>
+std::vector<Source> record(const Body& body, FakeRecorder::Options options = {}) {
+  options.control |= GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS;
+  FakeRecorder recorder(options);
+  REQUIRE(recorder.listening());
+  const pid_t pid = fork_child(recorder.environment(), [&] {
+    injection::init_ranges();
+    return body();
+  });
+  recorder.start();
+  const int status = wait_for(pid);
+  recorder.stop();
+  CHECK(status == 0);
+  return recorder.sources();
+}
+
+// "outer/inner" of each launch, by its correlation id.
+std::map<uint64_t, std::string> paths_of(const Source& source) {
+  std::map<uint32_t, gpuprof_range> ranges;
+  for (const gpuprof_range& range : source.ranges) {
+    CHECK(ranges.emplace(range.id, range).second);
+  }
+  std::map<uint64_t, std::string> paths;
+  for (const gpuprof_launch& launched : source.launch_records) {
+    std::string path;
+    for (uint32_t id = launched.range; id != 0; id = ranges[id].parent) {
+      REQUIRE(ranges.count(id) == 1);
+      const std::string& name = source.names.at(ranges[id].name_id);
+      path = path.empty() ? name : name + "/" + path;
+    }
+    paths[launched.correlation] = path;
+  }
+  return paths;
+}
+
+TEST_CASE("a forked child is in the ranges it was forked in, and tells them anew") {
+  const auto sources = record([] {
+    push("before");
+    injection::start("test");
+    launch(1);
+    start("whole");
+    const pid_t child = fork();
+    if (child == 0) {
+      launch(2);
+      push("child");
+      launch(3);
+      pop();
+      pop();
+      launch(4);
+      _exit(0);
+    }
+    launch(5);
+    return wait_for(child);
+  });
+  REQUIRE(sources.size() == 2);
+  CHECK(paths_of(sources[0]) == std::map<uint64_t, std::string>{{1, "before"}, {5, "whole/before"}});
+  CHECK(paths_of(sources[1]) ==
+        std::map<uint64_t, std::string>{{2, "whole/before"}, {3, "whole/before/child"}, {4, "whole"}});
+}
+
+TEST_CASE("a path is told once, however many threads come upon it") {
+  constexpr int kThreads = 8;
+  constexpr int kRounds = 500;
+  const auto sources = record([] {
+    injection::start("test");
+    start("whole");
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([t] {
+        for (int i = 0; i < kRounds; ++i) {
+          push("round " + std::to_string(i));
+          launch(static_cast<uint64_t>(t * kRounds + i + 1));
+          if (i % 16 == 0) {
+            injection::end_range(start("for a moment"));
+          }
+          pop();
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    return 0;
+  });
+  REQUIRE(sources.size() == 1);
+  const auto paths = paths_of(sources[0]);
+  CHECK(paths.size() == size_t{kThreads} * kRounds);
+  for (const auto& [correlation, path] : paths) {
+    const std::string round = "round " + std::to_string((correlation - 1) % kRounds);
+    CHECK(path.substr(0, 6) == "whole/");  // then those of other threads, for a moment
+    CHECK(path.substr(path.rfind('/') + 1) == round);
+  }
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> different;
+  for (const gpuprof_range& range : sources[0].ranges) {
+    CHECK(different.emplace(range.parent, range.domain_id, range.name_id).second);
+  }
+}
+
+TEST_CASE("what a program passes for a domain or a label is checked") {
+  const auto sources = record([] {
+    injection::start("test");
+    push("of no domain", 4711);
+    const uint32_t domain = injection::range_domain("one", 3);
+    if (injection::range_domain("one", 3) != domain || injection::range_domain("two", 3) == domain) {
+      return 1;
+    }
+    injection::push_range(domain, injection::checked_label(domain, 4'000'000'000U));
+    launch(1);
+    if (injection::pop_range(domain) != 0 || injection::pop_range(domain) != -1 || injection::pop_range(4711) != 0) {
+      return 2;
+    }
+    injection::end_range(0);
+    injection::end_range(~uint64_t{0});
+    launch(2);
+    return 0;
+  });
+  REQUIRE(sources.size() == 1);
+  CHECK(paths_of(sources[0]) == std::map<uint64_t, std::string>{{1, "of no domain/[more ranges]"}, {2, ""}});
+}
+
+TEST_CASE("a range is wanted by its name, or by name and domain") {
+  FakeRecorder::Options options;
+  std::strcpy(options.wanted.nvtx_range, "step@lib");
+  const auto sources = record(
+      [] {
+        push("early");
+        injection::start("test");
+        const uint32_t domain = injection::range_domain("lib", 3);
+        const bool outside = injection::in_wanted_range();
+        push("step");
+        const bool other_domain = injection::in_wanted_range();
+        push("step", domain);
+        push("deeper");
+        const bool inside = injection::in_wanted_range();
+        pop();
+        injection::pop_range(domain);
+        const bool after = injection::in_wanted_range();
+        return !outside && !other_domain && inside && !after ? 0 : 1;
+      },
+      options);
+  CHECK(sources.size() == 1);
+}
+
+}  // namespace
