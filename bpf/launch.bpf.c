@@ -1,11 +1,12 @@
 /*
  * CPU stacks of GPU launches.
  *
- * on_launch_probe runs at gpuprof_launch_probe(correlation, source) in an injection library, on the launching
- * thread: the stack carries its correlation id, nothing is matched by time. on_launch_function runs at a launch
- * function (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without our library: counts only.
+ * on_launch_probe runs at gpuprof_launch_probe(correlation, source, range) in an injection library, on the launching
+ * thread: the stack carries its correlation id, nothing is matched by time. Graph nodes and calls that wait or allocate
+ * come the same way, with a bit of their own in the correlation id. on_launch_function runs at a launch function
+ * (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without our library: counts only.
  *
- * A stack is sent once; a launch then costs one 40-byte event. The consumer polls (no wake-ups).
+ * A stack is sent once; a launch then costs one 48-byte event. The consumer polls (no wake-ups).
  */
 /* The helpers' header uses the types and does not include them: this order. */
 /* clang-format off */
@@ -218,7 +219,8 @@ static void send_name(struct scratch* scratch, __u32 pid, __u32 tid) {
   scratch->named = 1;
 }
 
-static void send_launch(struct pt_regs* ctx, __u32 source, __u64 correlation) {
+static void send_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range) {
+  __u64 time_ns = bpf_ktime_get_ns(); /* before our own work */
   __u64 pid_tgid = bpf_get_current_pid_tgid();
   if (config.pidns_inode) {
     struct bpf_pidns_info ids;
@@ -248,6 +250,9 @@ static void send_launch(struct pt_regs* ctx, __u32 source, __u64 correlation) {
   event->stack = stack;
   event->pid = pid;
   event->tid = (__u32)pid_tgid;
+  event->time_ns = time_ns;
+  event->range = range;
+  event->pad = 0;
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
@@ -256,12 +261,12 @@ int on_launch_probe(struct pt_regs* ctx) {
   if ((__u32)GPUPROF_ARG2(ctx) == 0) {
     return 0; /* source 0 means on_launch_function */
   }
-  send_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx));
+  send_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx));
   return 0;
 }
 
 SEC("uprobe")
 int on_launch_function(struct pt_regs* ctx) {
-  send_launch(ctx, 0, bpf_get_attach_cookie(ctx));
+  send_launch(ctx, 0, bpf_get_attach_cookie(ctx), 0);
   return 0;
 }

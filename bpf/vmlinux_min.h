@@ -51,6 +51,7 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 #define GPUPROF_ARG1(ctx) ((ctx)->di)
 #define GPUPROF_ARG2(ctx) ((ctx)->si)
+#define GPUPROF_ARG3(ctx) ((ctx)->dx)
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
@@ -65,6 +66,7 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 #define GPUPROF_ARG1(ctx) (((struct user_pt_regs*)(ctx))->regs[0])
 #define GPUPROF_ARG2(ctx) (((struct user_pt_regs*)(ctx))->regs[1])
+#define GPUPROF_ARG3(ctx) (((struct user_pt_regs*)(ctx))->regs[2])
 #define GPUPROF_INSTRUCTION_POINTER(ctx) (((struct user_pt_regs*)(ctx))->pc)
 #define GPUPROF_FRAME_POINTER(ctx) (((struct user_pt_regs*)(ctx))->regs[29])
 #define GPUPROF_STACK_POINTER(ctx) (((struct user_pt_regs*)(ctx))->sp)

@@ -1,5 +1,5 @@
 // gpuprof record [options] -- COMMAND [ARGS]      run a command and record it
-// gpuprof record [options] -p PID                 count the launches of a running process
+// gpuprof record [options] -p PID                 record a running process
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <cstdio>
 
 #include "cmd/command.h"
+#include "record/channel.h"
 #include "record/session.h"
 
 namespace gpuprof::cmd {
@@ -35,29 +36,98 @@ class Record final : public Command {
     app.footer(
         "Usage: gpuprof record [options] -- COMMAND [ARGS...]\n"
         "       gpuprof record [options] -p PID\n"
-        "Exits as the command did. 127: the command was not found, 126: it cannot be run.");
+        "SIGUSR1 to gpuprof switches recording on, SIGUSR2 off.\n"
+        "Exits as the command did. 127: the command was not found, 126: it cannot be run, 3: see --min-coverage.");
+    declare_target(app);
+    declare_contents(app);
+    declare_window(app);
+    app.prefix_command();
+  }
+
+  Result<int> run() override {
+    if (Status usable = take_command(); !usable) {
+      return std::move(usable).error();
+    }
+    if (Status usable = take_options(); !usable) {
+      return std::move(usable).error();
+    }
+    const auto result = record::run_session(options_);
+    if (!result) {
+      return result.error();
+    }
+    if (WIFSIGNALED(result->wait_status)) {
+      die_like(WTERMSIG(result->wait_status));
+    }
+    const int status = WEXITSTATUS(result->wait_status);
+    if (status == 0 && result->coverage_percent < min_coverage_) {
+      char text[160];
+      std::snprintf(text, sizeof(text), "a CPU stack explains %.2f%% of the GPU work, less than %g%%",
+                    result->coverage_percent, min_coverage_);
+      return Error{text, "`gpuprof report` says what is missing", kExitCoverage};
+    }
+    return status;
+  }
+
+ private:
+  void declare_target(CLI::App& app) {
     app.add_option("-o,--output", options_.output,
                    "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt; an existing "
                    "file is kept as FILE.old)")
         ->type_name("FILE");
-    app.add_option("-p,--pid", options_.attach_pid, "count the launches of this running process (needs eBPF)")
+    app.add_option("-p,--pid", options_.attach_pid,
+                   "record this running process: by a library that is brought into it; where that is impossible, its "
+                   "launches are counted by uprobes")
         ->type_name("PID");
     app.add_option("--user", options_.user, "run the command as this user (with sudo)")->type_name("NAME");
     app.add_option("--stacks", stacks_, "auto, bpf or none: where CPU stacks come from (default auto)")
         ->check(CLI::IsMember({"auto", "bpf", "none"}))
         ->type_name("ENGINE");
-    app.add_option("--interval", interval_, "length of a time slice in seconds (default 1)")
-        ->check(CLI::Range(0.01, 86400.0))
-        ->type_name("SECONDS");
     app.add_option("--wait", wait_,
                    "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
                    "(default all)")
         ->check(CLI::IsMember({"all", "main"}))
         ->type_name("WHOM");
-    app.prefix_command();
+    app.add_option("--max-overhead", options_.max_overhead,
+                   "percent of a launching thread's time that recording may cost: above it, only a share of the "
+                   "launches, chosen at random, gets a CPU stack; GPU times stay complete (default no limit)")
+        ->check(CLI::Range(0.01, 100.0))
+        ->type_name("PCT");
+    app.add_option("--min-coverage", min_coverage_,
+                   "exit with 3 if the command exits with 0 and a CPU stack explains less than PCT percent of its GPU "
+                   "work (default 0)")
+        ->check(CLI::Range(0.0, 100.0))
+        ->type_name("PCT");
   }
 
-  Result<int> run() override {
+  void declare_contents(CLI::App& app) {
+    app.add_option("--interval", interval_, "length of a time slice in seconds (default 1)")
+        ->check(CLI::Range(0.01, 86400.0))
+        ->type_name("SECONDS");
+    app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
+    app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
+    app.add_option("--graphs", graphs_,
+                   "nodes or whole: one GPU record for each node of a CUDA graph, or a cheaper one for each launch of "
+                   "the graph (default nodes)")
+        ->check(CLI::IsMember({"nodes", "whole"}))
+        ->type_name("WHAT");
+  }
+
+  void declare_window(CLI::App& app) {
+    app.add_option("--nvtx-range", options_.nvtx_range,
+                   "record only what is launched inside of NVTX ranges of this name (and domain)")
+        ->type_name("NAME[@DOMAIN]");
+    app.add_option("--delay", delay_, "begin to record so long after the start (default 0)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->type_name("SECONDS");
+    app.add_option("--duration", duration_,
+                   "record for so long; a command then goes on without being recorded, with -p gpuprof ends (default "
+                   "to the end)")
+        ->check(CLI::Range(0.001, 1e6))
+        ->type_name("SECONDS");
+    app.add_flag("--start-paused", options_.recording.paused, "begin to record at SIGUSR1 (kill -USR1 of gpuprof)");
+  }
+
+  Status take_command() {
     options_.command = app_->remaining();
     if (!options_.command.empty() && options_.command.front() == "--") {
       options_.command.erase(options_.command.begin());
@@ -70,27 +140,37 @@ class Record final : public Command {
       return Error{"record: unknown option '" + options_.command.front() + "'",
                    "gpuprof record --help lists the options; a command goes after --", kExitUsage};
     }
+    return {};
+  }
+
+  Status take_options() {
+    if (options_.nvtx_range.size() > record::kMaxNvtxRange) {
+      return Error{"--nvtx-range: the name is longer than " + std::to_string(record::kMaxNvtxRange) + " bytes",
+                   "name an outer range", kExitUsage};
+    }
+    if (options_.recording.paused && delay_ > 0) {
+      return Error{"record: both --delay and --start-paused", "give one of them", kExitUsage};
+    }
     options_.stacks = stacks_ == "bpf"    ? record::StackChoice::bpf
                       : stacks_ == "none" ? record::StackChoice::none
                                           : record::StackChoice::best;
     options_.interval_ns = static_cast<uint64_t>(interval_ * 1e9);
     options_.wait_for_children = wait_ == "all";
-    const auto status = record::run_session(options_);
-    if (!status) {
-      return status.error();
-    }
-    if (WIFSIGNALED(*status)) {
-      die_like(WTERMSIG(*status));
-    }
-    return WEXITSTATUS(*status);
+    options_.whole_graphs = graphs_ == "whole";
+    options_.recording.delay_ns = static_cast<uint64_t>(delay_ * 1e9);
+    options_.recording.duration_ns = static_cast<uint64_t>(duration_ * 1e9);
+    return {};
   }
 
- private:
   record::SessionOptions options_;
   CLI::App* app_ = nullptr;
   std::string stacks_ = "auto";
   std::string wait_ = "all";
+  std::string graphs_ = "nodes";
   double interval_ = 1.0;
+  double delay_ = 0;
+  double duration_ = 0;
+  double min_coverage_ = 0;
 };
 
 }  // namespace

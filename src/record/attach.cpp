@@ -55,7 +55,35 @@ std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
   return sites;
 }
 
+// The backend whose vendor library the process has mapped, and whose own can come late.
+const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
+                                    const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  for (const auto& backend : backends) {
+    const std::string_view wanted = backend->attaches_to();
+    const bool mapped = std::any_of(maps.mappings().begin(), maps.mappings().end(), [&](const auto& mapping) {
+      return mapping.file && base_name(mapping.file->path).starts_with(wanted);
+    });
+    if (!wanted.empty() && mapped && !backend->library().bytes.empty()) {
+      return backend.get();
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                      const AttachChannel& channel) {
+  symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
+  maps.refresh();
+  const backend::Backend* backend = backend_for(maps, backends);
+  if (backend == nullptr) {
+    return Error{"it has loaded no library of those that can be recorded in a running process (CUDA)",
+                 "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
+  }
+  const auto library = backend->library();
+  return inject({pid, std::string(library.file_name), library.bytes, channel.socket, channel.token});
+}
 
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
@@ -88,6 +116,27 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                  "attach once it has loaded its GPU runtime, or start it with gpuprof record -- COMMAND"};
   }
   return attached;
+}
+
+Result<AttachOutcome> attach_to_process(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                        const AttachChannel& channel, StackEngine* engine) {
+  AttachOutcome outcome;
+  auto injection = attach_by_injection(pid, backends, channel);
+  if (injection) {
+    outcome.injection = std::move(*injection);
+    return outcome;
+  }
+  outcome.counts_only = injection.error().message;
+  outcome.hint = injection.error().hint;
+  if (engine == nullptr) {
+    return std::move(injection).error();
+  }
+  auto functions = attach_launch_functions(pid, backends, *engine);
+  if (!functions) {
+    return std::move(functions).error();
+  }
+  outcome.functions = std::move(*functions);
+  return outcome;
 }
 
 }  // namespace gpuprof::record

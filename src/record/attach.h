@@ -1,20 +1,46 @@
-// record -p: uprobes on the launch functions of a running process, without a library of ours in it.
+// record -p: how a running process is recorded. With a library of ours brought into it where that is possible, which
+// gives durations; else with uprobes on its launch functions, which count launches per stack.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
 #include "base/result.h"
+#include "record/inject.h"
 #include "record/stack_engine.h"
 
 namespace gpuprof::record {
 
-// Attaches to every launch function that the process has mapped, each (file, offset) once. The value names the
+// Where the brought-in library finds us.
+struct AttachChannel {
+  std::string socket;  // abstract name, without the leading NUL
+  std::string token;
+};
+
+// Brings in the library of the one backend whose vendor library the process has mapped (Backend::attaches_to). The
+// error says why launches can only be counted.
+Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                      const AttachChannel& channel);
+
+// Uprobes on every launch function that the process has mapped, each (file, offset) once. The value names the
 // functions, by the index that the engine reports.
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine);
+
+struct AttachOutcome {
+  std::optional<Injection> injection;  // durations: wait for the process to connect, attach stacks at injection->path
+  std::string counts_only;             // else: why, one line ...
+  std::string hint;                    // ... and what to do about it
+  std::vector<std::string> functions;  // else: what is counted
+};
+
+// Injection first, then counting. `engine` may be null (no rights for eBPF): there is no counting without it. Only for
+// counting is anything attached to the engine here. An error: neither works.
+Result<AttachOutcome> attach_to_process(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                        const AttachChannel& channel, StackEngine* engine);
 
 }  // namespace gpuprof::record

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profile/records.h"
+#include "record/histogram.h"
 #include "record/process_table.h"
 
 namespace gpuprof::record {
@@ -24,6 +26,14 @@ struct NewDevice {
   std::string backend;
   uint32_t index = 0;
   std::string name;
+  std::string uuid;
+};
+
+struct NewRange {
+  profile::RangeId id{};
+  profile::RangeId parent{};
+  NameIndex domain = 0;
+  NameIndex name = 0;
 };
 
 struct NewStack {
@@ -35,17 +45,31 @@ struct NewStack {
   bool maps_current = false;  // the mappings were read when the stack came; else some may be missing
 };
 
-// One GPU or LAUNCH line to be.
-struct RowKey {
-  uint64_t slice = 0;
-  uint64_t stack = 0;  // the engine's id; 0: none
+// Who did what, from where: what a WORK line says.
+struct WorkKey {
+  uint64_t stack = 0;    // the engine's id; 0: none
+  uint64_t capture = 0;  // the same, of the call that made the node of a graph
   uint64_t stream = 0;
   profile::ProcessId process{};
   profile::DeviceId device{};
+  profile::RangeId range{};
+  uint32_t tid = 0;
   NameIndex thread = 0;
-  NameIndex name = 0;  // kernel, as the vendor gives it, or the counted function
-  uint8_t op = 0;      // enum gpuprof_op
-  bool counted_only = false;
+  NameIndex name = 0;  // kernel, as the vendor gives it, or the function called
+  uint32_t flags = 0;  // profile::kWorkGraphNode, ...
+  profile::Op op = profile::Op::kernel;
+  bool operator==(const WorkKey&) const = default;
+};
+
+struct NewWork {
+  profile::WorkId id{};
+  WorkKey key;
+};
+
+// One GPU, HOST or LAUNCH line to be: which of them, the operation of its work says.
+struct RowKey {
+  uint64_t slice = 0;
+  profile::WorkId work{};
   bool operator==(const RowKey&) const = default;
 };
 
@@ -59,6 +83,18 @@ struct RowValue {
   uint64_t bytes = 0;
 };
 
+struct NewLatency {
+  profile::WorkId work{};
+  profile::Phase phase{};
+  Histogram histogram;
+};
+
+struct NewCall {
+  profile::Call call;  // but for ...
+  uint64_t stack = 0;  // ... the engine's id and ...
+  NameIndex name = 0;  // ... the function
+};
+
 struct NewLoss {
   profile::ProcessId process{};
   const char* reason = "";  // a word of profile/FORMAT.md
@@ -69,10 +105,21 @@ struct Batch {
   std::vector<std::shared_ptr<const ProcessImage>> processes;
   std::vector<NewName> names;
   std::vector<NewDevice> devices;
+  std::vector<NewRange> ranges;
   std::vector<NewStack> stacks;
+  std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;
+  std::vector<profile::Share> shares;
+  std::vector<profile::Idle> idle;
+  std::vector<profile::Window> windows;
+  std::vector<NewLatency> latencies;
+  std::vector<profile::Event> events;
+  std::vector<NewCall> calls;
+  std::vector<profile::Span> spans;
   std::vector<NewLoss> losses;
+  std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
+  std::vector<profile::ProcessId> ended;  // no new work or call of theirs will come
   std::optional<profile::End> end;
 };
 

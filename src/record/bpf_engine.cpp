@@ -27,7 +27,7 @@ extern "C" const unsigned char gpuprof_embedded_bpf_end[];
 namespace gpuprof::record {
 namespace {
 
-// A launch event is 40 bytes with its header; half a million launches a second for 100 ms fit four times over.
+// A launch event is 56 bytes with its header; half a million launches a second for 100 ms fit three times over.
 constexpr uint32_t kRingBytes = 8u << 20;
 
 int print_libbpf(enum libbpf_print_level level, const char* format, va_list args) {
@@ -160,9 +160,11 @@ class BpfEngine final : public StackEngine {
       case GPUPROF_BPF_LAUNCH: {
         const auto* launch = static_cast<const gpuprof_bpf_launch*>(data);
         if (launch->source != 0) {
-          sink_->on_launch_stack(launch->source, launch->correlation, launch->stack, launch->pid, launch->tid);
+          sink_->on_launch_stack({launch->source, launch->correlation, launch->stack, launch->time_ns, launch->pid,
+                                  launch->tid, launch->range});
         } else {
-          sink_->on_counted_launch(static_cast<uint32_t>(launch->correlation), launch->stack, launch->pid, launch->tid);
+          sink_->on_counted_launch(static_cast<uint32_t>(launch->correlation),
+                                   {0, 0, launch->stack, launch->time_ns, launch->pid, launch->tid, 0});
         }
         break;
       }

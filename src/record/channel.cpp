@@ -97,10 +97,12 @@ struct Channel::Source {
   bool exited = false;  // seen before the snapshot: nothing more will come
   bool ended = false;
   bool reason_shown = false;
+  uint64_t launches = 0;
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
+  Budget budget;
 
-  Source() = default;
+  explicit Source(double max_overhead) : budget(max_overhead) {}
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   ~Source() {
@@ -178,7 +180,7 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
     return;
   }
 
-  auto source = std::make_unique<Source>();
+  auto source = std::make_unique<Source>(options_.max_overhead);
   source->id = next_source_;
   source->pid = static_cast<uint32_t>(peer.pid);
   source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
@@ -194,13 +196,7 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
-  source->segment->magic = GPUPROF_WIRE_MAGIC;
-  source->segment->version = GPUPROF_WIRE_VERSION;
-  source->segment->source_id = source->id;
-  source->segment->recorder_beat_ns = monotonic_ns();
-  store(source->segment->control,
-        GPUPROF_CONTROL_ENABLED | (options_.launch_records ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u),
-        std::memory_order_release);
+  set_up(options_, share_, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
   const std::string backend(hello.backend, ::strnlen(hello.backend, sizeof(hello.backend)));
@@ -216,6 +212,26 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   }
   source->backend = backend;
   sources_.push_back(std::move(source));
+}
+
+// Everything that a target finds in its segment at the first look.
+void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& source) {
+  gpuprof_segment& segment = *source.segment;
+  segment.magic = GPUPROF_WIRE_MAGIC;
+  segment.version = GPUPROF_WIRE_VERSION;
+  segment.source_id = source.id;
+  segment.recorder_beat_ns = monotonic_ns();
+  segment.stack_share = share;
+  segment.options.flags = (options.latency ? GPUPROF_OPTION_LATENCY : 0u) |
+                          (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
+                          (options.attached ? GPUPROF_OPTION_ATTACHED : 0u);
+  std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
+              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
+  store(segment.control,
+        (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
+            (options.launch_records ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
+            (options.calls ? GPUPROF_CONTROL_CALLS : 0u),
+        std::memory_order_release);
 }
 
 void Channel::snapshot() {
@@ -259,16 +275,20 @@ size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
 }
 
 void Channel::report_counters(Source& source, backend::EventSink& sink) {
-  uint64_t launches = 0;
+  static_assert(std::size(backend::Counters{}.lost) == GPUPROF_LOSS_KINDS);
+  static_assert(std::size(backend::Counters{}.counts) == GPUPROF_COUNTS);
   uint64_t samples = 0;
   uint64_t ns = 0;
-  uint64_t lost[GPUPROF_LOSS_KINDS] = {};
+  backend::Counters sums;
   for (const gpuprof_ring& ring : source.segment->rings) {
-    launches += load(ring.launches);
+    sums.launches += load(ring.launches);
     samples += load(ring.overhead_samples);
     ns += load(ring.overhead_ns);
     for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
-      lost[kind] += load(ring.lost[kind]);
+      sums.lost[kind] += load(ring.lost[kind]);
+    }
+    for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
+      sums.counts[what] += load(ring.counts[what]);
     }
   }
   if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write anything there
@@ -277,7 +297,8 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     source.overhead_samples = samples;
     source.overhead_ns = ns;
   }
-  sink.on_counters(source.id, launches, lost);
+  source.launches = sums.launches;
+  sink.on_counters(source.id, sums);
 
   if (!source.reason_shown && load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_DISABLED) {
     source.reason_shown = true;
@@ -316,8 +337,62 @@ bool Channel::all_flushed() const {
 
 void Channel::disable_all() {
   for (const auto& source : sources_) {
-    store(source->segment->control, 0u, std::memory_order_release);
+    // A library that is leaving must go on doing so.
+    std::atomic_ref<uint32_t>(source->segment->control).fetch_and(GPUPROF_CONTROL_RETRACT);
   }
+}
+
+void Channel::set_control(uint32_t bits, bool on) {
+  for (const auto& source : sources_) {
+    const std::atomic_ref<uint32_t> control(source->segment->control);
+    on ? control.fetch_or(bits) : control.fetch_and(~bits);
+  }
+}
+
+void Channel::set_enabled(bool enabled) {
+  options_.enabled = enabled;
+  set_control(GPUPROF_CONTROL_ENABLED, enabled);
+}
+
+void Channel::set_calls(bool calls) {
+  options_.calls = calls;
+  set_control(GPUPROF_CONTROL_CALLS, calls);
+}
+
+void Channel::set_stack_share(uint32_t share) {
+  share_ = std::min(share, GPUPROF_ALL_STACKS);
+  for (const auto& source : sources_) {
+    store(source->segment->stack_share, share_);
+  }
+}
+
+void Channel::keep_budget(uint64_t now_ns) {
+  if (options_.max_overhead <= 0) {
+    return;
+  }
+  for (const auto& source : sources_) {
+    const uint32_t before = source->budget.share();
+    const uint32_t share =
+        source->budget.update(source->launches, source->overhead_samples, source->overhead_ns, now_ns);
+    budget_state_.least_share = std::min(budget_state_.least_share, share);
+    budget_state_.exceeded = budget_state_.exceeded || source->budget.exceeded();
+    if (share != before) {
+      store(source->segment->stack_share, share);
+      log::debug("process " + std::to_string(source->pid) + ": " + std::to_string(100.0 * share / GPUPROF_ALL_STACKS) +
+                 "% of the launches get a stack");
+    }
+  }
+}
+
+void Channel::request_retract() {
+  set_control(GPUPROF_CONTROL_RETRACT, true);
+}
+
+bool Channel::all_retracted() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
+    const uint32_t state = load(source->segment->state, std::memory_order_acquire);
+    return source->exited || state == GPUPROF_STATE_FINISHED || state == GPUPROF_STATE_DISABLED;
+  });
 }
 
 size_t Channel::live_sources() const {

@@ -13,13 +13,25 @@
 #include "backend/event_sink.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "record/budget.h"
 #include "record/wire_decoder.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 
 struct ChannelOptions {
   bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
+  bool enabled = true;          // targets record from their first call on
+  bool calls = false;           // ask for CALL and SPAN records
+  bool latency = false;         // ask for the times at which work was queued and submitted
+  bool whole_graphs = false;    // one GPU_OP a graph launch instead of one a node
+  bool attached = false;        // targets are processes that run already
+  double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
+  std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
 };
+
+// Longest nvtx_range that reaches a target.
+inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
 
 class Channel {
  public:
@@ -48,6 +60,27 @@ class Channel {
   [[nodiscard]] bool all_flushed() const;
   void disable_all();  // targets stop recording
 
+  // For processes that are connected and for those to come.
+  void set_enabled(bool enabled);
+  void set_calls(bool calls);
+  void set_stack_share(uint32_t share);  // of launches that get a stack, in 1/GPUPROF_ALL_STACKS
+
+  // Lowers or raises each process's share of stacks, so that recording costs it no more than options.max_overhead.
+  void keep_budget(uint64_t now_ns);
+  struct BudgetState {
+    uint32_t least_share = GPUPROF_ALL_STACKS;  // of all processes and times
+    bool exceeded = false;                      // even the least share cost too much
+  };
+  [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
+
+  // Attached libraries leave their processes; all_retracted() once they have.
+  void request_retract();
+  [[nodiscard]] bool all_retracted() const;
+
+  // What a process that was not started by us must be told to find this channel.
+  [[nodiscard]] const std::string& socket_name() const { return name_; }
+  [[nodiscard]] const std::string& token() const { return token_; }
+
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
   [[nodiscard]] uint64_t refused() const { return refused_; }  // processes of ours that could not be recorded
@@ -65,6 +98,8 @@ class Channel {
   void accept_one(int connection, backend::EventSink& sink);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void report_counters(Source& source, backend::EventSink& sink);
+  void set_control(uint32_t bits, bool on);
+  static void set_up(const ChannelOptions& options, uint32_t share, Source& source);
 
   ChannelOptions options_;
   std::string name_;  // of the abstract socket
@@ -75,6 +110,8 @@ class Channel {
   uint64_t refused_ = 0;
   DecodeCounts counts_;
   Overhead overhead_;
+  uint32_t share_ = GPUPROF_ALL_STACKS;
+  BudgetState budget_state_;
   std::vector<std::byte> copy_;  // a record span out of shared memory, so that it can not change while decoded
 };
 

@@ -1,211 +1,220 @@
 #include "record/correlate.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "base/log.h"
+#include "base/utf8.h"
 
 namespace gpuprof::record {
 namespace {
 
-// GPU work whose launch or name has not come yet is tried again this many turns (of some milliseconds each): the
-// BPF ring buffer and the wire's rings are filled by different CPUs.
+// What a source may define, beyond which it is left out: none of ours comes near.
+constexpr size_t kMaxNames = 4'000'000;
+constexpr size_t kMaxDevices = 1024;
+constexpr size_t kMaxSessionDevices = 65536;
+constexpr unsigned kMaxMeta = 1000;
+constexpr size_t kMaxNotes = 16;
+constexpr size_t kMaxNote = 300;  // bytes
+constexpr size_t kMaxWindows = 64;
+constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // months of launches; sums over sources must fit into 64 bits
+
+constexpr size_t kThreadsKept = 65536;
 constexpr unsigned kMaxTurns = 50;
-constexpr size_t kMaxWaiting = 200'000;
 
-// Launches that produce no GPU record (graph capture, failed calls) must not pile up.
-constexpr size_t kExpireAbove = 1'000'000;
-constexpr uint64_t kExpireAfterNs = 60'000'000'000;
+// The sweep stays this far behind: CUPTI's buffers are flushed once a second.
+constexpr uint64_t kSweepDelayNs = 3'000'000'000;
+constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
 
-constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {"ring_full",         "ring_busy", "vendor_dropped",
-                                                          "invalid_timestamp", "no_timing", "out_of_memory",
-                                                          "reentrant",         "unfinished"};
-
-uint64_t mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15u;
-  return h ^ (h >> 32);
-}
+constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {"ring_full",         "ring_busy",  "vendor_dropped",
+                                                          "invalid_timestamp", "no_timing",  "out_of_memory",
+                                                          "reentrant",         "unfinished", "range_limit"};
 
 }  // namespace
 
-size_t Correlator::RowKeyHash::operator()(const RowKey& key) const {
-  uint64_t h = mix(key.slice, key.stack);
-  h = mix(h, key.stream);
-  h = mix(h, uint64_t{profile::index(key.process)} << 32 | profile::index(key.device));
-  h = mix(h, uint64_t{key.thread} << 32 | key.name);
-  return mix(h, uint64_t{key.op} << 1 | (key.counted_only ? 1u : 0u));
+Correlator::Correlator(CorrelateOptions options)
+    : options_(std::move(options)),
+      now_ns_(options_.clock()),
+      occupancy_(options_.start_ns, options_.interval_ns),
+      threads_limit_(kThreadsKept) {}
+
+Correlator::Source* Correlator::find_source(backend::SourceId id) {
+  const auto found = sources_.find(id);
+  return found == sources_.end() ? nullptr : &found->second;
 }
 
-Correlator::Correlator(CorrelateOptions options) : options_(std::move(options)) {}
-
-NameIndex Correlator::name(std::string_view text) {
-  if (text.empty()) {
-    return 0;
-  }
-  const auto [entry, made] = names_.try_emplace(std::string(text), static_cast<NameIndex>(names_.size() + 1));
+Correlator::Image& Correlator::image_of(const ProcessTable::Entry& process) {
+  const auto [entry, made] = images_.try_emplace(process.image->id);
+  Image& image = entry->second;
   if (made) {
-    batch_.names.push_back({entry->second, entry->first});
+    image.process = process.image;
+    image.maps = process.maps;
+    batch_.processes.push_back(process.image);
   }
-  return entry->second;
+  return image;
 }
 
 void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {
   Source& source = sources_[id];
   source.pid = pid;
   source.backend = backend;
-  const ProcessTable::Entry& process = processes_.on_source(pid, backend);
-  source.process = process.image;
-  source.maps = process.maps;
-  if (processes_sent_.insert(profile::index(source.process->id)).second) {
-    batch_.processes.push_back(source.process);
-  }
+  source.image = &image_of(processes_.on_source(pid, backend));
+  ++source.image->sources;
 }
 
 void Correlator::on_name(backend::SourceId id, uint32_t name_id, std::string_view text) {
-  const auto source = sources_.find(id);
-  if (source != sources_.end()) {
-    source->second.names[name_id] = name(text);
+  Source* source = find_source(id);
+  if (source != nullptr && source->names.size() < kMaxNames) {
+    source->names[name_id] = names_.intern(text);
   }
 }
 
-void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id) {
-  const auto source = sources_.find(id);
-  if (source == sources_.end()) {
+NameIndex Correlator::name_of(const Source& source, uint32_t id) const {
+  const auto known = source.names.find(id);
+  return known == source.names.end() ? 0 : known->second;
+}
+
+void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id, uint32_t uuid_id) {
+  Source* source = find_source(id);
+  if (source == nullptr || source->devices.size() + source->devices_to_be.size() >= kMaxDevices) {
     return;
   }
-  std::string text;
-  if (const auto named = source->second.names.find(name_id); named != source->second.names.end()) {
-    const auto entry =
-        std::find_if(names_.begin(), names_.end(), [&](const auto& pair) { return pair.second == named->second; });
-    text = entry == names_.end() ? "" : entry->first;
-  }
-  // The same device in two processes is one: told apart by backend, number and name.
-  const std::string key = source->second.backend + "\n" + std::to_string(index) + "\n" + text;
-  const auto [known, made] = devices_.try_emplace(key, static_cast<profile::DeviceId>(devices_.size() + 1));
-  if (made) {
-    batch_.devices.push_back({known->second, source->second.backend, index, text});
-  }
-  source->second.devices[index] = known->second;
-}
-
-profile::DeviceId Correlator::device(Source& source, uint32_t index) {
-  const auto known = source.devices.find(index);
-  return known == source.devices.end() ? profile::DeviceId{} : known->second;
-}
-
-void Correlator::on_gpu_op(const backend::GpuOp& op) {
-  if (try_gpu_op(op, false)) {
-    return;
-  }
-  if (waiting_.size() >= kMaxWaiting) {
-    try_gpu_op(op, true);
-  } else {
-    waiting_.push_back({op, 0});
+  const Device device{index, name_id, uuid_id};
+  if (!make_device(*source, device, false)) {
+    source->devices_to_be.push_back(device);
   }
 }
 
-// Accounts for the work, if its launch and name are known, or if `last`.
-bool Correlator::try_gpu_op(const backend::GpuOp& op, bool last) {
-  const auto found_source = sources_.find(op.source);
-  if (found_source == sources_.end()) {
-    return true;
-  }
-  Source& source = found_source->second;
-  const auto launch = launches_.find({op.source, op.correlation});
-  if (launch == launches_.end() && have_launch_source_ && !last) {
-    return false;
-  }
-  NameIndex kernel = 0;
-  if (op.name_id != 0) {
-    const auto named = source.names.find(op.name_id);
-    if (named == source.names.end() && !last) {
+// False: its name or uuid is in another ring and has not been read yet.
+bool Correlator::make_device(Source& source, const Device& device, bool last) {
+  for (const uint32_t id : {device.name_id, device.uuid_id}) {
+    if (id != 0 && !source.names.contains(id) && !last) {
       return false;
     }
-    kernel = named == source.names.end() ? name("[unnamed kernel]") : named->second;
   }
-
-  RowKey key;
-  key.slice = op.end_ns <= options_.start_ns ? 0 : (op.end_ns - options_.start_ns) / options_.interval_ns;
-  key.process = source.process->id;
-  key.device = device(source, op.device);
-  key.stream = op.stream;
-  key.name = kernel;
-  key.op = static_cast<uint8_t>(op.op);
-  if (launch != launches_.end()) {
-    key.stack = launch->second.stack;
-    key.thread = launch->second.thread;
-    launch->second.matched = true;
-    if (!op.more) {
-      launches_.erase(launch);
-    }
+  const std::string name(names_.text(name_of(source, device.name_id)));
+  const std::string uuid(names_.text(name_of(source, device.uuid_id)));
+  // The same device in two processes is one. Each may see only some of the devices and count them from 0: the number
+  // tells nothing where there is something better.
+  const std::string which = uuid.empty() ? std::to_string(device.index) + "\n" + name : "\n" + uuid;
+  const std::string key = source.backend + "\n" + which;
+  if (devices_.size() >= kMaxSessionDevices && !devices_.contains(key)) {
+    return true;
   }
-  if (!need_stack(source.process, source.maps, key.stack)) {
-    key.stack = 0;
+  const auto [known, made] = devices_.try_emplace(key, static_cast<profile::DeviceId>(devices_.size() + 1));
+  if (made) {
+    batch_.devices.push_back({known->second, source.backend, device.index, name, uuid});
   }
-  totals_.with_stack += key.stack != 0 ? 1 : 0;
-
-  const uint64_t duration = op.end_ns - op.start_ns;
-  RowValue& value = row(key);
-  ++value.count;
-  value.sum_ns += duration;
-  value.min_ns = std::min(value.min_ns, duration);
-  value.max_ns = std::max(value.max_ns, duration);
-  value.sum_squares_ns2 += profile::Uint128{duration} * duration;
-  value.bytes += op.bytes;
-  if (op.queued_ns != 0 && op.start_ns >= op.queued_ns) {
-    value.queue_ns += op.start_ns - op.queued_ns;
-  }
-  ++totals_.gpu_records;
-  totals_.gpu_ns += duration;
+  source.devices[device.index] = known->second;
   return true;
 }
 
-void Correlator::on_launch(backend::SourceId source, uint64_t correlation, uint32_t /*tid*/, std::string_view thread) {
-  have_launch_source_ = true;
-  launches_[{source, correlation}] = {0, monotonic_ns(), name(thread), false};
+void Correlator::settle_devices(bool last) {
+  for (auto& entry : sources_) {
+    Source& source = entry.second;
+    std::erase_if(source.devices_to_be, [&](const Device& device) { return make_device(source, device, last); });
+  }
 }
 
-void Correlator::on_meta(backend::SourceId source, std::string_view text) {
+void Correlator::on_range(backend::SourceId id, const backend::Range& range) {
+  Source* source = find_source(id);
+  if (source != nullptr && source->ranges.told.size() < SourceRanges::kMaxRanges) {
+    source->ranges.told[range.id] = range;
+  }
+}
+
+// Whether a range can be resolved to what it will always be: all that it consists of has been read.
+bool Correlator::knows_range(const Source& source, uint32_t id) const {
+  constexpr int kMaxDepth = 128;
+  for (int depth = 0; id != 0 && depth < kMaxDepth; ++depth) {
+    if (source.ranges.resolved.contains(id)) {
+      return true;
+    }
+    const auto told = source.ranges.told.find(id);
+    if (told == source.ranges.told.end() || !source.names.contains(told->second.name_id) ||
+        (told->second.domain_id != 0 && !source.names.contains(told->second.domain_id))) {
+      return false;
+    }
+    id = told->second.parent;
+  }
+  return true;
+}
+
+profile::RangeId Correlator::range_of(Source& source, uint32_t id) {
+  return ranges_.resolve(source.ranges, id, [&](uint32_t name_id) { return name_of(source, name_id); });
+}
+
+void Correlator::on_meta(backend::SourceId id, std::string_view text) {
   const size_t equals = text.find('=');
-  const auto found = sources_.find(source);
-  if (equals == std::string_view::npos || found == sources_.end()) {
+  Source* source = find_source(id);
+  if (equals == std::string_view::npos || source == nullptr || source->metas >= kMaxMeta) {
     return;
   }
+  ++source->metas;
   // Libraries name their own keys ("cupti.version"); what the channel says of a source is told apart by its backend.
   const std::string key(text.substr(0, equals));
-  const std::string scope = key.find('.') == std::string::npos ? found->second.backend + "." : "";
-  add_meta("process." + std::to_string(found->second.pid) + "." + scope + key, std::string(text.substr(equals + 1)));
+  if (key.starts_with("note.") && notes_.size() < kMaxNotes && notes_.insert(key).second) {
+    std::string shown;  // a target may write anything
+    append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
+    log::info(shown);  // what the user should know, from whichever process says so first
+  }
+  const std::string scope = key.find('.') == std::string::npos ? source->backend + "." : "";
+  add_meta("process." + std::to_string(source->pid) + "." + scope + key, std::string(text.substr(equals + 1)));
 }
 
-void Correlator::on_counters(backend::SourceId id, uint64_t launches, const uint64_t (&lost)[16]) {
-  const auto found = sources_.find(id);
-  if (found == sources_.end()) {
+void Correlator::on_counters(backend::SourceId id, const backend::Counters& counters) {
+  Source* source = find_source(id);
+  if (source == nullptr) {
     return;
   }
-  // A target can write anything into its counters: only growth counts.
-  Source& source = found->second;
-  if (launches > source.launches) {
-    totals_.launches += launches - source.launches;
-    source.launches = launches;
-  }
+  // A target can write anything into its counters: only growth counts, up to a limit.
+  const auto growth = [](uint64_t& known, uint64_t told) {
+    const uint64_t before = known;
+    known = std::max(known, std::min(told, kMaxCounter));
+    return known - before;
+  };
+  backend::Counters& known = source->counters;
+  totals_.launches += growth(known.launches, counters.launches);
   for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
-    if (lost[kind] > source.lost[kind] && kLossReasons[kind] != nullptr) {
-      add_loss(source.process->id, kLossReasons[kind], lost[kind] - source.lost[kind]);
-      source.lost[kind] = lost[kind];
+    if (kLossReasons[kind] != nullptr) {
+      add_loss(source->image->process->id, kLossReasons[kind], growth(known.lost[kind], counters.lost[kind]));
     }
   }
+  for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
+    growth(known.counts[what], counters.counts[what]);
+  }
+}
+
+// The source's share of the trust footer: nothing more will come from it.
+void Correlator::close_source(Source& source) {
+  const CoverageCounts counts = source.coverage.sum_up(source.counters);
+  totals_.coverage.add(counts);
+  counts.append_to(batch_.coverage, source.image->process->id);
+  source.coverage = {};
+  source.counters = {};
 }
 
 void Correlator::on_source_end(backend::SourceId id) {
-  settle_source(id);
   const auto found = sources_.find(id);
   if (found == sources_.end()) {
     return;
   }
-  std::erase_if(launches_, [&](const auto& entry) {
-    const bool ended = entry.first.source == id;
-    totals_.unmatched += ended && !entry.second.matched ? 1 : 0;
-    return ended;
-  });
-  const uint32_t pid = found->second.pid;
+  Source& source = found->second;
+  settle_devices(true);
+  settle_work(true, &source);
+  settle_timeline();
+  close_source(source);
+  launches_.end_source(id);
+  host_calls_.end_source(id);
+  nodes_.end_source(id);
+  if (--source.image->sources == 0) {
+    const profile::ProcessId image = source.image->process->id;
+    batch_.ended.push_back(image);
+    images_.erase(image);
+  }
+  const uint32_t pid = source.pid;
   sources_.erase(found);
   const bool last =
       std::none_of(sources_.begin(), sources_.end(), [pid](const auto& entry) { return entry.second.pid == pid; });
@@ -227,40 +236,69 @@ void Correlator::forget_process(uint32_t pid) {
   });
 }
 
-// Anybody can map our libraries and call the probe: only processes of this recording are listened to.
-bool Correlator::is_recorded(uint32_t pid) const {
-  return pid == options_.attach_pid || processes_.knows(pid);
-}
-
-void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) {
-  if (!is_recorded(pid)) {
+// A process may make a thread for each request: those that have ended are dropped now and then.
+void Correlator::bound_threads() {
+  if (threads_.size() <= threads_limit_) {
     return;
   }
-  ProcessTable::Entry& process = processes_.by_pid(pid);
-  const bool current = processes_.know_mappings(process, addresses);
-  RawStack& raw = stacks_[stack];
-  raw.maps_current = current;
-  raw.process = process.image;
-  raw.maps = process.maps;
-  raw.addresses.assign(addresses.begin(), addresses.end());
-  raw.truncated = truncated;
+  std::erase_if(threads_, [](const auto& entry) {
+    const std::string path =
+        "/proc/" + std::to_string(entry.first >> 32) + "/task/" + std::to_string(static_cast<uint32_t>(entry.first));
+    return ::access(path.c_str(), F_OK) != 0;
+  });
+  threads_limit_ = std::max(kThreadsKept, threads_.size() * 2);
 }
 
-// Hands a stack to the writer the first time that a row of this process image names it. False: there is no stack, or
-// its frames did not fit into the BPF ring buffer (counted there) and have not been sent again yet.
-bool Correlator::need_stack(const std::shared_ptr<const ProcessImage>& process,
-                            const std::shared_ptr<const symbolize::ProcessMaps>& maps, uint64_t stack) {
-  const auto raw = stack == 0 ? stacks_.end() : stacks_.find(stack);
-  if (raw == stacks_.end()) {
-    return false;
+void Correlator::open_window(uint64_t at) {
+  recording_ = true;
+  if (windows_.size() >= kMaxWindows) {
+    windows_.erase(windows_.begin());
   }
-  if (stacks_sent_.insert(mix(stack, profile::index(process->id))).second) {
-    // The same addresses may come back in the image that an exec has made, and are then somebody else's code.
-    const bool own = raw->second.process == process;
-    batch_.stacks.push_back({process, own ? raw->second.maps : maps, stack, raw->second.addresses,
-                             raw->second.truncated, own && raw->second.maps_current});
+  windows_.push_back({at, UINT64_MAX});
+  occupancy_.open_window(at);
+}
+
+void Correlator::close_window(uint64_t at) {
+  if (!recording_) {
+    return;
   }
-  return true;
+  recording_ = false;
+  occupancy_.close_window(at);
+  windows_.back().end_ns = std::max(at, windows_.back().start_ns);
+  batch_.windows.push_back(windows_.back());
+}
+
+void Correlator::settle(bool last) {
+  now_ns_ = options_.clock();
+  settle_devices(true);  // all rings have been read: a name that is not there was lost
+  std::erase_if(captured_, [&](CapturedLaunch& launch) {
+    const bool there = launches_.find(launch.source, launch.correlation) != nullptr;
+    launches_.erase(launch.source, launch.correlation);
+    return there || last || ++launch.turns >= kMaxTurns;
+  });
+  nodes_.settle(now_ns_);
+  settle_work(last);
+  settle_timeline();
+  launches_.expire(now_ns_);
+  host_calls_.expire(now_ns_);
+  bound_stacks();
+  bound_threads();
+}
+
+void Correlator::finish() {
+  settle(true);
+  for (auto& [id, source] : sources_) {
+    close_source(source);
+  }
+  occupancy_.finish();
+  finished_ = true;
+}
+
+void Correlator::add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
+  if (count != 0) {
+    batch_.losses.push_back({process, reason, count});
+    totals_.lost[reason] += count;
+  }
 }
 
 uint64_t Totals::lost_in_all() const {
@@ -271,81 +309,34 @@ uint64_t Totals::lost_in_all() const {
   return sum;
 }
 
-void Correlator::on_thread(uint32_t pid, uint32_t tid, std::string_view text) {
-  if (!is_recorded(pid)) {
-    return;
+// What the sweep has found out. It follows at a distance, and waits for the launches that are still to be matched: the
+// work of theirs may have started long ago.
+void Correlator::take_occupancy() {
+  if (!finished_) {
+    const uint64_t latest = now_ns_ > kSweepDelayNs ? now_ns_ - kSweepDelayNs : 0;
+    const bool hurry = occupancy_.pending() > kMaxSweepPending;
+    occupancy_.advance(hurry ? latest : std::min(latest, launches_.oldest_waiting(now_ns_)));
   }
-  threads_[uint64_t{pid} << 32 | tid] = name(text);
-}
-
-void Correlator::on_launch_stack(uint32_t source, uint64_t correlation, uint64_t stack, uint32_t pid, uint32_t tid) {
-  const auto found = sources_.find(source);
-  if (found == sources_.end() || found->second.pid != pid) {
-    return;  // a process that calls the probe with somebody else's source id
+  for (const auto& [key, share] : occupancy_.take_shares()) {
+    batch_.shares.push_back({key.slice, profile::WorkId{key.work}, share.busy_ns, share.exclusive_ns});
   }
-  have_launch_source_ = true;
-  const auto thread = threads_.find(uint64_t{pid} << 32 | tid);
-  launches_[{source, correlation}] = {stack, monotonic_ns(), thread == threads_.end() ? 0 : thread->second, false};
-}
-
-void Correlator::on_counted_launch(uint32_t function, uint64_t stack, uint32_t pid, uint32_t tid) {
-  if (pid != options_.attach_pid) {
-    return;
-  }
-  const ProcessTable::Entry& process = processes_.by_pid(pid);
-  if (processes_sent_.insert(profile::index(process.image->id)).second) {
-    batch_.processes.push_back(process.image);
-  }
-  RowKey key;
-  const uint64_t now = monotonic_ns();
-  key.slice = now <= options_.start_ns ? 0 : (now - options_.start_ns) / options_.interval_ns;
-  key.process = process.image->id;
-  key.counted_only = true;
-  key.name = function < options_.counted_functions.size() ? name(options_.counted_functions[function]) : 0;
-  if (const auto thread = threads_.find(uint64_t{pid} << 32 | tid); thread != threads_.end()) {
-    key.thread = thread->second;
-  }
-  if (need_stack(process.image, process.maps, stack)) {
-    key.stack = stack;
-    ++totals_.with_stack;
-  }
-  ++row(key).count;
-  ++totals_.launches;
-}
-
-void Correlator::settle(bool last) {
-  std::erase_if(waiting_,
-                [&](Waiting& waiting) { return try_gpu_op(waiting.op, last || ++waiting.turns >= kMaxTurns); });
-  if (launches_.size() > kExpireAbove && monotonic_ns() >= next_expiry_ns_) {
-    expire_launches();
-  }
-}
-
-void Correlator::settle_source(backend::SourceId source) {
-  std::erase_if(waiting_,
-                [&](const Waiting& waiting) { return waiting.op.source == source && try_gpu_op(waiting.op, true); });
-}
-
-void Correlator::expire_launches() {
-  const uint64_t now = monotonic_ns();
-  next_expiry_ns_ = now + 1'000'000'000;
-  std::erase_if(launches_, [&](const auto& entry) {
-    const bool old = now - entry.second.seen_ns > kExpireAfterNs;
-    totals_.unmatched += old && !entry.second.matched ? 1 : 0;
-    return old;
-  });
-}
-
-void Correlator::add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
-  if (count != 0) {
-    batch_.losses.push_back({process, reason, count});
-    totals_.lost[reason] += count;
+  for (const auto& [key, ns] : occupancy_.take_idle()) {
+    batch_.idle.push_back({key.slice, profile::DeviceId{key.device}, profile::WorkId{key.work}, ns});
   }
 }
 
 Batch Correlator::take_batch() {
+  take_occupancy();
+  add_loss({}, "malformed", std::exchange(sums_.refused, 0));
+  add_loss({}, "late_name", std::exchange(late_names_, 0));
+  add_loss({}, "timeline_full", std::exchange(timeline_dropped_, 0));
+  batch_.names = names_.take_new();
+  batch_.ranges = ranges_.take_new();
   batch_.rows.assign(rows_.begin(), rows_.end());
   rows_.clear();
+  for (auto& [key, histogram] : latencies_.take()) {
+    batch_.latencies.push_back({key.first, key.second, std::move(histogram)});
+  }
   return std::exchange(batch_, Batch{});
 }
 

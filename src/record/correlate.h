@@ -1,9 +1,11 @@
 // Joins GPU work with the stacks of its launches, by (source, correlation id) and nothing else, and aggregates it.
+// correlate.cpp has sources and their definitions, correlate_work.cpp GPU and host work, correlate_launches.cpp what
+// comes from the stack engine.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory_resource>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,9 +13,18 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/clock.h"
 #include "record/batch.h"
+#include "record/coverage.h"
+#include "record/graph_nodes.h"
+#include "record/histogram.h"
+#include "record/launch_table.h"
+#include "record/name_table.h"
+#include "record/occupancy.h"
 #include "record/process_table.h"
+#include "record/ranges.h"
 #include "record/stack_engine.h"
+#include "record/work_set.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -22,7 +33,11 @@ struct CorrelateOptions {
   uint64_t start_ns = 0;  // of the session; slices count from here
   uint64_t interval_ns = 1'000'000'000;
   std::vector<std::string> counted_functions;  // names behind on_counted_launch's index
-  uint32_t attach_pid = 0;                     // the process of record -p, which has no source
+  uint32_t attach_pid = 0;                     // the process of record -p, which may have no source
+  bool stacks_wanted = true;                   // work without one is counted as such
+  bool timeline = false;                       // keep every event
+  bool latency = false;                        // histograms of the launches' phases
+  uint64_t (*clock)() = monotonic_ns;
 };
 
 struct Totals {
@@ -30,8 +45,10 @@ struct Totals {
   uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
+  uint64_t unsampled_records = 0;        // of launches that got no stack by choice
+  uint64_t off_records = 0;              // of launches made while recording was off; in none of the above
   std::map<std::string, uint64_t> lost;  // by reason
-  uint64_t unmatched = 0;                // launches for which no GPU record came
+  CoverageCounts coverage;               // of the sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };
@@ -43,23 +60,35 @@ class Correlator final : public backend::EventSink, public StackSink {
   // EventSink
   void on_source(backend::SourceId source, uint32_t pid, std::string_view backend) override;
   void on_name(backend::SourceId source, uint32_t id, std::string_view text) override;
-  void on_device(backend::SourceId source, uint32_t device, uint32_t name_id) override;
+  void on_device(backend::SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) override;
   void on_gpu_op(const backend::GpuOp& op) override;
-  void on_launch(backend::SourceId source, uint64_t correlation, uint32_t tid, std::string_view thread) override;
+  void on_launch(backend::SourceId source, const backend::LaunchCall& launch) override;
+  void on_host_op(const backend::HostOp& op) override;
+  void on_graph_node(backend::SourceId source, const backend::GraphNode& node) override;
+  void on_range(backend::SourceId source, const backend::Range& range) override;
+  void on_call(backend::SourceId source, const backend::Call& call) override;
+  void on_span(backend::SourceId source, const backend::Span& span) override;
   void on_meta(backend::SourceId source, std::string_view text) override;
-  void on_counters(backend::SourceId source, uint64_t launches, const uint64_t (&lost)[16]) override;
+  void on_counters(backend::SourceId source, const backend::Counters& counters) override;
   void on_source_end(backend::SourceId source) override;
 
   // StackSink
   void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) override;
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name) override;
-  void on_launch_stack(uint32_t source, uint64_t correlation, uint64_t stack, uint32_t pid, uint32_t tid) override;
-  void on_counted_launch(uint32_t function, uint64_t stack, uint32_t pid, uint32_t tid) override;
+  void on_launch_stack(const LaunchStack& launch) override;
+  void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
 
-  // Tries again what waits for a launch or a name. `last`: accept that it will not come.
+  // Recording is on from here to there.
+  void open_window(uint64_t at);
+  void close_window(uint64_t at);
+
+  // After each turn of the drain: tries again what waits for a launch or a name. `last`: accept that it will not come.
   void settle(bool last = false);
 
-  // Stacks of processes that have ended, which the engine may forget as well. Each once.
+  // The end of the recording: everything is accounted for. The last window must have been closed.
+  void finish();
+
+  // Stacks that have been forgotten, as the engine may as well. Each once.
   std::vector<uint64_t> take_ended_stacks() { return std::exchange(ended_stacks_, {}); }
 
   void add_loss(profile::ProcessId process, const char* reason, uint64_t count);
@@ -68,34 +97,39 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Everything since the last call.
   Batch take_batch();
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  [[nodiscard]] size_t rows_waiting() const { return rows_.size(); }
+  // Lines that the next batch will have, roughly.
+  [[nodiscard]] size_t rows_waiting() const {
+    return rows_.size() + latencies_.size() + batch_.events.size() + batch_.calls.size() + batch_.spans.size() +
+           calls_.size();
+  }
+  // GPU time that came too late to be shared out (see Occupancy), or from a clock that is ahead of ours.
+  [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
 
  private:
-  struct LaunchKey {
-    uint32_t source;
-    uint64_t correlation;
-    bool operator==(const LaunchKey&) const = default;
-  };
-  struct LaunchKeyHash {
-    size_t operator()(const LaunchKey& key) const {
-      return (key.correlation * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32);
-    }
-  };
-  struct Launch {
-    uint64_t stack = 0;
-    uint64_t seen_ns = 0;
-    NameIndex thread = 0;
-    bool matched = false;
-  };
-  struct Source {
+  // A process image while it lives: what is handed to the writer once for each.
+  struct Image {
     std::shared_ptr<const ProcessImage> process;
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // as of its first connection
+    WorkSet works;
+    std::unordered_set<uint64_t> stacks_sent;
+    unsigned sources = 0;
+  };
+  struct Device {
+    uint32_t index = 0;
+    uint32_t name_id = 0;
+    uint32_t uuid_id = 0;
+  };
+  struct Source {
+    Image* image = nullptr;
     uint32_t pid = 0;
     std::string backend;
     std::unordered_map<uint32_t, NameIndex> names;
     std::unordered_map<uint32_t, profile::DeviceId> devices;
-    uint64_t launches = 0;
-    uint64_t lost[GPUPROF_LOSS_KINDS] = {};
+    std::vector<Device> devices_to_be;  // whose names are not known yet
+    SourceRanges ranges;
+    SourceCoverage coverage;
+    backend::Counters counters;
+    unsigned metas = 0;
   };
   struct RawStack {
     std::vector<uint64_t> addresses;
@@ -103,44 +137,109 @@ class Correlator final : public backend::EventSink, public StackSink {
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // ... what was mapped then
     bool truncated = false;
     bool maps_current = false;
+    bool sent = false;
   };
+  template <typename Op>
   struct Waiting {
-    backend::GpuOp op;
+    Op op;
     unsigned turns = 0;
   };
+  struct CapturedLaunch {
+    backend::SourceId source = 0;
+    uint64_t correlation = 0;
+    unsigned turns = 0;
+  };
+  // How much longer work may wait for what it refers to. All rings are read in a turn, one after the other: after the
+  // turn (settled) only a launch or a name on another CPU's way can still be missing.
+  enum class Patience : uint8_t { fresh, settled, none };
   struct RowKeyHash {
-    size_t operator()(const RowKey& key) const;
+    size_t operator()(const RowKey& key) const {
+      const uint64_t h = (key.slice << 32 ^ profile::index(key.work)) * 0x9e3779b97f4a7c15u;
+      return h ^ (h >> 32);
+    }
   };
 
-  NameIndex name(std::string_view text);
-  profile::DeviceId device(Source& source, uint32_t device);
-  bool try_gpu_op(const backend::GpuOp& op, bool last);
-  bool need_stack(const std::shared_ptr<const ProcessImage>& process,
-                  const std::shared_ptr<const symbolize::ProcessMaps>& maps, uint64_t stack);
-  bool is_recorded(uint32_t pid) const;
-  void settle_source(backend::SourceId source);
+  // correlate.cpp
+  Source* find_source(backend::SourceId id);
+  Image& image_of(const ProcessTable::Entry& process);
+  bool make_device(Source& source, const Device& device, bool last);
+  void settle_devices(bool last);
+  NameIndex name_of(const Source& source, uint32_t id) const;
+  bool knows_range(const Source& source, uint32_t id) const;
+  profile::RangeId range_of(Source& source, uint32_t id);
+  void close_source(Source& source);
   void forget_process(uint32_t pid);
-  void expire_launches();
-  RowValue& row(const RowKey& key) { return rows_[key]; }
+  void bound_threads();
+  void take_occupancy();
+  [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
+    return ns <= options_.start_ns ? 0 : (ns - options_.start_ns) / options_.interval_ns;
+  }
+
+  // correlate_work.cpp
+  [[nodiscard]] bool is_recorded_at(uint64_t ns) const;
+  [[nodiscard]] bool is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience) const;
+  bool try_gpu_op(const backend::GpuOp& op, Patience patience);
+  bool try_host_op(const backend::HostOp& op, Patience patience);
+  WorkKey work_key(Source& source, const backend::GpuOp& op, const Launch* launch);
+  void match_launch(Source& source, const backend::GpuOp& op, Launch* launch);
+  void count_gpu_op(Source& source, const backend::GpuOp& op, const WorkKey& key, const Launch* launch);
+  void add_times(const backend::GpuOp& op, const WorkKey& key, profile::WorkId work, uint64_t call_ns);
+  void add_event(profile::WorkId work, const backend::GpuOp& op);
+  profile::WorkId intern(Image& image, WorkKey& key) { return image.works.intern(key, next_work_, batch_.works); }
+  void settle_work(bool last, const Source* only = nullptr);
+  void settle_timeline();
+  void add_call(Source& source, backend::SourceId id, const backend::Call& call);
+
+  // correlate_launches.cpp
+  void take_launch(backend::SourceId source, uint64_t correlation, const Launch& launch);
+  [[nodiscard]] bool need_stack(Image& image, uint64_t stack);
+  [[nodiscard]] bool is_recorded(uint32_t pid) const;
+  [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const;
+  void bound_stacks();
 
   CorrelateOptions options_;
+  uint64_t now_ns_ = 0;  // as of the last turn
   ProcessTable processes_;
-  std::pmr::unsynchronized_pool_resource pool_;  // launches come and go by the hundred thousand a second
-  std::pmr::unordered_map<LaunchKey, Launch, LaunchKeyHash> launches_{&pool_};
+  NameTable names_;
+  RangeTable ranges_;
+  GraphNodes nodes_;
+  LaunchTable launches_;
+  LaunchTable host_calls_;
+  Occupancy occupancy_;
+  Latencies latencies_;
+  std::unordered_map<profile::ProcessId, Image> images_;
   std::unordered_map<backend::SourceId, Source> sources_;
   std::unordered_map<uint64_t, NameIndex> threads_;  // pid << 32 | tid
-  std::unordered_map<std::string, NameIndex> names_;
+  size_t threads_limit_ = 0;                         // above it, threads that have ended are looked for
   std::unordered_map<std::string, profile::DeviceId> devices_;
   std::unordered_map<uint64_t, RawStack> stacks_;
-  std::unordered_set<uint64_t> stacks_sent_;  // hash of (process image, stack)
-  std::unordered_set<uint32_t> processes_sent_;
   std::vector<uint64_t> ended_stacks_;
-  std::vector<Waiting> waiting_;
-  uint64_t next_expiry_ns_ = 0;
+  std::vector<Waiting<backend::GpuOp>> waiting_;
+  std::vector<Waiting<backend::HostOp>> waiting_host_;
+  std::vector<CapturedLaunch> captured_;
+  std::vector<std::pair<backend::SourceId, backend::Call>> calls_;
+  std::vector<std::pair<backend::SourceId, backend::Span>> spans_;
   std::unordered_map<RowKey, RowValue, RowKeyHash> rows_;
+  uint32_t next_work_ = 1;
+  std::vector<profile::Window> windows_;  // the last ones; an open one ends at UINT64_MAX
+  uint64_t ahead_ns_ = 0;
+  struct {
+    uint64_t queue_ns = 0;
+    uint64_t bytes = 0;
+    uint64_t host_ns = 0;
+    uint64_t host_bytes = 0;
+    uint64_t host_count = 0;
+    uint64_t refused = 0;  // records with which a sum would not fit, since the last batch
+  } sums_;
+  uint64_t timeline_dropped_ = 0;
+  uint64_t late_names_ = 0;      // since the last batch
+  std::set<std::string> notes_;  // META keys that were printed as well
   Batch batch_;
   Totals totals_;
-  bool have_launch_source_ = false;  // some launch was seen: GPU work without one is worth a wait
+  bool have_launches_ = false;    // some launch was seen: GPU work without one is worth a wait
+  bool have_host_calls_ = false;  // the same for blocking calls
+  bool recording_ = false;        // a window is open
+  bool finished_ = false;
 };
 
 }  // namespace gpuprof::record

@@ -9,7 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
+
+#include "record/rank.h"
 
 namespace gpuprof::record {
 namespace {
@@ -19,10 +22,9 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-// The variables by which MPI launchers, Slurm and torchrun tell a process its rank.
 std::string rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+  for (const std::string_view name : kRankVariables) {
+    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr && is_rank(value)) {
       return value;
     }
   }

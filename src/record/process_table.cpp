@@ -4,11 +4,14 @@
 #include <fstream>
 #include <iterator>
 
+#include "record/rank.h"
+
 namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kRefreshIntervalNs = 20'000'000;
 constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some are megabytes long
+constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
 std::string read_proc(uint32_t pid, const char* file, size_t limit) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
@@ -46,6 +49,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   while (!image->command.empty() && image->command.back() == '\0') {
     image->command.pop_back();
   }
+  image->rank = rank_of(read_proc(pid, "environ", kMaxEnvironment));
   std::replace(image->command.begin(), image->command.end(), '\0', ' ');
 
   auto maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);

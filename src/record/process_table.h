@@ -23,6 +23,7 @@ struct ProcessImage {
   uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
   std::string name;       // comm
   std::string command;    // command line
+  std::string rank;       // in an MPI, SLURM or torchrun job; empty: none
 };
 
 class ProcessTable {

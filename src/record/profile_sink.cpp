@@ -11,16 +11,20 @@
 #include "base/path.h"
 #include "profile/writer.h"
 #include "symbolize/symbolizer.h"
-#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
 
-constexpr profile::Op kOps[GPUPROF_OPS] = {
-    profile::Op::kernel,    profile::Op::copy_htod, profile::Op::copy_dtoh,
-    profile::Op::copy_dtod, profile::Op::copy_htoh, profile::Op::copy_ptop,
-    profile::Op::copy,      profile::Op::fill,      profile::Op::other,
-};
+// Whose lines a work's sums go to.
+enum class Kind : uint8_t { gpu, host, launch };
+
+Kind kind_of(profile::Op op) {
+  if (op == profile::Op::launch) {
+    return Kind::launch;
+  }
+  return op > profile::Op::launch ? Kind::host : Kind::gpu;
+}
+static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > profile::Op::launch);
 
 }  // namespace
 
@@ -33,32 +37,20 @@ class ProfileSink::Writer {
   }
 
   Status write(const Batch& batch) {
-    for (const auto& [key, value] : batch.meta) {
-      out_.add(profile::Meta{key, value});
-    }
-    for (const NewName& name : batch.names) {
-      raw_names_.emplace(name.index, name.text);
-    }
-    for (const auto& process : batch.processes) {
-      add_process(*process);
-    }
-    for (const NewDevice& device : batch.devices) {
-      const profile::StringId backend = string(device.backend);
-      out_.add(profile::Device{device.id, backend, device.index, string(device.name)});
-    }
-    for (const NewStack& stack : batch.stacks) {
-      add_stack(stack);
-    }
-    for (const auto& [key, value] : batch.rows) {
-      add_row(key, value);
-    }
+    add_definitions(batch);
+    add_measurements(batch);
     for (const NewLoss& loss : batch.losses) {
       out_.add(profile::Loss{loss.process, loss.reason, loss.count});
     }
+    for (const profile::Coverage& coverage : batch.coverage) {
+      out_.add(coverage);
+    }
+    for (const profile::ProcessId process : batch.ended) {
+      const auto begin = stacks_.lower_bound({profile::index(process), 0});
+      stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));
+    }
     if (batch.end) {
-      profile::End end = *batch.end;
-      end.with_stack -= std::min(end.with_stack, without_frames_);
-      out_.add(end);
+      add_end(*batch.end);
     }
     auto status = out_.flush();
     bytes_ = out_.bytes_written();
@@ -82,10 +74,77 @@ class ProfileSink::Writer {
     return id;
   }
 
+  void add_definitions(const Batch& batch) {
+    for (const auto& [key, value] : batch.meta) {
+      out_.add(profile::Meta{key, value});
+    }
+    for (const NewName& name : batch.names) {
+      raw_names_.emplace(name.index, name.text);
+    }
+    for (const auto& process : batch.processes) {
+      add_process(*process);
+    }
+    for (const NewDevice& device : batch.devices) {
+      const profile::StringId backend = string(device.backend);
+      const profile::StringId name = string(device.name);
+      out_.add(profile::Device{device.id, backend, device.index, name, string(device.uuid)});
+    }
+    for (const NewRange& range : batch.ranges) {
+      const profile::StringId domain = named(range.domain, false);
+      out_.add(profile::Range{range.id, range.parent, domain, named(range.name, false)});
+    }
+    for (const NewStack& stack : batch.stacks) {
+      add_stack(stack);
+    }
+    for (const NewWork& work : batch.works) {
+      add_work(work);
+    }
+  }
+
+  void add_measurements(const Batch& batch) {
+    for (const auto& [key, value] : batch.rows) {
+      add_row(key, value);
+    }
+    for (const profile::Share& share : batch.shares) {
+      out_.add(share);
+    }
+    for (const profile::Idle& idle : batch.idle) {
+      out_.add(idle);
+    }
+    for (const profile::Window& window : batch.windows) {
+      out_.add(window);
+    }
+    for (const NewLatency& latency : batch.latencies) {
+      const Histogram& h = latency.histogram;
+      out_.add(profile::Latency{latency.work, latency.phase, h.count, h.sum_ns, h.min_ns, h.max_ns, h.buckets});
+    }
+    for (const profile::Event& event : batch.events) {
+      out_.add(event);
+    }
+    for (const NewCall& made : batch.calls) {
+      profile::Call call = made.call;
+      call.function = named(made.name, false);
+      call.ustack = stack_id(call.process, made.stack);
+      out_.add(call);
+    }
+    for (const profile::Span& span : batch.spans) {
+      out_.add(span);
+    }
+  }
+
+  void add_end(profile::End end) {
+    end.with_stack -= std::min(end.with_stack, without_frames_);
+    if (gpu_without_frames_ > 0) {
+      out_.add(profile::Coverage{{}, "without_stack", gpu_without_frames_});
+    }
+    out_.add(end);
+  }
+
   void add_process(const ProcessImage& image) {
     const profile::StringId name = string(image.name);
     const profile::StringId command = string(image.command);
-    out_.add(profile::Process{image.id, image.pid, image.ppid, image.start_ns, name, command});
+    const profile::StringId rank = string(image.rank);
+    out_.add(profile::Process{image.id, image.pid, image.ppid, image.start_ns, name, command, rank, {}});
   }
 
   profile::FrameId frame(const symbolize::SymbolizedFrame& f) {
@@ -166,7 +225,12 @@ class ProfileSink::Writer {
     if (mapping == nullptr) {
       return false;
     }
-    const std::string_view file = base_name(mapping->name);
+    // What was brought into a running process is "/memfd:libgpuprof_cupti.so (deleted)".
+    constexpr std::string_view kMemfd = "memfd:";
+    std::string_view file = base_name(mapping->name);
+    if (file.starts_with(kMemfd)) {
+      file.remove_prefix(kMemfd.size());
+    }
     return std::any_of(instruments_.begin(), instruments_.end(),
                        [file](const std::string& beginning) { return file.starts_with(beginning); });
   }
@@ -203,49 +267,67 @@ class ProfileSink::Writer {
     return string(known->second);
   }
 
-  void add_row(const RowKey& key, const RowValue& value) {
-    const profile::StringId thread = named(key.thread, false);
-    const profile::StringId name = named(key.name, true);
-    const auto stack = stacks_.find({profile::index(key.process), key.stack});
-    const profile::StackId ustack = stack == stacks_.end() ? profile::StackId{} : stack->second;
-    if (key.stack != 0 && profile::index(ustack) == 0) {
-      without_frames_ += value.count;
-    }
-    if (key.counted_only) {
-      out_.add(profile::Launch{key.slice, key.process, thread, ustack, {}, name, value.count});
-      return;
-    }
-    profile::Gpu gpu;
-    gpu.slice = key.slice;
-    gpu.process = key.process;
-    gpu.thread = thread;
-    gpu.ustack = ustack;
-    gpu.device = key.device;
-    gpu.stream = key.stream;
-    gpu.op = key.op < GPUPROF_OPS ? kOps[key.op] : profile::Op::other;
-    gpu.name = name;
-    gpu.count = value.count;
-    gpu.sum_ns = value.sum_ns;
-    gpu.min_ns = value.min_ns;
-    gpu.max_ns = value.max_ns;
-    gpu.sum_squares_ns2 = value.sum_squares_ns2;
-    gpu.queue_ns = value.queue_ns;
-    gpu.bytes = value.bytes;
-    out_.add(gpu);
+  [[nodiscard]] profile::StackId stack_id(profile::ProcessId process, uint64_t stack) const {
+    const auto found = stack == 0 ? stacks_.end() : stacks_.find({profile::index(process), stack});
+    return found == stacks_.end() ? profile::StackId{} : found->second;
   }
 
+  void add_work(const NewWork& made) {
+    const WorkKey& key = made.key;
+    profile::Work work;
+    work.id = made.id;
+    work.process = key.process;
+    work.tid = key.tid;
+    work.thread = named(key.thread, false);
+    work.ustack = stack_id(key.process, key.stack);
+    work.capture = stack_id(key.process, key.capture);
+    work.range = key.range;
+    work.device = key.device;
+    work.stream = key.stream;
+    work.op = key.op;
+    work.name = named(key.name, true);
+    work.flags = key.flags;
+    out_.add(work);
+    // Ids count up from 1, so they index an array.
+    const size_t at = profile::index(made.id);
+    works_.resize(std::max(works_.size(), at + 1));
+    works_[at] = {kind_of(key.op), key.stack != 0 && profile::index(work.ustack) == 0};
+  }
+
+  void add_row(const RowKey& key, const RowValue& value) {
+    const WrittenWork& work = works_[profile::index(key.work)];
+    if (work.kind == Kind::host) {
+      out_.add(profile::Host{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns, value.bytes});
+      return;
+    }
+    without_frames_ += work.without_frames ? value.count : 0;
+    if (work.kind == Kind::launch) {
+      out_.add(profile::Launch{key.slice, key.work, value.count});
+      return;
+    }
+    gpu_without_frames_ += work.without_frames ? value.count : 0;
+    out_.add(profile::Gpu{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns,
+                          value.sum_squares_ns2, value.queue_ns, value.bytes});
+  }
+
+  struct WrittenWork {
+    Kind kind = Kind::gpu;
+    bool without_frames = false;  // its stack held no frame but our own
+  };
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
   profile::Writer out_;
   std::vector<std::string> instruments_;
   std::atomic<uint64_t> bytes_{0};
-  uint64_t without_frames_ = 0;  // GPU records whose stack held no frame but our own
+  uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
+  uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
   symbolize::Symbolizer symbolizer_;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t> strings_;
   std::map<FrameKey, uint32_t> frames_;
   std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
-  std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;
+  std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;  // of processes that live
+  std::vector<WrittenWork> works_;                                    // by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;
   std::unordered_map<NameIndex, std::string> demangled_;
 };

@@ -37,7 +37,7 @@ class ProfileSink {
   Status finish();
 
   [[nodiscard]] uint64_t bytes_written() const;
-  // After finish(): GPU records whose stack turned out to hold no frame but our own.
+  // After finish(): GPU records, or counted launches, whose stack turned out to hold no frame but our own.
   [[nodiscard]] uint64_t without_frames() const;
   [[nodiscard]] uint64_t stacks() const;  // distinct ones in the profile
 

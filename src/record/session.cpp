@@ -4,25 +4,23 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
 #include "backend/backend.h"
 #include "base/log.h"
-#include "base/version.h"
 #include "record/attach.h"
 #include "record/channel.h"
 #include "record/correlate.h"
 #include "record/library_dir.h"
 #include "record/output_file.h"
 #include "record/profile_sink.h"
+#include "record/recording_switch.h"
+#include "record/session_meta.h"
 #include "record/signals.h"
 #include "record/stack_engine.h"
 #include "record/summary.h"
@@ -33,27 +31,24 @@ namespace {
 
 constexpr int kBusyPollMs = 2;
 constexpr int kIdlePollMs = 20;
-constexpr size_t kMaxRows = 500'000;                  // then a batch is written before its time
-constexpr uint64_t kFlushWaitNs = 2'000'000'000;      // for targets that live on when we stop
-constexpr uint64_t kWriteIntervalNs = 1'000'000'000;  // at most so much is lost when gpuprof is killed
-constexpr size_t kMaxBatches = 4;                     // that wait for a slow disk; further work is aggregated meanwhile
-constexpr uint64_t kLingerNs = 2'000'000'000;         // for children of the ended command that have not connected yet
-constexpr uint64_t kSignalMemoryNs = 5'000'000'000;   // a signal after a longer time does not insist on the last one
-
-uint64_t unix_ns() {
-  timespec ts{};
-  clock_gettime(CLOCK_REALTIME, &ts);
-  return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
-}
+constexpr size_t kMaxRows = 500'000;                 // then a batch is written before its time
+constexpr uint64_t kFlushWaitNs = 2'000'000'000;     // for targets that live on when we stop
+constexpr uint64_t kWriteIntervalNs = 500'000'000;   // at most so much is lost when gpuprof is killed
+constexpr size_t kMaxBatches = 4;                    // that wait for a slow disk; further work is aggregated meanwhile
+constexpr uint64_t kLingerNs = 2'000'000'000;        // for children of the ended command that have not connected yet
+constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer time does not insist on the last one
+constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
+constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
+constexpr uint64_t kBudgetIntervalNs = 1'000'000'000;
 
 class Session {
  public:
   Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
       : options_(options), signals_(signals), file_limit_(file_limit) {}
 
-  Result<int> run() {
+  Result<SessionResult> run() {
     for (const auto step : {&Session::open_target_user, &Session::open_engine, &Session::open_channel,
-                            &Session::open_sources, &Session::open_profile, &Session::start}) {
+                            &Session::open_profile, &Session::open_sources, &Session::start}) {
       if (auto status = (this->*step)(); !status) {
         return std::move(status).error();
       }
@@ -81,7 +76,7 @@ class Session {
       engine_ = std::move(*engine);
       return {};
     }
-    if (options_.stacks == StackChoice::bpf || options_.attach_pid != 0) {
+    if (options_.stacks == StackChoice::bpf) {
       return std::move(engine).error();
     }
     engine_missing_ = engine.error().message;
@@ -90,8 +85,14 @@ class Session {
   }
 
   Status open_channel() {
-    const bool launches_from_targets = engine_ == nullptr;
-    auto channel = Channel::open({launches_from_targets});
+    auto channel = Channel::open({.launch_records = engine_ == nullptr,
+                                  .enabled = !options_.recording.paused && options_.recording.delay_ns == 0,
+                                  .calls = options_.timeline,
+                                  .latency = options_.latency,
+                                  .whole_graphs = options_.whole_graphs,
+                                  .attached = options_.attach_pid != 0,
+                                  .max_overhead = options_.max_overhead,
+                                  .nvtx_range = options_.nvtx_range});
     if (!channel) {
       return std::move(channel).error();
     }
@@ -149,22 +150,51 @@ class Session {
   // Libraries, environment and uprobes: whatever can fail for a reason of the machine, before anything is started.
   Status open_sources() {
     backends_ = backend::make_all();
-    CorrelateOptions correlate{
-        .start_ns = monotonic_ns(), .interval_ns = options_.interval_ns, .counted_functions = {}};
-    if (options_.attach_pid != 0) {
-      auto functions = attach_launch_functions(options_.attach_pid, backends_, *engine_);
-      if (!functions) {
-        return std::move(functions).error();
-      }
-      correlate.counted_functions = std::move(*functions);
-    } else if (auto status = prepare_injection(); !status) {
+    if (auto status = options_.attach_pid != 0 ? attach() : prepare_injection(); !status) {
       return status;
     }
-    correlate.attach_pid = options_.attach_pid;
-    start_ns_ = correlate.start_ns;
+    start_ns_ = monotonic_ns();
+    CorrelateOptions correlate{.start_ns = start_ns_,
+                               .interval_ns = options_.interval_ns,
+                               .counted_functions = attached_to_.functions,
+                               .attach_pid = options_.attach_pid,
+                               .stacks_wanted = options_.stacks != StackChoice::none,
+                               .timeline = options_.timeline,
+                               .latency = options_.latency};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
+    switch_.emplace(options_.recording, start_ns_);
+    if (switch_->on()) {
+      correlator_->open_window(start_ns_);
+    }
     return {};
   }
+
+  // The library that is brought in waits for us at its handshake, as one that starts with its process does.
+  Status attach() {
+    attached_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
+    auto attached =
+        attach_to_process(options_.attach_pid, backends_, {channel_->socket_name(), channel_->token()}, engine_.get());
+    if (!attached) {
+      return std::move(attached).error();
+    }
+    attached_to_ = std::move(*attached);
+    if (!attached_to_.injection) {
+      log::warn("launches are counted only: " + attached_to_.counts_only, attached_to_.hint);
+      if (!options_.nvtx_range.empty()) {
+        log::warn("all launches are counted, not only those inside of --nvtx-range",
+                  "NVTX ranges are seen only by a library that has been brought in");
+      }
+      return {};
+    }
+    if (engine_) {
+      if (auto status = engine_->attach_library(attached_to_.injection->path); !status) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool counts_only() const { return options_.attach_pid != 0 && !attached_to_.injection; }
 
   Status open_profile() {
     auto name = expand_output_name(options_.output);
@@ -196,7 +226,6 @@ class Session {
       target_.emplace(std::move(*target));
     } else {
       ::signal(SIGPIPE, SIG_IGN);
-      attached_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
     }
     if (auto status = output_->commit(); !status) {
       log::warn(status.error().message, status.error().hint);
@@ -210,36 +239,14 @@ class Session {
       }
     }
     sink_ = std::make_unique<ProfileSink>(output_->take_fd(), std::move(instruments));
-    add_session_meta();
-    return {};
-  }
-
-  void add_session_meta() {
-    std::array<char, 256> host{};
-    (void)::gethostname(host.data(), host.size() - 1);
-    utsname kernel{};
-    ::uname(&kernel);
-    std::string command;
-    for (const std::string& argument : options_.command) {
-      command += (command.empty() ? "" : " ") + argument;
-    }
-    correlator_->add_meta("gpuprof_version", std::string(version()));
-    correlator_->add_meta("command", command);
-    correlator_->add_meta("host", host.data());
-    correlator_->add_meta("kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine);
-    correlator_->add_meta("start_ns", std::to_string(start_ns_));
-    correlator_->add_meta("start_unix_ns", std::to_string(unix_ns()));
-    correlator_->add_meta("interval_ns", std::to_string(options_.interval_ns));
-    correlator_->add_meta("stack_engine", engine_ ? std::string(engine_->name()) : "none");
-    if (!engine_missing_.empty()) {
-      correlator_->add_meta("stack_engine.missing", engine_missing_);
-    }
-    for (const auto& backend : backends_) {
-      const auto found = backend->probe();
-      correlator_->add_meta(std::string("backend.") + backend->descriptor().name,
-                            (found.available ? "available: " : "unavailable: ") + found.detail);
-    }
+    add_session_meta(*correlator_, options_,
+                     {.start_ns = start_ns_,
+                      .stack_engine = engine_ ? engine_->name() : "none",
+                      .stack_engine_missing = engine_missing_,
+                      .counts_only = attached_to_.counts_only},
+                     backends_);
     write_batch();
+    return {};
   }
 
   void loop() {
@@ -251,11 +258,39 @@ class Session {
       handle_signals();
       wait_ms = turn() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
+      if (switch_->update(now)) {
+        apply_switch(now);
+      }
+      if (now >= next_budget_ns_) {
+        channel_->keep_budget(now);
+        next_budget_ns_ = now + kBudgetIntervalNs;
+        tell_if_not_connected(now);
+      }
       if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < kMaxBatches) {
         write_batch();
         next_write = now + write_every;
       }
       give_up_if_unwritable();
+    }
+  }
+
+  void apply_switch(uint64_t now) {
+    channel_->set_enabled(switch_->on() && !write_failed_);
+    if (switch_->on()) {
+      correlator_->open_window(now);
+    } else {
+      correlator_->close_window(now);
+    }
+    log::debug(switch_->on() ? "recording is on" : "recording is off");
+  }
+
+  // A library that has been brought in may find no vendor library that it can use, and have no way to say so.
+  void tell_if_not_connected(uint64_t now) {
+    if (attached_to_.injection && !said_not_connected_ && !ever_connected_ && now > start_ns_ + kConnectWaitNs) {
+      said_not_connected_ = true;
+      log::warn(
+          "the library was brought into process " + std::to_string(options_.attach_pid) + ", but has not connected yet",
+          "gpuprof doctor shows whether this machine's CUPTI can be used");
     }
   }
 
@@ -276,8 +311,8 @@ class Session {
     if (target_ && !target_status_) {
       poll_fds_.push_back({target_->pidfd(), POLLIN, 0});
     }
-    if (attached_) {
-      poll_fds_.push_back({attached_.get(), POLLIN, 0});
+    if (attached_pidfd_) {
+      poll_fds_.push_back({attached_pidfd_.get(), POLLIN, 0});
     }
     channel_->add_poll_fds(poll_fds_);
     ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
@@ -286,6 +321,7 @@ class Session {
   // One turn of the drain: stacks of all launches up to the snapshot are in before the GPU work they caused.
   size_t turn() {
     channel_->accept_all(*correlator_);
+    ever_connected_ = ever_connected_ || channel_->live_sources() > 0;
     channel_->snapshot();
     if (engine_) {
       engine_->drain(*correlator_);
@@ -300,8 +336,8 @@ class Session {
 
   bool done() {
     if (options_.attach_pid != 0) {
-      pollfd ended{attached_.get(), POLLIN, 0};
-      return stop_requests_ > 0 || write_failed_ || !attached_ || ::poll(&ended, 1, 0) == 1;
+      pollfd ended{attached_pidfd_.get(), POLLIN, 0};
+      return stop_requests_ > 0 || write_failed_ || switch_->expired() || !attached_pidfd_ || ::poll(&ended, 1, 0) == 1;
     }
     if (!target_status_) {
       target_status_ = target_->try_wait();
@@ -337,6 +373,12 @@ class Session {
   void handle_signals() {
     while (const auto event = signals_.next()) {
       const uint64_t now = monotonic_ns();
+      if (event->signal == SIGUSR1 || event->signal == SIGUSR2) {
+        if (switch_->turn(event->signal == SIGUSR1, now)) {
+          apply_switch(now);
+        }
+        continue;
+      }
       stop_requests_ = now - last_signal_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;
       last_signal_ns_ = now;
       if (!target_) {
@@ -369,22 +411,43 @@ class Session {
     sink_->put(correlator_->take_batch());
   }
 
-  // Processes that go on without us hand over what they still hold.
-  void flush_living() {
-    channel_->request_flush();
-    const uint64_t until = monotonic_ns() + kFlushWaitNs;
-    while (channel_->live_sources() > 0 && !channel_->all_flushed() && monotonic_ns() < until) {
+  template <typename Done>
+  void turn_until(Done done, uint64_t wait_ns) {
+    const uint64_t until = monotonic_ns() + wait_ns;
+    while (channel_->live_sources() > 0 && !done() && monotonic_ns() < until) {
       ::usleep(2000);
       turn();
     }
-    channel_->disable_all();
-    turn();
-    correlator_->settle(true);
   }
 
-  Result<int> finish() {
+  // Processes that go on without us hand over what they still hold.
+  void flush_living() {
+    channel_->request_flush();
+    turn_until([this] { return channel_->all_flushed(); }, kFlushWaitNs);
+  }
+
+  // May take some seconds. The last window has ended before, so that they are not taken for idle time.
+  void leave_living() {
+    if (attached_to_.injection) {
+      channel_->request_retract();
+      turn_until([this] { return channel_->all_retracted(); }, kRetractWaitNs);
+      if (!channel_->all_retracted()) {
+        log::info("the library that was brought in leaves process " + std::to_string(options_.attach_pid) +
+                  " at its next call of the GPU's library");
+      }
+    }
+    channel_->disable_all();
+    turn();
+  }
+
+  Result<SessionResult> finish() {
     flush_living();
     const uint64_t end_ns = monotonic_ns();
+    if (switch_->on()) {
+      correlator_->close_window(end_ns);
+    }
+    leave_living();
+    correlator_->finish();
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
@@ -392,9 +455,9 @@ class Session {
     ::getrusage(RUSAGE_SELF, &usage);
     facts.recorder_cpu_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000u +
                             static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-    facts.counts_only = options_.attach_pid != 0;
+    facts.counts_only = counts_only();
     facts.stacks_missing = !engine_;
-    add_overhead_meta(facts);
+    add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
     Batch last;
@@ -404,24 +467,22 @@ class Session {
     auto status = sink_->finish();
     facts.totals = totals;
     facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
+    facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
     facts.stacks = sink_->stacks();
     facts.file = output_->name();
     facts.file_bytes = sink_->bytes_written();
     if (!status) {
       log::error(status.error());
-      return target_status_.value_or(W_EXITCODE(1, 0));
+      return SessionResult{target_status_.value_or(W_EXITCODE(1, 0)), 0};
     }
     log::info(summary_line(facts));
-    return target_status_.value_or(0);
-  }
-
-  void add_overhead_meta(const SummaryFacts& facts) {
-    correlator_->add_meta("overhead.recorder_cpu_ns", std::to_string(facts.recorder_cpu_ns));
-    correlator_->add_meta("overhead.wall_ns", std::to_string(facts.wall_ns));
-    if (facts.overhead.samples > 0) {
-      correlator_->add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
+    if (const std::string text = trust_line(facts); !text.empty()) {
+      log::info(text);
     }
-    correlator_->add_meta("launches.without_record", std::to_string(correlator_->totals().unmatched));
+    if (channel_->budget_state().exceeded) {
+      log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
+    }
+    return SessionResult{target_status_.value_or(0), coverage_percent(facts)};
   }
 
   const SessionOptions& options_;
@@ -449,12 +510,17 @@ class Session {
   int stop_requests_ = 0;
   bool said_waiting_ = false;
   std::optional<OutputFile> output_;
-  UniqueFd attached_;  // pidfd of the process of record -p
+  UniqueFd attached_pidfd_;    // of the process of record -p, and ...
+  AttachOutcome attached_to_;  // ... how it is recorded
+  bool ever_connected_ = false;
+  bool said_not_connected_ = false;
+  std::optional<RecordingSwitch> switch_;
+  uint64_t next_budget_ns_ = 0;
 };
 
 }  // namespace
 
-Result<int> run_session(const SessionOptions& options) {
+Result<SessionResult> run_session(const SessionOptions& options) {
   // A descriptor stays open per mapped file: PyTorch maps hundreds. Targets get the old limit back.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;

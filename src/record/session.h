@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/recording_switch.h"
 #include "record/target.h"
 
 namespace gpuprof::record {
@@ -14,16 +15,26 @@ enum class StackChoice : uint8_t { best, bpf, none };
 
 struct SessionOptions {
   std::vector<std::string> command;  // what to run; empty with `attach_pid`
-  uint32_t attach_pid = 0;           // count the launches of this running process instead
+  uint32_t attach_pid = 0;           // record this running process instead
   std::string output = "gpuprof.txt";
   std::string user;  // run the command as this user
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // time slice
   bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU
+  bool timeline = false;                 // every event, not only sums
+  bool latency = false;                  // histograms of how long launches wait
+  bool whole_graphs = false;             // one record a graph launch
+  std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside
+  double max_overhead = 0;               // percent; 0: no limit
+  RecordingSwitch::Options recording;    // when it is on
 };
 
-// Records, writes the profile and prints the summary line. The value is the wait status (as of waitpid) of the
-// command; 0 for attach_pid.
-Result<int> run_session(const SessionOptions& options);
+struct SessionResult {
+  int wait_status = 0;          // of the command, as of waitpid; 0 for attach_pid
+  double coverage_percent = 0;  // of the GPU work that should have a CPU stack, as `report` counts it
+};
+
+// Records, writes the profile and prints the summary line.
+Result<SessionResult> run_session(const SessionOptions& options);
 
 }  // namespace gpuprof::record

@@ -13,7 +13,7 @@ Result<Signals> Signals::block() {
   sigset_t set;
   sigset_t original;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     // nohup and shells' background jobs ignore some on purpose; a blocked one would be queued all the same.
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {

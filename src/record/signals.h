@@ -12,7 +12,8 @@ namespace gpuprof::record {
 
 class Signals {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP and SIGQUIT, but those that are ignored, for this thread and those it starts.
+  // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but those that are ignored, for this thread and those
+  // it starts.
   static Result<Signals> block();
 
   Signals(Signals&&) = default;

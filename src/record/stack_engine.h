@@ -13,6 +13,17 @@
 
 namespace gpuprof::record {
 
+// A launch, or another call whose stack is wanted (a bit in `correlation` tells: GPUPROF_CORRELATION_*).
+struct LaunchStack {
+  uint32_t source = 0;  // as in EventSink
+  uint64_t correlation = 0;
+  uint64_t stack = 0;  // 0: not readable
+  uint64_t time_ns = 0;
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint32_t range = 0;  // wire id of a RANGE of the source; 0: none
+};
+
 class StackSink {
  public:
   StackSink() = default;
@@ -23,10 +34,10 @@ class StackSink {
   // Innermost address first; all but the first are return addresses.
   virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
-  // `source` as in EventSink. stack 0: not readable.
-  virtual void on_launch_stack(uint32_t source, uint64_t correlation, uint64_t stack, uint32_t pid, uint32_t tid) = 0;
-  // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls.
-  virtual void on_counted_launch(uint32_t function, uint64_t stack, uint32_t pid, uint32_t tid) = 0;
+  virtual void on_launch_stack(const LaunchStack& launch) = 0;
+  // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls; source
+  // and correlation are 0.
+  virtual void on_counted_launch(uint32_t function, const LaunchStack& launch) = 0;
 };
 
 struct StackLosses {
@@ -59,7 +70,7 @@ class StackEngine {
   virtual void forget(std::span<const uint64_t> stacks) = 0;
 };
 
-// User stacks by frame pointer (bpf_get_stack) in a uprobe. The error says which right or kernel feature is missing.
+// User stacks by frame pointers, walked in a uprobe. The error says which right or kernel feature is missing.
 Result<std::unique_ptr<StackEngine>> make_bpf_engine();
 
 }  // namespace gpuprof::record

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 namespace gpuprof::record {
 namespace {
 
@@ -24,6 +27,10 @@ std::string size(uint64_t bytes) {
 double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
+
+// These stand for GPU work that is not in the profile; all other losses are of something else.
+constexpr std::string_view kLostWork[] = {"ring_full", "ring_busy",     "vendor_dropped", "invalid_timestamp",
+                                          "no_timing", "out_of_memory", "unfinished",     "malformed"};
 
 std::string losses(const Totals& totals) {
   if (totals.lost.empty()) {
@@ -60,8 +67,9 @@ std::string summary_line(const SummaryFacts& facts) {
   }
   line += fmt::format(", {} stacks", facts.stacks);
   const uint64_t covered_of = facts.counts_only ? t.launches : t.gpu_records;
+  const uint64_t sampled = covered_of - std::min(covered_of, t.unsampled_records);
   line += facts.stacks_missing ? std::string(" (no stack engine)")
-                               : fmt::format(", coverage {:.1f}%", percent(t.with_stack, covered_of));
+                               : fmt::format(", coverage {:.1f}%", percent(t.with_stack, sampled));
   line += ", " + losses(t);
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
@@ -70,6 +78,36 @@ std::string summary_line(const SummaryFacts& facts) {
   }
   line += fmt::format(", gpuprof itself {:.1f}% of a core", percent(facts.recorder_cpu_ns, facts.wall_ns));
   return line + fmt::format(" -> {} ({})", facts.file, size(facts.file_bytes));
+}
+
+std::string trust_line(const SummaryFacts& facts) {
+  const CoverageCounts& c = facts.totals.coverage;
+  std::string text;
+  const auto part = [&text](uint64_t count, uint64_t of, const char* what) {
+    if (count > 0) {
+      text += fmt::format("{}{} ({:.2f}%) {}", text.empty() ? "" : ", ", count, percent(count, of), what);
+    }
+  };
+  part(c.without_record, c.launches, "launches without GPU work");
+  part(c.unsampled, c.launches, "launches without a stack because of --max-overhead");
+  part(c.without_stack, facts.totals.gpu_records, "GPU records whose stack is missing");
+  part(c.without_launch, facts.totals.gpu_records, "GPU records of no known launch");
+  return text.empty() ? text : "not all is known: " + text;
+}
+
+double coverage_percent(const SummaryFacts& facts) {
+  const Totals& t = facts.totals;
+  if (facts.counts_only) {
+    return t.launches == 0 ? 100.0 : percent(std::min(t.with_stack, t.launches), t.launches);
+  }
+  uint64_t lost = 0;
+  for (const std::string_view reason : kLostWork) {
+    const auto found = t.lost.find(std::string(reason));
+    lost += found == t.lost.end() ? 0 : found->second;
+  }
+  lost = std::max(lost, t.coverage.without_record);
+  const uint64_t explained = std::min(t.gpu_records, t.with_stack + t.unsampled_records);
+  return t.gpu_records + lost == 0 ? 100.0 : percent(explained, t.gpu_records + lost);
 }
 
 }  // namespace gpuprof::record

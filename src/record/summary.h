@@ -23,4 +23,11 @@ struct SummaryFacts {
 
 std::string summary_line(const SummaryFacts& facts);
 
+// What was missed; empty where nothing was.
+std::string trust_line(const SummaryFacts& facts);
+
+// How much of the GPU work a CPU stack explains, lost work included; launches that got no stack by choice count as
+// explained. For --min-coverage, as `report` has it.
+double coverage_percent(const SummaryFacts& facts);
+
 }  // namespace gpuprof::record

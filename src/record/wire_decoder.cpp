@@ -8,6 +8,14 @@
 namespace gpuprof::record {
 namespace {
 
+// What a target claims beyond these is a lie, and sums must not overflow: 13 days of work, a petabyte, 146 years of
+// uptime, as many page faults as a petabyte has bytes.
+constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
+constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
+constexpr uint64_t kMaxCount = uint64_t{1} << 50;
+constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
+
 // A copy of the fixed part of a record: the bytes may be unaligned, and are read once.
 template <typename T>
 bool fixed_part(std::span<const std::byte> record, T& out) {
@@ -28,13 +36,47 @@ bool text_part(std::span<const std::byte> record, uint32_t length, std::string_v
   return true;
 }
 
-bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_gpu_op op;
-  // 2^50 ns are 13 days: a target that claims more lies, and sums must not overflow.
-  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || op.end_ns < op.start_ns ||
-      op.end_ns - op.start_ns > (uint64_t{1} << 50)) {
+bool is_stretch(uint64_t start_ns, uint64_t end_ns) {
+  return end_ns >= start_ns && end_ns - start_ns <= kMaxDurationNs && end_ns <= kMaxTimeNs;
+}
+
+bool is_time(uint64_t ns) {
+  return ns <= kMaxTimeNs;
+}
+
+// A launch's id is the vendor's, without the bits that mark other calls.
+bool is_launch_id(uint64_t correlation) {
+  return (correlation & kCorrelationBits) == 0;
+}
+
+bool decode_name(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_name name;
+  std::string_view text;
+  if (!fixed_part(record, name) || name.id == 0 || !text_part<gpuprof_name>(record, name.length, text)) {
     return false;
   }
+  sink.on_name(source, name.id, text);
+  return true;
+}
+
+bool decode_device(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_device device;
+  if (!fixed_part(record, device) || device.device == UINT32_MAX) {
+    return false;
+  }
+  sink.on_device(source, device.device, device.name_id, device.uuid_id);
+  return true;
+}
+
+bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_gpu_op op;
+  constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
+  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
+      !is_stretch(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
+      !is_launch_id(op.correlation)) {
+    return false;
+  }
+  const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
   sink.on_gpu_op({.source = source,
                   .correlation = op.correlation,
                   .start_ns = op.start_ns,
@@ -46,49 +88,128 @@ bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, 
                   .name_id = op.name_id,
                   .device = op.device,
                   .op = op.op,
-                  .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0});
+                  .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
+                  .unsampled = unsampled,
+                  .graph_node = op.graph_node,
+                  .tid = unsampled ? op.tid : 0,
+                  .range = unsampled ? op.range : 0});
+  return true;
+}
+
+bool decode_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_launch launch;
+  // Not only launches: a stack that is wanted for another call is a LAUNCH record, too, where there is no probe.
+  if (!fixed_part(record, launch) || !is_time(launch.time_ns) ||
+      (launch.correlation & kCorrelationBits) == kCorrelationBits) {
+    return false;
+  }
+  sink.on_launch(source, {.correlation = launch.correlation,
+                          .time_ns = launch.time_ns,
+                          .tid = launch.tid,
+                          .range = launch.range,
+                          .thread = {launch.thread, ::strnlen(launch.thread, sizeof(launch.thread))}});
+  return true;
+}
+
+bool decode_host_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_host_op op;
+  if (!fixed_part(record, op) || op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
+      !is_stretch(op.start_ns, op.end_ns)) {
+    return false;
+  }
+  if (op.correlation != 0 && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
+    return false;
+  }
+  sink.on_host_op({.source = source,
+                   .correlation = op.correlation,
+                   .start_ns = op.start_ns,
+                   .end_ns = op.end_ns,
+                   .bytes = op.bytes,
+                   .count = op.count,
+                   .name_id = op.name_id,
+                   .device = op.device,
+                   .tid = op.tid,
+                   .op = op.op});
+  return true;
+}
+
+bool decode_graph_node(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_graph_node node;
+  if (!fixed_part(record, node) || node.node == 0 || !is_launch_id(node.node) || !is_launch_id(node.original) ||
+      node.original == node.node || !is_launch_id(node.launch) || (node.flags & ~GPUPROF_GRAPH_NODE_DESTROYED) != 0) {
+    return false;
+  }
+  sink.on_graph_node(source, {.node = node.node,
+                              .original = node.original,
+                              .launch = node.launch,
+                              .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0});
+  return true;
+}
+
+bool decode_range(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_range range;
+  if (!fixed_part(record, range) || range.id == 0 || range.parent == range.id) {
+    return false;
+  }
+  sink.on_range(source,
+                {.id = range.id, .parent = range.parent, .domain_id = range.domain_id, .name_id = range.name_id});
+  return true;
+}
+
+bool decode_call(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_call call;
+  if (!fixed_part(record, call) || !is_stretch(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
+    return false;
+  }
+  sink.on_call(source, {.correlation = call.correlation,
+                        .start_ns = call.start_ns,
+                        .end_ns = call.end_ns,
+                        .name_id = call.name_id,
+                        .tid = call.tid});
+  return true;
+}
+
+bool decode_span(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_span span;
+  if (!fixed_part(record, span) || !is_stretch(span.start_ns, span.end_ns) || span.range == 0) {
+    return false;
+  }
+  sink.on_span(source, {.start_ns = span.start_ns, .end_ns = span.end_ns, .range = span.range, .tid = span.tid});
+  return true;
+}
+
+bool decode_meta(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_meta meta;
+  std::string_view text;
+  if (!fixed_part(record, meta) || !text_part<gpuprof_meta>(record, meta.length, text)) {
+    return false;
+  }
+  sink.on_meta(source, text);
   return true;
 }
 
 bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
   switch (type) {
-    case GPUPROF_RECORD_NAME: {
-      gpuprof_name name;
-      std::string_view text;
-      if (!fixed_part(record, name) || name.id == 0 || !text_part<gpuprof_name>(record, name.length, text)) {
-        return false;
-      }
-      sink.on_name(source, name.id, text);
-      return true;
-    }
-    case GPUPROF_RECORD_DEVICE: {
-      gpuprof_device device;
-      if (!fixed_part(record, device)) {
-        return false;
-      }
-      sink.on_device(source, device.device, device.name_id);
-      return true;
-    }
+    case GPUPROF_RECORD_NAME:
+      return decode_name(source, record, sink);
+    case GPUPROF_RECORD_DEVICE:
+      return decode_device(source, record, sink);
     case GPUPROF_RECORD_GPU_OP:
       return decode_gpu_op(source, record, sink);
-    case GPUPROF_RECORD_LAUNCH: {
-      gpuprof_launch launch;
-      if (!fixed_part(record, launch)) {
-        return false;
-      }
-      sink.on_launch(source, launch.correlation, launch.tid,
-                     {launch.thread, ::strnlen(launch.thread, sizeof(launch.thread))});
-      return true;
-    }
-    case GPUPROF_RECORD_META: {
-      gpuprof_meta meta;
-      std::string_view text;
-      if (!fixed_part(record, meta) || !text_part<gpuprof_meta>(record, meta.length, text)) {
-        return false;
-      }
-      sink.on_meta(source, text);
-      return true;
-    }
+    case GPUPROF_RECORD_LAUNCH:
+      return decode_launch(source, record, sink);
+    case GPUPROF_RECORD_META:
+      return decode_meta(source, record, sink);
+    case GPUPROF_RECORD_HOST_OP:
+      return decode_host_op(source, record, sink);
+    case GPUPROF_RECORD_GRAPH_NODE:
+      return decode_graph_node(source, record, sink);
+    case GPUPROF_RECORD_RANGE:
+      return decode_range(source, record, sink);
+    case GPUPROF_RECORD_CALL:
+      return decode_call(source, record, sink);
+    case GPUPROF_RECORD_SPAN:
+      return decode_span(source, record, sink);
     default:
       return false;
   }

@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "analyze/fold.h"
 #include "analyze/summarize.h"
 #include "base/unique_fd.h"
 #include "output/folded.h"
 #include "output/report.h"
+#include "profile/latency_bucket.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 
@@ -80,16 +82,54 @@ void fold(std::string_view text, bool lenient) {
   require(sum_of_lines(output::folded(result->tree, {WeightKind::count})) == total.count);
 }
 
+void require_sums(const analyze::Aggregate& rows) {
+  uint64_t ns = 0;
+  uint64_t busy = 0;
+  uint64_t exclusive = 0;
+  for (const analyze::Row& row : rows.rows) {
+    require(row.min_ns <= row.max_ns);
+    ns += row.weight.ns;
+    busy += row.busy_ns;
+    exclusive += row.exclusive_ns;
+  }
+  require(ns == rows.total.ns && busy == rows.busy_ns && exclusive == rows.exclusive_ns);
+  uint64_t host = 0;
+  for (const analyze::Row& row : rows.host) {
+    host += row.weight.ns;
+  }
+  uint64_t idle = 0;
+  for (const analyze::IdleRow& row : rows.idle) {
+    idle += row.ns;
+  }
+  require(host == rows.host_total.ns && idle == rows.idle_ns);
+  for (const analyze::LatencyRow& row : rows.latencies) {
+    uint64_t count = 0;
+    for (const profile::Latency::Bucket& bucket : row.buckets) {
+      require(bucket.bucket < profile::kLatencyBuckets);
+      count += bucket.count;
+    }
+    require(count == row.count);
+  }
+  require(rows.info.coverage_percent >= 0 && rows.info.coverage_percent <= 100);
+}
+
 void report(std::string_view text) {
   auto reader = profile::Reader::open(input(text), "fuzz", profile::ReaderOptions{.lenient = true});
   if (!reader) {
     return;
   }
-  const auto rows = analyze::aggregate(*reader);
+  const auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true});
   if (rows) {
+    require_sums(rows.value());
     const analyze::Summary summary = analyze::summarize(rows.value(), 10);
     output::report_table(summary, 100);
     output::report_json(summary);
+    using analyze::Measure;
+    for (const auto& [measure, expected] :
+         {std::pair(Measure::busy, rows->busy_ns), std::pair(Measure::exclusive, rows->exclusive_ns),
+          std::pair(Measure::idle, rows->idle_ns)}) {
+      require(analyze::fold(rows.value(), {.measure = measure}).tree.total().ns == expected);
+    }
   }
 }
 

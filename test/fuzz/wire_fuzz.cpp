@@ -5,26 +5,66 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <unordered_map>
 
 #include "record/correlate.h"
 #include "record/wire_decoder.h"
 
+namespace {
+
+namespace profile = gpuprof::profile;
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+// The rows of GPU work add up to the totals, and every row is of a work that has been told of.
+void check_rows(const gpuprof::record::Batch& batch, const gpuprof::record::Totals& totals) {
+  std::unordered_map<profile::WorkId, profile::Op> works;
+  for (const auto& work : batch.works) {
+    require(works.emplace(work.id, work.key.op).second);
+  }
+  uint64_t records = 0;
+  uint64_t ns = 0;
+  for (const auto& [key, value] : batch.rows) {
+    const auto work = works.find(key.work);
+    require(work != works.end());
+    if (work->second < profile::Op::launch) {
+      records += value.count;
+      ns += value.sum_ns;
+    }
+  }
+  require(records == totals.gpu_records && ns == totals.gpu_ns);
+  for (const auto& event : batch.events) {
+    require(works.contains(event.work));
+  }
+}
+
+void check_coverage(const gpuprof::record::CoverageCounts& c) {
+  require(c.launches == c.matched + c.captured + c.failed + c.without_record);
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  gpuprof::record::Correlator correlator({.start_ns = 1, .interval_ns = 1'000'000, .counted_functions = {}});
+  using gpuprof::record::Correlator;
+  Correlator correlator({.start_ns = 1, .interval_ns = 1'000'000, .timeline = true, .latency = true});
+  correlator.open_window(1);
   correlator.on_source(1, static_cast<uint32_t>(::getpid()), "fuzz");
   gpuprof::record::DecodeCounts counts;
   const auto bytes = std::as_bytes(std::span(data, size));
-  if (gpuprof::record::decode_records(1, bytes, correlator, counts) > size) {
-    std::abort();
-  }
-  correlator.settle(true);
+  require(gpuprof::record::decode_records(1, bytes, correlator, counts) <= size);
+  gpuprof::backend::Counters counters;
+  counters.launches = counts.records;  // more or fewer than there were
+  counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
+  correlator.on_counters(1, counters);
+  correlator.settle();
+  correlator.close_window(gpuprof::monotonic_ns());
+  correlator.finish();
   const auto batch = correlator.take_batch();
-  uint64_t records = 0;
-  for (const auto& [key, value] : batch.rows) {
-    records += value.count;
-  }
-  if (records != correlator.totals().gpu_records) {
-    std::abort();
-  }
+  check_rows(batch, correlator.totals());
+  check_coverage(correlator.totals().coverage);
   return 0;
 }

@@ -90,6 +90,53 @@ class OpenClExample(rig.RuntimeTest):
         for kernel in ("light", "heavy"):
             self.assertIn(kernel, report)
 
+    @rig.requires("opencl")
+    def test_every_launch_is_accounted_for(self):
+        profile, stderr = self.record(self.TARGET)
+        coverage = profile.coverage()
+        self.assertEqual(coverage["launches"], profile.end()["launches"], stderr)
+        accounted = sum(coverage.get(word, 0) for word in ("matched", "captured", "failed", "without_record"))
+        self.assertEqual(coverage["launches"], accounted, coverage)
+        self.assertEqual(coverage["matched"], coverage["launches"], coverage)
+
+    @rig.requires("opencl")
+    def test_busy_and_idle_time_make_up_the_recording(self):
+        profile, _ = self.record(self.TARGET)
+        shares = profile.measured("SHARE")
+        busy = sum(numbers[0] for _, numbers in shares)
+        self.assertEqual(busy, sum(numbers[1] for _, numbers in shares))
+        idle = sum(int(row[3]) for row in profile.of("IDLE"))
+        windows = sum(int(end) - int(start) for start, end in profile.of("WINDOW"))
+        late = int(profile.meta().get("sweep.late_ns", ["0"])[0])
+        self.assertEqual(late, 0)
+        self.assertEqual(busy + idle, windows)
+
+    @rig.requires("opencl")
+    def test_timeline_has_every_event(self):
+        profile, _ = self.record(self.TARGET, options=["--timeline"])
+        works = profile.works
+        gpu = [row for row in profile.of("EVENT") if works[row[0]].op not in ("sync", "alloc", "free")]
+        self.assertEqual(len(gpu), profile.end()["gpu_records"])
+        self.assertEqual(sum(int(row[3]) - int(row[2]) for row in gpu), profile.end()["gpu_ns"])
+        self.assert_conserved(profile)
+
+    @rig.requires("opencl")
+    def test_latency_counts_every_launch(self):
+        profile, _ = self.record(self.TARGET, options=["--latency"])
+        rows = [row for row in profile.of("LATENCY") if row[1] == "queued_to_submitted"]
+        self.assertEqual(sum(int(row[2]) for row in rows), profile.end()["gpu_records"])
+        for row in rows:
+            self.assertEqual(sum(map(int, row[7::2])), int(row[2]), "the buckets hold all values")
+
+    @rig.requires("opencl", "ebpf")
+    def test_min_coverage(self):
+        self.record(self.TARGET, options=["--min-coverage", "100"])
+        _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
+        self.assertIn("explains 0.00%", stderr)
+        # The command's own failure says more.
+        self.record(["sh", "-c", '"$@"; exit 9', "-", *self.TARGET],
+                    options=["--min-coverage", "50", "--stacks", "none"], expect=9)
+
 
 if __name__ == "__main__":
     rig.main()

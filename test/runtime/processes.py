@@ -57,10 +57,75 @@ class Processes(rig.RuntimeTest):
         self.assertLess(profile.end()["gpu_records"], 9000, stderr)
         self.assert_conserved(profile)
 
+    @rig.requires("opencl")
+    def test_the_rank_is_the_launchers(self):
+        profile, _ = self.record(["sh", "-c", 'RANK=3 SLURM_PROCID=1 "$0"; PMI_RANK=x "$0"', rig.EXAMPLE])
+        text = profile.strings()
+        with_work = {row[0] for row in profile.gpu()}
+        ranks = [text.get(row[6], "") for row in profile.of("PROCESS") if row[0] in with_work]
+        self.assertEqual(sorted(ranks), ["", "3"])
+
+
+class Windows(rig.RuntimeTest):
+    """Recording for a part of the command's time: the rest of it runs as it would without us."""
+
+    LOOP = ["sh", "-c", 'echo $$ >pid; while [ ! -e stop ]; do "$0" >/dev/null; done; "$0" >out', rig.EXAMPLE]
+
+    def start(self, *options):
+        with open(os.devnull, "r+b") as null:
+            process = subprocess.Popen(
+                [rig.GPUPROF, "record", "-q", "-o", self.profile_path, *options, "--", *self.LOOP], cwd=self.folder,
+                stdin=null, stdout=null, stderr=null)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid")), 20))
+        return process
+
+    def finish(self, process):
+        with open(os.path.join(self.folder, "stop"), "wb"):
+            pass
+        self.assertEqual(process.wait(60), 0)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "out")))
+        profile = rig.Profile(self.profile_path)
+        self.assert_conserved(profile)
+        return profile, [(int(end) - int(start)) / 1e9 for start, end in profile.of("WINDOW")]
+
+    @rig.requires("opencl")
+    def test_delay_and_duration(self):
+        process = self.start("--delay", "1", "--duration", "1.5")
+        time.sleep(5)
+        profile, windows = self.finish(process)
+        self.assertEqual(len(windows), 1)
+        self.assertAlmostEqual(windows[0], 1.5, delta=0.3)
+        self.assertGreater(profile.end()["gpu_records"], 0)
+        slices = {int(row[0]) for row in profile.of("GPU")}
+        self.assertTrue(slices <= {0, 1, 2, 3}, slices)
+
+    @rig.requires("opencl")
+    def test_signals_switch_recording_on_and_off(self):
+        process = self.start("--start-paused")
+        time.sleep(1)
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1, signal.SIGUSR2):
+            process.send_signal(number)
+            time.sleep(1.2)
+        profile, windows = self.finish(process)
+        self.assertEqual(len(windows), 2)
+        self.assertGreater(profile.end()["gpu_records"], 0)
+
+    @rig.requires("opencl")
+    def test_nothing_is_recorded_before_the_signal(self):
+        process = self.start("--start-paused")
+        time.sleep(1)
+        profile, windows = self.finish(process)
+        self.assertEqual(windows, [])
+        self.assertEqual(profile.end()["gpu_records"], 0)
+
 
 class Killed(rig.RuntimeTest):
     def start(self):
         """record of a target that launches for a long time; returns once its first records are in the file."""
+        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # of an earlier start
+            if os.path.exists(name):
+                os.unlink(name)
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",
                    'echo $$ >pid; while :; do "$0"; done', rig.EXAMPLE]
         with open(os.path.join(self.folder, "stderr"), "wb") as stderr, open(os.devnull, "wb") as null:

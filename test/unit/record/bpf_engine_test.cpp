@@ -8,20 +8,15 @@
 #include <map>
 #include <thread>
 
+#include "base/clock.h"
 #include "catch.h"
 #include "record/stack_engine.h"
 
-extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source);
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range);
 
 namespace {
 
-struct Launch {
-  uint32_t source;
-  uint64_t correlation;
-  uint64_t stack;
-  uint32_t pid;
-  uint32_t tid;
-};
+using gpuprof::record::LaunchStack;
 
 struct Sink final : gpuprof::record::StackSink {
   void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, bool) override {
@@ -29,23 +24,21 @@ struct Sink final : gpuprof::record::StackSink {
     stacks[stack].assign(addresses.begin(), addresses.end());
   }
   void on_thread(uint32_t, uint32_t tid, std::string_view name) override { threads[tid] = name; }
-  void on_launch_stack(uint32_t source, uint64_t correlation, uint64_t stack, uint32_t pid, uint32_t tid) override {
-    launches.push_back({source, correlation, stack, pid, tid});
-  }
-  void on_counted_launch(uint32_t function, uint64_t, uint32_t, uint32_t) override { ++counted[function]; }
+  void on_launch_stack(const LaunchStack& launch) override { launches.push_back(launch); }
+  void on_counted_launch(uint32_t function, const LaunchStack&) override { ++counted[function]; }
   std::map<uint64_t, std::vector<uint64_t>> stacks;
   std::map<uint32_t, std::string> threads;
   std::map<uint32_t, int> counted;
-  std::vector<Launch> launches;
+  std::vector<LaunchStack> launches;
   int stack_events = 0;
 };
 
 __attribute__((noinline)) void site_a(uint64_t correlation) {
-  gpuprof_launch_probe(correlation, 7);
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3));
   asm volatile("");
 }
 __attribute__((noinline)) void site_b(uint64_t correlation) {
-  gpuprof_launch_probe(correlation, 7);
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3));
   asm volatile("");
 }
 __attribute__((noinline)) void caller_of_a(uint64_t correlation) {
@@ -77,9 +70,11 @@ TEST_CASE("each launch carries its correlation id and stack; a repeated stack is
     return;
   }
   REQUIRE(engine->attach_library("/proc/self/exe").ok());
+  const uint64_t before = gpuprof::monotonic_ns();
   for (uint64_t i = 0; i < 1000; ++i) {
     caller_of_a(i);
   }
+  const uint64_t after = gpuprof::monotonic_ns();
   site_b(5000);
   std::thread([] {
     ::pthread_setname_np(::pthread_self(), "launcher");
@@ -92,6 +87,9 @@ TEST_CASE("each launch carries its correlation id and stack; a repeated stack is
   for (uint64_t i = 0; i < 1000; ++i) {
     CHECK(sink.launches[i].correlation == i);
     CHECK(sink.launches[i].source == 7);
+    CHECK(sink.launches[i].range == i + 3);
+    CHECK(sink.launches[i].time_ns >= (i == 0 ? before : sink.launches[i - 1].time_ns));
+    CHECK(sink.launches[i].time_ns <= after);
     CHECK(sink.launches[i].pid == static_cast<uint32_t>(::getpid()));
     CHECK(sink.launches[i].stack == sink.launches[0].stack);
   }

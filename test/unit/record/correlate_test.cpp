@@ -1,62 +1,34 @@
 #include "record/correlate.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <numeric>
-
 #include "catch.h"
+#include "correlate_rig.h"
 
+using gpuprof::backend::Counters;
 using gpuprof::backend::GpuOp;
 using gpuprof::record::Batch;
 using gpuprof::record::Correlator;
-
-namespace {
-
-const uint32_t kPid = static_cast<uint32_t>(::getpid());
-const uint64_t kStack[] = {0x1000, 0x2000};
-
-GpuOp kernel(uint64_t correlation, uint64_t duration, uint64_t end = 10'000) {
-  GpuOp op;
-  op.source = 1;
-  op.correlation = correlation;
-  op.start_ns = end - duration;
-  op.end_ns = end;
-  op.name_id = 1;
-  return op;
-}
-
-Correlator make() {
-  return Correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = kPid});
-}
-
-void open_source(Correlator& correlator) {
-  correlator.on_source(1, kPid, "mock");
-  correlator.on_name(1, 1, "k");
-}
-
-uint64_t sum_ns(const Batch& batch) {
-  return std::accumulate(batch.rows.begin(), batch.rows.end(), uint64_t{0},
-                         [](uint64_t sum, const auto& row) { return sum + row.second.sum_ns; });
-}
-
-}  // namespace
+using gpuprof::test::kPid;
+using gpuprof::test::kStack;
+using gpuprof::test::Rig;
+using gpuprof::test::sum_ns;
+namespace profile = gpuprof::profile;
 
 TEST_CASE("GPU work takes the stack and thread of the launch with its correlation id") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_thread(kPid, 5, "worker");
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 100, 77, kPid, 5);
-  correlator.on_launch_stack(1, 101, 77, kPid, 5);
-  correlator.on_gpu_op(kernel(100, 30));
-  correlator.on_gpu_op(kernel(101, 50));
-  const Batch batch = correlator.take_batch();
+  Rig rig;
+  rig.correlator.on_thread(kPid, 5, "worker");
+  rig.stack(77);
+  rig.launch(100, 77);
+  rig.launch(101, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(100, 30));
+  rig.correlator.on_gpu_op(Rig::kernel(101, 50));
+  const Batch batch = rig.take();
 
   REQUIRE(batch.rows.size() == 1);
-  const auto& [key, value] = batch.rows.front();
-  CHECK(key.stack == 77);
-  CHECK(key.thread != 0);
+  const auto& value = batch.rows.front().second;
+  CHECK(rig.work(batch).stack == 77);
+  CHECK(rig.work(batch).tid == 5);
+  CHECK(rig.names.at(rig.work(batch).thread) == "worker");
+  CHECK(rig.names.at(rig.work(batch).name) == "k");
   CHECK(value.count == 2);
   CHECK(value.sum_ns == 80);
   CHECK(value.min_ns == 30);
@@ -64,91 +36,123 @@ TEST_CASE("GPU work takes the stack and thread of the launch with its correlatio
   CHECK(value.sum_squares_ns2 == 30 * 30 + 50 * 50);
   REQUIRE(batch.stacks.size() == 1);
   CHECK(batch.stacks.front().addresses == std::vector<uint64_t>{0x1000, 0x2000});
-  CHECK(correlator.totals().with_stack == 2);
+  CHECK(rig.correlator.totals().with_stack == 2);
+}
+
+TEST_CASE("a work is told once, and used in every slice") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.launch(2, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 10'000));
+  Batch batch = rig.take();
+  REQUIRE(batch.works.size() == 1);
+  const auto id = batch.works.front().id;
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 5'000'000));
+  batch = rig.take();
+  CHECK(batch.works.empty());
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(batch.rows.front().first.work == id);
+  CHECK(batch.rows.front().first.slice == 4);
 }
 
 TEST_CASE("the same correlation id in another source is another launch") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_source(2, kPid, "other");
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(2, 100, 77, kPid, 5);
-  correlator.on_gpu_op(kernel(100, 30));
-  correlator.settle(true);
-  const Batch batch = correlator.take_batch();
+  Rig rig;
+  rig.open(2);
+  rig.stack(77);
+  rig.correlator.on_launch_stack({.source = 2, .correlation = 100, .stack = 77, .time_ns = 1, .pid = kPid, .tid = 5});
+  rig.correlator.on_gpu_op(Rig::kernel(100, 30));
+  rig.correlator.settle(true);
+  const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.stack == 0);
+  CHECK(rig.work(batch).stack == 0);
   CHECK(sum_ns(batch) == 30);
 }
 
 TEST_CASE("GPU work waits for a launch that comes later, but not for ever") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 1, 77, kPid, 5);
-  correlator.on_gpu_op(kernel(2, 30));
-  CHECK(correlator.take_batch().rows.empty());
-  correlator.on_launch_stack(1, 2, 77, kPid, 5);
-  correlator.settle();
-  Batch batch = correlator.take_batch();
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(2, 30));
+  CHECK(rig.take().rows.empty());
+  rig.launch(2, 77);
+  rig.correlator.settle();
+  Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.stack == 77);
+  CHECK(rig.work(batch).stack == 77);
 
-  correlator.on_gpu_op(kernel(3, 40));
-  for (int turn = 0; turn < 100; ++turn) {
-    correlator.settle();
-  }
-  batch = correlator.take_batch();
+  rig.correlator.on_gpu_op(Rig::kernel(3, 40));
+  rig.turns(100);
+  batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.stack == 0);
+  CHECK(rig.work(batch).stack == 0);
   CHECK(batch.rows.front().second.sum_ns == 40);
 }
 
-TEST_CASE("every node of a graph launch has the launch's stack") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 1, 77, kPid, 5);
+TEST_CASE("what a ring further on defines is waited for until the end of the turn") {
+  Rig rig;
+  rig.correlator.on_source(3, kPid + 7, "late");
+  GpuOp op = Rig::kernel(1);
+  op.source = 3;
+  op.device = 2;
+  rig.correlator.on_gpu_op(op);
+  CHECK(rig.take().rows.empty());
+  rig.correlator.on_device(3, 2, 9, 8);  // and its names still later
+  rig.correlator.on_name(3, 1, "k");
+  rig.correlator.on_name(3, 9, "H200");
+  rig.correlator.on_name(3, 8, "GPU-1");
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  REQUIRE(batch.devices.size() == 1);
+  CHECK(batch.devices.front().name == "H200");
+  CHECK(batch.devices.front().uuid == "GPU-1");
+  CHECK(rig.work(batch).device == batch.devices.front().id);
+}
+
+TEST_CASE("every piece of work of a launch has the launch's stack") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
   for (int node = 0; node < 3; ++node) {
-    GpuOp op = kernel(1, 10);
+    GpuOp op = Rig::kernel(1, 10);
     op.more = true;
-    correlator.on_gpu_op(op);
+    rig.correlator.on_gpu_op(op);
   }
-  const Batch batch = correlator.take_batch();
+  const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.stack == 77);
+  CHECK(rig.work(batch).stack == 77);
   CHECK(batch.rows.front().second.count == 3);
 }
 
 TEST_CASE("a launch with another process's source id is not believed") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 1, 77, kPid + 1, 5);
-  correlator.on_gpu_op(kernel(1, 10));
-  correlator.settle(true);
-  CHECK(correlator.take_batch().rows.front().first.stack == 0);
+  Rig rig;
+  rig.stack(77);
+  rig.correlator.on_launch_stack({.source = 1, .correlation = 1, .stack = 77, .time_ns = 1, .pid = kPid + 1, .tid = 5});
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10));
+  rig.correlator.settle(true);
+  CHECK(rig.work(rig.take()).stack == 0);
 }
 
 TEST_CASE("a stack whose frames were lost is no stack") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_launch_stack(1, 1, 4711, kPid, 5);
-  correlator.on_gpu_op(kernel(1, 10));
-  const Batch batch = correlator.take_batch();
-  CHECK(batch.rows.front().first.stack == 0);
+  Rig rig;
+  rig.launch(1, 4711);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10));
+  const Batch batch = rig.take();
+  CHECK(rig.work(batch).stack == 0);
   CHECK(batch.stacks.empty());
-  CHECK(correlator.totals().with_stack == 0);
+  CHECK(rig.correlator.totals().with_stack == 0);
 }
 
 TEST_CASE("work falls into the slice in which it ended") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_gpu_op(kernel(1, 10, 900));  // before the session's start: a clock that is off must not wrap
-  correlator.on_gpu_op(kernel(2, 10, 1'000'999));
-  correlator.on_gpu_op(kernel(3, 10, 1'001'000));
+  Rig rig;
+  for (uint64_t id = 1; id <= 3; ++id) {
+    rig.launch(id, 0);
+  }
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 900));  // before the session's start: a clock that is off must not wrap
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 1'000'999));
+  rig.correlator.on_gpu_op(Rig::kernel(3, 10, 1'001'000));
   std::vector<uint64_t> slices;
-  for (const auto& row : correlator.take_batch().rows) {
+  for (const auto& row : rig.take().rows) {
     slices.push_back(row.first.slice);
   }
   std::sort(slices.begin(), slices.end());
@@ -156,78 +160,89 @@ TEST_CASE("work falls into the slice in which it ended") {
 }
 
 TEST_CASE("counters only grow") {
-  Correlator correlator = make();
-  open_source(correlator);
-  uint64_t lost[16] = {};
-  lost[GPUPROF_LOSS_RING_FULL] = 3;
-  correlator.on_counters(1, 10, lost);
-  lost[GPUPROF_LOSS_RING_FULL] = 1;
-  correlator.on_counters(1, 5, lost);
-  lost[GPUPROF_LOSS_RING_FULL] = 4;
-  correlator.on_counters(1, 12, lost);
-  const Batch batch = correlator.take_batch();
-  CHECK(correlator.totals().launches == 12);
-  CHECK(correlator.totals().lost_in_all() == 4);
-  CHECK(batch.losses.size() == 2);
+  Rig rig;
+  Counters counters;
+  counters.launches = 10;
+  counters.lost[GPUPROF_LOSS_RING_FULL] = 3;
+  rig.correlator.on_counters(1, counters);
+  counters.launches = 5;
+  counters.lost[GPUPROF_LOSS_RING_FULL] = 1;
+  rig.correlator.on_counters(1, counters);
+  counters.launches = 12;
+  counters.lost[GPUPROF_LOSS_RING_FULL] = 4;
+  counters.lost[GPUPROF_LOSS_RANGE_LIMIT] = 2;
+  rig.correlator.on_counters(1, counters);
+  const Batch batch = rig.take();
+  CHECK(rig.correlator.totals().launches == 12);
+  CHECK(rig.correlator.totals().lost.at("ring_full") == 4);
+  CHECK(rig.correlator.totals().lost.at("range_limit") == 2);
+  CHECK(rig.correlator.totals().lost_in_all() == 6);
+  CHECK(batch.losses.size() == 3);
 }
 
-TEST_CASE("launches without GPU times are counted per stack") {
-  Correlator correlator = make();
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_counted_launch(0, 77, kPid, 5);
-  correlator.on_counted_launch(0, 77, kPid, 5);
-  const Batch batch = correlator.take_batch();
+TEST_CASE("launches without GPU times are counted per stack, while recording is on") {
+  Rig rig({.attach_pid = kPid});
+  rig.stack(77);
+  const gpuprof::record::LaunchStack launch{.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5};
+  rig.correlator.on_counted_launch(0, launch);
+  rig.correlator.on_counted_launch(0, launch);
+  rig.correlator.close_window(6000);
+  rig.correlator.on_counted_launch(0, launch);
+  const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.counted_only);
+  CHECK(rig.work(batch).op == profile::Op::launch);
+  CHECK(rig.names.at(rig.work(batch).name) == "f");
   CHECK(batch.rows.front().second.count == 2);
-  CHECK(batch.processes.size() == 1);
-}
-
-TEST_CASE("what a source leaves unmatched at its end is counted") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 1, 77, kPid, 5);
-  correlator.on_launch_stack(1, 2, 77, kPid, 5);
-  correlator.on_gpu_op(kernel(1, 10));
-  correlator.on_source_end(1);
-  CHECK(correlator.totals().unmatched == 1);
-  CHECK(correlator.totals().gpu_records == 1);
-  CHECK(correlator.take_ended_stacks() == std::vector<uint64_t>{77});
-}
-
-TEST_CASE("a graph launch that had its records is not unmatched") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 1, 77, kPid, 5);
-  GpuOp op = kernel(1, 10);
-  op.more = true;
-  correlator.on_gpu_op(op);
-  correlator.on_source_end(1);
-  CHECK(correlator.totals().unmatched == 0);
 }
 
 TEST_CASE("the end of one process does not hurry the work of another") {
-  Correlator correlator = make();
-  open_source(correlator);
-  correlator.on_source(2, kPid + 1, "mock");
-  correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_launch_stack(1, 9, 77, kPid, 5);
-  correlator.on_gpu_op(kernel(1, 10));  // its launch has not come yet
-  correlator.on_source_end(2);
-  correlator.on_launch_stack(1, 1, 77, kPid, 5);
-  correlator.settle();
-  const Batch batch = correlator.take_batch();
+  Rig rig;
+  rig.open(2, kPid + 1);
+  rig.stack(77);
+  rig.launch(9, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10));  // its launch has not come yet
+  rig.correlator.on_source_end(2);
+  rig.launch(1, 77);
+  rig.correlator.settle();
+  const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
-  CHECK(batch.rows.front().first.stack == 77);
+  CHECK(rig.work(batch).stack == 77);
+}
+
+TEST_CASE("a process that has ended leaves nothing behind") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10));
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.take_ended_stacks() == std::vector<uint64_t>{77});
+  CHECK(rig.take().ended.size() == 1);
 }
 
 TEST_CASE("stacks and launches of strangers are not taken in") {
   Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
+  correlator.open_window(1000);
   correlator.on_stack(77, kPid, kStack, false);
-  correlator.on_counted_launch(0, 77, kPid, 5);
+  correlator.on_counted_launch(0, {.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5});
   const Batch batch = correlator.take_batch();
   CHECK(batch.rows.empty());
   CHECK(batch.processes.empty());
+}
+
+TEST_CASE("a device is the same in every process by its uuid, whatever number it has there") {
+  Rig rig;
+  (void)rig.take();
+  const auto device = [&](uint32_t source, uint32_t index, const char* name, const char* uuid) {
+    rig.correlator.on_source(source, kPid + source, "cupti");
+    rig.correlator.on_name(source, 1, name);
+    rig.correlator.on_name(source, 2, uuid);
+    rig.correlator.on_device(source, index, 1, *uuid == '\0' ? 0 : 2);
+  };
+  device(10, 0, "H200", "GPU-a");
+  device(11, 1, "H200", "GPU-a");
+  device(12, 0, "H200", "GPU-b");
+  device(13, 0, "pocl", "");
+  device(14, 0, "pocl", "");
+  device(15, 1, "pocl", "");
+  CHECK(rig.take().devices.size() == 4);
 }

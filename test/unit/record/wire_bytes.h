@@ -15,11 +15,11 @@ class WireBytes {
   template <typename T>
   WireBytes& add(uint16_t type, T record, std::string_view text = {}) {
     const size_t bytes = (sizeof(T) + text.size() + 7) / 8 * 8;
-    record.header.type = type;
-    record.header.bytes = static_cast<uint32_t>(bytes);
+    const gpuprof_record header{type, 0, static_cast<uint32_t>(bytes)};
     const size_t at = bytes_.size();
     bytes_.resize(at + bytes);
     std::memcpy(bytes_.data() + at, &record, sizeof(T));
+    std::memcpy(bytes_.data() + at, &header, sizeof(header));
     if (!text.empty()) {
       std::memcpy(bytes_.data() + at + sizeof(T), text.data(), text.size());
     }

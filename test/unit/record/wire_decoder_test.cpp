@@ -12,48 +12,158 @@ using gpuprof::test::WireBytes;
 
 namespace {
 
+std::string words(std::initializer_list<uint64_t> numbers) {
+  std::string text;
+  for (const uint64_t number : numbers) {
+    text += " " + std::to_string(number);
+  }
+  return text + "\n";
+}
+
 struct RecordingSink final : gpuprof::backend::EventSink {
   void on_source(uint32_t, uint32_t, std::string_view) override {}
   void on_name(uint32_t, uint32_t id, std::string_view text) override {
     log += "name " + std::to_string(id) + " " + std::string(text) + "\n";
   }
-  void on_device(uint32_t, uint32_t device, uint32_t name) override {
-    log += "device " + std::to_string(device) + " " + std::to_string(name) + "\n";
+  void on_device(uint32_t, uint32_t device, uint32_t name, uint32_t uuid) override {
+    log += "device" + words({device, name, uuid});
   }
   void on_gpu_op(const gpuprof::backend::GpuOp& op) override {
-    log += "op " + std::to_string(op.correlation) + " " + std::to_string(op.end_ns - op.start_ns) +
-           (op.more ? " more\n" : "\n");
+    log += "op" + words({op.correlation, op.end_ns - op.start_ns, op.graph_node, op.tid, op.range});
+    log += op.more ? "more\n" : "";
+    log += op.unsampled ? "unsampled\n" : "";
   }
-  void on_launch(uint32_t, uint64_t correlation, uint32_t tid, std::string_view thread) override {
-    log += "launch " + std::to_string(correlation) + " " + std::to_string(tid) + " " + std::string(thread) + "\n";
+  void on_launch(uint32_t, const gpuprof::backend::LaunchCall& launch) override {
+    log +=
+        "launch " + std::string(launch.thread) + words({launch.correlation, launch.time_ns, launch.tid, launch.range});
+  }
+  void on_host_op(const gpuprof::backend::HostOp& op) override {
+    log += "host" + words({op.correlation & 0xffff, op.end_ns - op.start_ns, op.bytes, op.count, op.name_id, op.device,
+                           op.tid, op.op});
+  }
+  void on_graph_node(uint32_t, const gpuprof::backend::GraphNode& node) override {
+    log += "node" + words({node.node, node.original, node.launch, uint64_t{node.destroyed}});
+  }
+  void on_range(uint32_t, const gpuprof::backend::Range& range) override {
+    log += "range" + words({range.id, range.parent, range.domain_id, range.name_id});
+  }
+  void on_call(uint32_t, const gpuprof::backend::Call& call) override {
+    log += "call" + words({call.correlation, call.start_ns, call.end_ns, call.name_id, call.tid});
+  }
+  void on_span(uint32_t, const gpuprof::backend::Span& span) override {
+    log += "span" + words({span.start_ns, span.end_ns, span.range, span.tid});
   }
   void on_meta(uint32_t, std::string_view text) override { log += "meta " + std::string(text) + "\n"; }
-  void on_counters(uint32_t, uint64_t, const uint64_t (&)[16]) override {}
+  void on_counters(uint32_t, const gpuprof::backend::Counters&) override {}
   void on_source_end(uint32_t) override {}
   std::string log;
 };
+
+// How many of the records of one kind are refused, each with one field changed to something that can not be.
+template <typename T, typename... Change>
+uint64_t refused(uint16_t type, T record, Change... change) {
+  WireBytes wire;
+  (
+      [&] {
+        T changed = record;
+        change(changed);
+        wire.add(type, changed);
+      }(),
+      ...);
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(counts.records == sizeof...(change));
+  return counts.malformed;
+}
 
 }  // namespace
 
 TEST_CASE("each record kind reaches its call") {
   WireBytes wire;
   wire.name(1, "void solve<float>(int)").kernel(7, 100, 350, 1);
-  wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 2, 1});
-  wire.add(GPUPROF_RECORD_LAUNCH, gpuprof_launch{{}, 8, 4242, 0, "worker"});
+  wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 2, 1, 3, 0});
+  wire.add(GPUPROF_RECORD_LAUNCH, gpuprof_launch{{}, 8, 5, 4242, 6, "worker"});
   wire.add(GPUPROF_RECORD_META, gpuprof_meta{{}, 7, 0}, "a=b;c=d");
   gpuprof_gpu_op node{};
   node.correlation = 9;
   node.start_ns = node.end_ns = 5;
-  node.flags = GPUPROF_GPU_OP_MORE;
+  node.flags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
+  node.graph_node = 77;
+  node.tid = 3;
+  node.range = 2;
   wire.add(GPUPROF_RECORD_GPU_OP, node);
+  node.flags = 0;
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are of unsampled launches only
+  wire.add(GPUPROF_RECORD_HOST_OP,
+           gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, GPUPROF_GRAPH_NODE_DESTROYED, 0});
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 2, 1});
+  wire.add(GPUPROF_RECORD_CALL, gpuprof_call{{}, 8, 100, 200, 1, 4242});
+  wire.add(GPUPROF_RECORD_SPAN, gpuprof_span{{}, 100, 300, 4, 4242});
 
   RecordingSink sink;
   DecodeCounts counts;
   CHECK(decode_records(1, wire.bytes(), sink, counts) == wire.bytes().size());
   CHECK(sink.log ==
-        "name 1 void solve<float>(int)\nop 7 250\ndevice 2 1\nlaunch 8 4242 worker\nmeta a=b;c=d\nop 9 0 more\n");
-  CHECK(counts.records == 6);
+        "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6\nmeta a=b;c=d\n"
+        "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 1\nrange 4 3 2 1\n"
+        "call 8 100 200 1 4242\nspan 100 300 4 4242\n");
+  CHECK(counts.records == 12);
   CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("every field that can lie is checked") {
+  using Gpu = gpuprof_gpu_op;
+  CHECK(refused(
+            GPUPROF_RECORD_GPU_OP, Gpu{}, [](Gpu& r) { r.start_ns = 1; }, [](Gpu& r) { r.op = GPUPROF_OPS; },
+            [](Gpu& r) { r.end_ns = uint64_t{1} << 51; }, [](Gpu& r) { r.start_ns = r.end_ns = UINT64_MAX; },
+            [](Gpu& r) { r.bytes = UINT64_MAX; }, [](Gpu& r) { r.queued_ns = UINT64_MAX; },
+            [](Gpu& r) { r.submitted_ns = uint64_t{1} << 63; }, [](Gpu& r) { r.flags = 4; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_HOST; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 10);
+  using Host = gpuprof_host_op;
+  CHECK(refused(
+            GPUPROF_RECORD_HOST_OP, Host{}, [](Host& r) { r.op = GPUPROF_HOST_OPS; }, [](Host& r) { r.start_ns = 1; },
+            [](Host& r) { r.bytes = UINT64_MAX; }, [](Host& r) { r.count = UINT64_MAX; },
+            [](Host& r) { r.correlation = 1; }, [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE; },
+            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | GPUPROF_CORRELATION_HOST; }) == 7);
+  using Node = gpuprof_graph_node;
+  CHECK(refused(
+            GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
+            [](Node& r) { r.original = 1; }, [](Node& r) { r.flags = 2; },
+            [](Node& r) { r.node = GPUPROF_CORRELATION_NODE; }, [](Node& r) { r.launch = GPUPROF_CORRELATION_HOST; },
+            [](Node& r) { r.original = UINT64_MAX; }) == 6);
+  using Range = gpuprof_range;
+  CHECK(refused(
+            GPUPROF_RECORD_RANGE, Range{{}, 1, 0, 0, 0}, [](Range& r) { r.id = 0; }, [](Range& r) { r.parent = 1; }) ==
+        2);
+  using Call = gpuprof_call;
+  CHECK(refused(
+            GPUPROF_RECORD_CALL, Call{}, [](Call& r) { r.start_ns = 1; }, [](Call& r) { r.end_ns = UINT64_MAX; },
+            [](Call& r) { r.correlation = GPUPROF_CORRELATION_HOST; }) == 3);
+  using Span = gpuprof_span;
+  CHECK(refused(
+            GPUPROF_RECORD_SPAN, Span{{}, 0, 0, 1, 0}, [](Span& r) { r.start_ns = 1; }, [](Span& r) { r.range = 0; }) ==
+        2);
+  using Launch = gpuprof_launch;
+  CHECK(refused(
+            GPUPROF_RECORD_LAUNCH, Launch{}, [](Launch& r) { r.time_ns = UINT64_MAX; },
+            [](Launch& r) { r.correlation = UINT64_MAX; }) == 2);
+  using Device = gpuprof_device;
+  CHECK(refused(GPUPROF_RECORD_DEVICE, Device{}, [](Device& r) { r.device = UINT32_MAX; }) == 1);
+}
+
+TEST_CASE("a record that is shorter than its kind is refused") {
+  for (uint16_t type = 1; type < GPUPROF_RECORD_TYPES; ++type) {
+    WireBytes wire;
+    wire.add(type, gpuprof_record{}).name(2, "next");
+    RecordingSink sink;
+    DecodeCounts counts;
+    decode_records(1, wire.bytes(), sink, counts);
+    CHECK(sink.log == "name 2 next\n");
+    CHECK(counts.malformed == 1);
+  }
 }
 
 TEST_CASE("a thread name of sixteen bytes has no terminator") {
@@ -64,7 +174,7 @@ TEST_CASE("a thread name of sixteen bytes has no terminator") {
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
-  CHECK(sink.log == "launch 0 0 xxxxxxxxxxxxxxxx\n");
+  CHECK(sink.log == "launch xxxxxxxxxxxxxxxx 0 0 0 0\n");
 }
 
 TEST_CASE("lies are counted and not followed") {
@@ -102,7 +212,7 @@ TEST_CASE("lies are counted and not followed") {
   }
   SECTION("an unknown type is skipped") {
     WireBytes wire;
-    wire.add(999, gpuprof_device{{}, 0, 0}).name(3, "after");
+    wire.add(999, gpuprof_device{}).name(3, "after");
     decode_records(1, wire.bytes(), sink, counts);
     CHECK(sink.log == "name 3 after\n");
     CHECK(counts.unknown == 1);

@@ -1,0 +1,46 @@
+// What was seen, matched and missed: the numbers by which a profile can be trusted, kept for each source.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "profile/records.h"
+
+namespace gpuprof::record {
+
+// launches == matched + captured + failed + without_record, always.
+struct CoverageCounts {
+  uint64_t launches = 0;
+  uint64_t matched = 0;
+  uint64_t captured = 0;
+  uint64_t failed = 0;
+  uint64_t unsampled = 0;
+  uint64_t without_record = 0;
+  uint64_t without_stack = 0;
+  uint64_t without_launch = 0;
+  uint64_t outside_range = 0;
+
+  void add(const CoverageCounts& other);
+  // One COVERAGE record for each number that is not 0.
+  void append_to(std::vector<profile::Coverage>& out, profile::ProcessId process) const;
+};
+
+class SourceCoverage {
+ public:
+  void launch_matched() { ++matched_; }  // the first GPU work of a launch that is known
+  void orphan_matched() { ++orphans_; }  // the first of one that is not: its launch event was lost, or never made
+  void without_launch() { ++without_launch_; }
+  void without_stack() { ++without_stack_; }
+
+  // `counters` are what the target has counted, as far as it is believed.
+  [[nodiscard]] CoverageCounts sum_up(const backend::Counters& counters) const;
+
+ private:
+  uint64_t matched_ = 0;
+  uint64_t orphans_ = 0;
+  uint64_t without_launch_ = 0;
+  uint64_t without_stack_ = 0;
+};
+
+}  // namespace gpuprof::record

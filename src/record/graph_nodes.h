@@ -1,0 +1,63 @@
+// Which stack made which node of a CUDA graph. Nodes are copied when a graph is cloned or instantiated, and the
+// original may be gone before the copy is first heard of.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/event_sink.h"
+
+namespace gpuprof::record {
+
+class GraphNodes {
+ public:
+  static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later ones have no capture stack
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // work and copies of it may still be on their way
+
+  // The probe's call for a node: `stack` is the engine's id, 0 where it could not be read.
+  void captured(backend::SourceId source, uint64_t node, uint64_t stack);
+  void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
+
+  [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
+  // The stack that made the node, or what it is a copy of; 0: not known.
+  [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node) const;
+
+  // Copies whose original was not known yet; nodes that are gone for long.
+  void settle(uint64_t now_ns);
+  void end_source(backend::SourceId source);
+  [[nodiscard]] size_t size() const { return nodes_.size(); }
+
+ private:
+  struct Key {
+    uint32_t source;
+    uint64_t node;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return (key.node * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32); }
+  };
+  struct Node {
+    uint64_t stack = 0;
+    uint64_t original = 0;  // of which it is a copy
+    uint64_t copied = 0;    // the turn in which that was told
+    bool destroyed = false;
+  };
+  struct Copy {
+    Key key;
+    unsigned turns;
+  };
+  struct Destroyed {
+    Key key;
+    uint64_t forget_ns;
+  };
+  Node* make(const Key& key);
+
+  std::unordered_map<Key, Node, KeyHash> nodes_;
+  std::vector<Copy> copies_;  // without a stack so far
+  std::deque<Destroyed> destroyed_;
+  uint64_t turns_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,69 @@
+// A thread of another process, stopped by ptrace, that makes system calls and calls functions for us, and then goes on
+// where it was as if nothing had happened. Everything here is of the calling thread: ptrace is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "record/inject_arch.h"
+
+namespace gpuprof::record {
+
+// The message of TracedThread::stop() where the kernel does not allow it.
+inline constexpr const char* kNoRight = "no right to trace it";
+
+class TracedThread {
+ public:
+  // Stops the thread. The error says why it may not be traced.
+  static Result<TracedThread> stop(pid_t pid, pid_t tid);
+
+  TracedThread(TracedThread&& other) noexcept;
+  TracedThread& operator=(TracedThread&&) = delete;
+  TracedThread(const TracedThread&) = delete;
+  TracedThread& operator=(const TracedThread&) = delete;
+  ~TracedThread();  // gives everything back as it was, and lets go
+
+  // Calls that wait, and that the kernel may let fail with EINTR when a thread is stopped in one. They begin again.
+  static bool begins_again(long system_call);
+
+  // As it was when it was stopped.
+  [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
+
+  // From here on it works for us: its registers are kept for the end, signals wait until then.
+  // `gate` is the address of an instruction arch::gate in it.
+  Status borrow(uint64_t gate);
+
+  // The value is the kernel's: an address, a descriptor, or -errno.
+  Result<int64_t> system_call(long number, const std::array<uint64_t, 6>& arguments);
+
+  // `stack_end` is the end of memory for a stack, a multiple of 16.
+  Result<uint64_t> call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 2>& arguments);
+
+  bool write_memory(uint64_t address, std::span<const unsigned char> bytes);
+  bool read_memory(uint64_t address, std::span<unsigned char> bytes);
+
+ private:
+  TracedThread(pid_t tid, UniqueFd memory) : tid_(tid), memory_(std::move(memory)) {}
+  bool wait(int& status, uint64_t deadline_ns);
+  bool interrupt(uint64_t deadline_ns);
+  bool step(int& status, uint64_t deadline_ns);
+  Error lost(std::string_view doing, int status);
+  void give_back();
+
+  pid_t tid_;
+  UniqueFd memory_;  // /proc/PID/mem
+  arch::Registers before_;
+  uint64_t gate_ = 0;
+  uint64_t signal_mask_ = 0;
+  bool borrowed_ = false;
+  bool gone_ = false;    // it has ended
+  bool stopped_ = true;  // in a stop that was told to us
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,39 @@
+// The texts of a session: kernel names, thread names, functions. Each is handed to the writer once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "record/batch.h"
+
+namespace gpuprof::record {
+
+class NameTable {
+ public:
+  // `max_bytes`: of memory for texts. Later ones are all "[more names]": a target may make up names for ever.
+  explicit NameTable(size_t max_bytes = size_t{256} << 20) : max_bytes_(max_bytes) {}
+
+  NameIndex intern(std::string_view text);  // 0 for an empty text
+  [[nodiscard]] std::string_view text(NameIndex index) const {
+    return index == 0 || index > by_index_.size() ? std::string_view() : std::string_view(*by_index_[index - 1]);
+  }
+  std::vector<NewName> take_new() { return std::exchange(new_, {}); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  NameIndex add(std::string_view text);
+
+  size_t max_bytes_;
+  size_t bytes_ = 0;
+  std::unordered_map<std::string, NameIndex, Hash, std::equal_to<>> indices_;
+  std::vector<const std::string*> by_index_;  // keys of indices_, which stay where they are
+  std::vector<NewName> new_;
+};
+
+}  // namespace gpuprof::record

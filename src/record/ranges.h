@@ -1,0 +1,58 @@
+// Paths of NVTX ranges: what a source calls by a number of its own becomes a number of the session, the same for the
+// same path in every process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+
+namespace gpuprof::record {
+
+// The ranges of one source, by its own numbers.
+struct SourceRanges {
+  static constexpr size_t kMaxRanges = 100'000;
+  std::unordered_map<uint32_t, backend::Range> told;
+  std::unordered_map<uint32_t, profile::RangeId> resolved;
+};
+
+class RangeTable {
+ public:
+  static constexpr size_t kMaxRanges = 1'000'000;  // of the session; later ones count for their parent
+
+  // `name_of(id)` is the NameIndex of a source's name id, 0 where it is not known. A parent that is not known is none.
+  template <typename NameOf>
+  profile::RangeId resolve(SourceRanges& source, uint32_t id, NameOf name_of, int depth = 0) {
+    constexpr int kMaxDepth = 128;
+    if (id == 0 || depth > kMaxDepth) {
+      return {};
+    }
+    if (const auto known = source.resolved.find(id); known != source.resolved.end()) {
+      return known->second;
+    }
+    const auto told = source.told.find(id);
+    if (told == source.told.end()) {
+      return {};
+    }
+    const backend::Range range = told->second;
+    const profile::RangeId parent = resolve(source, range.parent, name_of, depth + 1);
+    const profile::RangeId made = intern(parent, name_of(range.domain_id), name_of(range.name_id));
+    source.resolved[id] = made;
+    return made;
+  }
+
+  std::vector<NewRange> take_new() { return std::exchange(new_, {}); }
+
+ private:
+  profile::RangeId intern(profile::RangeId parent, NameIndex domain, NameIndex name);
+
+  std::map<std::tuple<uint32_t, NameIndex, NameIndex>, profile::RangeId> ids_;
+  std::vector<NewRange> new_;
+};
+
+}  // namespace gpuprof::record

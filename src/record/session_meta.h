@@ -1,0 +1,30 @@
+// What a profile says about its recording as a whole: META records.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "record/channel.h"
+#include "record/correlate.h"
+#include "record/session.h"
+#include "record/summary.h"
+
+namespace gpuprof::record {
+
+struct SessionFacts {
+  uint64_t start_ns = 0;
+  std::string_view stack_engine;  // "none" without one
+  std::string stack_engine_missing;
+  std::string counts_only;  // record -p: why launches are only counted
+};
+
+// At the start ...
+void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
+                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
+
+// ... and at the end.
+void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
+                       const Channel::BudgetState& budget);
+
+}  // namespace gpuprof::record

@@ -1,0 +1,203 @@
+// Writes the seeds of fuzz_wire: wire_corpus FOLDER. With --check FOLDER: whether the folder holds them as they are
+// now. They follow src/wire/wire.h, so they are made by this program and not by hand.
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../unit/record/wire_bytes.h"
+#include "wire/wire.h"
+
+namespace {
+
+using gpuprof::test::WireBytes;
+using Seeds = std::map<std::string, std::vector<std::byte>>;
+
+constexpr uint64_t kHost = GPUPROF_CORRELATION_HOST;
+constexpr uint64_t kNode = GPUPROF_CORRELATION_NODE;
+
+gpuprof_gpu_op op_of(uint64_t correlation, uint16_t op) {
+  gpuprof_gpu_op made{};
+  made.correlation = correlation;
+  made.start_ns = 1000 * (correlation & 0xff);
+  made.end_ns = made.start_ns + 500;
+  made.queued_ns = made.start_ns - 300;
+  made.submitted_ns = made.start_ns - 100;
+  made.op = op;
+  return made;
+}
+
+gpuprof_launch launch_of(uint64_t correlation, uint32_t range = 0) {
+  gpuprof_launch made{};
+  made.correlation = correlation;
+  made.time_ns = 1000 * (correlation & 0xff) - 500;
+  made.tid = 4242;
+  made.range = range;
+  std::strcpy(made.thread, "worker");
+  return made;
+}
+
+WireBytes kernels() {
+  WireBytes wire;
+  wire.name(1, "void solve<float>(float*, int)").name(2, "NVIDIA H200").name(3, "GPU-1234");
+  wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 0, 2, 3, 0});
+  for (uint64_t i = 1; i <= 3; ++i) {
+    wire.add(GPUPROF_RECORD_LAUNCH, launch_of(i));
+    auto op = op_of(i, GPUPROF_OP_KERNEL);
+    op.name_id = 1;
+    op.stream = i;
+    wire.add(GPUPROF_RECORD_GPU_OP, op);
+  }
+  return wire;
+}
+
+WireBytes copies() {
+  WireBytes wire;
+  for (uint16_t op = GPUPROF_OP_COPY_HTOD; op < GPUPROF_OPS; ++op) {
+    auto record = op_of(op, op);
+    record.bytes = 4096;
+    wire.add(GPUPROF_RECORD_GPU_OP, record);
+  }
+  return wire;
+}
+
+// A captured launch, its node, a copy of it that runs twice, and the end of the original.
+WireBytes graph() {
+  WireBytes wire;
+  wire.name(1, "k");
+  wire.add(GPUPROF_RECORD_LAUNCH, launch_of(1));
+  wire.add(GPUPROF_RECORD_LAUNCH, launch_of(kNode | 10));
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 0, GPUPROF_GRAPH_NODE_DESTROYED, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 11, 10, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_LAUNCH, launch_of(2));
+  for (int replay = 0; replay < 2; ++replay) {
+    auto op = op_of(2, GPUPROF_OP_KERNEL);
+    op.name_id = 1;
+    op.graph_node = 12;
+    op.flags = GPUPROF_GPU_OP_MORE;
+    wire.add(GPUPROF_RECORD_GPU_OP, op);
+  }
+  wire.add(GPUPROF_RECORD_GPU_OP, op_of(3, GPUPROF_OP_GRAPH));
+  return wire;
+}
+
+WireBytes graph_cycle() {
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 1, 2, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 2, 1, 0, 0, 0});
+  auto op = op_of(2, GPUPROF_OP_KERNEL);
+  op.graph_node = 1;
+  wire.add(GPUPROF_RECORD_GPU_OP, op);
+  return wire;
+}
+
+WireBytes host_ops() {
+  WireBytes wire;
+  wire.name(1, "cuStreamSynchronize");
+  for (uint16_t op = 0; op < GPUPROF_HOST_OPS; ++op) {
+    wire.add(GPUPROF_RECORD_LAUNCH, launch_of(kHost | (op + 1u)));
+    wire.add(GPUPROF_RECORD_HOST_OP,
+             gpuprof_host_op{{}, kHost | (op + 1u), 2000, 2900, 64, 3, 1, op % 2 == 0 ? UINT32_MAX : 0, 4242, op, 0});
+  }
+  return wire;
+}
+
+WireBytes ranges() {
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 2, 1, 7, 6});  // before its parent and its names
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 1, 0, 0, 5});
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 3, 4, 0, 5});  // parents of each other
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 0, 5});
+  wire.name(5, "epoch").name(6, "step").name(7, "torch");
+  wire.add(GPUPROF_RECORD_LAUNCH, launch_of(1, 2));
+  wire.add(GPUPROF_RECORD_GPU_OP, op_of(1, GPUPROF_OP_KERNEL));
+  auto unsampled = op_of(2, GPUPROF_OP_KERNEL);
+  unsampled.flags = GPUPROF_GPU_OP_UNSAMPLED;
+  unsampled.tid = 4242;
+  unsampled.range = 3;
+  wire.add(GPUPROF_RECORD_GPU_OP, unsampled);
+  return wire;
+}
+
+WireBytes timeline() {
+  WireBytes wire = kernels();
+  wire.name(9, "cudaLaunchKernel");
+  wire.add(GPUPROF_RECORD_CALL, gpuprof_call{{}, 1, 400, 600, 9, 4242});
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 1, 0, 0, 9});
+  wire.add(GPUPROF_RECORD_SPAN, gpuprof_span{{}, 300, 900, 1, 0});
+  return wire;
+}
+
+WireBytes bad_times() {
+  WireBytes wire;
+  wire.kernel(1, 100, 99, 0).kernel(2, 0, UINT64_MAX, 0).kernel(3, UINT64_MAX, UINT64_MAX, 0);
+  wire.kernel(4, uint64_t{1} << 61, uint64_t{1} << 61, 0).kernel(5, 0, 0, 0);
+  return wire;
+}
+
+WireBytes names() {
+  WireBytes wire;
+  wire.kernel(1, 100, 200, 7).name(7, "late").kernel(2, 100, 200, 99);
+  wire.add(GPUPROF_RECORD_NAME, gpuprof_name{{}, 8, 0xffffffffu}, "longer than its record");
+  wire.name(9, std::string_view("a;b\n\xff\0c", 7));
+  wire.add(GPUPROF_RECORD_META, gpuprof_meta{{}, 11, 0}, "key;=va\nlue");
+  return wire;
+}
+
+WireBytes pad_unknown() {
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_PAD, gpuprof_device{});
+  wire.add(GPUPROF_RECORD_TYPES, gpuprof_device{}).add(0xffff, gpuprof_device{}).name(1, "after");
+  return wire;
+}
+
+Seeds make_seeds() {
+  Seeds seeds;
+  const auto add = [&seeds](const char* name, WireBytes wire) { seeds[name] = wire.bytes(); };
+  add("kernels", kernels());
+  add("copies", copies());
+  add("graph", graph());
+  add("graph_cycle", graph_cycle());
+  add("host_ops", host_ops());
+  add("ranges", ranges());
+  add("timeline", timeline());
+  add("bad_times", bad_times());
+  add("names", names());
+  add("pad_unknown", pad_unknown());
+  add("cut", kernels());
+  seeds["cut"].resize(seeds["cut"].size() - 20);
+  return seeds;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool check = argc == 3 && std::strcmp(argv[1], "--check") == 0;
+  if (argc != 2 + (check ? 1 : 0)) {
+    std::fprintf(stderr, "usage: wire_corpus [--check] FOLDER\n");
+    return 2;
+  }
+  int stale = 0;
+  for (const auto& [name, bytes] : make_seeds()) {
+    const std::string path = std::string(argv[argc - 1]) + "/" + name;
+    const std::string wanted(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (check) {
+      std::ifstream in(path, std::ios::binary);
+      const std::string found((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      if (found != wanted) {
+        std::fprintf(stderr, "%s is not what wire_corpus writes\n", path.c_str());
+        stale = 1;
+      }
+    } else if (!(std::ofstream(path, std::ios::binary) << wanted).flush()) {
+      std::fprintf(stderr, "cannot write %s\n", path.c_str());
+      return 1;
+    }
+  }
+  return stale;
+}

@@ -1,0 +1,95 @@
+#include "record/budget.h"
+
+#include <cmath>
+
+#include "catch.h"
+
+namespace {
+
+using gpuprof::record::Budget;
+
+// A target that launches `rate` times a second, at `bare_ns` a launch and `stack_ns` more for one with a stack.
+struct Target {
+  double rate;
+  double bare_ns;
+  double stack_ns;
+  double launches = 0;
+  double samples = 0;
+  double ns = 0;
+
+  void second(Budget& budget, uint64_t now) {
+    const double share = static_cast<double>(budget.share()) / GPUPROF_ALL_STACKS;
+    launches += rate;
+    samples += rate / 64;
+    ns += rate / 64 * (bare_ns + share * stack_ns);
+    budget.update(static_cast<uint64_t>(launches), static_cast<uint64_t>(samples), static_cast<uint64_t>(ns), now);
+  }
+};
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+}  // namespace
+
+TEST_CASE("the share falls until the cost is within the budget, and not further than it must") {
+  Budget budget(5);
+  Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
+  for (uint64_t s = 1; s < 20; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.cost() <= 0.05);
+  REQUIRE(budget.cost() >= 0.035);
+  REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 4);
+  REQUIRE_FALSE(budget.exceeded());
+}
+
+TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a burst") {
+  Budget budget(5);
+  Target target{.rate = 200'000, .bare_ns = 100, .stack_ns = 1900};
+  for (uint64_t s = 1; s < 10; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 8);
+  target.rate = 5'000;
+  for (uint64_t s = 10; s < 30; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}
+
+TEST_CASE("a budget that no share can meet is said to be exceeded") {
+  Budget budget(0.1);
+  Target target{.rate = 500'000, .bare_ns = 200, .stack_ns = 1000};
+  for (uint64_t s = 1; s < 40; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == Budget::kLeastShare);
+  REQUIRE(budget.exceeded());
+}
+
+TEST_CASE("what all stacks cost says nothing about the fewest") {
+  Budget budget(0.01);
+  budget.update(0, 0, 0, kSecond);
+  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kSecond);  // 64 % of the time
+  REQUIRE(budget.share() == Budget::kLeastShare);
+  REQUIRE_FALSE(budget.exceeded());
+  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kSecond);  // 0.064 %
+  REQUIRE(budget.exceeded());
+}
+
+TEST_CASE("counters that go backwards, and times that stand still, change nothing") {
+  Budget budget(5);
+  budget.update(1000, 100, 1'000'000, kSecond);
+  budget.update(2000, 200, 2'000'000, kSecond);
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+  budget.update(10, 1, 5, 2 * kSecond);
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}
+
+TEST_CASE("without a limit every launch keeps its stack") {
+  Budget budget(0);
+  Target target{.rate = 900'000, .bare_ns = 500, .stack_ns = 5000};
+  for (uint64_t s = 1; s < 5; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}

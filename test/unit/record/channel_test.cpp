@@ -1,0 +1,208 @@
+// The handshake and the segment, from the target's side.
+
+#include "record/channel.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+#include "catch.h"
+#include "correlate_rig.h"
+#include "wire/wire.h"
+#include "wire_bytes.h"
+
+using gpuprof::UniqueFd;
+using gpuprof::record::Channel;
+using gpuprof::record::ChannelOptions;
+using gpuprof::test::Rig;
+
+namespace {
+
+// A target in this process: connects, and maps what it gets.
+class FakeTarget {
+ public:
+  explicit FakeTarget(const Channel& channel, const char* backend = "mock")
+      : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, channel.socket_name().data(), channel.socket_name().size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel.socket_name().size());
+    REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
+    gpuprof_hello hello{};
+    hello.magic = GPUPROF_WIRE_MAGIC;
+    hello.version = GPUPROF_WIRE_VERSION;
+    std::memcpy(hello.token, channel.token().data(), sizeof(hello.token));
+    std::strcpy(hello.backend, backend);
+    REQUIRE(::send(socket_.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+  }
+  FakeTarget(const FakeTarget&) = delete;
+  FakeTarget& operator=(const FakeTarget&) = delete;
+  ~FakeTarget() {
+    if (segment_ != nullptr) {
+      ::munmap(segment_, GPUPROF_SEGMENT_BYTES);
+    }
+  }
+
+  gpuprof_segment& segment() {
+    if (segment_ == nullptr) {
+      gpuprof_welcome welcome{};
+      iovec part{&welcome, sizeof(welcome)};
+      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+      msghdr message{};
+      message.msg_iov = &part;
+      message.msg_iovlen = 1;
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      REQUIRE(::recvmsg(socket_.get(), &message, 0) == sizeof(welcome));
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+      const UniqueFd file(fd);
+      CHECK(::ftruncate(file.get(), 0) != 0);  // sealed
+      void* memory = ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+      REQUIRE(memory != MAP_FAILED);
+      segment_ = static_cast<gpuprof_segment*>(memory);
+    }
+    return *segment_;
+  }
+
+  void write(const std::vector<std::byte>& bytes) {
+    gpuprof_ring& ring = segment().rings[0];
+    std::memcpy(reinterpret_cast<std::byte*>(&segment()) + GPUPROF_SEGMENT_DATA_OFFSET + ring.head, bytes.data(),
+                bytes.size());
+    ring.head += bytes.size();
+  }
+
+ private:
+  UniqueFd socket_;
+  gpuprof_segment* segment_ = nullptr;
+};
+
+std::unique_ptr<Channel> open(const ChannelOptions& options) {
+  auto channel = Channel::open(options);
+  REQUIRE(channel.ok());
+  return std::move(*channel);
+}
+
+}  // namespace
+
+TEST_CASE("a target finds what is wanted of it in its segment") {
+  const auto channel = open({.launch_records = true,
+                             .calls = true,
+                             .latency = true,
+                             .whole_graphs = true,
+                             .attached = true,
+                             .nvtx_range = "step@torch"});
+  channel->set_stack_share(1024);
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  const gpuprof_segment& segment = target.segment();
+  CHECK(segment.control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS | GPUPROF_CONTROL_CALLS));
+  CHECK(segment.options.flags == (GPUPROF_OPTION_LATENCY | GPUPROF_OPTION_WHOLE_GRAPHS | GPUPROF_OPTION_ATTACHED));
+  CHECK(std::string(segment.options.nvtx_range) == "step@torch");
+  CHECK(segment.stack_share == 1024);
+}
+
+TEST_CASE("the longest range name is terminated") {
+  const auto channel = open({.nvtx_range = std::string(500, 'x')});
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  CHECK(std::string(target.segment().options.nvtx_range) == std::string(gpuprof::record::kMaxNvtxRange, 'x'));
+}
+
+TEST_CASE("switches reach processes that are connected, and those to come") {
+  const auto channel = open({.enabled = false});
+  Rig rig;
+  FakeTarget first(*channel, "one");
+  channel->accept_all(rig.correlator);
+  CHECK(first.segment().control == 0);
+  CHECK(first.segment().stack_share == GPUPROF_ALL_STACKS);
+  channel->set_enabled(true);
+  channel->set_calls(true);
+  channel->set_stack_share(7);
+  CHECK(first.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
+  FakeTarget second(*channel, "two");
+  channel->accept_all(rig.correlator);
+  CHECK(second.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
+  CHECK(second.segment().stack_share == 7);
+  channel->set_enabled(false);
+  CHECK(first.segment().control == GPUPROF_CONTROL_CALLS);
+
+  channel->request_retract();
+  CHECK_FALSE(channel->all_retracted());
+  channel->disable_all();
+  CHECK(first.segment().control == GPUPROF_CONTROL_RETRACT);
+  first.segment().state = GPUPROF_STATE_FINISHED;
+  second.segment().state = GPUPROF_STATE_DISABLED;
+  CHECK(channel->all_retracted());
+}
+
+TEST_CASE("records and counters of all rings come through") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  // The rig has opened source 1 by hand; this one must not be taken for it.
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  gpuprof::test::WireBytes wire;
+  wire.name(1, "k").kernel(3, 5000, 5100, 1);
+  target.write(wire.bytes());
+  for (gpuprof_ring& ring : target.segment().rings) {
+    ring.launches = 2;
+    ring.counts[GPUPROF_COUNT_CAPTURED] = 1;
+    ring.lost[GPUPROF_LOSS_RING_FULL] = 3;
+  }
+  channel->snapshot();
+  CHECK(channel->drain(rig.correlator) == wire.bytes().size());
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 1);
+  CHECK(rig.correlator.totals().launches == 2 * GPUPROF_RING_COUNT);
+  CHECK(rig.correlator.totals().lost.at("ring_full") == 3 * GPUPROF_RING_COUNT);
+  rig.correlator.close_window(1'000'000);
+  rig.correlator.finish();
+  CHECK(rig.correlator.totals().coverage.captured == GPUPROF_RING_COUNT);
+}
+
+TEST_CASE("above the budget, fewer launches get a stack") {
+  const auto channel = open({.max_overhead = 1});
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  gpuprof_ring& ring = target.segment().rings[2];
+  uint64_t now = 1'000'000'000;
+  for (int second = 0; second < 3; ++second) {
+    ring.launches += 100'000;  // at 2 us each: a fifth of the time
+    ring.overhead_samples += 1600;
+    ring.overhead_ns += 1600 * 2000;
+    channel->snapshot();
+    channel->drain(rig.correlator);
+    channel->keep_budget(now);
+    now += 1'000'000'000;
+  }
+  CHECK(target.segment().stack_share < GPUPROF_ALL_STACKS / 10);
+  CHECK(channel->budget_state().least_share == target.segment().stack_share);
+}
+
+TEST_CASE("a process that does not know the token gets nothing") {
+  const auto channel = open({});
+  const auto other = open({});
+  Rig rig;
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, channel->socket_name().data(), channel->socket_name().size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel->socket_name().size());
+  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
+  gpuprof_hello hello{};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  std::memcpy(hello.token, other->token().data(), sizeof(hello.token));
+  REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 0);
+}

@@ -1,0 +1,123 @@
+// A correlator with a clock that the test sets, fed as the drain feeds it.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "record/correlate.h"
+
+namespace gpuprof::test {
+
+inline const uint32_t kPid = static_cast<uint32_t>(::getpid());
+inline const uint64_t kStack[] = {0x1000, 0x2000};
+inline uint64_t fake_now_ns = 0;
+inline uint64_t fake_clock() {
+  return fake_now_ns;
+}
+
+struct Rig {
+  explicit Rig(record::CorrelateOptions options = {}) : correlator(with_defaults(std::move(options))) {
+    correlator.open_window(1000);
+    open(1);
+  }
+
+  static record::CorrelateOptions with_defaults(record::CorrelateOptions options) {
+    fake_now_ns = 1'000'000;
+    options.start_ns = 1000;
+    options.interval_ns = 1'000'000;
+    options.counted_functions = {"f"};
+    options.clock = fake_clock;
+    return options;
+  }
+
+  // A source with device 0 and the names 1 "k", 2 "cudaStreamSynchronize".
+  void open(uint32_t source, uint32_t pid = kPid) {
+    correlator.on_source(source, pid, "mock" + std::to_string(source));
+    correlator.on_name(source, 1, "k");
+    correlator.on_name(source, 2, "cudaStreamSynchronize");
+    correlator.on_device(source, 0, 0, 0);
+  }
+
+  void stack(uint64_t id) { correlator.on_stack(id, kPid, kStack, false); }
+
+  void launch(uint64_t correlation, uint64_t stack_id, uint64_t time_ns = 5000, uint32_t range = 0) {
+    correlator.on_launch_stack({.source = 1,
+                                .correlation = correlation,
+                                .stack = stack_id,
+                                .time_ns = time_ns,
+                                .pid = kPid,
+                                .tid = 5,
+                                .range = range});
+  }
+
+  static backend::GpuOp kernel(uint64_t correlation, uint64_t duration = 10, uint64_t end = 10'000) {
+    backend::GpuOp op;
+    op.source = 1;
+    op.correlation = correlation;
+    op.start_ns = end - duration;
+    op.end_ns = end;
+    op.name_id = 1;
+    return op;
+  }
+
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) {
+      correlator.settle();
+    }
+  }
+
+  // Everything since the last call; works are remembered.
+  record::Batch take() {
+    record::Batch batch = correlator.take_batch();
+    for (const record::NewWork& work : batch.works) {
+      works[work.id] = work.key;
+    }
+    for (const record::NewName& name : batch.names) {
+      names[name.index] = name.text;
+    }
+    return batch;
+  }
+
+  // What a row of the batch is about.
+  const record::WorkKey& work(const record::Batch& batch, size_t row = 0) {
+    return works.at(batch.rows.at(row).first.work);
+  }
+
+  // The rows of an operation.
+  std::vector<std::pair<record::WorkKey, record::RowValue>> rows(const record::Batch& batch, profile::Op op) {
+    std::vector<std::pair<record::WorkKey, record::RowValue>> found;
+    for (const auto& [key, value] : batch.rows) {
+      if (works.at(key.work).op == op) {
+        found.emplace_back(works.at(key.work), value);
+      }
+    }
+    return found;
+  }
+
+  record::Correlator correlator;
+  std::map<profile::WorkId, record::WorkKey> works;
+  std::map<record::NameIndex, std::string> names;
+};
+
+inline uint64_t sum_ns(const record::Batch& batch) {
+  uint64_t sum = 0;
+  for (const auto& [key, value] : batch.rows) {
+    sum += value.sum_ns;
+  }
+  return sum;
+}
+
+// COVERAGE by word, of all processes together.
+inline std::map<std::string, uint64_t> coverage(const record::Batch& batch) {
+  std::map<std::string, uint64_t> sums;
+  for (const profile::Coverage& one : batch.coverage) {
+    sums[std::string(one.what)] += one.count;
+  }
+  return sums;
+}
+
+}  // namespace gpuprof::test

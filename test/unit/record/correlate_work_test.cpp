@@ -1,0 +1,496 @@
+// What is not an ordinary launch: unsampled ones, host calls, ranges, many streams and threads, the timeline, latency
+// and the numbers by which a profile can be trusted.
+
+#include "catch.h"
+#include "correlate_rig.h"
+
+using gpuprof::backend::Counters;
+using gpuprof::backend::GpuOp;
+using gpuprof::backend::HostOp;
+using gpuprof::record::Batch;
+using gpuprof::record::WorkSet;
+using gpuprof::test::coverage;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::kPid;
+using gpuprof::test::Rig;
+using gpuprof::test::sum_ns;
+namespace profile = gpuprof::profile;
+
+namespace {
+
+Counters counters(uint64_t launches) {
+  Counters made;
+  made.launches = launches;
+  return made;
+}
+
+Batch finish(Rig& rig) {
+  rig.correlator.close_window(fake_now_ns);
+  rig.correlator.finish();
+  return rig.take();
+}
+
+HostOp sync(uint64_t id, uint64_t start, uint64_t end) {
+  HostOp op;
+  op.source = 1;
+  op.correlation = GPUPROF_CORRELATION_HOST | id;
+  op.start_ns = start;
+  op.end_ns = end;
+  op.count = 1;
+  op.name_id = 2;
+  op.tid = 5;
+  op.op = GPUPROF_HOST_SYNC;
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("launches == matched + captured + failed + without_record, whatever happens") {
+  Rig rig;
+  rig.stack(77);
+  Counters seen = counters(10);
+  seen.counts[GPUPROF_COUNT_FAILED] = 1;
+  seen.counts[GPUPROF_COUNT_CAPTURED] = 2;
+  seen.counts[GPUPROF_COUNT_UNSAMPLED] = 1;
+  rig.correlator.on_counters(1, seen);
+  rig.launch(1, 77);
+  rig.launch(2, 77);
+  rig.launch(3, 77);
+  rig.launch(4, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  for (int i = 0; i < 5; ++i) {  // a graph launch counts once
+    GpuOp node = Rig::kernel(2);
+    node.more = true;
+    rig.correlator.on_gpu_op(node);
+  }
+  GpuOp unsampled = Rig::kernel(5);
+  unsampled.unsampled = true;
+  rig.correlator.on_gpu_op(unsampled);
+  for (int i = 0; i < 3; ++i) {  // a graph launch whose event was lost in the BPF ring
+    GpuOp orphan = Rig::kernel(6);
+    orphan.more = true;
+    rig.correlator.on_gpu_op(orphan);
+    rig.correlator.settle(true);
+  }
+  auto sums = coverage(finish(rig));
+  CHECK(sums["launches"] == 10);
+  CHECK(sums["matched"] == 4);
+  CHECK(sums["captured"] == 2);
+  CHECK(sums["failed"] == 1);
+  CHECK(sums["without_record"] == 3);
+  CHECK(sums["launches"] == sums["matched"] + sums["captured"] + sums["failed"] + sums["without_record"]);
+  CHECK(sums["unsampled"] == 1);
+  CHECK(sums["without_launch"] == 3);
+  CHECK(sums["without_stack"] == 3);
+}
+
+TEST_CASE("the identity holds against a target that lies") {
+  Rig rig;
+  rig.stack(77);
+  Counters lies = counters(3);
+  lies.counts[GPUPROF_COUNT_CAPTURED] = UINT64_MAX;
+  lies.counts[GPUPROF_COUNT_FAILED] = UINT64_MAX;
+  lies.counts[GPUPROF_COUNT_UNSAMPLED] = 99;
+  rig.correlator.on_counters(1, lies);
+  for (uint64_t i = 0; i < 2; ++i) {
+    rig.launch(i, 77);
+    rig.correlator.on_gpu_op(Rig::kernel(i));
+  }
+  auto sums = coverage(finish(rig));
+  CHECK(sums["matched"] == 2);
+  CHECK(sums["launches"] == sums["matched"] + sums["captured"] + sums["failed"] + sums["without_record"]);
+  CHECK(sums["unsampled"] <= sums["launches"]);
+}
+
+TEST_CASE("counters of targets that lie fit into 64 bits together") {
+  Rig rig;
+  Counters lies = counters(UINT64_MAX);
+  lies.lost[GPUPROF_LOSS_RING_FULL] = UINT64_MAX;
+  lies.lost[GPUPROF_LOSS_RING_BUSY] = UINT64_MAX;
+  rig.correlator.on_counters(1, lies);
+  rig.correlator.on_counters(1, lies);
+  const auto& totals = rig.correlator.totals();
+  CHECK(totals.launches < uint64_t{1} << 50);
+  CHECK(totals.lost_in_all() > totals.lost.at("ring_full"));
+  CHECK(totals.lost_in_all() < uint64_t{1} << 50);
+}
+
+TEST_CASE("work whose name never comes is there without it, and is counted") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  auto op = Rig::kernel(1);
+  op.name_id = 4711;
+  rig.correlator.on_gpu_op(op);
+  rig.correlator.finish();
+  const Batch batch = rig.correlator.take_batch();
+  CHECK(batch.rows.size() == 1);
+  CHECK(rig.correlator.totals().lost.at("late_name") == 1);
+}
+
+TEST_CASE("work of a launch that nobody has seen matches nothing") {
+  Rig rig;  // before the library was brought in, say
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.on_gpu_op(Rig::kernel(2));
+  auto sums = coverage(finish(rig));
+  CHECK(sums["launches"] == 0);
+  CHECK(sums["matched"] == 0);
+  CHECK(sums["without_launch"] == 2);
+}
+
+TEST_CASE("coverage is per process, told when one ends") {
+  Rig rig;
+  rig.stack(77);
+  rig.correlator.on_counters(1, counters(1));
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.on_source_end(1);
+  const Batch batch = rig.take();
+  REQUIRE(batch.coverage.size() == 2);
+  CHECK(profile::index(batch.coverage.front().process) != 0);
+  CHECK(rig.correlator.totals().coverage.matched == 1);
+  CHECK(rig.correlator.totals().launches == 1);
+}
+
+TEST_CASE("a correlation id that comes round again is a new launch") {
+  Rig rig;
+  rig.stack(77);
+  rig.stack(78);
+  rig.correlator.on_counters(1, counters(2));
+  rig.launch(1, 77, 5000);  // of which nothing ever came
+  rig.launch(1, 78, 9000);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  const Batch batch = rig.take();
+  CHECK(rig.work(batch).stack == 78);
+  auto sums = coverage(finish(rig));
+  CHECK(sums["matched"] == 1);
+  CHECK(sums["without_record"] == 1);
+}
+
+TEST_CASE("a launch that got no stack by choice is no loss, and needs no wait") {
+  Rig rig;
+  rig.stack(77);
+  rig.correlator.on_thread(kPid, 5, "worker");
+  rig.launch(1, 77);
+  rig.correlator.on_name(1, 3, "step");
+  rig.correlator.on_range(1, {.id = 4, .name_id = 3});
+  GpuOp op = Rig::kernel(2);
+  op.unsampled = true;
+  op.tid = 5;
+  op.range = 4;
+  rig.correlator.on_gpu_op(op);
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  const auto& key = rig.work(batch);
+  CHECK(key.flags == profile::kWorkUnsampled);
+  CHECK(key.stack == 0);
+  CHECK(key.tid == 5);
+  CHECK(rig.names.at(key.thread) == "worker");
+  REQUIRE(batch.ranges.size() == 1);
+  CHECK(key.range == batch.ranges.front().id);
+  CHECK(rig.correlator.totals().unsampled_records == 1);
+  auto sums = coverage(finish(rig));
+  CHECK(sums["without_stack"] == 0);
+  CHECK(sums["without_launch"] == 0);
+}
+
+TEST_CASE("host calls have rows of their own, and are part of no sum of GPU time") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op(sync(9, 5000, 5400));
+  HostOp faults;
+  faults.source = 1;
+  faults.start_ns = 6000;
+  faults.end_ns = 6100;
+  faults.count = 12;
+  faults.bytes = 4096;
+  faults.device = 0;
+  faults.op = GPUPROF_HOST_FAULT_GPU;
+  rig.correlator.on_host_op(faults);
+  const Batch batch = rig.take();
+  const auto syncs = rig.rows(batch, profile::Op::sync);
+  REQUIRE(syncs.size() == 1);
+  CHECK(syncs.front().first.stack == 77);
+  CHECK(profile::index(syncs.front().first.device) == 0);
+  CHECK(rig.names.at(syncs.front().first.name) == "cudaStreamSynchronize");
+  CHECK(syncs.front().second.sum_ns == 400);
+  const auto page_faults = rig.rows(batch, profile::Op::fault_gpu);
+  REQUIRE(page_faults.size() == 1);
+  CHECK(page_faults.front().second.count == 12);
+  CHECK(page_faults.front().second.bytes == 4096);
+  CHECK(profile::index(page_faults.front().first.device) != 0);
+  CHECK(rig.correlator.totals().gpu_records == 0);
+  CHECK(rig.correlator.totals().gpu_ns == 0);
+  CHECK(coverage(finish(rig)).empty());
+}
+
+TEST_CASE("a host call whose stack was lost is still told of") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(GPUPROF_CORRELATION_HOST | 1, 77);
+  rig.correlator.on_host_op(sync(2, 5000, 5400));
+  CHECK(rig.take().rows.empty());
+  rig.turns(60);
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(rig.work(batch).stack == 0);
+  CHECK(rig.work(batch).tid == 5);
+}
+
+TEST_CASE("a launch and a host call may have the same number") {
+  Rig rig;
+  rig.stack(77);
+  rig.stack(78);
+  rig.launch(9, 77);
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 78);
+  rig.correlator.on_host_op(sync(9, 5000, 5400));
+  rig.correlator.on_gpu_op(Rig::kernel(9));
+  const Batch batch = rig.take();
+  CHECK(rig.rows(batch, profile::Op::kernel).front().first.stack == 77);
+  CHECK(rig.rows(batch, profile::Op::sync).front().first.stack == 78);
+}
+
+TEST_CASE("ranges are paths, the same in every process") {
+  Rig rig;
+  rig.open(2, kPid + 1);
+  rig.stack(77);
+  for (const uint32_t source : {1u, 2u}) {
+    const uint32_t base = source * 10;  // other numbers in each
+    rig.correlator.on_name(source, 3, "epoch");
+    rig.correlator.on_name(source, 4, "step");
+    rig.correlator.on_name(source, 5, "torch");
+    rig.correlator.on_range(source, {.id = base, .domain_id = 5, .name_id = 3});
+    rig.correlator.on_range(source, {.id = base + 1, .parent = base, .domain_id = 5, .name_id = 4});
+  }
+  rig.launch(1, 77, 5000, 11);
+  rig.correlator.on_launch_stack(
+      {.source = 2, .correlation = 1, .time_ns = 5000, .pid = kPid + 1, .tid = 6, .range = 21});
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  GpuOp other = Rig::kernel(1);
+  other.source = 2;
+  rig.correlator.on_gpu_op(other);
+  const Batch batch = rig.take();
+  REQUIRE(batch.ranges.size() == 2);
+  CHECK(batch.ranges[1].parent == batch.ranges[0].id);
+  CHECK(rig.names.at(batch.ranges[1].name) == "step");
+  CHECK(rig.names.at(batch.ranges[1].domain) == "torch");
+  for (const auto& [key, value] : rig.rows(batch, profile::Op::kernel)) {
+    CHECK(key.range == batch.ranges[1].id);
+  }
+}
+
+TEST_CASE("a range that is told of later in the turn is waited for") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77, 5000, 11);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  CHECK(rig.take().rows.empty());
+  rig.correlator.on_range(1, {.id = 11, .parent = 10, .name_id = 4});
+  rig.correlator.on_range(1, {.id = 10, .name_id = 3});
+  rig.correlator.on_name(1, 3, "epoch");
+  rig.correlator.on_name(1, 4, "step");
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  REQUIRE(batch.ranges.size() == 2);
+  CHECK(rig.work(batch).range == batch.ranges[1].id);
+}
+
+TEST_CASE("streams and threads beyond a number are together") {
+  Rig rig;
+  rig.stack(77);
+  constexpr uint64_t kMany = 3 * WorkSet::kMaxStreams;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    rig.launch(i, 77);
+    GpuOp op = Rig::kernel(i);
+    op.stream = i;
+    rig.correlator.on_gpu_op(op);
+  }
+  const Batch batch = rig.take();
+  CHECK(batch.rows.size() == WorkSet::kMaxStreams + 1);
+  uint64_t others = 0;
+  uint64_t all = 0;
+  for (const auto& [key, value] : rig.rows(batch, profile::Op::kernel)) {
+    others += key.stream == UINT64_MAX ? value.count : 0;
+    all += value.count;
+  }
+  CHECK(others == kMany - WorkSet::kMaxStreams);
+  CHECK(all == kMany);
+
+  for (uint32_t i = 0; i < 2 * WorkSet::kMaxThreads; ++i) {
+    rig.correlator.on_launch_stack(
+        {.source = 1, .correlation = i, .stack = 77, .time_ns = 1, .pid = kPid, .tid = 100 + i});
+    rig.correlator.on_gpu_op(Rig::kernel(i));
+  }
+  CHECK(rig.take().rows.size() <= WorkSet::kMaxThreads + 1);
+}
+
+TEST_CASE("latency: the phases of a launch, without those of graph nodes and those out of order") {
+  Rig rig({.latency = true});
+  rig.stack(77);
+  const auto run = [&](uint64_t id, uint64_t call, uint64_t queued, uint64_t submitted, uint64_t node) {
+    rig.launch(id, 77, call);
+    GpuOp op = Rig::kernel(id, 100, 10'000);
+    op.queued_ns = queued;
+    op.submitted_ns = submitted;
+    op.graph_node = node;
+    rig.correlator.on_gpu_op(op);
+  };
+  run(1, 5000, 6000, 9000, 0);
+  run(2, 5000, 4000, 9000, 0);  // queued before the call: only from call to start
+  run(3, 5000, 6000, 9000, 1);
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  std::map<profile::Phase, gpuprof::record::Histogram> phases;
+  for (const auto& one : batch.latencies) {
+    phases[one.phase] = one.histogram;
+  }
+  CHECK(phases[profile::Phase::call_to_queued].count == 1);
+  CHECK(phases[profile::Phase::call_to_queued].sum_ns == 1000);
+  CHECK(phases[profile::Phase::queued_to_submitted].sum_ns == 3000);
+  CHECK(phases[profile::Phase::submitted_to_start].sum_ns == 900);
+  CHECK(phases[profile::Phase::call_to_start].count == 2);
+  CHECK(phases[profile::Phase::call_to_start].sum_ns == 9800);
+  CHECK(phases[profile::Phase::call_to_start].min_ns == 4900);
+  uint64_t queue_ns = 0;
+  for (const auto& [key, value] : batch.rows) {
+    queue_ns += value.queue_ns;
+  }
+  CHECK(queue_ns == 3900 + 5900);
+}
+
+TEST_CASE("the timeline has every event, call and range") {
+  Rig rig({.timeline = true});
+  rig.stack(77);
+  rig.correlator.on_name(1, 3, "step");
+  rig.correlator.on_range(1, {.id = 4, .name_id = 3});
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.on_call(1, {.correlation = 1, .start_ns = 4990, .end_ns = 5010, .name_id = 2, .tid = 5});
+  rig.correlator.on_span(1, {.start_ns = 4000, .end_ns = 6000, .range = 4, .tid = 5});
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op(sync(9, 5000, 5400));
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  REQUIRE(batch.events.size() == 2);
+  CHECK(batch.events[0].correlation == 1);
+  CHECK(batch.events[0].end_ns == 10'000);
+  REQUIRE(batch.calls.size() == 1);
+  CHECK(batch.calls[0].stack == 77);  // though its work came first
+  CHECK(rig.names.at(batch.calls[0].name) == "cudaStreamSynchronize");
+  REQUIRE(batch.spans.size() == 1);
+  CHECK(batch.spans[0].range == batch.ranges.at(0).id);
+}
+
+TEST_CASE("without --timeline nothing is kept of single events") {
+  Rig rig;
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.on_call(1, {.correlation = 1, .start_ns = 1, .end_ns = 2});
+  rig.correlator.on_span(1, {.start_ns = 1, .end_ns = 2, .range = 1});
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  CHECK((batch.events.empty() && batch.calls.empty() && batch.spans.empty()));
+}
+
+TEST_CASE("busy and idle time make up the window; a wait is charged for what it covers") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.launch(2, 77);
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op(sync(9, 20'000, 50'000));
+  rig.correlator.on_gpu_op(Rig::kernel(1, 1000, 10'000));
+  rig.correlator.on_gpu_op(Rig::kernel(2, 1000, 60'000));
+  const Batch batch = finish(rig);
+  REQUIRE(batch.windows.size() == 1);
+  uint64_t busy = 0;
+  uint64_t idle = 0;
+  for (const auto& share : batch.shares) {
+    busy += share.busy_ns;
+  }
+  uint64_t waiting = 0;
+  for (const auto& one : batch.idle) {
+    idle += one.ns;
+    const auto work = rig.works.find(one.work);
+    waiting += work != rig.works.end() && work->second.op == profile::Op::sync ? one.ns : 0;
+  }
+  CHECK(busy == 2000);
+  CHECK(waiting == 30'000);
+  CHECK(busy + idle == batch.windows[0].end_ns - batch.windows[0].start_ns);
+}
+
+TEST_CASE("the sweep waits for a launch whose work is still to come") {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  Rig rig;
+  rig.stack(77);
+  fake_now_ns = 100 * kSecond;
+  rig.launch(1, 77, 95 * kSecond);  // a long kernel, still running
+  rig.launch(2, 77, 95 * kSecond);
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 96 * kSecond));
+  rig.correlator.settle();
+  CHECK(rig.take().shares.empty());
+  fake_now_ns = 110 * kSecond;
+  rig.correlator.settle();
+  CHECK(rig.take().shares.empty());
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10 * kSecond, 106 * kSecond));
+  fake_now_ns = 111 * kSecond;
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  CHECK(batch.shares.size() >= 1);
+  CHECK(rig.correlator.late_ns() == 0);
+  // One of which nothing ever comes holds it back for a minute.
+  rig.launch(3, 77, 111 * kSecond);
+  rig.launch(4, 77, 112 * kSecond);
+  rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));
+  fake_now_ns = 170 * kSecond;
+  rig.correlator.settle();
+  CHECK(rig.take().shares.empty());
+  fake_now_ns = 172 * kSecond;
+  rig.correlator.settle();
+  CHECK(rig.take().shares.size() == 1);
+}
+
+TEST_CASE("a clock that is ahead of ours is not swept") {
+  Rig rig;
+  rig.correlator.on_gpu_op(Rig::kernel(1, 30, uint64_t{1} << 60));
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_ns == 30);
+  CHECK(rig.correlator.late_ns() == 30);
+}
+
+TEST_CASE("work of launches made while recording was off is none of the recording's") {
+  Rig rig;
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.correlator.close_window(20'000);
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 30'000));  // launched before
+  rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));
+  rig.correlator.open_window(50'000);
+  rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before, but runs in the window
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 2);
+  CHECK(rig.correlator.totals().off_records == 1);
+  CHECK(sum_ns(rig.take()) == 20);
+}
+
+TEST_CASE("sums that a target makes up stay within 64 bits") {
+  Rig rig({.latency = true});
+  constexpr uint64_t kLong = uint64_t{1} << 50;
+  rig.correlator.settle();
+  for (int i = 0; i < 20'000; ++i) {
+    GpuOp op = Rig::kernel(1, kLong, 2 * kLong);
+    op.bytes = kLong;
+    rig.correlator.on_gpu_op(op);
+    HostOp host = sync(1, 1, 1 + kLong);
+    host.correlation = 0;
+    rig.correlator.on_host_op(host);
+  }
+  const Batch batch = rig.take();
+  CHECK(rig.correlator.totals().gpu_ns == uint64_t{1} << 62);
+  CHECK(rig.correlator.totals().gpu_records == 4096);
+  CHECK(rig.correlator.totals().lost.at("malformed") == 2 * (20'000 - 4096));
+  for (const auto& [key, value] : rig.rows(batch, profile::Op::kernel)) {
+    CHECK(value.sum_ns == value.count * kLong);
+    CHECK(value.bytes == value.count * kLong);
+  }
+}
