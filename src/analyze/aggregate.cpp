@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyze/row_map.h"
+#include "analyze/totals.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -14,31 +15,49 @@ namespace p = gpuprof::profile;
 
 using Reason = std::optional<std::string>;
 
-RowKey key_of(const p::Gpu& r) {
-  return {.kind = RowKind::gpu,
-          .op = r.op,
-          .process = index(r.process),
-          .ustack = r.ustack,
-          .kstack = r.kstack,
-          .name = index(r.name)};
+constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
+
+// Where a part does not fit, `sum` keeps its value.
+bool add_to(uint64_t& sum, uint64_t value) {
+  uint64_t next = 0;
+  const bool fits = !__builtin_add_overflow(sum, value, &next);
+  sum = fits ? next : sum;
+  return fits;
 }
 
-RowKey key_of(const p::Launch& r) {
-  return {.kind = RowKind::launch,
-          .process = index(r.process),
-          .ustack = r.ustack,
-          .kstack = r.kstack,
-          .name = index(r.function)};
+// Busy and idle time of a device make up how long it was watched.
+bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
+  return add_to(busy_ns, idle_ns);
 }
 
-RowKey key_of(const p::EuStall& r) {
-  return {.kind = RowKind::stall,
-          .process = index(r.proc_name),
+bool add_to(Weight& sum, const Weight& weight) {
+  Weight next = sum;
+  if (!add_to(next.ns, weight.ns) || !add_to(next.count, weight.count) || !add_to(next.bytes, weight.bytes)) {
+    return false;
+  }
+  sum = next;
+  return true;
+}
+
+// Adds a weight that is known to fit, with the extremes of what it sums up. GPU and HOST.
+template <typename Sums>
+void add_to(Row& row, const Sums& r) {
+  if (r.count > 0) {
+    row.min_ns = row.weight.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
+    row.max_ns = std::max(row.max_ns, r.max_ns);
+  }
+  row.weight.ns += r.sum_ns;
+  row.weight.count += r.count;
+  row.weight.bytes += r.bytes;
+}
+
+StallKey key_of(const p::EuStall& r) {
+  return {.process = r.proc_name,
           .pid = r.pid,
           .ustack = r.ustack,
           .kstack = r.kstack,
-          .name = r.gpu_symbol,
           .gpu_file = r.gpu_file,
+          .gpu_symbol = r.gpu_symbol,
           .insn_text = r.insn_text,
           .stall_type = r.stall_type,
           .offset = r.offset};
@@ -46,33 +65,26 @@ RowKey key_of(const p::EuStall& r) {
 
 class Aggregator {
  public:
-  explicit Aggregator(p::Reader& reader) : reader_(reader), map_(result_.rows) {}
+  Aggregator(p::Reader& reader, const AggregateOptions& options)
+      : reader_(reader), options_(options), map_(result_.rows, result_.stalls) {}
 
   // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
   Status take(const p::Record& record) {
     if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
       return refuse(reader_.line(), "there are records after END");
     }
-    if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-      // Ids that are not part of the key; the others are checked where a row is new.
-      const bool known = result_.tables.has(gpu->thread) && result_.tables.has(gpu->device);
-      return known ? wait({.key = key_of(*gpu),
-                           .weight = {.ns = gpu->sum_ns, .count = gpu->count, .bytes = gpu->bytes},
-                           .min_ns = gpu->min_ns,
-                           .max_ns = gpu->max_ns})
-                   : take_other(record);
-    }
     if (const auto* stall = std::get_if<p::EuStall>(&record)) {
-      return wait({.key = key_of(*stall), .weight = {.count = stall->count}});
+      return wait(*stall);
     }
-    if (const auto* launch = std::get_if<p::Launch>(&record)) {
-      return result_.tables.has(launch->thread) ? wait({.key = key_of(*launch), .weight = {.count = launch->count}})
-                                                : take_other(record);
+    if (Status settled = settle(); !settled) {
+      return settled;
     }
-    return take_other(record);
+    const auto* const gpu = std::get_if<p::Gpu>(&record);
+    const Reason reason = gpu != nullptr ? add(*gpu) : take_other(record);
+    return reason ? refuse(reader_.line(), *reason) : Status();
   }
 
-  // Adds the waiting records to their rows. Due before anything that comes after them is looked at.
+  // Adds the waiting stalls to their rows. Due before anything that comes after them is looked at.
   Status settle() {
     while (settled_ != queued_) {
       if (Status added = add_oldest(); !added) {
@@ -89,23 +101,20 @@ class Aggregator {
     info.complete = !info.cut_short && (ended_ || reader_.major() == 0);
     info.skipped_bad = reader_.skipped_bad();
     info.skipped_unknown = reader_.skipped_unknown();
-    info.gpu_records = gpu_count_;
-    info.with_stack = with_stack_;
-    info.launches = launch_count_;
-    info.kind = kind();
+    count_rows(result_);
     if (ended_) {
       check_end();
     }
+    info.coverage_percent = coverage_percent(result_);
+    check_conservation(result_);
     return std::move(result_);
   }
 
  private:
-  // A record on its way to its row.
+  // A stall on its way to its row.
   struct Waiting {
-    RowKey key;
-    Weight weight;
-    uint64_t min_ns = 0;
-    uint64_t max_ns = 0;
+    StallKey key;
+    uint64_t count = 0;
     uint64_t hash = 0;
     uint64_t line = 0;
   };
@@ -118,144 +127,267 @@ class Aggregator {
     return {};
   }
 
-  Status wait(const Waiting& record) {
+  Status wait(const p::EuStall& record) {
     Waiting& waiting = queue_[queued_++ % kQueue];
-    waiting = record;
-    waiting.hash = map_.begin(record.key);
+    waiting.key = key_of(record);
+    waiting.count = record.count;
+    waiting.hash = map_.begin(waiting.key);
     waiting.line = reader_.line();
     if (queued_ - settled_ <= kQueue / 2) {
       return {};
     }
-    const Waiting& halfway = queue_[(queued_ - 1 - kQueue / 2) % kQueue];
-    map_.approach(halfway.key, halfway.hash);
+    map_.approach(queue_[(queued_ - 1 - kQueue / 2) % kQueue].hash);
     return queued_ - settled_ == kQueue ? add_oldest() : Status();
   }
 
   Status add_oldest() {
     const Waiting& oldest = queue_[settled_++ % kQueue];
-    const Reason reason = add_row(oldest);
+    const Reason reason = add(oldest);
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
-  // Definitions, what is rare, and what the tables refuse.
-  Status take_other(const p::Record& record) {
-    if (Status settled = settle(); !settled) {
-      return settled;
-    }
-    Reason reason = result_.tables.add(record);
-    if (!reason) {
-      reason = take_rare(record);
-    }
-    return reason ? refuse(reader_.line(), *reason) : Status();
-  }
-
-  // META, LOSS and END, whose ids are checked already.
-  Reason take_rare(const p::Record& record) {
-    if (const auto* meta = std::get_if<p::Meta>(&record)) {
-      result_.info.meta.emplace(meta->key, meta->value);
-    } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
-      if (__builtin_add_overflow(lost_, loss->count, &lost_)) {
-        return "the sum of all LOSS counts exceeds 64 bits";
-      }
-      result_.info.losses[std::string(loss->reason)] += loss->count;
-    } else if (const auto* end = std::get_if<p::End>(&record)) {
-      ended_ = true;
-      end_ = *end;
-    }
-    return std::nullopt;
-  }
-
-  // The ids that make up a key are checked when its first record comes.
-  Reason check_ids(const RowKey& key) {
-    switch (key.kind) {
-      case RowKind::gpu:
-        return result_.tables.add(p::Gpu{.process = p::ProcessId{key.process},
-                                         .ustack = key.ustack,
-                                         .kstack = key.kstack,
-                                         .name = p::StringId{key.name}});
-      case RowKind::launch:
-        return result_.tables.add(p::Launch{.process = p::ProcessId{key.process},
-                                            .ustack = key.ustack,
-                                            .kstack = key.kstack,
-                                            .function = p::StringId{key.name}});
-      case RowKind::stall:
-        return result_.tables.add(p::EuStall{.proc_name = p::StringId{key.process},
-                                             .ustack = key.ustack,
-                                             .kstack = key.kstack,
-                                             .gpu_file = key.gpu_file,
-                                             .gpu_symbol = key.name,
-                                             .insn_text = key.insn_text});
-    }
-    return std::nullopt;
-  }
-
-  Reason add_row(const Waiting& record) {
-    const Weight& weight = record.weight;
-    Weight total = result_.total;
-    if (__builtin_add_overflow(total.ns, weight.ns, &total.ns) ||
-        __builtin_add_overflow(total.count, weight.count, &total.count) ||
-        __builtin_add_overflow(total.bytes, weight.bytes, &total.bytes)) {
-      return "the sum of all records up to this one exceeds 64 bits";
+  Reason add(const Waiting& stall) {
+    uint64_t count = result_.total.count;
+    if (!add_to(count, stall.count)) {
+      return kTooLarge;
     }
     RowMap::Place place;
-    Row* row = map_.find(record.key, record.hash, place);
+    Row* row = map_.find(stall.key, stall.hash, place);
     if (row == nullptr) {
-      Reason reason = map_.full() ? Reason("too many distinct rows") : check_ids(record.key);
+      // The ids that make up a key are checked when its first record comes.
+      const StallKey& key = stall.key;
+      Reason reason = map_.full() ? Reason("too many distinct rows")
+                                  : result_.tables.add(p::EuStall{.proc_name = key.process,
+                                                                  .ustack = key.ustack,
+                                                                  .kstack = key.kstack,
+                                                                  .gpu_file = key.gpu_file,
+                                                                  .gpu_symbol = key.gpu_symbol,
+                                                                  .insn_text = key.insn_text});
       if (reason) {
         return reason;
       }
-      row = &map_.insert(record.key, place);
+      row = &map_.insert(key, place);
     }
-    add_weight(record, *row);
-    result_.total = total;
-    count_kind(record);
+    row->weight.count += stall.count;
+    result_.total.count = count;
+    ++result_.info.records;
     return std::nullopt;
   }
 
-  static void add_weight(const Waiting& record, Row& row) {
-    if (record.key.kind == RowKind::gpu && record.weight.count > 0) {
-      row.min_ns = row.weight.count == 0 ? record.min_ns : std::min(row.min_ns, record.min_ns);
-      row.max_ns = std::max(row.max_ns, record.max_ns);
+  // Where the row of the work at that position is; kNone so far.
+  uint32_t& row_of(uint32_t position, std::vector<uint32_t>& rows_of) const {
+    if (position >= rows_of.size()) {
+      rows_of.resize(result_.tables.works().size(), kNone);
     }
-    row.weight.ns += record.weight.ns;
-    row.weight.count += record.weight.count;
-    if (record.weight.bytes != 0) {  // lies in the row's second cache line
-      row.weight.bytes += record.weight.bytes;
-    }
+    return rows_of[position];
   }
 
-  void count_kind(const Waiting& record) {
-    ++result_.info.records;
-    seen_[static_cast<size_t>(record.key.kind)] = true;
-    if (record.key.kind == RowKind::gpu) {
-      gpu_count_ += record.weight.count;
-      const bool has_stack = index(record.key.ustack) != 0 || index(record.key.kstack) != 0;
-      with_stack_ += has_stack ? record.weight.count : 0;
-    } else if (record.key.kind == RowKind::launch) {
-      launch_count_ += record.weight.count;
+  // The row of a GPU, SHARE or LAUNCH record. Null, with `reason`, where its work is not good.
+  template <typename Measured>
+  Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
+    const uint32_t position = result_.tables.position(r.work);
+    if (position < rows_of_.size() && rows_of_[position] != kNone && result_.rows[rows_of_[position]].kind == kind) {
+      return &result_.rows[rows_of_[position]];
     }
+    reason = result_.tables.add(r);
+    if (reason) {
+      return nullptr;
+    }
+    row_of(position, rows_of_) = static_cast<uint32_t>(result_.rows.size());
+    return &result_.rows.emplace_back(Row{.kind = kind, .ref = position});
   }
 
-  [[nodiscard]] ProfileKind kind() const {
-    const int kinds = int{seen_[0]} + int{seen_[1]} + int{seen_[2]};
-    if (kinds > 1) {
-      return ProfileKind::mixed;
+  Reason add(const p::Gpu& r) {
+    Weight total = result_.total;
+    if (!add_to(total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
+      return kTooLarge;
     }
-    if (seen_[static_cast<size_t>(RowKind::gpu)]) {
-      return ProfileKind::durations;
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::gpu, reason)) {
+      add_to(*row, r);
+      result_.total = total;
+      ++result_.info.records;
     }
-    if (seen_[static_cast<size_t>(RowKind::launch)]) {
-      return ProfileKind::launch_counts;
+    return reason;
+  }
+
+  Reason add(const p::Launch& r) {
+    uint64_t count = result_.total.count;
+    if (!add_to(count, r.count)) {
+      return kTooLarge;
     }
-    return kinds == 1 ? ProfileKind::stall_samples : ProfileKind::empty;
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::launch, reason)) {
+      row->weight.count += r.count;
+      result_.total.count = count;
+      ++result_.info.records;
+    }
+    return reason;
+  }
+
+  Reason add(const p::Share& r) {
+    uint64_t busy = result_.busy_ns;
+    uint64_t exclusive = result_.exclusive_ns;
+    if (!add_to(busy, r.busy_ns) || !add_to(exclusive, r.exclusive_ns) || !fit_together(busy, result_.idle_ns)) {
+      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+    }
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::gpu, reason)) {
+      row->busy_ns += r.busy_ns;
+      row->exclusive_ns += r.exclusive_ns;
+      result_.busy_ns = busy;
+      result_.exclusive_ns = exclusive;
+      result_.has_shares = true;
+    }
+    return reason;
+  }
+
+  // What comes by the thousand, and definitions. The tables check ids.
+  Reason take_other(const p::Record& record) {
+    if (const auto* share = std::get_if<p::Share>(&record)) {
+      return add(*share);
+    }
+    if (const auto* launch = std::get_if<p::Launch>(&record)) {
+      return add(*launch);
+    }
+    Reason reason = result_.tables.add(record);
+    return reason ? reason : std::visit([this](const auto& r) { return this->keep(r); }, record);
+  }
+
+  Reason keep(const p::Host& r) {
+    if (!add_to(result_.host_total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
+      return "the sum of all HOST records up to this one exceeds 64 bits";
+    }
+    if (options_.host) {
+      const uint32_t position = result_.tables.position(r.work);
+      uint32_t& row = row_of(position, hosts_of_);
+      if (row == kNone) {
+        row = static_cast<uint32_t>(result_.host.size());
+        result_.host.push_back(Row{.kind = RowKind::host, .ref = position});
+      }
+      add_to(result_.host[row], r);
+    }
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Idle& r) {
+    uint64_t idle = result_.idle_ns;
+    if (!add_to(idle, r.ns) || !fit_together(result_.busy_ns, idle)) {
+      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+    }
+    result_.idle_ns = idle;
+    result_.device_times[r.device].idle_ns += r.ns;
+    if (options_.idle) {
+      const auto [known, added] = idle_rows_.try_emplace({r.device, r.work}, result_.idle.size());
+      if (added) {
+        result_.idle.push_back({.device = r.device, .work = r.work});
+      }
+      result_.idle[known->second].ns += r.ns;
+    }
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Window& r) {
+    if (!add_to(result_.window_ns, r.end_ns - r.start_ns)) {
+      return "the sum of all WINDOW records up to this one exceeds 64 bits";
+    }
+    result_.windows.push_back(r);
+    return std::nullopt;
+  }
+
+  // Histograms are no part of any other sum, so each has to fit on its own.
+  Reason keep(const p::Latency& r) {
+    if (!options_.latency) {
+      return std::nullopt;
+    }
+    const auto known = latency_rows_.find({r.work, r.phase});
+    LatencyRow row = known == latency_rows_.end() ? LatencyRow{.work = r.work, .phase = r.phase}
+                                                  : std::move(result_.latencies[known->second]);
+    const bool fits = merge(r, row);
+    if (known != latency_rows_.end()) {
+      result_.latencies[known->second] = std::move(row);
+    } else if (fits) {
+      latency_rows_.emplace(std::pair(r.work, r.phase), result_.latencies.size());
+      result_.latencies.push_back(std::move(row));
+    }
+    return fits ? Reason() : Reason("the sum of the LATENCY records of this work exceeds 64 bits");
+  }
+
+  // False, with `row` as it was, where a sum does not fit.
+  static bool merge(const p::Latency& r, LatencyRow& row) {
+    uint64_t count = row.count;
+    uint64_t sum_ns = row.sum_ns;
+    if (!add_to(count, r.count) || !add_to(sum_ns, r.sum_ns)) {
+      return false;
+    }
+    if (r.count > 0) {
+      row.min_ns = row.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
+      row.max_ns = std::max(row.max_ns, r.max_ns);
+    }
+    row.count = count;
+    row.sum_ns = sum_ns;
+    for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
+      const auto place =
+          std::lower_bound(row.buckets.begin(), row.buckets.end(), bucket.bucket,
+                           [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
+      if (place == row.buckets.end() || place->bucket != bucket.bucket) {
+        row.buckets.insert(place, bucket);
+      } else {
+        place->count += bucket.count;
+      }
+    }
+    return true;
+  }
+
+  Reason keep(const p::Meta& r) {
+    result_.info.meta.emplace(r.key, r.value);
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Loss& r) {
+    if (!add_to(lost_, r.count)) {
+      return "the sum of all LOSS counts exceeds 64 bits";
+    }
+    result_.info.losses[std::string(r.reason)] += r.count;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Coverage& r) {
+    uint64_t sum = r.count;
+    const auto known = result_.info.coverage.find(std::string(r.what));
+    if (known != result_.info.coverage.end() && !add_to(sum, known->second)) {
+      return "the sum of the COVERAGE counts of this word exceeds 64 bits";
+    }
+    result_.info.coverage[std::string(r.what)] = sum;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::End& r) {
+    ended_ = true;
+    end_ = r;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Event& /*unused*/) { return keep_event(); }
+  Reason keep(const p::Call& /*unused*/) { return keep_event(); }
+  Reason keep(const p::Span& /*unused*/) { return keep_event(); }
+  Reason keep_event() {
+    ++result_.info.events;
+    return std::nullopt;
+  }
+
+  template <typename Definition>
+  Reason keep(const Definition& /*unused*/) {
+    return std::nullopt;
   }
 
   void check_end() {
-    compare("GPU records", end_.gpu_records, gpu_count_);
+    ProfileInfo& info = result_.info;
+    compare("GPU records", end_.gpu_records, info.gpu_records);
     compare("ns of GPU time", end_.gpu_ns, result_.total.ns);
     compare("lost records", end_.lost, lost_);
-    result_.info.launches = end_.launches;
-    result_.info.with_stack = std::min(end_.with_stack, gpu_count_);
+    info.launches = end_.launches;
+    info.with_stack = std::min(end_.with_stack, info.gpu_records);
   }
 
   void compare(const char* what, uint64_t end, uint64_t sum) {
@@ -265,28 +397,30 @@ class Aggregator {
     }
   }
 
+  static constexpr uint32_t kNone = p::IdIndex::kNone;
   // Long enough for memory to answer, short enough to stay in the nearest cache itself.
   static constexpr size_t kQueue = 16;
 
   p::Reader& reader_;
+  AggregateOptions options_;
   Aggregate result_;
+  std::vector<uint32_t> rows_of_;   // by the position of a work
+  std::vector<uint32_t> hosts_of_;  // the same, in Aggregate::host
+  std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
+  std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   RowMap map_;
   std::array<Waiting, kQueue> queue_;
-  size_t queued_ = 0;       // how many were ever put into the queue,
-  size_t settled_ = 0;      // and taken out of it
-  uint64_t gpu_count_ = 0;  // these three are parts of total.count, so they do not overflow
-  uint64_t with_stack_ = 0;
-  uint64_t launch_count_ = 0;
+  size_t queued_ = 0;   // how many were ever put into the queue,
+  size_t settled_ = 0;  // and taken out of it
   uint64_t lost_ = 0;
-  bool seen_[3] = {};  // by RowKind
   bool ended_ = false;
   p::End end_;
 };
 
 }  // namespace
 
-Result<Aggregate> aggregate(profile::Reader& reader) {
-  Aggregator aggregator(reader);
+Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options) {
+  Aggregator aggregator(reader, options);
   for (;;) {
     auto next = reader.next();
     const bool at_end = next && !next->has_value();

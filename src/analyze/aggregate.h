@@ -1,5 +1,5 @@
-// Reads a profile to its end and adds up what belongs together: one row for each distinct (process, stacks, GPU
-// work). Memory grows with the rows, not with the records. Flame trees and reports are both made from the rows.
+// Reads a profile to its end and adds up what belongs together: one row for each WORK, or each distinct stall. Memory
+// grows with the rows, not with the records. Flame trees and reports are made from the rows.
 #pragma once
 
 #include <cstdint>
@@ -14,58 +14,116 @@
 
 namespace gpuprof::analyze {
 
-// What the profile's records measure, which decides the default weight.
+// What the profile's records measure, which decides the default weight. HOST lines do not count for this.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // About the profile as a whole.
 struct ProfileInfo {
   ProfileKind kind = ProfileKind::empty;
-  std::map<std::string, uint64_t> losses;  // LOSS reasons, summed
+  std::map<std::string, uint64_t> losses;    // LOSS reasons, summed
+  std::map<std::string, uint64_t> coverage;  // COVERAGE words, summed
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions that do not make the profile unreadable
   bool complete = false;              // nothing is missing at the end; the published form has no END to tell
   bool cut_short = false;
-  uint64_t launches = 0;  // from END, or counted
+  uint64_t launches = 0;  // from END, or counted from LAUNCH lines
   uint64_t gpu_records = 0;
-  uint64_t with_stack = 0;
+  uint64_t with_stack = 0;        // GPU records whose launch has a CPU stack; from END, or counted
+  uint64_t unsampled = 0;         // GPU records without one because of --max-overhead
+  uint64_t lost_gpu_records = 0;  // see below
+  // Which share of the GPU work is explained by a CPU stack:
+  //   100 * (with_stack + unsampled) / (gpu_records + lost_gpu_records)
+  // lost_gpu_records is the larger of two counts of the same thing: LOSS lines, without those reasons that concern
+  // stacks, names, ranges, timelines or whole processes; and launches that no GPU work came for. A profile without GPU
+  // records or losses of them: the share of launches (LAUNCH lines) with a stack, or else of stall samples with one.
+  // 100 where there is nothing at all.
+  double coverage_percent = 100;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
+  uint64_t events = 0;   // EVENT, CALL and SPAN lines: there is a timeline
 };
 
-enum class RowKind : uint8_t { gpu, launch, stall };
+enum class RowKind : uint8_t { gpu, launch, host, stall };
 
-// The ids that tell one row from another; those that a kind of row does not have are 0.
-struct RowKey {
-  RowKind kind = RowKind::gpu;
-  profile::Op op = profile::Op::kernel;
-  uint32_t process = 0;  // ProcessId; of a stall the StringId of its process's name
-  uint32_t pid = 0;      // of a stall
+// What tells one EUSTALL row from another.
+struct StallKey {
+  profile::StringId process{};  // its name
+  uint32_t pid = 0;
   profile::StackId ustack{};
   profile::StackId kstack{};
-  uint32_t name = 0;  // StringId of a kernel or API function; of a stall its GPU symbol
   uint32_t gpu_file = 0;
+  uint32_t gpu_symbol = 0;
   uint32_t insn_text = 0;
   uint32_t stall_type = 0;
   uint64_t offset = 0;
-  bool operator==(const RowKey&) const = default;
+  bool operator==(const StallKey&) const = default;
 };
 
-// Aligned so that key, ns and count share one cache line: finding a row is what reading a large profile waits for.
+// One cache line: in a large profile, finding a row is waiting for its memory.
 struct alignas(64) Row {
-  RowKey key;
+  RowKind kind = RowKind::gpu;
+  uint32_t ref = 0;  // see Aggregate::work() and stall()
   Weight weight;
-  uint64_t min_ns = 0;  // of one GPU record; 0 and 0 for other rows
+  uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
   uint64_t max_ns = 0;
+  uint64_t busy_ns = 0;  // SHARE; of gpu rows
+  uint64_t exclusive_ns = 0;
+};
+
+// How the time of all WINDOWs went on one device.
+struct DeviceTime {
+  uint64_t busy_ns = 0;
+  uint64_t exclusive_ns = 0;
+  uint64_t idle_ns = 0;
+};
+
+struct IdleRow {
+  profile::DeviceId device{};
+  profile::WorkId work{};  // 0: nothing was launched any more
+  uint64_t ns = 0;
+};
+
+struct LatencyRow {
+  profile::WorkId work{};
+  profile::Phase phase = profile::Phase::call_to_queued;
+  uint64_t count = 0;
+  uint64_t sum_ns = 0;
+  uint64_t min_ns = 0;
+  uint64_t max_ns = 0;
+  std::vector<profile::Latency::Bucket> buckets;  // ascending, each once; bounds: profile/latency_bucket.h
 };
 
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  std::vector<Row> rows;  // in the order of their first appearance
-  Weight total;           // of all rows; no sum of rows overflows, since this one does not
+  std::vector<Row> rows;                 // gpu, launch, stall; in the order of their first appearance
+  std::vector<StallKey> stalls;          // of the stall rows
+  std::vector<Row> host;                 // host rows, with AggregateOptions::host
+  std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
+  std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
+  std::vector<profile::Window> windows;  // in the file's order
+  Weight total;                          // of `rows`; no sum of rows overflows, since this one does not
+  Weight host_total;                     // of HOST lines, collected or not; the same for these four
+  uint64_t busy_ns = 0;
+  uint64_t exclusive_ns = 0;
+  uint64_t idle_ns = 0;  // fits together with busy_ns
+  uint64_t window_ns = 0;
+  std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
+  bool has_shares = false;  // there are SHARE lines: the weights busy, exclusive and idle mean something
+
+  // Of a gpu, launch or host row; of a stall row.
+  [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
+  [[nodiscard]] const StallKey& stall(const Row& row) const { return stalls[row.ref]; }
 };
 
-Result<Aggregate> aggregate(profile::Reader& reader);
+// What to keep besides `rows`. All lines are checked and summed in any case.
+struct AggregateOptions {
+  bool host = false;
+  bool idle = false;
+  bool latency = false;
+};
+
+Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -19,12 +19,13 @@ enum class FrameClass : uint8_t {
   separator,   // "-"
   gpu,         // GPU kernel, copy, file or symbol; folded suffix _[G]
   gpu_detail,  // instruction, stall reason, offset; folded suffix _[g]
-  note,        // "[no CPU stack]", "[truncated]", "[unknown]"
+  note,        // "[no CPU stack]", "[truncated]", "[unknown]": something is missing
+  mark,        // an NVTX range, "[captured at]", "[idle before saxpy]": what frames around it mean
 };
 
 struct Weight {
-  uint64_t ns = 0;     // GPU time
-  uint64_t count = 0;  // GPU records, launches or samples
+  uint64_t ns = 0;     // of GPU time; in a tree of another measure, of that
+  uint64_t count = 0;  // GPU records, launches, samples, calls
   uint64_t bytes = 0;
 };
 

@@ -4,39 +4,262 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/call_path.h"
+#include "analyze/spread.h"
+
 namespace gpuprof::analyze {
 namespace {
 
 namespace p = gpuprof::profile;
 
-class TreeBuilder {
- public:
-  TreeBuilder(const p::Tables& tables, const FoldOptions& options, FlameTree& tree)
-      : tables_(tables), options_(options), tree_(tree) {}
+constexpr std::string_view kNothingLaunched = "[idle: nothing launched any more]";
 
-  void add(const Row& row) {
-    const NodeId leaf = row.key.kind == RowKind::stall ? stall_path(row.key) : work_path(row.key);
-    tree_.add(leaf, row.weight);
+void add(Weight& sum, const Weight& weight) {
+  sum.ns += weight.ns;
+  sum.count += weight.count;
+  sum.bytes += weight.bytes;
+}
+
+// Is a path of ranges one that `--nvtx-range` asks for?
+class RangeFilter {
+ public:
+  RangeFilter(const p::Tables& tables, const std::string& wanted) : tables_(tables), wanted_(wanted) {}
+
+  bool passes(p::RangeId id) {
+    if (index(id) == 0 || wanted_.empty()) {
+      return index(id) != 0;
+    }
+    const auto [known, is_new] = known_.try_emplace(index(id), false);
+    if (is_new) {
+      known->second = search(id);
+    }
+    return known->second;
   }
 
  private:
-  // process ; user frames ; - ; kernel frames ; GPU work
-  NodeId work_path(const RowKey& key) {
-    NodeId node = tree_.child(FlameTree::kRoot, process_label(tables_, key), FrameClass::process);
-    if (index(key.ustack) == 0 && index(key.kstack) == 0) {
-      node = tree_.child(node, kNoCpuStack, FrameClass::note);
+  [[nodiscard]] bool search(p::RangeId id) const {
+    for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
+      const std::string_view name = tables_.text(range->name);
+      const std::string_view domain = tables_.text(range->domain);
+      const bool with_domain = wanted_.size() == name.size() + 1 + domain.size() && wanted_.starts_with(name) &&
+                               wanted_[name.size()] == '@' && wanted_.ends_with(domain);
+      if (name == wanted_ || with_domain) {
+        return true;
+      }
     }
-    node = stack_path(node, false, key.ustack);
-    if (index(key.kstack) != 0) {
+    return false;
+  }
+
+  const p::Tables& tables_;
+  const std::string& wanted_;
+  std::unordered_map<uint32_t, bool> known_;
+};
+
+// Where the frames of some work go.
+struct Place {
+  const p::Work& work;
+  p::DeviceId device{};  // of the work, or of idle time
+  p::StackId ustack{};   // of the launch: the work's own, or another launch's that stands for it
+  p::StackId kstack{};
+  std::string_view no_stack = kNoCpuStack;  // what stands in the stack's place where there is none
+};
+
+class TreeBuilder {
+ public:
+  TreeBuilder(const Aggregate& rows, const FoldOptions& options, FoldResult& result)
+      : rows_(rows),
+        tables_(rows.tables),
+        options_(options),
+        labels_{.lines = options.lines},
+        result_(result),
+        tree_(result.tree),
+        donors_(rows),
+        filter_(rows.tables, options.range),
+        host_(host_of(rows.info)) {}
+
+  void build() {
+    switch (options_.measure) {
+      case Measure::gpu:
+      case Measure::busy:
+      case Measure::exclusive:
+        for (const Row& row : rows_.rows) {
+          add_row(row);
+        }
+        return;
+      case Measure::idle:
+        for (const IdleRow& row : rows_.idle) {
+          add_idle(row);
+        }
+        return;
+      case Measure::wait:
+        add_host_rows(p::Op::sync);
+        return;
+      case Measure::alloc:
+        add_host_rows(p::Op::alloc);
+        return;
+    }
+  }
+
+ private:
+  void add_row(const Row& row) {
+    if (row.kind == RowKind::stall) {
+      if (options_.measure == Measure::gpu && options_.ranges != RangeFrames::filter) {
+        tree_.add(stall_path(row), row.weight);
+      }
+      return;
+    }
+    Weight weight = row.weight;
+    if (options_.measure != Measure::gpu) {
+      weight.ns = options_.measure == Measure::busy ? row.busy_ns : row.exclusive_ns;
+    }
+    const p::Work& work = rows_.work(row);
+    add_work(work, work.device, weight, work_label(rows_, row),
+             row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note);
+  }
+
+  void add_host_rows(p::Op op) {
+    for (const Row& row : rows_.host) {
+      const p::Work& work = rows_.work(row);
+      if (work.op == op) {
+        add_work(work, work.device, row.weight, work_label(rows_, row), FrameClass::mark);
+      }
+    }
+  }
+
+  void add_idle(const IdleRow& row) {
+    const Weight weight{.ns = row.ns};
+    const p::Work* work = tables_.work(row.work);
+    if (work != nullptr) {
+      add_work(*work, row.device, weight, idle_label(*work), FrameClass::mark);
+    } else if (options_.ranges != RangeFrames::filter) {
+      const p::Work none;
+      tree_.add(tree_.child(dimensions(none, row.device), kNothingLaunched, FrameClass::mark), weight);
+    }
+  }
+
+  [[nodiscard]] std::string idle_label(const p::Work& work) const {
+    if (p::work_kind(work.op) == p::WorkKind::host) {
+      const std::string_view function = tables_.text(work.name);
+      return "[idle in " + (function.empty() ? std::string("a blocking call") : std::string(function)) + "]";
+    }
+    std::string next = work_label(tables_, work);
+    if (next.starts_with('[') && next.ends_with(']')) {
+      next = next.substr(1, next.size() - 2);
+    }
+    return "[idle before " + next + "]";
+  }
+
+  void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, std::string_view leaf,
+                FrameClass leaf_class) {
+    if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
+      return;
+    }
+    Place place{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
+    if (!lacks_stack_by_choice(work)) {
+      tree_.add(tree_.child(work_path(place), leaf, leaf_class), weight);
+      return;
+    }
+    static const std::vector<StackDonors::Donor> kNone;
+    const auto& donors = options_.spread ? donors_.of(work) : kNone;
+    if (donors.empty()) {
+      add(result_.not_sampled, weight);
+      place.no_stack = kNotSampled;
+      tree_.add(tree_.child(work_path(place), leaf, leaf_class), weight);
+      return;
+    }
+    add(result_.spread, weight);
+    const std::vector<Weight> parts = split(weight, donors);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {
+        place.ustack = donors[i].ustack;
+        place.kstack = donors[i].kstack;
+        tree_.add(tree_.child(work_path(place), leaf, leaf_class), parts[i]);
+      }
+    }
+  }
+
+  // A node of a graph does not need its launch's stack where it is shown under its capture's.
+  [[nodiscard]] bool lacks_stack_by_choice(const p::Work& work) const {
+    const bool shown_by_capture = options_.graph == GraphStacks::capture && is_graph_node(work);
+    return (work.flags & p::kWorkUnsampled) != 0 && index(work.ustack) == 0 && index(work.kstack) == 0 &&
+           !shown_by_capture;
+  }
+
+  static bool is_graph_node(const p::Work& work) {
+    return (work.flags & p::kWorkGraphNode) != 0 || index(work.capture) != 0;
+  }
+
+  // The frames of --by.
+  NodeId dimensions(const p::Work& work, p::DeviceId device) {
+    NodeId node = FlameTree::kRoot;
+    for (const Dimension dimension : options_.by) {
+      node = tree_.child(node, dimension_label(tables_, dimension, work, device, host_), FrameClass::process);
+    }
+    return node;
+  }
+
+  // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
+  NodeId work_path(const Place& place) {
+    NodeId node = dimensions(place.work, place.device);
+    node = tree_.child(node, process_label(tables_, place.work), FrameClass::process);
+    if (options_.ranges == RangeFrames::frames) {
+      node = range_path(node, place.work.range);
+    }
+    if (options_.graph == GraphStacks::capture && is_graph_node(place.work)) {
+      return capture_path(node, place.work);
+    }
+    node = launch_path(node, place);
+    if (options_.graph == GraphStacks::both && is_graph_node(place.work)) {
+      if (index(place.work.capture) != 0) {
+        node = tree_.child(node, kCapturedAt, FrameClass::mark);
+      }
+      node = capture_path(node, place.work);
+    }
+    return node;
+  }
+
+  NodeId launch_path(NodeId node, const Place& place) {
+    if (index(place.ustack) == 0 && index(place.kstack) == 0) {
+      node = tree_.child(node, place.no_stack, FrameClass::note);
+    }
+    node = stack_path(node, false, place.ustack);
+    if (index(place.kstack) != 0) {
       node = tree_.child(node, "-", FrameClass::separator);
-      node = stack_path(node, true, key.kstack);
+      node = stack_path(node, true, place.kstack);
     }
-    return tree_.child(node, work_label(tables_, key), key.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note);
+    return node;
+  }
+
+  NodeId capture_path(NodeId node, const p::Work& work) {
+    return index(work.capture) == 0 ? tree_.child(node, no_capture_label(work), FrameClass::note)
+                                    : stack_path(node, false, work.capture);
+  }
+
+  // Outermost first.
+  NodeId range_path(NodeId node, p::RangeId id) {
+    ranges_.clear();
+    for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
+      ranges_.push_back(range);
+    }
+    for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {
+      node = tree_.child(node, range_label(tables_, **range), FrameClass::mark);
+    }
+    return node;
   }
 
   // process ; pid ; user frames ; - ; kernel frames ; file ; symbol ; instruction ; stall reason ; offset
-  NodeId stall_path(const RowKey& key) {
-    NodeId node = tree_.child(FlameTree::kRoot, process_label(tables_, key), FrameClass::process);
+  NodeId stall_path(const Row& row) {
+    const StallKey& key = rows_.stall(row);
+    NodeId node = FlameTree::kRoot;
+    const p::Work none;
+    for (const Dimension dimension : options_.by) {
+      const bool known = dimension == Dimension::pid && key.pid != 0;
+      node = tree_.child(
+          node,
+          known ? "pid " + std::to_string(key.pid) : dimension_label(tables_, dimension, none, p::DeviceId{}, host_),
+          FrameClass::process);
+    }
+    node = tree_.child(node, process_label(rows_, row), FrameClass::process);
     node = tree_.child(node, std::to_string(key.pid), FrameClass::process);
     if (index(key.ustack) == 0) {
       node = tree_.child(node, kUnknown, FrameClass::note);
@@ -45,7 +268,7 @@ class TreeBuilder {
     node = tree_.child(node, "-", FrameClass::separator);
     node = stack_path(node, true, key.kstack);
     node = tree_.child(node, or_unknown(tables_.gpu_file(key.gpu_file)), FrameClass::gpu);
-    node = tree_.child(node, work_label(tables_, key), FrameClass::gpu);
+    node = tree_.child(node, work_label(rows_, row), FrameClass::gpu);
     node = tree_.child(node, or_unknown(tables_.insn_text(key.insn_text)), FrameClass::gpu_detail);
     node = tree_.child(node, stall_label(key.stall_type), FrameClass::gpu_detail);
     char offset[20] = "0x";
@@ -62,7 +285,7 @@ class TreeBuilder {
     if (added) {
       NodeId node = parent;
       for (const p::Element element : tables_.stack(kernel, id)) {
-        node = tree_.child(node, frame_label(tables_, element, options_), frame_class(tables_, element, kernel));
+        node = tree_.child(node, frame_label(tables_, element, labels_), frame_class(tables_, element, kernel));
       }
       known->second = node;
     }
@@ -71,26 +294,37 @@ class TreeBuilder {
 
   static std::string_view or_unknown(std::string_view text) { return text.empty() ? kUnknown : text; }
 
+  const Aggregate& rows_;
   const p::Tables& tables_;
   const FoldOptions& options_;
+  const LabelOptions labels_;
+  FoldResult& result_;
   FlameTree& tree_;
+  StackDonors donors_;
+  RangeFilter filter_;
+  std::string_view host_;
+  std::vector<const p::Range*> ranges_;
   std::unordered_map<uint64_t, NodeId> stack_ends_[2];  // by kernel or not
 };
 
 }  // namespace
 
+FoldResult fold(const Aggregate& rows, const FoldOptions& options) {
+  FoldResult result;
+  static_cast<ProfileInfo&>(result) = rows.info;
+  result.has_shares = rows.has_shares;
+  TreeBuilder(rows, options, result).build();
+  return result;
+}
+
 Result<FoldResult> fold(profile::Reader& reader, const FoldOptions& options) {
-  auto rows = aggregate(reader);
+  const bool idle = options.measure == Measure::idle;
+  const bool host = idle || options.measure == Measure::wait || options.measure == Measure::alloc;
+  auto rows = aggregate(reader, {.host = host, .idle = idle});
   if (!rows) {
     return std::move(rows).error();
   }
-  FoldResult result;
-  static_cast<ProfileInfo&>(result) = std::move(rows->info);
-  TreeBuilder builder(rows->tables, options, result.tree);
-  for (const Row& row : rows->rows) {
-    builder.add(row);
-  }
-  return result;
+  return fold(*rows, options);
 }
 
 }  // namespace gpuprof::analyze

@@ -1,7 +1,12 @@
 // Folds a profile into a flame tree. A pure function of the reader's output.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "analyze/aggregate.h"
+#include "analyze/dimensions.h"
 #include "analyze/flame_tree.h"
 #include "analyze/labels.h"
 #include "base/result.h"
@@ -9,12 +14,44 @@
 
 namespace gpuprof::analyze {
 
-using FoldOptions = LabelOptions;
+// Which stacks the nodes of CUDA graphs are shown under. Other work is always shown under that of its launch.
+enum class GraphStacks : uint8_t {
+  both,     // launch; "[captured at]"; capture
+  launch,   // of the graph's launch
+  capture,  // of the call that captured or added the node
+};
+
+enum class RangeFrames : uint8_t {
+  frames,  // NVTX ranges are frames between the process and the stack
+  filter,  // only work inside of the wanted range; ranges are no frames
+  off,
+};
+
+// What is folded. The tree's weights are GPU time, records and bytes for `gpu`. For busy and exclusive, ns is that
+// share of the device's time. The last three are not GPU work: ns of idle time; ns and number of calls that wait for
+// the GPU; number and bytes of allocations.
+enum class Measure : uint8_t { gpu, busy, exclusive, idle, wait, alloc };
+
+struct FoldOptions {
+  bool lines = false;  // append " (file:line)" to CPU frames that have one
+  GraphStacks graph = GraphStacks::both;
+  std::vector<Dimension> by;  // frames above that of the process, in this order
+  RangeFrames ranges = RangeFrames::frames;
+  std::string range;   // of `filter`: NAME, or NAME@DOMAIN; empty: any range
+  bool spread = true;  // work whose launch has no stack by choice is spread over the stacks of the same work
+  Measure measure = Measure::gpu;
+};
 
 struct FoldResult : ProfileInfo {
-  FlameTree tree;  // its total is the exact sum over all records
+  FlameTree tree;      // its total is the exact sum over all records that are folded
+  Weight spread;       // the part that was spread over the stacks of other launches
+  Weight not_sampled;  // the part below "[stack not sampled]"
+  bool has_shares = false;
 };
 
 Result<FoldResult> fold(profile::Reader& reader, const FoldOptions& options = {});
+
+// The same of what has been read already, with AggregateOptions::host and ::idle where the measure needs them.
+FoldResult fold(const Aggregate& rows, const FoldOptions& options);
 
 }  // namespace gpuprof::analyze

@@ -31,35 +31,67 @@ std::string_view op_label(p::Op op) {
       return "[fill]";
     case p::Op::other:
       return "[other GPU work]";
+    case p::Op::graph:
+      return "[graph launch]";
+    case p::Op::launch:
+      return "[launches]";
+    case p::Op::sync:
+      return "[sync]";
+    case p::Op::alloc:
+      return "[alloc]";
+    case p::Op::free:
+      return "[free]";
+    case p::Op::fault_gpu:
+      return "[page faults GPU]";
+    case p::Op::fault_cpu:
+      return "[page faults CPU]";
+    case p::Op::migrate_htod:
+      return "[migrate HtoD]";
+    case p::Op::migrate_dtoh:
+      return "[migrate DtoH]";
   }
   return kUnknown;
 }
 
 }  // namespace
 
-std::string_view process_label(const p::Tables& tables, const RowKey& key) {
-  if (key.kind == RowKind::stall) {
-    return or_unknown(tables.text(p::StringId{key.process}));
-  }
-  const p::Process* process = tables.process(p::ProcessId{key.process});
+std::string_view process_label(const p::Tables& tables, const p::Work& work) {
+  const p::Process* process = tables.process(work.process);
   return process == nullptr ? kUnknown : or_unknown(tables.text(process->name));
 }
 
-std::string work_label(const p::Tables& tables, const RowKey& key) {
-  switch (key.kind) {
-    case RowKind::gpu: {
-      const std::string_view name = tables.text(p::StringId{key.name});
-      const bool named = !name.empty() && (key.op == p::Op::kernel || key.op == p::Op::other);
-      return std::string(named ? name : op_label(key.op));
+std::string_view process_label(const Aggregate& rows, const Row& row) {
+  return row.kind == RowKind::stall ? or_unknown(rows.tables.text(rows.stall(row).process))
+                                    : process_label(rows.tables, rows.work(row));
+}
+
+std::string work_label(const p::Tables& tables, const p::Work& work) {
+  const std::string_view name = tables.text(work.name);
+  if (!name.empty()) {
+    switch (work.op) {
+      case p::Op::kernel:
+      case p::Op::other:
+        return std::string(name);
+      case p::Op::launch:
+        return "[" + std::string(name) + " launches]";
+      case p::Op::sync:
+        return "[sync " + std::string(name) + "]";
+      default:  // the operation says it all
+        break;
     }
-    case RowKind::launch: {
-      const std::string_view name = tables.text(p::StringId{key.name});
-      return name.empty() ? "[launches]" : "[" + std::string(name) + " launches]";
-    }
-    case RowKind::stall:
-      return std::string(or_unknown(tables.gpu_symbol(key.name)));
   }
-  return std::string(kUnknown);
+  return std::string(op_label(work.op));
+}
+
+std::string work_label(const Aggregate& rows, const Row& row) {
+  return row.kind == RowKind::stall ? std::string(or_unknown(rows.tables.gpu_symbol(rows.stall(row).gpu_symbol)))
+                                    : work_label(rows.tables, rows.work(row));
+}
+
+std::string range_label(const p::Tables& tables, const p::Range& range) {
+  const std::string_view name = or_unknown(tables.text(range.name));
+  const std::string_view domain = tables.text(range.domain);
+  return domain.empty() ? std::string(name) : std::string(domain).append(":").append(name);
 }
 
 std::string stall_label(uint32_t stall_type) {

@@ -18,10 +18,16 @@ inline constexpr std::string_view kUnknown = "[unknown]";
 inline constexpr std::string_view kNoCpuStack = "[no CPU stack]";
 
 // What a row's process is called; the pid is not part of it.
-std::string_view process_label(const profile::Tables& tables, const RowKey& key);
+std::string_view process_label(const profile::Tables& tables, const profile::Work& work);
+std::string_view process_label(const Aggregate& rows, const Row& row);
 
-// The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", or a stall's GPU symbol.
-std::string work_label(const profile::Tables& tables, const RowKey& key);
+// The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]", "[page faults GPU]",
+// or a stall's GPU symbol.
+std::string work_label(const profile::Tables& tables, const profile::Work& work);
+std::string work_label(const Aggregate& rows, const Row& row);
+
+// "name", or "domain:name" outside of the default domain; of the innermost range, without its parents.
+std::string range_label(const profile::Tables& tables, const profile::Range& range);
 
 // "active" ..., or "[unknown]" for 0 and "[stall type N]" for numbers that have no name.
 std::string stall_label(uint32_t stall_type);

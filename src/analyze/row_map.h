@@ -1,4 +1,4 @@
-// Finds the row of a key: an open-addressing hash table over a vector of rows. Internal to aggregate.cpp.
+// Finds the row of a stall: an open-addressing hash table over the rows. Internal to aggregate.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace gpuprof::analyze {
 
 class RowMap {
  public:
-  explicit RowMap(std::vector<Row>& rows) : rows_(rows), slots_(kFirstSlots), seed_(random_seed()) {}
+  RowMap(std::vector<Row>& rows, std::vector<StallKey>& keys)
+      : rows_(rows), keys_(keys), slots_(kFirstSlots), seed_(random_seed()) {}
 
   // Where a key is or belongs; for insert().
   struct Place {
@@ -21,31 +22,27 @@ class RowMap {
 
   // In a large table find() waits for memory twice. Where records are queued on their way to it, begin() and, a while
   // later, approach() let these waits pass in the background.
-  [[nodiscard]] uint64_t begin(const RowKey& key) const {
+  [[nodiscard]] uint64_t begin(const StallKey& key) const {
     const uint64_t h = hash(key);
     __builtin_prefetch(&slots_[h & (slots_.size() - 1)]);
     return h;
   }
   // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
-  [[gnu::always_inline]] void approach(const RowKey& key, uint64_t h) const {
+  [[gnu::always_inline]] void approach(uint64_t h) const {
     const Slot& slot = slots_[h & (slots_.size() - 1)];
-    if (slot.row == kEmpty) {
-      return;
-    }
-    const Row* const row = &rows_[slot.row];
-    __builtin_prefetch(row, 1);
-    if (key.kind == RowKind::gpu) {
-      __builtin_prefetch(&row->max_ns, 1);  // in the second cache line
+    if (slot.row != kEmpty) {
+      __builtin_prefetch(&rows_[slot.row], 1);
+      __builtin_prefetch(&keys_[slot.key]);
     }
   }
 
   // The key's row, or null. `h` is what begin() gave.
-  Row* find(const RowKey& key, uint64_t h, Place& place) {
+  Row* find(const StallKey& key, uint64_t h, Place& place) {
     const size_t mask = slots_.size() - 1;
     place.tag = static_cast<uint32_t>(h >> 32U);
     for (place.slot = h & mask; slots_[place.slot].row != kEmpty; place.slot = (place.slot + 1) & mask) {
       const Slot& slot = slots_[place.slot];
-      if (slot.tag == place.tag && rows_[slot.row].key == key) {
+      if (slot.tag == place.tag && keys_[slot.key] == key) {
         return &rows_[slot.row];
       }
     }
@@ -53,10 +50,12 @@ class RowMap {
   }
 
   // Adds a row for a key that find() has not found. Invalidates other rows' addresses.
-  Row& insert(const RowKey& key, const Place& place) {
-    slots_[place.slot] = {static_cast<uint32_t>(rows_.size()), place.tag};
-    rows_.push_back(Row{.key = key});
-    if (rows_.size() * 2 > slots_.size()) {
+  Row& insert(const StallKey& key, const Place& place) {
+    const auto stall = static_cast<uint32_t>(keys_.size());
+    slots_[place.slot] = {static_cast<uint32_t>(rows_.size()), stall, place.tag};
+    rows_.push_back(Row{.kind = RowKind::stall, .ref = stall});
+    keys_.push_back(key);
+    if (keys_.size() * 2 > slots_.size()) {
       grow();
     }
     return rows_.back();
@@ -70,6 +69,7 @@ class RowMap {
   // The tag is part of the key's hash, so that a row of another key is hardly ever looked at.
   struct Slot {
     uint32_t row = kEmpty;
+    uint32_t key = 0;
     uint32_t tag = 0;
   };
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
@@ -86,32 +86,32 @@ class RowMap {
   }
   static uint64_t pair(uint32_t a, uint32_t b) { return (uint64_t{a} << 32U) | b; }
 
-  [[nodiscard]] uint64_t hash(const RowKey& key) const {
+  [[nodiscard]] uint64_t hash(const StallKey& key) const {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-    const uint64_t kinds = (uint64_t{static_cast<uint8_t>(key.kind)} << 8U) | static_cast<uint8_t>(key.op);
-    uint64_t h = mix(seed_ ^ pair(key.process, key.name), kOdd ^ kinds);
-    h = mix(h ^ pair(index(key.ustack), index(key.kstack)), kOdd ^ key.pid);
-    if (key.kind == RowKind::stall) {
-      h = mix(h ^ pair(key.gpu_file, key.insn_text), kOdd ^ key.stall_type);
-      h = mix(h ^ key.offset, kOdd);
-    }
-    return h;
+    uint64_t h = mix(seed_ ^ pair(index(key.process), key.gpu_symbol), kOdd ^ key.pid);
+    h = mix(h ^ pair(index(key.ustack), index(key.kstack)), kOdd);
+    h = mix(h ^ pair(key.gpu_file, key.insn_text), kOdd ^ key.stall_type);
+    return mix(h ^ key.offset, kOdd);
   }
 
   void grow() {
-    slots_.assign(slots_.size() * 2, Slot{});
+    std::vector<Slot> before(slots_.size() * 2);
+    before.swap(slots_);
     const size_t mask = slots_.size() - 1;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      const uint64_t h = hash(rows_[i].key);
-      size_t slot = h & mask;
+    for (const Slot& old : before) {
+      if (old.row == kEmpty) {
+        continue;
+      }
+      size_t slot = hash(keys_[old.key]) & mask;
       while (slots_[slot].row != kEmpty) {
         slot = (slot + 1) & mask;
       }
-      slots_[slot] = {static_cast<uint32_t>(i), static_cast<uint32_t>(h >> 32U)};
+      slots_[slot] = old;
     }
   }
 
   std::vector<Row>& rows_;
+  std::vector<StallKey>& keys_;
   std::vector<Slot> slots_;
   uint64_t seed_;
 };

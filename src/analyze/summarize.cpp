@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "analyze/call_path.h"
+#include "analyze/dimensions.h"
 #include "analyze/labels.h"
 
 namespace gpuprof::analyze {
@@ -21,7 +24,7 @@ struct Sum {
     weight.ns += row.weight.ns;
     weight.count += row.weight.count;
     weight.bytes += row.weight.bytes;
-    if (row.key.kind == RowKind::gpu && row.weight.count > 0) {
+    if ((row.kind == RowKind::gpu || row.kind == RowKind::host) && row.weight.count > 0) {
       min_ns = std::min(min_ns, row.min_ns);
       max_ns = std::max(max_ns, row.max_ns);
     }
@@ -35,36 +38,120 @@ struct Sum {
   }
 };
 
-// A row belongs to the work with its label, and to the call path of its process label, stacks and work.
-using PathKey = std::tuple<std::string, uint32_t, uint32_t, std::string>;
+// What decides the order of lines; the second number only where the first is equal.
+enum class Order : uint8_t { ns, count, bytes };
 
-std::vector<std::string> call_path(const p::Tables& tables, uint32_t ustack, uint32_t kstack) {
-  std::vector<std::string> path;
-  for (const bool kernel : {false, true}) {
-    for (const p::Element element : tables.stack(kernel, p::StackId{kernel ? kstack : ustack})) {
-      path.push_back(frame_label(tables, element, {}));
-    }
+std::pair<uint64_t, uint64_t> measure(const Weight& weight, Order order) {
+  switch (order) {
+    case Order::ns:
+      return {weight.ns, weight.count};
+    case Order::count:
+      return {weight.count, weight.ns};
+    case Order::bytes:
+      return {weight.bytes, weight.count};
   }
-  if (path.empty()) {
-    path.emplace_back(kNoCpuStack);
-  }
-  return path;
+  return {};
 }
 
 // Heaviest first; equal ones by name, so that a report does not depend on the order of the records.
-template <typename Entry, typename WeightOf>
-void keep_heaviest(std::vector<Entry>& entries, size_t top, bool timed, WeightOf weight_of) {
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-    const Weight& x = weight_of(a);
-    const Weight& y = weight_of(b);
-    const auto measure = [timed](const Weight& w) {
-      return timed ? std::pair(w.ns, w.count) : std::pair(w.count, w.ns);
-    };
-    return measure(x) != measure(y) ? measure(x) > measure(y) : a->first < b->first;
+template <typename Key>
+std::vector<typename std::map<Key, Sum>::const_iterator> heaviest(const std::map<Key, Sum>& sums, Order order,
+                                                                  size_t top) {
+  std::vector<typename std::map<Key, Sum>::const_iterator> entries;
+  for (auto it = sums.cbegin(); it != sums.cend(); ++it) {
+    entries.push_back(it);
+  }
+  std::sort(entries.begin(), entries.end(), [order](const auto& a, const auto& b) {
+    const auto x = measure(a->second.weight, order);
+    const auto y = measure(b->second.weight, order);
+    return x != y ? x > y : a->first < b->first;
   });
   if (top != 0 && entries.size() > top) {
     entries.resize(top);
   }
+  return entries;
+}
+
+// A row belongs to the work with its label, and to the call path of its process label, stacks and work.
+using WorkSums = std::map<std::string, Sum>;
+using PathSums = std::map<PathKey, Sum>;
+
+std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top) {
+  std::vector<SummaryLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    SummaryLine& line = lines.emplace_back(entry->second.line());
+    line.work = entry->first;
+  }
+  return lines;
+}
+
+std::vector<SummaryLine> path_lines(const p::Tables& tables, const PathSums& sums, Order order, size_t top) {
+  std::vector<SummaryLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    SummaryLine& line = lines.emplace_back(entry->second.line());
+    line.process = entry->first.process;
+    line.work = entry->first.work;
+    line.path = call_path(tables, entry->first);
+  }
+  return lines;
+}
+
+void add(Weight& sum, const Weight& weight) {
+  sum.ns += weight.ns;
+  sum.count += weight.count;
+  sum.bytes += weight.bytes;
+}
+
+// The devices that had work.
+std::vector<DeviceLine> device_lines(const Aggregate& rows) {
+  std::vector<DeviceLine> lines;
+  if (!rows.has_shares) {
+    return lines;
+  }
+  struct Use {
+    Weight weight;
+    uint64_t busy_ns = 0;
+    uint64_t idle_ns = 0;
+  };
+  std::unordered_map<uint32_t, Use> uses;
+  for (const Row& row : rows.rows) {
+    if (row.kind == RowKind::gpu) {
+      Use& use = uses[index(rows.work(row).device)];
+      add(use.weight, row.weight);
+      use.busy_ns += row.busy_ns;
+    }
+  }
+  for (const IdleRow& row : rows.idle) {
+    uses[index(row.device)].idle_ns += row.ns;
+  }
+  for (const p::Device& device : rows.tables.devices()) {
+    const auto use = uses.find(index(device.id));
+    if (use != uses.end() && use->second.busy_ns + use->second.idle_ns > 0) {
+      lines.push_back(
+          {device_label(rows.tables, device.id), use->second.weight, use->second.busy_ns, use->second.idle_ns});
+    }
+  }
+  return lines;
+}
+
+void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
+  WorkSums work;
+  PathSums waits;
+  PathSums allocations;
+  for (const Row& row : rows.host) {
+    work[work_label(rows, row)].add(row);
+    const p::Op op = rows.work(row).op;
+    if (op == p::Op::sync) {
+      waits[path_key(rows, row)].add(row);
+      add(summary.wait_total, row.weight);
+    } else if (op == p::Op::alloc) {
+      allocations[path_key(rows, row)].add(row);
+      add(summary.allocation_total, row.weight);
+    }
+  }
+  summary.host_work = work_lines(work, Order::ns, top);
+  summary.waits = path_lines(rows.tables, waits, Order::ns, top);
+  summary.allocations = path_lines(rows.tables, allocations, Order::bytes, top);
 }
 
 }  // namespace
@@ -76,38 +163,22 @@ Summary summarize(const Aggregate& rows, size_t top) {
   summary.timed =
       rows.info.kind == ProfileKind::durations || (rows.info.kind == ProfileKind::mixed && rows.total.ns > 0);
 
-  std::map<std::string, Sum> work;
-  std::map<PathKey, Sum> paths;
+  WorkSums work;
+  PathSums paths;
   for (const Row& row : rows.rows) {
-    const std::string label = work_label(rows.tables, row.key);
-    work[label].add(row);
-    paths[{std::string(process_label(rows.tables, row.key)), index(row.key.ustack), index(row.key.kstack), label}].add(
-        row);
+    PathKey key = path_key(rows, row);
+    work[key.work].add(row);
+    paths[std::move(key)].add(row);
+    if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {
+      add(summary.graphs.weight, row.weight);
+      summary.graphs.captured += index(rows.work(row).capture) != 0 ? row.weight.count : 0;
+    }
   }
-
-  const auto weight_of = [](const auto& entry) -> const Weight& { return entry->second.weight; };
-  std::vector<std::map<std::string, Sum>::const_iterator> top_work;
-  for (auto it = work.cbegin(); it != work.cend(); ++it) {
-    top_work.push_back(it);
-  }
-  keep_heaviest(top_work, top, summary.timed, weight_of);
-  for (const auto& entry : top_work) {
-    SummaryLine& line = summary.work.emplace_back(entry->second.line());
-    line.work = entry->first;
-  }
-
-  std::vector<std::map<PathKey, Sum>::const_iterator> top_paths;
-  for (auto it = paths.cbegin(); it != paths.cend(); ++it) {
-    top_paths.push_back(it);
-  }
-  keep_heaviest(top_paths, top, summary.timed, weight_of);
-  for (const auto& entry : top_paths) {
-    const auto& [process, ustack, kstack, label] = entry->first;
-    SummaryLine& line = summary.call_paths.emplace_back(entry->second.line());
-    line.process = process;
-    line.work = label;
-    line.path = call_path(rows.tables, ustack, kstack);
-  }
+  const Order order = summary.timed ? Order::ns : Order::count;
+  summary.work = work_lines(work, order, top);
+  summary.call_paths = path_lines(rows.tables, paths, order, top);
+  summary.devices = device_lines(rows);
+  summarize_host(rows, top, summary);
   return summary;
 }
 

@@ -9,14 +9,28 @@
 
 namespace gpuprof::analyze {
 
-// One line of a report: GPU work, or GPU work together with the call path that launched it.
+// One line of a report: GPU or host work, or such work together with the call path that launched it.
 struct SummaryLine {
   std::string process;            // of a call path; empty where several processes are added up
   std::string work;               // kernel, "[copy HtoD]", launched function, GPU symbol
   std::vector<std::string> path;  // CPU frames, root first; of a call path
   Weight weight;
-  uint64_t min_ns = 0;  // of one GPU record; 0 and 0 where nothing was timed
+  uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
   uint64_t max_ns = 0;
+};
+
+// busy_ns + idle_ns is how long the device was watched.
+struct DeviceLine {
+  std::string name;  // "device 0 NVIDIA H200"
+  Weight weight;
+  uint64_t busy_ns = 0;
+  uint64_t idle_ns = 0;
+};
+
+// The nodes of CUDA graphs, which are part of the other GPU work.
+struct GraphSummary {
+  Weight weight;
+  uint64_t captured = 0;  // how many of them have the stack of their capture
 };
 
 struct Summary {
@@ -25,6 +39,14 @@ struct Summary {
   std::vector<SummaryLine> work;        // every one, by weight, heaviest first
   std::vector<SummaryLine> call_paths;  // the same
   bool timed = false;                   // lines are in the order of ns; otherwise in that of count
+  std::vector<DeviceLine> devices;      // in the order of the profile; none where it does not say how they were shared
+  GraphSummary graphs;
+  // Not GPU work, and in no sum of it. Of profiles that were read with AggregateOptions::host.
+  std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
+  std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
+  std::vector<SummaryLine> allocations;  // call paths, by bytes
+  Weight wait_total;
+  Weight allocation_total;
 };
 
 // Call paths are those of one process name, CPU stack and work. `top`: at most so many lines of each, the heaviest;

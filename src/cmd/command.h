@@ -17,6 +17,7 @@ namespace gpuprof::cmd {
 // Exit codes of gpuprof itself; `record` otherwise exits as the target did.
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitCoverage = 3;  // the profile's coverage is below --min-coverage
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 
@@ -48,6 +49,9 @@ const Entry* similar_command(std::string_view name);
 std::unique_ptr<Command> make_record();
 std::unique_ptr<Command> make_flame();
 std::unique_ptr<Command> make_report();
+std::unique_ptr<Command> make_latency();
+std::unique_ptr<Command> make_export();
+std::unique_ptr<Command> make_merge();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
 

@@ -9,8 +9,9 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kExitCodes =
-    "exit codes: 0 success, 1 failure, 2 usage; record exits as the program that it runs,\n"
-    "            126 if that can not be executed, 127 if it does not exist\n";
+    "exit codes: 0 success, 1 failure, 2 usage, 3 less coverage than --min-coverage asks for;\n"
+    "            record exits as the program that it runs, 126 if that can not be executed,\n"
+    "            127 if it does not exist\n";
 
 // How many letters must be put in, left out, changed or swapped with their neighbour to make `b` of `a`.
 size_t edits(std::string_view a, std::string_view b) {
@@ -36,10 +37,13 @@ size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 5> kTable = {{
+  static constexpr std::array<Entry, 8> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
+      {"latency", "show how long launches take to start, as histograms", make_latency},
+      {"export", "write a recorded timeline for another tool", make_export},
+      {"merge", "join the profiles of several processes or hosts", make_merge},
       {"dump", "print a profile one record a line", make_dump},
       {"doctor", "say what this machine can record and what is missing", make_doctor},
   }};

@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "cmd/command.h"
 #include "cmd/doctor_facts.h"
+#include "cmd/doctor_neighbours.h"
 
 namespace gpuprof::cmd {
 
@@ -49,6 +50,11 @@ Fact debuginfod_fact() {
   return {"debuginfod", State::info, "DEBUGINFOD_URLS is not set: only local debug files are used", ""};
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
 std::vector<Section> gather() {
   const Rights rights = parse_rights(whole_file("/proc/self/status"), whole_file("/proc/self/uid_map"));
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
@@ -56,6 +62,8 @@ std::vector<Section> gather() {
   sections.push_back({"backends", backend_facts()});
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
   sections.push_back({"kernel", kernel_facts("", release)});
+  sections.push_back({"attaching", attach_facts("", rights)});
+  sections.push_back({"neighbours", neighbour_facts("", rights, variable)});
   sections.push_back({"devices", device_facts("")});
   sections.push_back({"symbols", {debuginfod_fact()}});
   return sections;

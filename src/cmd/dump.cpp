@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "profile/latency_bucket.h"
 #include "profile/tables.h"
 #include "profile/words.h"
 #include "profile/writer.h"
@@ -22,7 +23,7 @@ constexpr size_t kFlushBytes = size_t{1} << 16U;
 // "kind key=value key=value ...": ids are shown with what they stand for.
 class Printer {
  public:
-  Printer(const p::Tables& tables, std::string& out) : tables_(tables), out_(out) {}
+  Printer(const p::Tables& tables, bool version1, std::string& out) : tables_(tables), version1_(version1), out_(out) {}
 
   void print(const p::Record& record) {
     std::visit([this](const auto& r) { put(r); }, record);
@@ -65,6 +66,41 @@ class Printer {
     number("process", index(id));
     return process == nullptr ? *this : number("pid", process->pid);
   }
+  // What is hardly ever there is shown only where it is.
+  Printer& optional_stack(std::string_view name, p::StackId id) { return index(id) == 0 ? *this : stack(name, id); }
+  Printer& optional_string(std::string_view name, p::StringId id) { return index(id) == 0 ? *this : string(name, id); }
+  Printer& optional_number(std::string_view name, uint64_t value) { return value == 0 ? *this : number(name, value); }
+
+  // The work's id and all that it says; the id only where lines of this version have one.
+  Printer& work(p::WorkId id) {
+    if (!version1_) {
+      number("work", index(id));
+    }
+    const p::Work* work = tables_.work(id);
+    return work == nullptr ? *this : work_fields(*work);
+  }
+  // Enough to know it by, for the many lines that come besides its GPU or HOST line.
+  Printer& short_work(p::WorkId id) {
+    number("work", index(id));
+    const p::Work* work = tables_.work(id);
+    return work == nullptr ? *this : word("op", p::word(work->op)).string("name", work->name);
+  }
+  Printer& work_fields(const p::Work& r) {
+    process(r.process).optional_number("tid", r.tid).string("thread", r.thread).stack("ustack", r.ustack);
+    stack("kstack", r.kstack).optional_stack("capture", r.capture).optional_number("range", index(r.range));
+    if (r.op == p::Op::launch) {
+      return string("function", r.name);
+    }
+    number("device", index(r.device)).number("stream", r.stream).word("op", p::word(r.op)).string("name", r.name);
+    if ((r.flags & p::kWorkGraphNode) != 0) {
+      word("graph_node", (r.flags & p::kWorkAttached) != 0 ? "attached" : "yes");
+    }
+    return (r.flags & p::kWorkUnsampled) != 0 ? word("unsampled", "yes") : *this;
+  }
+  template <typename Interval>
+  Printer& interval(const Interval& r) {
+    return number("start_ns", r.start_ns).number("end_ns", r.end_ns);
+  }
 
   void put(const p::Meta& r) { kind("meta").text("key", r.key).text("value", r.value); }
   void put(const p::String& r) { kind("string").number("id", index(r.id)).text("value", r.value); }
@@ -89,22 +125,63 @@ class Printer {
   void put(const p::Process& r) {
     kind("process").number("id", index(r.id)).number("pid", r.pid).number("ppid", r.ppid);
     number("start_ns", r.start_ns).string("name", r.name).string("command", r.command);
+    optional_string("rank", r.rank).optional_string("host", r.host);
   }
   void put(const p::Device& r) {
     kind("device").number("id", index(r.id)).string("backend", r.backend).number("index", r.index);
+    string("name", r.name).optional_string("uuid", r.uuid);
+  }
+  void put(const p::Range& r) {
+    kind("range").number("id", index(r.id)).number("parent", index(r.parent)).string("domain", r.domain);
     string("name", r.name);
   }
+  void put(const p::Work& r) { kind("work").number("id", index(r.id)).work_fields(r); }
   void put(const p::Gpu& r) {
-    kind("gpu").number("slice", r.slice).process(r.process).string("thread", r.thread).stack("ustack", r.ustack);
-    stack("kstack", r.kstack).number("device", index(r.device)).number("stream", r.stream).word("op", p::word(r.op));
-    string("name", r.name).number("count", r.count).number("sum_ns", r.sum_ns).number("min_ns", r.min_ns);
-    number("max_ns", r.max_ns).word("sum_squares_ns2", wide(r.sum_squares_ns2)).number("queue_ns", r.queue_ns);
-    number("bytes", r.bytes);
+    kind("gpu").number("slice", r.slice).work(r.work).number("count", r.count).number("sum_ns", r.sum_ns);
+    number("min_ns", r.min_ns).number("max_ns", r.max_ns).word("sum_squares_ns2", wide(r.sum_squares_ns2));
+    number("queue_ns", r.queue_ns).number("bytes", r.bytes);
   }
-  void put(const p::Launch& r) {
-    kind("launch").number("slice", r.slice).process(r.process).string("thread", r.thread).stack("ustack", r.ustack);
-    stack("kstack", r.kstack).string("function", r.function).number("count", r.count);
+  void put(const p::Host& r) {
+    kind("host").number("slice", r.slice).work(r.work).number("count", r.count).number("sum_ns", r.sum_ns);
+    number("min_ns", r.min_ns).number("max_ns", r.max_ns).number("bytes", r.bytes);
   }
+  void put(const p::Launch& r) { kind("launch").number("slice", r.slice).work(r.work).number("count", r.count); }
+  void put(const p::Share& r) {
+    kind("share").number("slice", r.slice).short_work(r.work).number("busy_ns", r.busy_ns);
+    number("exclusive_ns", r.exclusive_ns);
+  }
+  void put(const p::Idle& r) {
+    kind("idle").number("slice", r.slice).number("device", index(r.device)).short_work(r.work).number("ns", r.ns);
+  }
+  void put(const p::Window& r) { kind("window").interval(r); }
+  void put(const p::Latency& r) {
+    kind("latency")
+        .short_work(r.work)
+        .word("phase", p::word(r.phase))
+        .number("count", r.count)
+        .number("sum_ns", r.sum_ns);
+    number("min_ns", r.min_ns).number("max_ns", r.max_ns);
+    for (const p::Latency::Bucket& bucket : r.buckets) {
+      // The reader lets no bucket through that is not one.
+      const std::string range =
+          std::to_string(p::bucket_low(bucket.bucket)) + ".." + std::to_string(p::bucket_high(bucket.bucket)) + "ns";
+      number(range, bucket.count);
+    }
+  }
+  void put(const p::Event& r) {
+    kind("event").short_work(r.work).number("correlation", r.correlation).interval(r).number("queued_ns", r.queued_ns);
+    number("submitted_ns", r.submitted_ns).number("bytes", r.bytes);
+  }
+  void put(const p::Call& r) {
+    kind("call").process(r.process).number("tid", r.tid).stack("ustack", r.ustack).string("function", r.function);
+    number("correlation", r.correlation).interval(r);
+  }
+  void put(const p::Span& r) {
+    const p::Range* range = tables_.range(r.range);
+    kind("span").process(r.process).number("tid", r.tid).number("range", index(r.range));
+    string("name", range == nullptr ? p::StringId{} : range->name).interval(r);
+  }
+  void put(const p::Coverage& r) { kind("coverage").process(r.process).text("what", r.what).number("count", r.count); }
   void put(const p::ProcName& r) { kind("proc_name").string("name", r.name).number("pid", r.pid); }
   void put(const p::GpuFile& r) { kind("gpu_file").number("id", r.id).text("name", r.name); }
   void put(const p::GpuSymbol& r) { kind("gpu_symbol").number("id", r.id).text("name", r.name); }
@@ -134,6 +211,7 @@ class Printer {
   }
 
   const p::Tables& tables_;
+  bool version1_;
   std::string& out_;
 };
 
@@ -171,7 +249,8 @@ class Dump : public Command {
  private:
   Result<int> print_all(p::Reader& reader, std::string& out) {
     p::Tables tables;
-    Printer printer(tables, out);
+    const bool version1 = reader.major() == 1;
+    Printer printer(tables, version1, out);
     for (;;) {
       auto next = reader.next();
       if (!next) {
@@ -189,7 +268,7 @@ class Dump : public Command {
       }
       if (raw_) {
         p::format_line(**next, out);
-      } else {
+      } else if (!version1 || !std::holds_alternative<p::Work>(**next)) {  // has no line of its own there
         printer.print(**next);
       }
       if (out.size() >= kFlushBytes) {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <array>
 #include <utility>
 
 #include "analyze/fold.h"
@@ -8,14 +9,47 @@
 #include "cmd/input.h"
 #include "output/folded.h"
 #include "output/svg.h"
+#include "output/trust.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 using analyze::FoldResult;
+using analyze::Measure;
 using analyze::ProfileKind;
 using output::WeightChoice;
 using output::WeightKind;
+
+// What --weight chooses, and what it is called in a picture.
+struct WeightWord {
+  const char* word;
+  Measure measure;
+  WeightKind kind;
+  const char* title;
+  const char* time_name;
+  const char* count_name;
+};
+constexpr std::array<WeightWord, 9> kWeights = {{
+    {"sum", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
+    {"time", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
+    {"busy", Measure::busy, WeightKind::time, "GPU flame graph", "time in which a device was busy", "launches"},
+    {"exclusive", Measure::exclusive, WeightKind::time, "GPU flame graph", "GPU time, shared between what ran at once",
+     "launches"},
+    {"idle", Measure::idle, WeightKind::time, "GPU idle time", "time in which a device was idle", "gaps"},
+    {"count", Measure::gpu, WeightKind::count, "GPU flame graph", "GPU time", "launches"},
+    {"bytes", Measure::gpu, WeightKind::bytes, "GPU flame graph", "GPU time", "launches"},
+    {"wait", Measure::wait, WeightKind::time, "Waiting for the GPU", "time in which the CPU waited for a GPU", "calls"},
+    {"alloc", Measure::alloc, WeightKind::bytes, "GPU memory allocations", "time", "allocations"},
+}};
+
+const WeightWord& weight_of(const std::string& word) {
+  for (const WeightWord& weight : kWeights) {
+    if (word == weight.word) {
+      return weight;
+    }
+  }
+  return kWeights.front();
+}
 
 class Flame : public Command {
  public:
@@ -24,13 +58,34 @@ class Flame : public Command {
     app.add_option("-o,--output", output_, "file for the folded stacks; - is standard output (default)");
     app.add_option("--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
     app.add_option("--title", title_, "of the flame graph");
-    app.add_option("--weight", weight_, "time, count or bytes (default: time where the profile has it, else count)")
-        ->check(CLI::IsMember({"time", "count", "bytes"}));
+    declare_weight(app);
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.lines, "append (file:line) to CPU frames");
+    app.add_option("--by", by_,
+                   "put these at the root, in this order: a list of pid, tid, thread, device, stream, rank, host, "
+                   "command")
+        ->type_name("LIST");
+    app.add_option("--graph", graph_,
+                   "stacks of CUDA graph nodes: launch (of the graph), capture (of the node), or both (default), one "
+                   "below the other")
+        ->check(CLI::IsMember({"both", "launch", "capture"}));
+    app.add_option("--nvtx", nvtx_,
+                   "NVTX ranges: frames (default) above the stack; filter: only work inside of --nvtx-range; off")
+        ->check(CLI::IsMember({"frames", "filter", "off"}));
+    app.add_option("--nvtx-range", fold_.range,
+                   "only work inside of this range, any with --nvtx=filter alone (implies --nvtx=filter)")
+        ->type_name("NAME[@DOMAIN]");
+    app.add_option("--unsampled", unsampled_,
+                   "launches left without a stack by --max-overhead: spread (default) over the stacks of the same "
+                   "work, or show as [stack not sampled]")
+        ->check(CLI::IsMember({"spread", "show"}));
+    coverage_.declare(app);
   }
 
   Result<int> run() override {
+    if (Status chosen = choose(); !chosen) {
+      return std::move(chosen).error();
+    }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
@@ -40,23 +95,67 @@ class Flame : public Command {
       return std::move(folded).error();
     }
     warn_of_gaps(*folded);
+    warn_of_coverage(*folded);
     const WeightChoice weight = choose_weight(*folded);
     explain(*folded, weight.kind);
     if (Status written = write(*folded, weight); !written) {
       return std::move(written).error();
     }
+    if (Status enough = coverage_.check(*folded); !enough) {
+      return std::move(enough).error();
+    }
     return 0;
   }
 
  private:
+  void declare_weight(CLI::App& app) {
+    std::vector<std::string> words;
+    words.reserve(kWeights.size());
+    for (const WeightWord& weight : kWeights) {
+      words.emplace_back(weight.word);
+    }
+    app.add_option("--weight", weight_,
+                   "sum or time: GPU time; busy: each moment of a device once; exclusive: shared between what ran at "
+                   "once; idle: of devices, under what they waited for; count; bytes; wait: of the CPU for a GPU; "
+                   "alloc: bytes (default: sum where the profile has it, else count)")
+        ->check(CLI::IsMember(words));
+  }
+
+  // Of options that depend on each other, and those that are more than a word.
+  Status choose() {
+    for (size_t at = 0; at < by_.size();) {
+      const size_t end = std::min(by_.find(',', at), by_.size());
+      const auto dimension = analyze::dimension_of(by_.substr(at, end - at));
+      if (!dimension) {
+        return Error{"--by: '" + by_.substr(at, end - at) +
+                         "' is not one of pid, tid, thread, device, stream, rank, "
+                         "host and command",
+                     "for example --by rank,device", kExitUsage};
+      }
+      fold_.by.push_back(*dimension);
+      at = end + 1;
+    }
+    if (!fold_.range.empty() && !nvtx_.empty() && nvtx_ != "filter") {
+      return Error{"--nvtx-range chooses work, so it does not go with --nvtx=" + nvtx_, "leave --nvtx out", kExitUsage};
+    }
+    using analyze::GraphStacks;
+    using analyze::RangeFrames;
+    fold_.ranges = nvtx_ == "off"                              ? RangeFrames::off
+                   : nvtx_ == "filter" || !fold_.range.empty() ? RangeFrames::filter
+                                                               : RangeFrames::frames;
+    fold_.graph = graph_ == "launch"    ? GraphStacks::launch
+                  : graph_ == "capture" ? GraphStacks::capture
+                                        : GraphStacks::both;
+    fold_.spread = unsampled_ != "show";
+    fold_.measure = weight_of(weight_).measure;
+    return {};
+  }
+
   [[nodiscard]] WeightChoice choose_weight(const FoldResult& folded) const {
     WeightChoice choice;
     choice.unit = unit_ == "ns" ? output::TimeUnit::ns : output::TimeUnit::us;
-    if (weight_ == "count") {
-      choice.kind = WeightKind::count;
-    } else if (weight_ == "bytes") {
-      choice.kind = WeightKind::bytes;
-    } else if (weight_.empty() && folded.kind != ProfileKind::durations && folded.tree.total().ns == 0) {
+    choice.kind = weight_of(weight_).kind;
+    if (weight_.empty() && folded.kind != ProfileKind::durations && folded.tree.total().ns == 0) {
       choice.kind = WeightKind::count;
     }
     return choice;
@@ -64,10 +163,8 @@ class Flame : public Command {
 
   // What a user would otherwise wonder about.
   void explain(const FoldResult& folded, WeightKind weight) const {
-    if (folded.kind == ProfileKind::empty) {
-      log::info("the profile holds no GPU work, so there is nothing to draw");
-    } else if (output::raw_weight(folded.tree.total(), weight) == 0) {
-      log::warn("the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes");
+    if (output::raw_weight(folded.tree.total(), weight) == 0) {
+      explain_nothing(folded);
     } else if (weight_.empty() && folded.kind == ProfileKind::launch_counts) {
       log::info("the profile has launches without GPU times: stacks are weighted by launch count");
     } else if (weight_.empty() && folded.kind == ProfileKind::mixed) {
@@ -75,22 +172,58 @@ class Flame : public Command {
                 std::string(weight == WeightKind::time ? "GPU time, other kinds are left out (see --weight count)"
                                                        : "count"));
     }
+    explain_unsampled(folded, weight);
+  }
+
+  void explain_nothing(const FoldResult& folded) const {
+    const bool of_shares =
+        fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
+    if (fold_.ranges == analyze::RangeFrames::filter) {
+      log::warn("no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
+                "--nvtx=frames shows which ranges there are");
+    } else if (fold_.measure == Measure::gpu && folded.kind == ProfileKind::empty) {
+      log::info("the profile holds no GPU work, so there is nothing to draw");
+    } else if (of_shares && !folded.has_shares) {
+      log::warn("the chosen weight is 0 for all of the profile: it does not say how work shared its devices",
+                "try --weight sum");
+    } else {
+      log::warn("the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes");
+    }
+  }
+
+  static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
+    const uint64_t total = output::raw_weight(folded.tree.total(), weight);
+    const auto share = [&](const analyze::Weight& part) {
+      const double percent =
+          total == 0 ? 0.0 : 100.0 * static_cast<double>(output::raw_weight(part, weight)) / static_cast<double>(total);
+      return output::coverage_text(percent);
+    };
+    if (output::raw_weight(folded.spread, weight) > 0) {
+      log::info(share(folded.spread) +
+                " comes from launches without a stack (--max-overhead): spread over the stacks of the same work");
+    }
+    if (output::raw_weight(folded.not_sampled, weight) > 0) {
+      log::info(share(folded.not_sampled) +
+                " comes from launches without a stack (--max-overhead): shown as [stack not sampled]");
+    }
+  }
+
+  [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {
+    output::SvgOptions options;
+    options.title = title_.empty() ? weight_of(weight_).title : title_;
+    const auto command = folded.meta.find("command");
+    options.subtitle = command == folded.meta.end() ? std::string() : command->second;
+    options.notice = gaps(folded);
+    options.weight = weight;
+    options.time_name = weight_of(weight_).time_name;
+    options.count_name = folded.kind == ProfileKind::stall_samples ? "samples" : weight_of(weight_).count_name;
+    return options;
   }
 
   [[nodiscard]] Status write(const FoldResult& folded, const WeightChoice& weight) const {
     if (!svg_.empty()) {
-      output::SvgOptions options;
-      if (!title_.empty()) {
-        options.title = title_;
-      }
-      const auto command = folded.meta.find("command");
-      options.subtitle = command == folded.meta.end() ? std::string() : command->second;
-      options.notice = gaps(folded);
-      options.weight = weight;
-      if (folded.kind == ProfileKind::stall_samples) {
-        options.count_name = "samples";
-      }
-      if (Status drawn = write_output(svg_, output::svg(folded.tree, options)); !drawn || output_.empty()) {
+      if (Status drawn = write_output(svg_, output::svg(folded.tree, svg_options(folded, weight)));
+          !drawn || output_.empty()) {
         return drawn;
       }
     }
@@ -98,12 +231,17 @@ class Flame : public Command {
   }
 
   Input input_;
+  MinCoverage coverage_;
   analyze::FoldOptions fold_;
   std::string output_;
   std::string svg_;
   std::string title_;
   std::string weight_;
   std::string unit_ = "us";
+  std::string by_;
+  std::string graph_;
+  std::string nvtx_;
+  std::string unsampled_;
 };
 
 }  // namespace

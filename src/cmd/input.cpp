@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "cmd/command.h"
+#include "output/trust.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -83,7 +86,41 @@ std::string gaps(const analyze::ProfileInfo& info) {
   for (const std::string& gap : gap_list(info)) {
     text.append(text.empty() ? "" : "; ").append(gap);
   }
+  if (const auto lines = output::trust_lines(info); !lines.empty()) {
+    text.append(text.empty() ? "" : "; ").append(lines.back());
+  }
   return text;
+}
+
+void warn_of_coverage(const analyze::ProfileInfo& info) {
+  for (const std::string& line : output::trust_lines(info)) {
+    if (!line.starts_with("lost: ")) {  // said already
+      log::warn(line);
+    }
+  }
+}
+
+void MinCoverage::declare(CLI::App& app) {
+  app.add_option("--min-coverage", percent,
+                 "exit with " + std::to_string(kExitCoverage) +
+                     " if a CPU stack explains less than PCT percent of the GPU work (default 0)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PCT");
+}
+
+Status MinCoverage::check(const analyze::ProfileInfo& info) const {
+  if (percent > 0 && !info.complete) {
+    return Error{"the profile is cut short, so its coverage is not known",
+                 "record it again, and let `gpuprof record` end by itself", kExitCoverage};
+  }
+  if (info.coverage_percent >= percent) {
+    return {};
+  }
+  char wanted[32];
+  std::snprintf(wanted, sizeof wanted, "%g%%", percent);
+  return Error{
+      "a CPU stack explains " + output::coverage_text(info.coverage_percent) + " of the GPU work, less than " + wanted,
+      "`gpuprof report` says what is missing", kExitCoverage};
 }
 
 }  // namespace gpuprof::cmd

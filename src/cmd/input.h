@@ -29,4 +29,16 @@ void warn_of_gaps(const analyze::ProfileInfo& info);
 // The same in one line, for a picture; empty where nothing is missing.
 std::string gaps(const analyze::ProfileInfo& info);
 
+// Tells on stderr what the recording saw and missed. Nothing where it missed nothing.
+void warn_of_coverage(const analyze::ProfileInfo& info);
+
+// --min-coverage PCT of a command, and what it comes to.
+struct MinCoverage {
+  double percent = 0;
+
+  void declare(CLI::App& app);
+  // The Error has the exit code kExitCoverage.
+  [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
+};
+
 }  // namespace gpuprof::cmd

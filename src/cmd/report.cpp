@@ -1,31 +1,18 @@
 #include "output/report.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <utility>
 
 #include "analyze/summarize.h"
 #include "base/file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kDefaultWidth = 120;  // where the output is no terminal
-constexpr size_t kMaxWidth = 1000;
 constexpr size_t kMostLines = 1'000'000'000;
-
-size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return size.ws_col;
-  }
-  return kDefaultWidth;
-}
 
 class Report : public Command {
  public:
@@ -36,6 +23,7 @@ class Report : public Command {
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
+    coverage_.declare(app);
   }
 
   Result<int> run() override {
@@ -43,7 +31,7 @@ class Report : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader);
+    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true});
     if (!rows) {
       return std::move(rows).error();
     }
@@ -54,11 +42,15 @@ class Report : public Command {
     if (Status written = write_output("-", text); !written) {
       return std::move(written).error();
     }
+    if (Status enough = coverage_.check(rows->info); !enough) {
+      return std::move(enough).error();
+    }
     return 0;
   }
 
  private:
   Input input_;
+  MinCoverage coverage_;
   size_t top_ = 20;
   size_t width_ = 0;
   bool json_ = false;

@@ -8,7 +8,8 @@
 
 namespace gpuprof::output {
 
-// Two tables, the heaviest first, in lines of at most `width` characters where that leaves names some room.
+// Tables, the heaviest first, in lines of at most `width` characters where that leaves names some room; of devices,
+// waits, allocations and of what the recording missed only where the profile has them.
 std::string report_table(const analyze::Summary& summary, size_t width);
 
 // One object; "schema_version" changes when a field changes its meaning or goes away. Times are integers, in ns.

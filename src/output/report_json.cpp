@@ -1,69 +1,20 @@
+#include <algorithm>
+#include <cstdio>
 #include <string>
 
-#include "base/utf8.h"
+#include "output/json_text.h"
 #include "output/report.h"
 
 namespace gpuprof::output {
 namespace {
 
+using analyze::DeviceLine;
 using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr int kSchemaVersion = 1;
-
-// Bytes that are not UTF-8 have no place in JSON: they are shown as \xHH.
-std::string quoted(std::string_view text) {
-  std::string plain;
-  append_escaped(text, {}, plain);
-  std::string out = "\"";
-  for (const char c : plain) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-    }
-    out += c;
-  }
-  return out + '"';
-}
-
-// Puts commas where they belong.
-class Object {
- public:
-  explicit Object(std::string& out) : out_(out) { out_ += '{'; }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-  ~Object() { out_ += '}'; }
-
-  std::string& key(std::string_view name) {
-    if (!first_) {
-      out_ += ',';
-    }
-    first_ = false;
-    return out_.append(quoted(name)).append(":");
-  }
-  void number(std::string_view name, uint64_t value) { key(name) += std::to_string(value); }
-  void flag(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
-  void text(std::string_view name, std::string_view value) { key(name) += quoted(value); }
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
-
-template <typename Range, typename Put>
-void array(const Range& range, std::string& out, Put put) {
-  out += '[';
-  bool first = true;
-  for (const auto& element : range) {
-    if (!first) {
-      out += ',';
-    }
-    first = false;
-    put(element);
-  }
-  out += ']';
-}
 
 const char* kind_word(ProfileKind kind) {
   switch (kind) {
@@ -82,11 +33,11 @@ const char* kind_word(ProfileKind kind) {
 }
 
 void put_line(const SummaryLine& line, bool timed, std::string& out) {
-  Object object(out);
+  JsonObject object(out);
   object.text("name", line.work);
   if (!line.process.empty()) {
     object.text("process", line.process);
-    array(line.path, object.key("path"), [&out](const std::string& frame) { out += quoted(frame); });
+    json_array(line.path, object.key("path"), [&out](const std::string& frame) { out += json_string(frame); });
   }
   object.number("count", line.weight.count);
   if (timed) {
@@ -99,17 +50,63 @@ void put_line(const SummaryLine& line, bool timed, std::string& out) {
 }
 
 void put_meta(const ProfileInfo& info, std::string& out) {
-  Object object(out);
+  JsonObject object(out);
   for (auto it = info.meta.begin(); it != info.meta.end();) {
     const auto [begin, end] = info.meta.equal_range(it->first);
     bool first = true;
     object.key(it->first) += '[';
     for (auto value = begin; value != end; ++value) {
-      out.append(first ? "" : ",").append(quoted(value->second));
+      out.append(first ? "" : ",").append(json_string(value->second));
       first = false;
     }
     out += ']';
     it = end;
+  }
+}
+
+void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
+  JsonObject object(out);
+  for (const auto& [name, count] : counts) {
+    object.number(name, count);
+  }
+}
+
+void put_device(const DeviceLine& device, std::string& out) {
+  JsonObject object(out);
+  object.text("name", device.name);
+  object.number("busy_ns", device.busy_ns);
+  object.number("idle_ns", device.idle_ns);
+  object.number("wall_ns", device.busy_ns + device.idle_ns);
+  object.number("ns", device.weight.ns);
+  object.number("count", device.weight.count);
+  object.number("bytes", device.weight.bytes);
+}
+
+// What only some profiles have; members are absent in others.
+void put_optional(const Summary& summary, JsonObject& object, std::string& out) {
+  if (!summary.devices.empty()) {
+    json_array(summary.devices, object.key("devices"), [&out](const DeviceLine& device) { put_device(device, out); });
+  }
+  if (summary.graphs.weight.count > 0) {
+    JsonObject graphs(object.key("graphs"));
+    graphs.number("ns", summary.graphs.weight.ns);
+    graphs.number("count", summary.graphs.weight.count);
+    graphs.number("with_capture_stack", summary.graphs.captured);
+  }
+  const auto put_timed = [&out](const SummaryLine& line) { put_line(line, true, out); };
+  if (!summary.host_work.empty()) {
+    json_array(summary.host_work, object.key("host_work"), put_timed);
+    json_array(summary.waits, object.key("waits"), put_timed);
+    json_array(summary.allocations, object.key("allocations"), put_timed);
+  }
+  if (!summary.info.coverage.empty()) {
+    char percent[32];
+    const double shown = summary.info.coverage_percent;
+    // Nothing that is missing may be rounded away.
+    std::snprintf(percent, sizeof percent, "%.4f", shown < 100 ? std::min(shown, 99.9999) : shown);
+    object.key("coverage_percent") += percent;
+    put_counts(summary.info.coverage, object.key("coverage"));
+    object.number("unsampled", summary.info.unsampled);
   }
 }
 
@@ -119,7 +116,7 @@ std::string report_json(const Summary& summary) {
   const ProfileInfo& info = summary.info;
   std::string out;
   {
-    Object object(out);
+    JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
     object.text("kind", kind_word(info.kind));
     object.flag("complete", info.complete);
@@ -131,17 +128,13 @@ std::string report_json(const Summary& summary) {
     object.number("bytes", summary.total.bytes);
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
-    {
-      Object losses(object.key("losses"));
-      for (const auto& [reason, count] : info.losses) {
-        losses.number(reason, count);
-      }
-    }
-    array(info.warnings, object.key("warnings"), [&out](const std::string& warning) { out += quoted(warning); });
+    put_counts(info.losses, object.key("losses"));
+    json_array(info.warnings, object.key("warnings"), [&out](const std::string& text) { out += json_string(text); });
     put_meta(info, object.key("meta"));
     const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, out); };
-    array(summary.work, object.key("work"), put);
-    array(summary.call_paths, object.key("call_paths"), put);
+    json_array(summary.work, object.key("work"), put);
+    json_array(summary.call_paths, object.key("call_paths"), put);
+    put_optional(summary, object, out);
   }
   return out + "\n";
 }

@@ -108,7 +108,7 @@ std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& opti
 std::string_view weight_name(const SvgOptions& options) {
   switch (options.weight.kind) {
     case WeightKind::time:
-      return "GPU time";
+      return options.time_name;
     case WeightKind::count:
       return options.count_name;
     case WeightKind::bytes:
@@ -186,12 +186,18 @@ void write_notice(Header& header, std::string_view notice) {
                    Header::text_at(2 * kPad, 19, cut_to_columns(notice, columns)));
 }
 
-void write_legend(Header& header, const Picture& picture) {
-  constexpr int kLegendRow = 20;
+// By class: is there a frame of it?
+std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   std::array<bool, kLegendOrder.size()> present{};
   for (size_t i = 1; i < picture.label_of.size(); ++i) {
     present[static_cast<size_t>(picture.labels[picture.label_of[i]].cls) % present.size()] = true;
   }
+  return present;
+}
+
+void write_legend(Header& header, const Picture& picture) {
+  constexpr int kLegendRow = 20;
+  const auto present = classes_in(picture);
   std::string keys;
   double x = kPad;
   for (const FrameClass cls : kLegendOrder) {
@@ -305,7 +311,9 @@ void write_data(Picture& picture) {
   append_member(out, "hint", json_quoted(hint(options)));
   append_member(out, "notice", json_quoted(picture.notice));
   out += "\"classes\":{";
+  const bool has_marks = classes_in(picture)[static_cast<size_t>(FrameClass::mark)];
   for (const FrameClass cls : kLegendOrder) {
+    if (cls == FrameClass::mark && !has_marks) continue;  // most pictures have none
     if (out.back() != '{') out += ',';
     out.append("\"").append(1, class_letter(cls)).append("\":").append(json_quoted(class_label(cls)));
   }

@@ -27,6 +27,7 @@ struct SvgOptions {
   std::string subtitle;  // e.g. the command
   std::string notice;    // what is missing ("lost 3.1% of launches"); empty if nothing
   WeightChoice weight;   // what a width stands for; times are printed in a fitting unit and, exactly, in ns
+  std::string time_name = "GPU time";   // what Weight::ns measures
   std::string count_name = "launches";  // what Weight::count counts, plural
   double min_width_px = 0.1;            // narrower frames are not drawn until a zoom widens them
   SvgLimits limits;

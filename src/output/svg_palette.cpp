@@ -23,7 +23,7 @@ struct ClassStyle {
   Hsl dark;
 };
 
-constexpr std::array<ClassStyle, 9> kStyles{{
+constexpr std::array<ClassStyle, 10> kStyles{{
     {FrameClass::process, 'p', "process, thread, device", {216, 20, 80}, {216, 13, 32}},
     {FrameClass::native, 'n', "CPU native", {33, 88, 68}, {28, 58, 31}},
     {FrameClass::inlined, 'i', "CPU inlined", {50, 84, 74}, {46, 52, 28}},
@@ -32,6 +32,7 @@ constexpr std::array<ClassStyle, 9> kStyles{{
     {FrameClass::separator, 's', "separator", {216, 8, 88}, {216, 6, 25}},
     {FrameClass::gpu, 'g', "GPU kernel or copy", {136, 48, 63}, {140, 46, 27}},
     {FrameClass::gpu_detail, 'd', "GPU instruction, stall", {176, 46, 68}, {178, 50, 25}},
+    {FrameClass::mark, 'm', "range, capture, idle", {258, 58, 83}, {258, 30, 40}},
     {FrameClass::note, 'x', "note: data is missing", {4, 72, 82}, {4, 40, 34}},
 }};
 

@@ -16,12 +16,15 @@ struct Line {
 };
 
 struct ParseContext {
-  bool published = false;              // the published form: nothing is escaped, fewer kinds
-  std::vector<StackElement> elements;  // what a Stack's span points to
-  std::string reason;                  // why parse_line() gave nothing
+  int major = kFormatMajor;              // 0: the published form: nothing is escaped, fewer kinds
+  std::vector<StackElement> elements;    // what a Stack's span points to
+  std::vector<Latency::Bucket> buckets;  // what a Latency's span points to
+  Work version1_work;                    // of version 1, where a GPU or LAUNCH line holds what a WORK says; no id
+  std::string reason;                    // why parse_line() gave nothing
 };
 
 // Nothing, with context.reason set, for a line that is no record. Text is unescaped in place: a line is parsed once.
+// In version 1 a Gpu or Launch comes without its WORK's id, which is for the caller to find by context.version1_work.
 std::optional<Record> parse_line(Line line, ParseContext& context);
 
 // The kinds that a profile in the published form can begin with.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "profile/parse.h"
+#include "profile/version1.h"
 
 namespace gpuprof::profile {
 namespace {
@@ -156,6 +157,8 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
+  Version1Works version1;
+  std::optional<Record> waiting;  // of version 1: the measurement that its WORK was put in front of
   uint64_t line = 0;
   int major = kFormatMajor;
   uint64_t skipped_bad = 0;
@@ -180,6 +183,9 @@ struct Reader::State {
                  std::string(kRecordHint)};
   }
 
+  // Turns a record of version 1 into one or two of version 2; the second one waits.
+  void adapt_version1(std::optional<Record>& record);
+
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
 };
@@ -200,6 +206,7 @@ Status Reader::State::check_version(const Line& header) {
                        std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor),
                    "read it with the gpuprof that wrote it, or a newer one");
   }
+  context.major = major;
   return {};
 }
 
@@ -232,7 +239,7 @@ Status Reader::State::read_header(std::string_view begin) {
   const size_t semicolon = begin.find(';');
   if (semicolon != std::string_view::npos && is_published_kind(begin.substr(0, semicolon))) {
     major = 0;
-    context.published = true;
+    context.major = 0;
     return {};
   }
   if (semicolon == std::string_view::npos && is_published_kind_prefix(begin)) {
@@ -241,6 +248,21 @@ Status Reader::State::read_header(std::string_view begin) {
     return {};
   }
   return not_a_profile(begin);
+}
+
+void Reader::State::adapt_version1(std::optional<Record>& record) {
+  auto* const gpu = std::get_if<Gpu>(&*record);
+  auto* const launch = std::get_if<Launch>(&*record);
+  if (gpu == nullptr && launch == nullptr) {
+    return;
+  }
+  const auto [work, is_new] = version1.intern(context.version1_work);
+  (gpu != nullptr ? gpu->work : launch->work) = work;
+  if (is_new) {
+    waiting = record;
+    record = context.version1_work;
+    std::get<Work>(*record).id = work;
+  }
 }
 
 Reader::Reader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -264,6 +286,9 @@ Result<Reader> Reader::open(UniqueFd fd, std::string name, ReaderOptions options
 
 Result<std::optional<Record>> Reader::next() {
   State& s = *state_;
+  if (s.waiting) {
+    return std::exchange(s.waiting, std::nullopt);
+  }
   for (;;) {
     Line line;
     switch (s.lines.next(line)) {
@@ -286,6 +311,9 @@ Result<std::optional<Record>> Reader::next() {
     }
     std::optional<Record> record = parse_line(line, s.context);
     if (record) {
+      if (s.major == 1) {
+        s.adapt_version1(record);
+      }
       s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
       return record;
     }
@@ -321,6 +349,10 @@ bool Reader::cut_short() const {
 }
 void Reader::count_bad() {
   ++state_->skipped_bad;
+  if (state_->waiting) {  // its WORK was refused, and they are one line
+    state_->waiting.reset();
+    state_->version1.forget(state_->context.version1_work);
+  }
 }
 bool Reader::lenient() const {
   return state_->options.lenient;

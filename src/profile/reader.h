@@ -1,5 +1,6 @@
 // Reads a profile, a record at a time, from any descriptor (file or pipe). Nobody else parses a profile line.
-// Also reads the published form of facts (no header line; values not escaped), as major version 0.
+// Also reads the published form of facts (no header line; values not escaped), as major version 0, and version 1:
+// next() gives records of version 2 for it, a WORK in front of the first GPU or LAUNCH record that needs it.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,9 @@ class Reader {
   [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped by `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;
-  void count_bad();  // a caller that skips a record for a reason of its own under `lenient`
+  // Due from a caller that skips the last record for a reason of its own under `lenient`: what belongs to its line is
+  // skipped with it.
+  void count_bad();
   [[nodiscard]] bool lenient() const;
 
  private:

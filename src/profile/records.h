@@ -12,7 +12,7 @@
 
 namespace gpuprof::profile {
 
-inline constexpr int kFormatMajor = 1;
+inline constexpr int kFormatMajor = 2;
 inline constexpr int kFormatMinor = 0;
 
 // Typed indices: a stack id can not be passed where a string id is meant.
@@ -21,6 +21,8 @@ enum class FrameId : uint32_t {};
 enum class StackId : uint32_t {};  // USTACK and KSTACK count separately
 enum class ProcessId : uint32_t {};
 enum class DeviceId : uint32_t {};
+enum class RangeId : uint32_t {};
+enum class WorkId : uint32_t {};
 
 template <typename Id>
 constexpr uint32_t index(Id id) {
@@ -80,12 +82,23 @@ struct Process {  // one process image: an exec makes a new one
   uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
   StringId name{};        // comm
   StringId command{};     // command line, arguments separated by a space
+  StringId rank{};        // of an MPI, SLURM or torchrun job, as its launcher's variables say
+  StringId host{};        // where it ran; 0: the host of META
 };
 
 struct Device {
   DeviceId id{};
   StringId backend{};
-  uint32_t index = 0;  // as the vendor counts
+  uint32_t index = 0;  // as the vendor counts, in the first process that named it
+  StringId name{};
+  StringId uuid{};  // tells devices apart that several processes each call number 0
+};
+
+// A path of NVTX ranges: a range inside of its parent.
+struct Range {
+  RangeId id{};
+  RangeId parent{};
+  StringId domain{};  // 0: the default domain
   StringId name{};
 };
 
@@ -99,20 +112,42 @@ enum class Op : uint8_t {
   copy,
   fill,
   other,
+  graph,   // a whole graph launch, where its nodes were not recorded one by one
+  launch,  // of LAUNCH records: `name` is the function
+  // Of HOST records: not GPU work.
+  sync,
+  alloc,
+  free,
+  fault_gpu,
+  fault_cpu,
+  migrate_htod,
+  migrate_dtoh,
 };
 
-// GPU work of one (slice, process, thread, stack, device, stream, kernel), aggregated. Several lines with the
-// same key add up.
-struct Gpu {
-  uint64_t slice = 0;  // index: the work's end lies in [slice, slice + 1) * META interval_ns after META start_ns
+// Who did what, from where: what records of measurements refer to, interned.
+struct Work {
+  WorkId id{};
   ProcessId process{};
-  StringId thread{};  // name of the launching thread
+  uint32_t tid = 0;   // of the launching thread; 0: not known
+  StringId thread{};  // its name
   StackId ustack{};
   StackId kstack{};
+  StackId capture{};  // USTACK: where the node of a graph was captured or added
+  RangeId range{};    // NVTX ranges around the launch
   DeviceId device{};
   uint64_t stream = 0;
   Op op = Op::kernel;
-  StringId name{};  // kernel, demangled; 0 for copies and fills
+  StringId name{};  // kernel, demangled; a function of LAUNCH and HOST records; 0 for copies and fills
+  uint32_t flags = 0;
+};
+inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
+inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
+inline constexpr uint32_t kWorkAttached = 4;   // a process that was attached to: a node may be older than the recording
+
+// GPU work of one slice, added up. Several lines with the same key add up.
+struct Gpu {
+  uint64_t slice = 0;  // index: the work's end lies in [slice, slice + 1) * META interval_ns after META start_ns
+  WorkId work{};
   uint64_t count = 0;
   uint64_t sum_ns = 0;
   uint64_t min_ns = 0;
@@ -122,14 +157,104 @@ struct Gpu {
   uint64_t bytes = 0;
 };
 
+// What is not GPU work: waits of the CPU, allocations, page faults. Not part of END's sums.
+struct Host {
+  uint64_t slice = 0;
+  WorkId work{};
+  uint64_t count = 0;
+  uint64_t sum_ns = 0;
+  uint64_t min_ns = 0;
+  uint64_t max_ns = 0;
+  uint64_t bytes = 0;
+};
+
 // Launches seen without GPU times (record -p by uprobe): counts only.
 struct Launch {
   uint64_t slice = 0;
+  WorkId work{};
+  uint64_t count = 0;
+};
+
+// How work shares its device's time: each nanosecond in which a device was busy is counted once in the sum of busy_ns
+// (for the work that had started first) and once in that of exclusive_ns (shared between all that ran).
+struct Share {
+  uint64_t slice = 0;
+  WorkId work{};
+  uint64_t busy_ns = 0;
+  uint64_t exclusive_ns = 0;
+};
+
+// Time in which a device had no work, charged to what ended it (the next launch) or to the blocking call meanwhile.
+struct Idle {
+  uint64_t slice = 0;
+  DeviceId device{};
+  WorkId work{};  // 0: no launch came any more
+  uint64_t ns = 0;
+};
+
+// busy + idle of each device that had work is the sum of the windows.
+struct Window {
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+};
+
+enum class Phase : uint8_t {
+  call_to_queued,
+  queued_to_submitted,
+  submitted_to_start,
+  call_to_start,
+};
+
+// A histogram: values v with bucket b = latency_bucket(v), see FORMAT.md. Several lines with the same key add up.
+struct Latency {
+  struct Bucket {
+    uint32_t bucket = 0;
+    uint64_t count = 0;
+  };
+  WorkId work{};
+  Phase phase = Phase::call_to_queued;
+  uint64_t count = 0;
+  uint64_t sum_ns = 0;
+  uint64_t min_ns = 0;
+  uint64_t max_ns = 0;
+  std::span<const Bucket> buckets;
+};
+
+// Of --timeline: one piece of GPU or host work.
+struct Event {
+  WorkId work{};
+  uint64_t correlation = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint64_t queued_ns = 0;     // 0: not known
+  uint64_t submitted_ns = 0;  // 0: not known
+  uint64_t bytes = 0;
+};
+
+// Of --timeline: one API call that put work on a GPU.
+struct Call {
   ProcessId process{};
-  StringId thread{};
+  uint32_t tid = 0;
   StackId ustack{};
-  StackId kstack{};
-  StringId function{};  // "cudaLaunchKernel", ...
+  StringId function{};
+  uint64_t correlation = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+};
+
+// Of --timeline: one NVTX range.
+struct Span {
+  ProcessId process{};
+  uint32_t tid = 0;  // 0: a start/end range
+  RangeId range{};
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+};
+
+// The trust footer: what was seen, matched and missed. Counts for the same word add up.
+struct Coverage {
+  ProcessId process{};    // 0: of the whole recording
+  std::string_view what;  // a word of FORMAT.md's table
   uint64_t count = 0;
 };
 
@@ -184,7 +309,8 @@ struct Unknown {  // a kind that this version does not know; skipped and counted
   std::string_view kind;
 };
 
-using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Gpu, Launch, ProcName, GpuFile, GpuSymbol,
-                            InsnText, EuStall, Loss, End, Unknown>;
+using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
+                            Window, Latency, Event, Call, Span, Coverage, ProcName, GpuFile, GpuSymbol, InsnText,
+                            EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "profile/words.h"
+
 namespace gpuprof::profile {
 namespace {
 
@@ -23,10 +25,19 @@ bool same(const Frame& a, const Frame& b) {
          a.build_id == b.build_id && a.address == b.address;
 }
 bool same(const Process& a, const Process& b) {
-  return a.pid == b.pid && a.ppid == b.ppid && a.start_ns == b.start_ns && a.name == b.name && a.command == b.command;
+  return a.pid == b.pid && a.ppid == b.ppid && a.start_ns == b.start_ns && a.name == b.name && a.command == b.command &&
+         a.rank == b.rank && a.host == b.host;
 }
 bool same(const Device& a, const Device& b) {
-  return a.backend == b.backend && a.index == b.index && a.name == b.name;
+  return a.backend == b.backend && a.index == b.index && a.name == b.name && a.uuid == b.uuid;
+}
+bool same(const Range& a, const Range& b) {
+  return a.parent == b.parent && a.domain == b.domain && a.name == b.name;
+}
+bool same(const Work& a, const Work& b) {
+  return a.process == b.process && a.tid == b.tid && a.thread == b.thread && a.ustack == b.ustack &&
+         a.kstack == b.kstack && a.capture == b.capture && a.range == b.range && a.device == b.device &&
+         a.stream == b.stream && a.op == b.op && a.name == b.name && a.flags == b.flags;
 }
 
 template <typename Row, typename Id>
@@ -119,14 +130,14 @@ Reason Tables::define(const Frame& r) {
 }
 
 Reason Tables::define(const Process& r) {
-  if (Reason reason = check_strings({r.name, r.command})) {
+  if (Reason reason = check_strings({r.name, r.command, r.rank, r.host})) {
     return reason;
   }
   return define_row("PROCESS", processes_, process_rows_, r.id, r);
 }
 
 Reason Tables::define(const Device& r) {
-  if (Reason reason = check_strings({r.backend, r.name})) {
+  if (Reason reason = check_strings({r.backend, r.name, r.uuid})) {
     return reason;
   }
   return define_row("DEVICE", devices_, device_rows_, r.id, r);
@@ -172,17 +183,85 @@ Reason Tables::define(const Stack& r) {
   return std::nullopt;
 }
 
-Reason Tables::define(const Gpu& r) const {
+Reason Tables::check_range(RangeId range) const {
+  const bool known = index(range) == 0 || ranges_.find(index(range)) != IdIndex::kNone;
+  return known ? Reason() : undefined("RANGE", index(range));
+}
+
+Reason Tables::define(const Range& r) {
+  if (Reason reason = check_range(r.parent)) {
+    return reason;
+  }
+  if (Reason reason = check_strings({r.domain, r.name})) {
+    return reason;
+  }
+  const uint32_t parent = ranges_.find(index(r.parent));
+  const uint32_t depth = parent == IdIndex::kNone ? 1 : range_depths_[parent] + 1;
+  if (depth > kMaxRangeDepth) {
+    return "RANGE " + std::to_string(index(r.id)) + " is nested deeper than " + std::to_string(kMaxRangeDepth);
+  }
+  Reason reason = define_row("RANGE", ranges_, range_rows_, r.id, r);
+  if (range_depths_.size() < range_rows_.size()) {
+    range_depths_.push_back(depth);
+  }
+  return reason;
+}
+
+Reason Tables::define(const Work& r) {
   if (!has(r.device)) {
     return undefined("DEVICE", index(r.device));
   }
-  Reason reason = check_strings({r.thread, r.name});
-  return reason ? reason : check_place(r.process, r.ustack, r.kstack);
+  if (Reason reason = check_strings({r.thread, r.name})) {
+    return reason;
+  }
+  if (Reason reason = check_place(r.process, r.ustack, r.kstack)) {
+    return reason;
+  }
+  if (Reason reason = check_place(ProcessId{}, r.capture, StackId{})) {
+    return reason;
+  }
+  if (Reason reason = check_range(r.range)) {
+    return reason;
+  }
+  return define_row("WORK", works_, work_rows_, r.id, r);
 }
 
-Reason Tables::define(const Launch& r) const {
-  Reason reason = check_strings({r.thread, r.function});
-  return reason ? reason : check_place(r.process, r.ustack, r.kstack);
+Reason Tables::check_work(WorkId work, const char* record, WorkKind wanted) const {
+  const Work* const known = this->work(work);
+  if (known == nullptr) {
+    return undefined("WORK", index(work));
+  }
+  if (work_kind(known->op) != wanted) {
+    return std::string(record) + ": WORK " + std::to_string(index(work)) + " has the operation '" +
+           std::string(word(known->op)) + "', which is not of this kind of record";
+  }
+  return std::nullopt;
+}
+
+Reason Tables::define(const Idle& r) const {
+  if (device(r.device) == nullptr) {
+    return undefined("DEVICE", index(r.device));
+  }
+  const bool known = index(r.work) == 0 || work(r.work) != nullptr;
+  return known ? Reason() : undefined("WORK", index(r.work));
+}
+
+Reason Tables::define(const Event& r) const {
+  return work(r.work) != nullptr ? Reason() : undefined("WORK", index(r.work));
+}
+
+Reason Tables::define(const Call& r) const {
+  Reason reason = check_strings({r.function});
+  return reason ? reason : check_place(r.process, r.ustack, StackId{});
+}
+
+Reason Tables::define(const Span& r) const {
+  Reason reason = check_range(r.range);
+  return reason ? reason : check_place(r.process, StackId{}, StackId{});
+}
+
+Reason Tables::define(const Coverage& r) const {
+  return check_place(r.process, StackId{}, StackId{});
 }
 
 Reason Tables::define(const EuStall& r) const {
@@ -204,21 +283,6 @@ Reason Tables::define(const ProcName& r) const {
 }
 Reason Tables::define(const Loss& r) const {
   return check_place(r.process, StackId{}, StackId{});
-}
-
-const Process* Tables::process(ProcessId id) const {
-  const uint32_t position = processes_.find(index(id));
-  return position == IdIndex::kNone ? nullptr : &process_rows_[position];
-}
-
-const Device* Tables::device(DeviceId id) const {
-  const uint32_t position = devices_.find(index(id));
-  return position == IdIndex::kNone ? nullptr : &device_rows_[position];
-}
-
-const Frame* Tables::frame(FrameId id) const {
-  const uint32_t position = frames_.find(index(id));
-  return position == IdIndex::kNone ? nullptr : &frame_rows_[position];
 }
 
 std::span<const Element> Tables::stack(bool kernel, StackId id) const {

@@ -9,13 +9,18 @@ namespace {
 // Each in the order of its enumeration.
 constexpr std::array<std::string_view, 6> kFrameKinds = {"native", "inlined", "kernel",
                                                          "python", "unknown", "truncated"};
-constexpr std::array<std::string_view, 9> kOps = {"kernel",    "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh",
-                                                  "copy_ptop", "copy",      "fill",      "other"};
+constexpr std::array<std::string_view, 18> kOps = {"kernel",    "copy_htod",    "copy_dtoh",   "copy_dtod", "copy_htoh",
+                                                   "copy_ptop", "copy",         "fill",        "other",     "graph",
+                                                   "launch",    "sync",         "alloc",       "free",      "fault_gpu",
+                                                   "fault_cpu", "migrate_htod", "migrate_dtoh"};
+constexpr std::array<std::string_view, 4> kPhases = {"call_to_queued", "queued_to_submitted", "submitted_to_start",
+                                                     "call_to_start"};
 constexpr std::array<std::string_view, 11> kStallTypes = {
     "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
 
 static_assert(static_cast<size_t>(FrameKind::truncated) + 1 == kFrameKinds.size());
-static_assert(static_cast<size_t>(Op::other) + 1 == kOps.size());
+static_assert(static_cast<size_t>(Op::migrate_dtoh) + 1 == kOps.size());
+static_assert(static_cast<size_t>(Phase::call_to_start) + 1 == kPhases.size());
 
 template <typename Enum, size_t N>
 std::optional<Enum> find(const std::array<std::string_view, N>& words, std::string_view text) {
@@ -34,11 +39,17 @@ std::string_view word(FrameKind kind) {
 std::string_view word(Op op) {
   return kOps.at(static_cast<size_t>(op));
 }
+std::string_view word(Phase phase) {
+  return kPhases.at(static_cast<size_t>(phase));
+}
 std::optional<FrameKind> frame_kind_of(std::string_view text) {
   return find<FrameKind>(kFrameKinds, text);
 }
 std::optional<Op> op_of(std::string_view text) {
   return find<Op>(kOps, text);
+}
+std::optional<Phase> phase_of(std::string_view text) {
+  return find<Phase>(kPhases, text);
 }
 
 std::string_view stall_type_word(uint32_t stall_type) {

@@ -102,21 +102,65 @@ void put(const Stack& r, std::string& out) {
 }
 
 void put(const Process& r, std::string& out) {
-  Line("PROCESS", out) << r.id << r.pid << r.ppid << r.start_ns << r.name << r.command;
+  Line("PROCESS", out) << r.id << r.pid << r.ppid << r.start_ns << r.name << r.command << r.rank << r.host;
 }
 void put(const Device& r, std::string& out) {
-  Line("DEVICE", out) << r.id << r.backend << r.index << r.name;
+  Line("DEVICE", out) << r.id << r.backend << r.index << r.name << r.uuid;
+}
+void put(const Range& r, std::string& out) {
+  Line("RANGE", out) << r.id << r.parent << r.domain << r.name;
+}
+
+void put(const Work& r, std::string& out) {
+  Line line("WORK", out);
+  line << r.id << r.process << r.tid << r.thread << r.ustack << r.kstack << r.capture << r.range << r.device
+       << r.stream;
+  line.word(word(r.op)) << r.name << r.flags;
 }
 
 void put(const Gpu& r, std::string& out) {
   Line line("GPU", out);
-  line << r.slice << r.process << r.thread << r.ustack << r.kstack << r.device << r.stream;
-  line.word(word(r.op)) << r.name << r.count << r.sum_ns << r.min_ns << r.max_ns;
+  line << r.slice << r.work << r.count << r.sum_ns << r.min_ns << r.max_ns;
   line.wide(r.sum_squares_ns2) << r.queue_ns << r.bytes;
 }
 
+void put(const Host& r, std::string& out) {
+  Line("HOST", out) << r.slice << r.work << r.count << r.sum_ns << r.min_ns << r.max_ns << r.bytes;
+}
 void put(const Launch& r, std::string& out) {
-  Line("LAUNCH", out) << r.slice << r.process << r.thread << r.ustack << r.kstack << r.function << r.count;
+  Line("LAUNCH", out) << r.slice << r.work << r.count;
+}
+void put(const Share& r, std::string& out) {
+  Line("SHARE", out) << r.slice << r.work << r.busy_ns << r.exclusive_ns;
+}
+void put(const Idle& r, std::string& out) {
+  Line("IDLE", out) << r.slice << r.device << r.work << r.ns;
+}
+void put(const Window& r, std::string& out) {
+  Line("WINDOW", out) << r.start_ns << r.end_ns;
+}
+
+void put(const Latency& r, std::string& out) {
+  Line line("LATENCY", out);
+  (line << r.work).word(word(r.phase)) << r.count << r.sum_ns << r.min_ns << r.max_ns;
+  for (const Latency::Bucket& bucket : r.buckets) {
+    line << bucket.bucket << bucket.count;
+  }
+}
+
+void put(const Event& r, std::string& out) {
+  Line line("EVENT", out);
+  line << r.work << r.correlation << r.start_ns << r.end_ns << r.queued_ns << r.submitted_ns << r.bytes;
+}
+void put(const Call& r, std::string& out) {
+  Line line("CALL", out);
+  line << r.process << r.tid << r.ustack << r.function << r.correlation << r.start_ns << r.end_ns;
+}
+void put(const Span& r, std::string& out) {
+  Line("SPAN", out) << r.process << r.tid << r.range << r.start_ns << r.end_ns;
+}
+void put(const Coverage& r, std::string& out) {
+  Line("COVERAGE", out) << r.process << r.what << r.count;
 }
 void put(const ProcName& r, std::string& out) {
   Line("PROC_NAME", out) << r.name << r.pid;

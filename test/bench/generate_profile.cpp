@@ -1,5 +1,5 @@
 // Writes a profile of any size to standard output, for measuring `gpuprof flame`.
-//   generate_profile [records] [stacks] [gpu|eustall]
+//   generate_profile [records] [stacks] [gpu|eustall|version1]
 #include <unistd.h>
 
 #include <cstdint>
@@ -29,15 +29,21 @@ struct Random {
   }
 };
 
+enum class Kind { gpu, stall, version1 };
+
 class Generator {
  public:
-  Generator(uint64_t records, uint32_t stacks, bool stalls) : records_(records), stacks_(stacks), stalls_(stalls) {}
+  Generator(uint64_t records, uint32_t stacks, Kind kind) : records_(records), stacks_(stacks), kind_(kind) {}
 
   bool run() {
-    p::format_header(out_);
+    if (kind_ == Kind::version1) {
+      out_ += "GPUPROF;1.0\n";
+    } else {
+      p::format_header(out_);
+    }
     definitions();
     for (uint64_t i = 0; i < records_; ++i) {
-      if (stalls_) {
+      if (kind_ == Kind::stall) {
         stall();
       } else {
         gpu(i);
@@ -59,8 +65,14 @@ class Generator {
   }
 
   void definitions() {
-    p::format_line(p::Process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")}, out_);
-    p::format_line(p::Device{p::DeviceId{1}, string("cupti"), 0, string("GPU")}, out_);
+    p::Process process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")};
+    p::Device device{p::DeviceId{1}, string("cupti"), 0, string("GPU")};
+    if (kind_ == Kind::version1) {
+      out_ += "PROCESS;1;4242;1;1;1;2\nDEVICE;1;3;0;4\n";
+    } else {
+      p::format_line(process, out_);
+      p::format_line(device, out_);
+    }
     thread_ = string("worker");
     for (uint32_t i = 1; i <= kFrames; ++i) {
       const p::StringId name = string("torch::autograd::Engine::function_" + std::to_string(i) + "(at::Tensor const&)");
@@ -78,19 +90,30 @@ class Generator {
         elements[depth].frame = p::FrameId{depth < kDepth / 2 ? depth + 1 : 1 + random_.below(kFrames)};
       }
       p::format_line(p::Stack{false, p::StackId{i}, elements}, out_);
+      if (kind_ == Kind::gpu) {
+        p::format_line(work(i - 1), out_);
+      }
     }
+  }
+
+  p::Work work(uint32_t stack) const {
+    p::Work r;
+    r.id = p::WorkId{1 + stack};
+    r.process = p::ProcessId{1};
+    r.tid = 4243;
+    r.thread = thread_;
+    r.ustack = p::StackId{1 + stack};
+    r.device = p::DeviceId{1};
+    r.stream = 7;
+    r.name = kernels_[stack % kKernels];
+    return r;
   }
 
   void gpu(uint64_t i) {
     p::Gpu r;
     const uint32_t stack = random_.below(stacks_);
     r.slice = i / 100000;
-    r.process = p::ProcessId{1};
-    r.thread = thread_;
-    r.ustack = p::StackId{1 + stack};
-    r.device = p::DeviceId{1};
-    r.stream = 7;
-    r.name = kernels_[stack % kKernels];
+    r.work = p::WorkId{1 + stack};
     r.count = 1 + random_.below(50);
     r.min_ns = 1000 + random_.below(1000);
     r.max_ns = r.min_ns + 500;
@@ -99,7 +122,19 @@ class Generator {
     r.queue_ns = random_.below(100000);
     count_ += r.count;
     sum_ns_ += r.sum_ns;
+    const size_t begin = out_.size();
     p::format_line(r, out_);
+    if (kind_ == Kind::version1) {
+      version1_line(begin, work(stack));
+    }
+  }
+
+  // Puts the work's parts in the place of its id, the third field of the line at `begin`.
+  void version1_line(size_t begin, const p::Work& r) {
+    const size_t id = out_.find(';', begin + 4) + 1;
+    out_.replace(id, out_.find(';', id) - id,
+                 "1;" + std::to_string(index(r.thread)) + ";" + std::to_string(index(r.ustack)) + ";0;1;" +
+                     std::to_string(r.stream) + ";kernel;" + std::to_string(index(r.name)));
   }
 
   void stall() {
@@ -132,7 +167,7 @@ class Generator {
 
   uint64_t records_;
   uint32_t stacks_;
-  bool stalls_;
+  Kind kind_;
   std::string out_;
   Random random_;
   uint32_t strings_ = 0;
@@ -147,6 +182,7 @@ class Generator {
 int main(int argc, char** argv) {
   const uint64_t records = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000000;
   const auto stacks = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10000);
-  const bool stalls = argc > 3 && std::string(argv[3]) == "eustall";
-  return Generator(records, stacks == 0 ? 1 : stacks, stalls).run() ? 0 : 1;
+  const std::string wanted = argc > 3 ? argv[3] : "gpu";
+  const Kind kind = wanted == "eustall" ? Kind::stall : wanted == "version1" ? Kind::version1 : Kind::gpu;
+  return Generator(records, stacks == 0 ? 1 : stacks, kind).run() ? 0 : 1;
 }

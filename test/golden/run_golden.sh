@@ -45,6 +45,7 @@ compare lenient.stderr flame --lenient
 compare report report --width 120
 compare json report --json
 compare dump dump
+compare raw dump --raw
 compare svg flame --svg -
 
 if [ "$compared" -eq 0 ]; then

@@ -2,6 +2,7 @@
 //   deep.svg     Python, C++, kernel space and GPU frames, some 700 of them, the deepest path 40 levels
 //   hostile.svg  names that try to leave the text they are printed in
 //   narrow.svg   frames too narrow to see until a zoom
+//   graphs.svg   NVTX ranges, CUDA graphs and ranks
 //   empty.svg    no GPU work
 //   large.svg    100,000 frames
 #include <array>
@@ -157,6 +158,27 @@ FlameTree narrow_tree() {
   return tree;
 }
 
+FlameTree graphs_tree() {
+  FlameTree tree;
+  for (const std::string_view rank : {"rank 0", "rank 1"}) {
+    const NodeId app = grow(tree, FlameTree::kRoot,
+                            {{std::string(rank), FrameClass::process},
+                             {"python3", FrameClass::process},
+                             {"epoch 1", FrameClass::mark},
+                             {"torch:replay", FrameClass::mark},
+                             {"replay (train.py:40)", FrameClass::python},
+                             {"cudaGraphLaunch", FrameClass::native}});
+    const NodeId captured = grow(tree, app,
+                                 {{"[captured at]", FrameClass::mark},
+                                  {"capture (train.py:31)", FrameClass::python},
+                                  {"at::mm", FrameClass::native}});
+    tree.add(tree.child(captured, "gemm", FrameClass::gpu), {3'000'000, 50, 0});
+    const NodeId before = tree.child(app, "[captured before recording]", FrameClass::note);
+    tree.add(tree.child(before, "layernorm", FrameClass::gpu), {1'000'000, 50, 0});
+  }
+  return tree;
+}
+
 FlameTree large_tree() {
   FlameTree tree;
   Numbers numbers;
@@ -193,6 +215,7 @@ int main(int argc, char** argv) {
   bool ok = write(dir + "/narrow.svg", narrow_tree(), options);
   ok = write(dir + "/empty.svg", FlameTree(), options) && ok;
   ok = write(dir + "/large.svg", large_tree(), options) && ok;
+  ok = write(dir + "/graphs.svg", graphs_tree(), options) && ok;
   options.title = "</title><script>window.pwned=4</script>";
   options.notice = "lost <b>1</b>";
   ok = write(dir + "/hostile.svg", hostile_tree(), options) && ok;

@@ -231,6 +231,24 @@ def test_hostile_names_stay_text(browser, folder):
         assert name in shown, (name, shown)
 
 
+def test_marks_are_not_shown_as_missing_data(browser, folder):
+    page = Page(browser, folder, "graphs.svg")
+    fills = browser.script("""
+      const fill = (name) => {
+        const frame = [...document.querySelectorAll('#gp-frames g')].find((g) => g.querySelector('text') &&
+          g.querySelector('text').textContent.startsWith(name));
+        return getComputedStyle(frame.querySelector('rect')).fill;
+      };
+      return [fill('[captured at]'), fill('[captured bef'), fill('rank 0')];""")
+    assert len(set(fills)) == 3, fills
+    browser.hover(page.select("[captured at]"))
+    assert "range, capture, idle" in page.text("gp-details-hint"), page.text("gp-details-hint")
+    legend = page.text("gp-legend")
+    assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
+    Page(browser, folder, "deep.svg")
+    assert "range, capture" not in page.text("gp-legend")  # a picture without marks says nothing of them
+
+
 def test_empty_and_large(browser, folder):
     page = Page(browser, folder, "empty.svg")
     assert "no GPU work" in page.text("gp-empty")

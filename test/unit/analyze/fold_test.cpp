@@ -198,15 +198,24 @@ struct RandomProfile {
       profile::format_line(profile::Stack{false, profile::StackId{i}, elements}, text);
       profile::format_line(profile::Stack{true, profile::StackId{i}, elements}, text);
     }
+    const uint32_t works = 1 + below(60);
+    for (uint32_t i = 1; i <= works; ++i) {
+      profile::Work work;
+      work.id = profile::WorkId{i};
+      work.thread = profile::StringId{below(strings + 1)};
+      work.ustack = profile::StackId{below(stacks + 1)};
+      work.kstack = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
+      work.capture = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
+      work.stream = below(3);
+      work.op = static_cast<profile::Op>(below(10));
+      work.name = profile::StringId{below(strings + 1)};
+      work.flags = below(4);
+      profile::format_line(work, text);
+    }
     for (uint32_t i = below(300); i > 0; --i) {
       profile::Gpu gpu;
       gpu.slice = below(5);
-      gpu.thread = profile::StringId{below(strings + 1)};
-      gpu.ustack = profile::StackId{below(stacks + 1)};
-      gpu.kstack = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
-      gpu.stream = below(3);
-      gpu.op = static_cast<profile::Op>(below(9));
-      gpu.name = profile::StringId{below(strings + 1)};
+      gpu.work = profile::WorkId{1 + below(works)};
       gpu.min_ns = below(3000);
       gpu.max_ns = gpu.min_ns + below(3000);
       gpu.count = 1 + below(5);

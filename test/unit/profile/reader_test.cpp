@@ -37,28 +37,45 @@ struct Only {
   std::unique_ptr<Result<std::optional<Record>>> next;
 };
 
+const std::string kWork = "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n";
+
 std::string error_of(const std::string& line) {
-  return first_error("GPUPROF;1.0\n" + line + "\n");
+  return first_error("GPUPROF;2.0\n" + line + "\n");
 }
 
 const char* const kSmall =
-    "GPUPROF;1.0\n"
+    "GPUPROF;2.0\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
     "FRAME;1;native;1;0;0;0;0;0x10\n"
     "USTACK;1;1\n"
     "KSTACK;1;0xffffffff81000000\n"
-    "PROCESS;1;10;1;5;2;0\n"
-    "DEVICE;1;2;0;2\n"
-    "GPU;0;1;2;1;1;1;0;kernel;1;2;30;10;20;500;0;0\n"
-    "LAUNCH;0;1;2;1;0;1;3\n"
+    "PROCESS;1;10;1;5;2;0;1;2\n"
+    "DEVICE;1;2;0;2;1\n"
+    "RANGE;1;0;0;1\n"
+    "RANGE;2;1;2;1\n"
+    "WORK;1;1;11;2;1;1;1;2;1;7;kernel;1;1\n"
+    "WORK;2;1;11;2;1;0;0;0;0;0;launch;1;0\n"
+    "WORK;3;1;11;2;1;0;0;0;0;0;sync;1;0\n"
+    "GPU;0;1;2;30;10;20;500;0;0\n"
+    "HOST;0;3;1;5;5;5;0\n"
+    "LAUNCH;0;2;3\n"
+    "SHARE;0;1;20;20\n"
+    "IDLE;0;1;3;4\n"
+    "IDLE;0;1;0;4\n"
+    "WINDOW;5;33\n"
+    "LATENCY;1;call_to_start;3;30;8;12;8;1;10;1;12;1\n"
+    "EVENT;1;17;100;110;90;95;0\n"
+    "CALL;1;11;1;1;17;80;120\n"
+    "SPAN;1;11;2;70;130\n"
     "PROC_NAME;2;10\n"
     "GPU_FILE;1;a.cl\n"
     "GPU_SYMBOL;1;k\n"
     "INSN_TEXT;1;mad \\x3b\n"
     "EUSTALL;2;10;1;1;1;1;1;3;0x40;7\n"
     "LOSS;1;ring_full;4\n"
+    "COVERAGE;0;matched;2\n"
     "END;9;5;2;30;2;4\n";
 
 }  // namespace
@@ -69,12 +86,10 @@ TEST_CASE("every kind of record survives reading and writing, byte for byte") {
 }
 
 TEST_CASE("fields arrive where they belong") {
-  const Only gpu(
-      "GPUPROF;1.0\nGPU;1;0;0;0;0;0;7;copy_dtoh;0;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
+  const Only gpu("GPUPROF;2.0\nGPU;1;6;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
   const Gpu& r = gpu.as<Gpu>();
   CHECK(r.slice == 1);
-  CHECK(r.stream == 7);
-  CHECK(r.op == Op::copy_dtoh);
+  CHECK(index(r.work) == 6);
   CHECK(r.count == 2);
   CHECK(r.sum_ns == 300);
   CHECK(r.min_ns == 100);
@@ -82,6 +97,32 @@ TEST_CASE("fields arrive where they belong") {
   CHECK(r.sum_squares_ns2 == ~Uint128{0});
   CHECK(r.queue_ns == 9);
   CHECK(r.bytes == 11);
+  const Only work("GPUPROF;2.0\nWORK;1;2;3;4;5;6;7;8;9;10;migrate_dtoh;11;2\n");
+  const Work& w = work.as<Work>();
+  CHECK(index(w.id) == 1);
+  CHECK(index(w.process) == 2);
+  CHECK(w.tid == 3);
+  CHECK(index(w.thread) == 4);
+  CHECK(index(w.ustack) == 5);
+  CHECK(index(w.kstack) == 6);
+  CHECK(index(w.capture) == 7);
+  CHECK(index(w.range) == 8);
+  CHECK(index(w.device) == 9);
+  CHECK(w.stream == 10);
+  CHECK(w.op == Op::migrate_dtoh);
+  CHECK(index(w.name) == 11);
+  CHECK(w.flags == kWorkUnsampled);
+  const Only event("GPUPROF;2.0\nEVENT;1;2;3;4;5;6;7\n");
+  CHECK(event.as<Event>().correlation == 2);
+  CHECK(event.as<Event>().end_ns == 4);
+  CHECK(event.as<Event>().queued_ns == 5);
+  CHECK(event.as<Event>().submitted_ns == 6);
+  CHECK(event.as<Event>().bytes == 7);
+  const Only latency("GPUPROF;2.0\nLATENCY;1;queued_to_submitted;3;20;0;16;0;1;16;2\n");
+  CHECK(latency.as<Latency>().phase == Phase::queued_to_submitted);
+  REQUIRE(latency.as<Latency>().buckets.size() == 2);
+  CHECK(latency.as<Latency>().buckets[1].bucket == 16);
+  CHECK(latency.as<Latency>().buckets[1].count == 2);
   const Only stall("EUSTALL;0;100;0;0;0;0;0;10;64;18446744073709551615\n");
   CHECK(stall.as<EuStall>().offset == 64);
   CHECK(stall.as<EuStall>().stall_type == 10);
@@ -180,7 +221,11 @@ TEST_CASE("every prefix is readable") {
 TEST_CASE("versions") {
   CHECK(first_error("GPUPROF;1.0\n").empty());
   CHECK(first_error("GPUPROF;1.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;2.0\n") == "p.txt:1: the profile has format version 2.0, this gpuprof reads up to 1.0");
+  CHECK(first_error("GPUPROF;2.0\n").empty());
+  CHECK(first_error("GPUPROF;2.7\nFUTURE;1;2\n").empty());
+  CHECK(first_error("GPUPROF;3.1\n") == "p.txt:1: the profile has format version 3.1, this gpuprof reads up to 2.0");
+  CHECK(first_error("GPUPROF;999999.0\n") ==
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 2.0");
   CHECK(first_error("GPUPROF;0.9\n") == "p.txt:1: there is no format version 0");
   for (const char* bad : {"GPUPROF;\n", "GPUPROF;1\n", "GPUPROF;1.\n", "GPUPROF;x.0\n", "GPUPROF;-1.0\n",
                           "GPUPROF;1.0;2\n", "GPUPROF;99999999999.0\n"}) {
@@ -189,7 +234,7 @@ TEST_CASE("versions") {
 }
 
 TEST_CASE("unknown kinds are skipped and counted") {
-  auto reader = open_text("GPUPROF;1.3\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
+  auto reader = open_text("GPUPROF;2.3\nNEW_KIND;1;x\nNEW2\nSTRING;1;a\n");
   REQUIRE(reader);
   for (;;) {
     auto next = reader->next();
@@ -199,7 +244,7 @@ TEST_CASE("unknown kinds are skipped and counted") {
     }
   }
   CHECK(reader->skipped_unknown() == 2);
-  CHECK(reader->major() == 1);
+  CHECK(reader->major() == 2);
 }
 
 TEST_CASE("what is not a profile") {
@@ -242,36 +287,135 @@ TEST_CASE("bad fields name the line, the field and the reason") {
   CHECK(error_of("FRAME;1;weird;0;0;0;0;0;0") == "p.txt:2: FRAME: field 'kind' is not a kind of frame");
   CHECK(error_of("FRAME;1;native;0;0;0;0;0;0x10000000000000000") == "p.txt:2: FRAME: field 'address' is too large");
   CHECK(error_of("FRAME;1;native;0;0;0;0;0;0x") == "p.txt:2: FRAME: field 'address' is not a number");
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;walk;0;1;1;1;1;1;0;0") == "p.txt:2: GPU: field 'op' is not an operation");
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;1;1;1;1;340282366920938463463374607431768211456;0;0") ==
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;walk;0;0") == "p.txt:2: WORK: field 'op' is not an operation");
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fill;0;8") == "p.txt:2: WORK: field 'flags' is not a sum of known flags");
+  CHECK(error_of("WORK;0;0;0;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: WORK: field 'id' is 0, which means none");
+  CHECK(error_of("WORK;1;0;4294967296;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: WORK: field 'tid' is too large");
+  CHECK(error_of("GPU;0;1;1;1;1;1;340282366920938463463374607431768211456;0;0") ==
         "p.txt:2: GPU: field 'sum_squares_ns2' is too large");
+  CHECK(error_of("PROCESS;1;1;1;1;0;0") == "p.txt:2: PROCESS: field 'rank' is missing");
+  CHECK(error_of("DEVICE;1;0;0;0") == "p.txt:2: DEVICE: field 'uuid' is missing");
+  CHECK(error_of("WINDOW;2;1") == "p.txt:2: WINDOW: field 'end_ns' is before start_ns");
+  CHECK(error_of("EVENT;1;1;2;1;0;0;0") == "p.txt:2: EVENT: field 'end_ns' is before start_ns");
+  CHECK(error_of("CALL;0;1;0;0;1;2;1") == "p.txt:2: CALL: field 'end_ns' is before start_ns");
+  CHECK(error_of("SPAN;0;1;0;2;1") == "p.txt:2: SPAN: field 'end_ns' is before start_ns");
   CHECK(error_of("USTACK;1;;2") == "p.txt:2: USTACK: field 'frame' is empty");
   CHECK(error_of("USTACK;1;0xzz") == "p.txt:2: USTACK: field 'frame' is not a number");
   CHECK(error_of("some words") == "p.txt:2: this is not a record: a line begins with its kind, in upper case");
 }
 
 TEST_CASE("impossible sums are refused") {
-  const std::string reason = "p.txt:2: GPU: field 'sum_ns' is not between count * min_ns and count * max_ns";
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;19;10;20;0;0;0") == reason);
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;41;10;20;0;0;0") == reason);
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;0;1;0;20;0;0;0") == reason);
-  CHECK(error_of("GPU;0;0;0;0;0;0;0;kernel;0;2;30;10;20;0;0;0").empty());
+  const std::string gpu = "p.txt:2: GPU: field 'sum_ns' is not between count * min_ns and count * max_ns";
+  CHECK(error_of("GPU;0;1;2;19;10;20;0;0;0") == gpu);
+  CHECK(error_of("GPU;0;1;2;41;10;20;0;0;0") == gpu);
+  CHECK(error_of("GPU;0;1;0;1;0;20;0;0;0") == gpu);
+  CHECK(error_of(kWork + "GPU;0;1;2;30;10;20;0;0;0").empty());
+  const std::string host = "p.txt:2: HOST: not min_ns <= max_ns <= sum_ns";
+  CHECK(error_of("HOST;0;1;1;5;6;5;0") == host);
+  CHECK(error_of("HOST;0;1;1;5;5;6;0") == host);
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fault_gpu;0;0\nHOST;0;1;100;5;5;5;0").empty());
+}
+
+TEST_CASE("histograms hold what they say") {
+  const auto latency = [](const std::string& fields) { return error_of(kWork + "LATENCY;1;call_to_start;" + fields); };
+  CHECK(latency("0;0;0;0").empty());
+  CHECK(latency("2;30;10;20;10;1;18;1").empty());
+  CHECK(latency("1;18446744073709551615;18446744073709551615;18446744073709551615;495;1").empty());
+  CHECK(latency("2;30;10;20;10;1") == "p.txt:3: LATENCY: the buckets hold fewer values than 'count'");
+  CHECK(latency("2;30;10;20;10;2;18;1") == "p.txt:3: LATENCY: the buckets hold more values than 'count'");
+  CHECK(latency("2;30;10;20;10;18446744073709551615;18;3") ==
+        "p.txt:3: LATENCY: the buckets hold more values than 'count'");
+  CHECK(latency("2;30;10;20;9;2") == "p.txt:3: LATENCY: field 'bucket' does not lie between min_ns and max_ns");
+  CHECK(latency("2;30;10;20;19;2") == "p.txt:3: LATENCY: field 'bucket' does not lie between min_ns and max_ns");
+  CHECK(latency("2;30;10;20;4294967296;2") == "p.txt:3: LATENCY: field 'bucket' is too large");
+  CHECK(latency("2;50;10;20;10;2") ==
+        "p.txt:3: LATENCY: field 'sum_ns' is not between count * min_ns and count * max_ns");
+  CHECK(latency("2;30;10;20;10") == "p.txt:3: LATENCY: field 'bucket's count' is missing");
+  CHECK(error_of("LATENCY;1;sometime;0;0;0;0") == "p.txt:2: LATENCY: field 'phase' is not a phase of a launch");
+  std::string long_list = "496;496;1;1";
+  for (int i = 0; i < 496; ++i) {
+    long_list += ";1;1";
+  }
+  CHECK(latency(long_list).empty());
+  CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more than 496 buckets");
 }
 
 TEST_CASE("undefined and contradicting ids") {
-  CHECK(error_of("PROCESS;1;1;1;1;5;0") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("PROCESS;1;1;1;1;5;0;0;0") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("PROCESS;1;1;1;1;0;0;5;0") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("PROCESS;1;1;1;1;0;0;0;5") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("DEVICE;1;0;0;0;5") == "p.txt:2: STRING 5 is not defined");
   CHECK(error_of("USTACK;1;5") == "p.txt:2: FRAME 5 is not defined");
   CHECK(error_of("USTACK;1;0") == "p.txt:2: FRAME 0 is not defined");
-  CHECK(error_of("GPU;0;3;0;0;0;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: PROCESS 3 is not defined");
-  CHECK(error_of("GPU;0;0;0;3;0;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: USTACK 3 is not defined");
-  CHECK(error_of("GPU;0;0;0;0;3;0;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: KSTACK 3 is not defined");
-  CHECK(error_of("GPU;0;0;0;0;0;3;0;kernel;0;1;1;1;1;1;0;0") == "p.txt:2: DEVICE 3 is not defined");
+  CHECK(error_of("WORK;1;3;0;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: PROCESS 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;3;0;0;0;0;0;0;fill;0;0") == "p.txt:2: STRING 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;0;3;0;0;0;0;0;fill;0;0") == "p.txt:2: USTACK 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;0;0;3;0;0;0;0;fill;0;0") == "p.txt:2: KSTACK 3 is not defined");
+  CHECK(error_of("KSTACK;3\nWORK;1;0;0;0;0;0;3;0;0;0;fill;0;0") == "p.txt:3: USTACK 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;3;0;0;fill;0;0") == "p.txt:2: RANGE 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;0;3;0;fill;0;0") == "p.txt:2: DEVICE 3 is not defined");
+  CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fill;3;0") == "p.txt:2: STRING 3 is not defined");
+  CHECK(error_of(kWork + "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;1") ==
+        "p.txt:3: WORK 1 is already defined, with another value");
+  CHECK(error_of(kWork + kWork + "GPU;0;1;1;1;1;1;1;0;0").empty());
+  CHECK(error_of("RANGE;1;1;0;0") == "p.txt:2: RANGE 1 is not defined");
+  CHECK(error_of("RANGE;1;0;0;5") == "p.txt:2: STRING 5 is not defined");
+  CHECK(error_of("RANGE;1;0;0;0\nRANGE;2;1;0;0\nRANGE;2;0;0;0") ==
+        "p.txt:4: RANGE 2 is already defined, with another value");
+  for (const char* rest : {"GPU;0;%;1;1;1;1;1;0;0", "HOST;0;%;1;1;1;1;0", "LAUNCH;0;%;1", "SHARE;0;%;1;1",
+                           "LATENCY;%;call_to_start;0;0;0;0", "EVENT;%;1;1;1;0;0;0"}) {
+    for (const std::string id : {"0", "9", "4294967295"}) {
+      std::string line = rest;
+      line.replace(line.find('%'), 1, id);
+      CHECK(error_of(line) == "p.txt:2: WORK " + id + " is not defined");
+    }
+  }
+  CHECK(error_of("IDLE;0;0;0;1") == "p.txt:2: DEVICE 0 is not defined");
+  CHECK(error_of("DEVICE;1;0;0;0;0\nIDLE;0;1;9;1") == "p.txt:3: WORK 9 is not defined");
+  CHECK(error_of("DEVICE;1;0;0;0;0\nIDLE;0;1;0;1").empty());
+  CHECK(error_of("CALL;9;1;0;0;1;1;1") == "p.txt:2: PROCESS 9 is not defined");
+  CHECK(error_of("CALL;0;1;9;0;1;1;1") == "p.txt:2: USTACK 9 is not defined");
+  CHECK(error_of("CALL;0;1;0;9;1;1;1") == "p.txt:2: STRING 9 is not defined");
+  CHECK(error_of("SPAN;9;1;0;1;1") == "p.txt:2: PROCESS 9 is not defined");
+  CHECK(error_of("SPAN;0;1;9;1;1") == "p.txt:2: RANGE 9 is not defined");
+  CHECK(error_of("COVERAGE;9;matched;1") == "p.txt:2: PROCESS 9 is not defined");
   CHECK(error_of("EUSTALL;0;1;0;0;3;0;0;1;0;1") == "p.txt:2: GPU_FILE 3 is not defined");
   CHECK(error_of("STRING;1;a\nSTRING;1;b") == "p.txt:3: STRING 1 is already defined, with another value");
   CHECK(error_of("STRING;1;a\nSTRING;1;a").empty());
   CHECK(error_of("USTACK;1;0x1\nUSTACK;1;0x2") == "p.txt:3: USTACK 1 is already defined, with another value");
   CHECK(error_of("USTACK;1;0x1\nKSTACK;1;0x2").empty());
-  CHECK(error_of("STRING;4294967295;far\nPROCESS;4000000000;1;1;1;4294967295;0").empty());
+  CHECK(error_of("STRING;4294967295;far\nPROCESS;4000000000;1;1;1;4294967295;0;0;0").empty());
+}
+
+TEST_CASE("a record refers to work of its own kind") {
+  const auto work = [](const char* op) { return "WORK;1;0;0;0;0;0;0;0;0;0;" + std::string(op) + ";0;0\n"; };
+  const std::string gpu = "GPU;0;1;1;1;1;1;1;0;0";
+  for (const char* op : {"kernel", "copy_htod", "fill", "other", "graph"}) {
+    CHECK(error_of(work(op) + gpu).empty());
+    CHECK(error_of(work(op) + "HOST;0;1;1;1;1;1;0") ==
+          "p.txt:3: HOST: WORK 1 has the operation '" + std::string(op) + "', which is not of this kind of record");
+    CHECK_FALSE(error_of(work(op) + "LAUNCH;0;1;1").empty());
+  }
+  for (const char* op : {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
+    CHECK(error_of(work(op) + "HOST;0;1;1;1;1;1;0").empty());
+    CHECK(error_of(work(op) + "EVENT;1;1;1;1;0;0;0").empty());
+    for (const std::string& line : {gpu, std::string("LAUNCH;0;1;1"), std::string("SHARE;0;1;1;1"),
+                                    std::string("LATENCY;1;call_to_start;0;0;0;0")}) {
+      CHECK_FALSE(error_of(work(op) + line).empty());
+    }
+  }
+  CHECK(error_of(work("launch") + "LAUNCH;0;1;1").empty());
+  CHECK_FALSE(error_of(work("launch") + gpu).empty());
+}
+
+TEST_CASE("ranges may be nested 1024 deep") {
+  std::string text = "RANGE;1;0;0;0\n";
+  for (int i = 2; i <= 1024; ++i) {
+    text += "RANGE;" + std::to_string(i) + ";" + std::to_string(i - 1) + ";0;0\n";
+  }
+  CHECK(error_of(text).empty());
+  CHECK(error_of(text + "RANGE;9999;1024;0;0") == "p.txt:1026: RANGE 9999 is nested deeper than 1024");
+  CHECK(error_of(text + "RANGE;9999;1023;0;0").empty());
 }
 
 TEST_CASE("lenient reading skips bad lines and counts them") {
@@ -286,7 +430,7 @@ TEST_CASE("lenient reading skips bad lines and counts them") {
 }
 
 TEST_CASE("line ends of other systems, and empty lines") {
-  CHECK(first_error("GPUPROF;1.0\r\nSTRING;1;a\r\n\r\n\nPROCESS;1;1;1;1;1;0\r\n").empty());
+  CHECK(first_error("GPUPROF;1.0\r\nSTRING;1;a\r\n\r\n\nPROCESS;1;1;1;1;1;0\r\nLAUNCH;0;1;1;0;0;1;1\r\n").empty());
   const Only string("GPUPROF;1.0\r\nSTRING;1;a\r\n");
   CHECK(string.as<String>().value == "a");
 }

@@ -20,7 +20,7 @@ std::string line(const Record& record) {
 TEST_CASE("the first line") {
   std::string out;
   format_header(out);
-  CHECK(out == "GPUPROF;1.0\n");
+  CHECK(out == "GPUPROF;2.0\n");
 }
 
 TEST_CASE("exact bytes of definitions") {
@@ -35,8 +35,24 @@ TEST_CASE("exact bytes of definitions") {
                    .module = StringId{4},
                    .build_id = StringId{5},
                    .address = 0x12ab}) == "FRAME;3;inlined;1;2;42;4;5;0x12ab\n");
-  CHECK(line(Process{ProcessId{1}, 100, 99, 12345, StringId{1}, StringId{2}}) == "PROCESS;1;100;99;12345;1;2\n");
-  CHECK(line(Device{DeviceId{1}, StringId{2}, 0, StringId{3}}) == "DEVICE;1;2;0;3\n");
+  CHECK(line(Process{ProcessId{1}, 100, 99, 12345, StringId{1}, StringId{2}, StringId{3}, StringId{4}}) ==
+        "PROCESS;1;100;99;12345;1;2;3;4\n");
+  CHECK(line(Device{DeviceId{1}, StringId{2}, 0, StringId{3}, StringId{4}}) == "DEVICE;1;2;0;3;4\n");
+  CHECK(line(Range{RangeId{4294967295U}, RangeId{2}, StringId{3}, StringId{4}}) == "RANGE;4294967295;2;3;4\n");
+  CHECK(line(Work{.id = WorkId{1},
+                  .process = ProcessId{2},
+                  .tid = 3,
+                  .thread = StringId{4},
+                  .ustack = StackId{5},
+                  .kstack = StackId{6},
+                  .capture = StackId{7},
+                  .range = RangeId{8},
+                  .device = DeviceId{9},
+                  .stream = 18446744073709551615U,
+                  .op = Op::copy_htod,
+                  .name = StringId{11},
+                  .flags = kWorkGraphNode | kWorkUnsampled}) ==
+        "WORK;1;2;3;4;5;6;7;8;9;18446744073709551615;copy_htod;11;3\n");
   CHECK(line(ProcName{StringId{7}, 4242}) == "PROC_NAME;7;4242\n");
   CHECK(line(GpuFile{1, "a.cl"}) == "GPU_FILE;1;a.cl\n");
   CHECK(line(GpuSymbol{2, "saxpy"}) == "GPU_SYMBOL;2;saxpy\n");
@@ -57,41 +73,52 @@ TEST_CASE("exact bytes of stacks") {
 }
 
 TEST_CASE("exact bytes of measurements") {
-  Gpu gpu;
-  gpu.slice = 1;
-  gpu.process = ProcessId{2};
-  gpu.thread = StringId{3};
-  gpu.ustack = StackId{4};
-  gpu.kstack = StackId{5};
-  gpu.device = DeviceId{6};
-  gpu.stream = 7;
-  gpu.op = Op::copy_htod;
-  gpu.name = StringId{8};
-  gpu.count = 2;
-  gpu.sum_ns = 300;
-  gpu.min_ns = 100;
-  gpu.max_ns = 200;
-  gpu.sum_squares_ns2 = (Uint128{1} << 127U) | 5U;
-  gpu.queue_ns = 9;
-  gpu.bytes = 18446744073709551615U;
-  CHECK(line(gpu) ==
-        "GPU;1;2;3;4;5;6;7;copy_htod;8;2;300;100;200;170141183460469231731687303715884105733;9;18446744073709551615\n");
-  CHECK(line(Launch{0, ProcessId{1}, StringId{2}, StackId{3}, StackId{4}, StringId{5}, 6}) == "LAUNCH;0;1;2;3;4;5;6\n");
+  CHECK(line(Gpu{.slice = 1,
+                 .work = WorkId{2},
+                 .count = 2,
+                 .sum_ns = 300,
+                 .min_ns = 100,
+                 .max_ns = 200,
+                 .sum_squares_ns2 = (Uint128{1} << 127U) | 5U,
+                 .queue_ns = 9,
+                 .bytes = 18446744073709551615U}) ==
+        "GPU;1;2;2;300;100;200;170141183460469231731687303715884105733;9;18446744073709551615\n");
+  CHECK(line(Host{1, WorkId{2}, 3, 4, 5, 6, 7}) == "HOST;1;2;3;4;5;6;7\n");
+  CHECK(line(Launch{1, WorkId{2}, 3}) == "LAUNCH;1;2;3\n");
+  CHECK(line(Share{1, WorkId{2}, 3, 4}) == "SHARE;1;2;3;4\n");
+  CHECK(line(Idle{1, DeviceId{2}, WorkId{3}, 4}) == "IDLE;1;2;3;4\n");
+  CHECK(line(Window{1, 2}) == "WINDOW;1;2\n");
   CHECK(line(EuStall{StringId{1}, 100, StackId{2}, StackId{3}, 4, 5, 6, 7, 0x40, 8}) ==
         "EUSTALL;1;100;2;3;4;5;6;7;0x40;8\n");
   CHECK(line(Loss{ProcessId{1}, "ring_full", 12}) == "LOSS;1;ring_full;12\n");
+  CHECK(line(Coverage{ProcessId{1}, "matched", 12}) == "COVERAGE;1;matched;12\n");
   CHECK(line(End{1, 2, 3, 4, 5, 6}) == "END;1;2;3;4;5;6\n");
   CHECK(line(Unknown{"NEW"}).empty());
 }
 
+TEST_CASE("exact bytes of histograms and of a timeline") {
+  const Latency::Bucket buckets[] = {{7, 2}, {495, 1}};
+  CHECK(line(Latency{WorkId{1}, Phase::submitted_to_start, 3, 4, 5, 6, buckets}) ==
+        "LATENCY;1;submitted_to_start;3;4;5;6;7;2;495;1\n");
+  CHECK(line(Latency{.work = WorkId{1}, .phase = Phase::call_to_start}) == "LATENCY;1;call_to_start;0;0;0;0\n");
+  CHECK(line(Event{WorkId{1}, 2, 3, 4, 5, 6, 7}) == "EVENT;1;2;3;4;5;6;7\n");
+  CHECK(line(Call{ProcessId{1}, 2, StackId{3}, StringId{4}, 5, 6, 7}) == "CALL;1;2;3;4;5;6;7\n");
+  CHECK(line(Span{ProcessId{1}, 2, RangeId{3}, 4, 5}) == "SPAN;1;2;3;4;5\n");
+}
+
 TEST_CASE("the words of every enumerator can be read back") {
   for (const char* kind : {"native", "inlined", "kernel", "python", "unknown", "truncated"}) {
-    const std::string text = std::string("GPUPROF;1.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
+    const std::string text = std::string("GPUPROF;2.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* op :
-       {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other"}) {
-    const std::string text = std::string("GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;") + op + ";0;1;5;5;5;25;0;0\n";
+       {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph",
+        "launch", "sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
+    const std::string text = std::string("GPUPROF;2.0\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
+    CHECK(test::rewritten(text) == text);
+  }
+  for (const char* phase : {"call_to_queued", "queued_to_submitted", "submitted_to_start", "call_to_start"}) {
+    const std::string text = std::string("GPUPROF;2.0\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
     CHECK(test::rewritten(text) == text);
   }
 }
@@ -105,7 +132,7 @@ TEST_CASE("a writer hands over whole lines and keeps its error") {
   writer.add(String{StringId{1}, "x"});
   CHECK(writer.bytes_written() == 0);
   REQUIRE(writer.flush());
-  const std::string expected = "GPUPROF;1.0\nSTRING;1;x\n";
+  const std::string expected = "GPUPROF;2.0\nSTRING;1;x\n";
   CHECK(writer.bytes_written() == expected.size());
   char text[64] = {};
   REQUIRE(::read(in.get(), text, sizeof text) == static_cast<ssize_t>(expected.size()));

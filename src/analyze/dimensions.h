@@ -1,0 +1,30 @@
+// What work can be told apart by, besides its stack: the frames that `flame --by` puts at the root.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analyze/aggregate.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, command };
+
+// "pid", "tid" ...; nothing for any other word.
+std::optional<Dimension> dimension_of(std::string_view word);
+
+// "device 0 NVIDIA H200"; with its uuid where the profile has another one of that name. "[no device]" for 0.
+std::string device_label(const profile::Tables& tables, profile::DeviceId id);
+
+// "rank 3", "stream 7" ..., or "[no rank]" where that is not known. `device` is that of the work, or of the idle time.
+// `host` is that of the whole profile, for processes that name none.
+std::string dimension_label(const profile::Tables& tables, Dimension dimension, const profile::Work& work,
+                            profile::DeviceId device, std::string_view host);
+
+// META host, where there is exactly one.
+std::string_view host_of(const ProfileInfo& info);
+
+}  // namespace gpuprof::analyze

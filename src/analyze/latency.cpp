@@ -1,0 +1,142 @@
+#include "analyze/latency.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "analyze/call_path.h"
+#include "analyze/labels.h"
+#include "profile/latency_bucket.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+uint64_t add_capped(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<uint64_t>::max() : sum;
+}
+
+struct Histogram {
+  uint64_t count = 0;
+  uint64_t sum_ns = 0;
+  uint64_t min_ns = std::numeric_limits<uint64_t>::max();
+  uint64_t max_ns = 0;
+  std::map<uint32_t, uint64_t> buckets;
+
+  void add(const LatencyRow& row) {
+    if (row.count == 0) {
+      return;
+    }
+    count = add_capped(count, row.count);
+    sum_ns = add_capped(sum_ns, row.sum_ns);
+    min_ns = std::min(min_ns, row.min_ns);
+    max_ns = std::max(max_ns, row.max_ns);
+    for (const p::Latency::Bucket& bucket : row.buckets) {
+      uint64_t& sum = buckets[bucket.bucket];
+      sum = add_capped(sum, bucket.count);
+    }
+  }
+
+  // The least value that at least `percent` of the values are not above.
+  [[nodiscard]] uint64_t percentile(unsigned percent) const {
+    const p::Uint128 wanted = (p::Uint128{count} * percent + 99) / 100;
+    p::Uint128 seen = 0;
+    for (const auto& [bucket, values] : buckets) {
+      seen += values;
+      if (seen >= wanted) {
+        return bucket < p::kLatencyBuckets ? std::clamp(p::bucket_high(bucket), min_ns, max_ns) : max_ns;
+      }
+    }
+    return max_ns;
+  }
+
+  [[nodiscard]] LatencyStats stats() const {
+    LatencyStats stats;
+    if (count == 0) {
+      return stats;
+    }
+    stats = {.count = count,
+             .sum_ns = sum_ns,
+             .min_ns = min_ns,
+             .max_ns = max_ns,
+             .p50_ns = percentile(50),
+             .p90_ns = percentile(90),
+             .p99_ns = percentile(99),
+             .buckets = {}};
+    for (const auto& [bucket, values] : buckets) {
+      stats.buckets.push_back({bucket, values});
+    }
+    return stats;
+  }
+};
+
+using Group = std::array<Histogram, kPhases>;
+
+uint64_t weight_of(const Group& group) {
+  const uint64_t whole = group[static_cast<size_t>(p::Phase::call_to_start)].sum_ns;
+  if (whole != 0) {
+    return whole;
+  }
+  uint64_t sum = 0;
+  for (const Histogram& phase : group) {
+    sum = add_capped(sum, phase.sum_ns);
+  }
+  return sum;
+}
+
+}  // namespace
+
+uint64_t LatencyLine::count() const {
+  uint64_t most = 0;
+  for (const LatencyStats& phase : phases) {
+    most = std::max(most, phase.count);
+  }
+  return most;
+}
+
+std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options) {
+  std::map<PathKey, Group> groups;
+  for (const LatencyRow& row : rows.latencies) {
+    const p::Work* work = rows.tables.work(row.work);
+    const auto phase = static_cast<size_t>(row.phase);
+    if (work == nullptr || phase >= kPhases) {
+      continue;
+    }
+    PathKey key;
+    if (options.paths) {
+      key = path_key(rows.tables, *work);
+    } else {
+      key.work = work_label(rows.tables, *work);
+    }
+    if (!options.wanted || options.wanted(key.work)) {
+      groups[std::move(key)][phase].add(row);
+    }
+  }
+  std::vector<std::map<PathKey, Group>::const_iterator> order;
+  for (auto it = groups.cbegin(); it != groups.cend(); ++it) {
+    order.push_back(it);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return weight_of(a->second) > weight_of(b->second); });
+  if (options.top != 0 && order.size() > options.top) {
+    order.resize(options.top);
+  }
+  std::vector<LatencyLine> lines;
+  for (const auto& entry : order) {
+    LatencyLine& line = lines.emplace_back();
+    line.work = entry->first.work;
+    if (options.paths) {
+      line.process = entry->first.process;
+      line.path = call_path(rows.tables, entry->first);
+    }
+    for (size_t phase = 0; phase < kPhases; ++phase) {
+      line.phases[phase] = entry->second[phase].stats();
+    }
+  }
+  return lines;
+}
+
+}  // namespace gpuprof::analyze

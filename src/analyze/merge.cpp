@@ -1,0 +1,384 @@
+#include "analyze/merge.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analyze/merge_ids.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+using Reason = std::optional<std::string>;
+
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+// Said once for all inputs, or summed.
+constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
+constexpr std::array<std::string_view, 3> kSummedKeys = {"launches.without_record", "sweep.late_ns",
+                                                         "gpu_records.while_off"};
+
+template <size_t N>
+bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::optional<uint64_t> number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+// What an input begins with, up to the first record that is not META.
+struct Header {
+  std::vector<std::pair<std::string, std::string>> meta;
+  std::optional<p::Record> next;  // the reader's last record; nothing at the end of the input
+
+  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const {
+    for (const auto& [name, text] : meta) {
+      if (name == key) {
+        return number(text);
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::string_view text(std::string_view key) const {
+    for (const auto& [name, text] : meta) {
+      if (name == key) {
+        return text;
+      }
+    }
+    return {};
+  }
+};
+
+Result<Header> read_header(p::Reader& reader) {
+  Header header;
+  for (;;) {
+    auto next = reader.next();
+    if (!next) {
+      return std::move(next).error();
+    }
+    if (!next->has_value()) {
+      return header;
+    }
+    const auto* meta = std::get_if<p::Meta>(&**next);
+    if (meta == nullptr) {
+      header.next = **next;
+      return header;
+    }
+    header.meta.emplace_back(meta->key, meta->value);
+  }
+}
+
+// The result's clock, and how an input's is put on it.
+struct Clock {
+  uint64_t start_ns = 0;
+  std::optional<uint64_t> start_unix_ns;
+  std::optional<uint64_t> interval_ns;
+};
+
+struct Shift {
+  Int128 ns = 0;
+  uint64_t slices = 0;
+
+  [[nodiscard]] uint64_t time(uint64_t ns_then) const {
+    constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
+    return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
+  }
+  [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
+};
+
+Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<Header>& headers) {
+  Clock clock;
+  size_t first_with_interval = 0;
+  bool has_start = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto interval = headers[i].value("interval_ns");
+    if (interval && clock.interval_ns && *interval != *clock.interval_ns) {
+      return Error{"cannot merge " + inputs[first_with_interval].name + " and " + inputs[i].name +
+                       ": their slices are of " + std::to_string(*clock.interval_ns) + " ns and " +
+                       std::to_string(*interval) + " ns",
+                   "record them with the same --interval"};
+    }
+    if (interval && !clock.interval_ns) {
+      clock.interval_ns = interval;
+      first_with_interval = i;
+    }
+    const auto start = headers[i].value("start_ns");
+    const auto unix_start = headers[i].value("start_unix_ns");
+    const bool first =
+        unix_start ? !clock.start_unix_ns || *unix_start < *clock.start_unix_ns : start.has_value() && !has_start;
+    if (first) {
+      clock.start_ns = start.value_or(0);
+      clock.start_unix_ns = unix_start;
+      has_start = true;
+    }
+  }
+  return clock;
+}
+
+Shift shift_of(const Header& header, const Clock& clock) {
+  Shift shift;
+  uint64_t later_ns = 0;
+  if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
+    later_ns = *unix_start - *clock.start_unix_ns;  // the clock's is the smallest
+  }
+  shift.ns = Int128{clock.start_ns} - header.value("start_ns").value_or(0) + later_ns;
+  if (clock.interval_ns && *clock.interval_ns > 0) {
+    shift.slices = later_ns / *clock.interval_ns + (later_ns % *clock.interval_ns > *clock.interval_ns / 2 ? 1 : 0);
+  }
+  return shift;
+}
+
+class Merger {
+ public:
+  Merger(const Clock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
+
+  Status begin() {
+    const std::pair<const char*, std::optional<uint64_t>> facts[] = {
+        {"start_ns", clock_.start_ns}, {"start_unix_ns", clock_.start_unix_ns}, {"interval_ns", clock_.interval_ns}};
+    for (const auto& [key, value] : facts) {
+      if (value) {
+        const std::string text = std::to_string(*value);
+        if (Status put = sink_(p::Meta{key, text}); !put) {
+          return put;
+        }
+      }
+    }
+    return {};
+  }
+
+  Status take(MergeInput& input, const Header& header) {
+    const std::string_view host = header.text("host").empty() ? "unknown" : header.text("host");
+    const auto [host_id, host_is_new] = ids_.begin_input(host);
+    if (host_is_new) {
+      if (Status put = sink_(p::String{host_id, host}); !put) {
+        return put;
+      }
+    }
+    shift_ = shift_of(header, clock_);
+    tables_ = {};
+    ended_ = false;
+    if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
+      result_.warnings.push_back(input.name +
+                                 " does not say when it was recorded: it is taken to begin with the others");
+    }
+    for (const auto& [key, value] : header.meta) {
+      if (Status put = take_meta({key, value}); !put) {
+        return put;
+      }
+    }
+    if (Status read = take_records(input.reader, header); !read) {
+      return read;
+    }
+    look_at_the_end(input);
+    return {};
+  }
+
+  Result<MergeResult> finish() {
+    for (const auto& [key, sum] : sums_) {
+      const std::string text = std::to_string(sum);
+      if (Status put = sink_(p::Meta{key, text}); !put) {
+        return put.error();
+      }
+    }
+    if (result_.complete) {
+      if (Status put = sink_(end_); !put) {
+        return put.error();
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Status take_records(p::Reader& reader, const Header& header) {
+    std::optional<p::Record> record = header.next;
+    while (record) {
+      const Reason reason = ended_ && !std::holds_alternative<p::Unknown>(*record)
+                                ? Reason("there are records after END")
+                                : take_record(*record);
+      if (sink_failed_) {
+        return *sink_failed_;
+      }
+      if (reason && !reader.lenient()) {
+        return reader.error_here(*reason);
+      }
+      if (reason) {
+        reader.count_bad();
+      }
+      auto next = reader.next();
+      if (!next) {
+        return std::move(next).error();
+      }
+      record = *next;
+    }
+    return {};
+  }
+
+  void look_at_the_end(const MergeInput& input) {
+    if (input.reader.cut_short() || (!ended_ && input.reader.major() != 0)) {
+      result_.warnings.push_back(input.name + " is cut short: the merged profile has no END record");
+      result_.complete = false;
+    }
+    if (input.reader.skipped_unknown() > 0) {
+      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_unknown()) +
+                                 " records of kinds that this version does not know are left out");
+    }
+    if (input.reader.skipped_bad() > 0) {
+      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_bad()) +
+                                 " bad lines are left out");
+    }
+  }
+
+  Reason take_record(p::Record& record) {
+    if (const auto* meta = std::get_if<p::Meta>(&record)) {
+      if (Status put = take_meta(*meta); !put) {
+        sink_failed_ = put.error();
+      }
+      return std::nullopt;
+    }
+    if (const auto* end = std::get_if<p::End>(&record)) {
+      return take_end(*end);
+    }
+    if (Reason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
+      return reason;
+    }
+    bool is_new = true;
+    if (Reason reason = shift(record)) {  // first: a process is known by its start
+      return reason;
+    }
+    if (Reason reason = ids_.map(record, is_new)) {
+      return reason;
+    }
+    if (is_new && !std::holds_alternative<p::Unknown>(record)) {
+      put(record);
+    }
+    return std::nullopt;
+  }
+
+  void put(const p::Record& record) {
+    if (Status put = sink_(record); !put) {
+      sink_failed_ = put.error();
+    }
+  }
+
+  Status take_meta(const p::Meta& meta) {
+    if (is_one_of(kClockKeys, meta.key)) {
+      return {};
+    }
+    if (is_one_of(kSummedKeys, meta.key)) {
+      uint64_t& sum = sums_[std::string(meta.key)];
+      const uint64_t value = number(meta.value).value_or(0);
+      sum = value > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max() : sum + value;
+      return {};
+    }
+    return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
+  }
+
+  Reason take_end(const p::End& end) {
+    ended_ = true;
+    end_.end_ns = std::max(end_.end_ns, shift_.time(end.end_ns));
+    const std::pair<uint64_t*, uint64_t> sums[] = {{&end_.launches, end.launches},
+                                                   {&end_.gpu_records, end.gpu_records},
+                                                   {&end_.gpu_ns, end.gpu_ns},
+                                                   {&end_.with_stack, end.with_stack},
+                                                   {&end_.lost, end.lost}};
+    for (const auto& [sum, value] : sums) {
+      if (__builtin_add_overflow(*sum, value, sum)) {
+        return "the sum of all END records exceeds 64 bits";
+      }
+    }
+    return std::nullopt;
+  }
+
+  Reason shift(p::Record& record) const {
+    uint64_t* slice = nullptr;
+    if (auto* gpu = std::get_if<p::Gpu>(&record)) {
+      slice = &gpu->slice;
+    } else if (auto* host = std::get_if<p::Host>(&record)) {
+      slice = &host->slice;
+    } else if (auto* launch = std::get_if<p::Launch>(&record)) {
+      slice = &launch->slice;
+    } else if (auto* share = std::get_if<p::Share>(&record)) {
+      slice = &share->slice;
+    } else if (auto* idle = std::get_if<p::Idle>(&record)) {
+      slice = &idle->slice;
+    }
+    if (slice != nullptr) {
+      return __builtin_add_overflow(*slice, shift_.slices, slice) ? Reason("the slice's number exceeds 64 bits")
+                                                                  : Reason();
+    }
+    shift_times(record);
+    return std::nullopt;
+  }
+
+  void shift_times(p::Record& record) const {
+    const auto both = [this](auto& r) {
+      r.start_ns = shift_.time(r.start_ns);
+      r.end_ns = shift_.time(r.end_ns);
+    };
+    if (auto* event = std::get_if<p::Event>(&record)) {
+      both(*event);
+      event->queued_ns = shift_.time_or_unknown(event->queued_ns);
+      event->submitted_ns = shift_.time_or_unknown(event->submitted_ns);
+    } else if (auto* call = std::get_if<p::Call>(&record)) {
+      both(*call);
+    } else if (auto* span = std::get_if<p::Span>(&record)) {
+      both(*span);
+    } else if (auto* window = std::get_if<p::Window>(&record)) {
+      both(*window);
+    } else if (auto* process = std::get_if<p::Process>(&record)) {
+      process->start_ns = shift_.time(process->start_ns);
+    }
+  }
+
+  Clock clock_;
+  const RecordSink& sink_;
+  MergeIds ids_;
+  p::Tables tables_;  // of this input
+  Shift shift_;
+  bool ended_ = false;  // this input
+  std::set<std::pair<std::string, std::string>> meta_;
+  std::map<std::string, uint64_t> sums_;
+  p::End end_;
+  std::optional<Error> sink_failed_;
+  MergeResult result_{.warnings = {}, .complete = true};
+};
+
+}  // namespace
+
+Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
+  std::vector<Header> headers;
+  for (MergeInput& input : inputs) {
+    auto header = read_header(input.reader);
+    if (!header) {
+      return std::move(header).error();
+    }
+    headers.push_back(std::move(header).value());
+  }
+  const auto clock = common_clock(inputs, headers);
+  if (!clock) {
+    return clock.error();
+  }
+  Merger merger(*clock, sink);
+  if (Status begun = merger.begin(); !begun) {
+    return begun.error();
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (Status taken = merger.take(inputs[i], headers[i]); !taken) {
+      return taken.error();
+    }
+  }
+  return merger.finish();
+}
+
+}  // namespace gpuprof::analyze

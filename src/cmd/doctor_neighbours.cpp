@@ -1,0 +1,176 @@
+#include "cmd/doctor_neighbours.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // a number fixed in the kernel
+constexpr unsigned kDriverOfCuda13 = 580;
+
+std::string link(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::read_symlink(path, error).string();
+}
+
+Fact ptrace_fact(const std::string& root, const Rights& rights) {
+  const std::string scope = first_line(root + "/proc/sys/kernel/yama/ptrace_scope");
+  const bool capable = rights.has(kCapSysPtrace);
+  if (scope == "3") {
+    return {"ptrace", State::missing, "kernel.yama.ptrace_scope is 3, so nobody may: record -p only counts launches",
+            "boot without it, or start the program with gpuprof record -- COMMAND"};
+  }
+  if (capable) {
+    return {"ptrace", State::ok, "record -p brings the library into running CUDA processes", ""};
+  }
+  if (scope.empty() || scope == "0") {
+    return {"ptrace", State::limited, "record -p reaches your own processes only",
+            "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof"};
+  }
+  return {"ptrace", State::missing, "kernel.yama.ptrace_scope is " + scope + ": record -p only counts launches",
+          "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0"};
+}
+
+Fact pid_namespace_fact(const std::string& root) {
+  const std::string found = link(root + "/proc/self/ns/pid");
+  if (found.empty() || found == kFirstPidNamespace) {
+    return {"processes", State::ok, "all of the machine's can be seen", ""};
+  }
+  return {"processes", State::limited, "only those of this container can be seen",
+          "to record others, run gpuprof on the host, or start the container with --pid=host"};
+}
+
+// "580" of "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ..."; 0 without a driver.
+unsigned driver_major(const std::string& root) {
+  std::ifstream file(root + "/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    unsigned major = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), major);
+    if (error == std::errc{} && end != word.data() + word.size() && *end == '.' &&
+        word.find_first_not_of("0123456789.") == std::string::npos) {
+      return major;
+    }
+  }
+  return 0;
+}
+
+Fact counters_fact(const std::string& root, const Rights& rights) {
+  constexpr std::string_view kKey = "RmProfilingAdminOnly:";
+  std::ifstream file(root + "/proc/driver/nvidia/params");
+  std::string line;
+  bool found = false;
+  while (!found && std::getline(file, line)) {
+    found = line.starts_with(kKey);
+  }
+  if (!found) {
+    return {"performance counters", State::info, "no NVIDIA driver that says who may use them", ""};
+  }
+  const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
+  if (!admin_only) {
+    return {"performance counters", State::ok, "everybody may use them", ""};
+  }
+  if (rights.has(kCapSysAdmin)) {
+    return {"performance counters", State::ok, "for administrators only, which you are", ""};
+  }
+  return {"performance counters", State::limited,
+          "for administrators only; times and stacks of kernels do not need them",
+          "as root: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver"};
+}
+
+bool exists_like(const std::string& pattern) {
+  glob_t found = {};
+  const bool any = ::glob(pattern.c_str(), 0, nullptr, &found) == 0 && found.gl_pathc > 0;
+  ::globfree(&found);
+  return any;
+}
+
+bool has_cupti(const std::string& root, const char* major) {
+  const std::string file = "/libcupti.so." + std::string(major);
+  for (const char* folder :
+       {"/usr/local/cuda*/extras/CUPTI/lib64", "/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib",
+        "/usr/lib/*-linux-gnu", "/usr/local/lib/python3*/*-packages/nvidia/cu13/lib",
+        "/usr/local/lib/python3*/*-packages/nvidia/cuda_cupti/lib"}) {
+    if (exists_like(root + folder + file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Fact cupti_fact(const std::string& root) {
+  const unsigned driver = driver_major(root);
+  const bool thirteen = has_cupti(root, "13");
+  const bool twelve = has_cupti(root, "12");
+  const std::string found = thirteen && twelve ? "13 and 12" : thirteen ? "13" : twelve ? "12" : "";
+  if (driver == 0 || found.empty()) {
+    return {"libcupti and driver", State::info,
+            driver == 0 ? "no NVIDIA driver" : "no libcupti in the usual folders; programs may bring their own", ""};
+  }
+  const std::string both = "libcupti " + found + " with driver " + std::to_string(driver);
+  if (thirteen && !twelve && driver < kDriverOfCuda13) {
+    return {"libcupti and driver", State::missing,
+            both + ": libcupti 13 needs driver " + std::to_string(kDriverOfCuda13) + " or later",
+            "update the driver, or: pip install nvidia-cuda-cupti-cu12"};
+  }
+  return {"libcupti and driver", State::ok, both, ""};
+}
+
+// Processes of tools that take what only one can have.
+std::string running_tools(const std::string& root) {
+  constexpr std::string_view kTools[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "nsys-launcher"};
+  std::string found;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(root + "/proc", error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string pid = entries->path().filename().string();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    const std::string name = first_line(root + "/proc/" + pid + "/comm");
+    if (std::find(std::begin(kTools), std::end(kTools), name) != std::end(kTools)) {
+      found += (found.empty() ? "" : ", ") + name + " (process " + pid + ")";
+    }
+  }
+  return found;
+}
+
+Fact tools_fact(const std::string& root) {
+  const std::string found = running_tools(root);
+  if (found.empty()) {
+    return {"other profilers", State::ok, "neither DCGM nor Nsight is running", ""};
+  }
+  return {"other profilers", State::limited, found + ": of those that use CUPTI in a process or its counters, one can",
+          "if a recording says that another profiler is there: dcgmi profmon --pause (later --resume), or end it"};
+}
+
+Fact variable_fact(const char* name, const std::string& value, const char* consequence, const char* hint) {
+  if (value.empty()) {
+    return {name, State::ok, "not set", ""};
+  }
+  return {name, State::limited, "set to " + value + ": " + consequence, hint};
+}
+
+}  // namespace
+
+std::vector<Fact> attach_facts(const std::string& root, const Rights& rights) {
+  return {ptrace_fact(root, rights), pid_namespace_fact(root)};
+}
+
+std::vector<Fact> neighbour_facts(const std::string& root, const Rights& rights, const Environment& environment) {
+  return {counters_fact(root, rights), cupti_fact(root), tools_fact(root),
+          variable_fact("CUDA_INJECTION64_PATH", environment("CUDA_INJECTION64_PATH"),
+                        "it is loaded before ours, and if it uses CUPTI nothing is recorded",
+                        "unset it if a recording says that another profiler is there"),
+          variable_fact("NVTX_INJECTION64_PATH", environment("NVTX_INJECTION64_PATH"),
+                        "it gets the NVTX ranges, and the profile has none", "unset it to record NVTX ranges")};
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,112 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "output/chrome_trace.h"
+#include "profile/tables.h"
+#include "record/output_file.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+class Export : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    input_.declare(app);
+    app.add_option("--format", format_, "chrome: a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open")
+        ->required()
+        ->check(CLI::IsMember({"chrome"}));
+    app.add_option("-o,--output", output_,
+                   "file to write; - is standard output (default); an existing file is kept as FILE.old")
+        ->type_name("FILE");
+  }
+
+  Result<int> run() override {
+    auto reader = input_.open();
+    if (!reader) {
+      return std::move(reader).error();
+    }
+    auto file = record::OutputFile::open(output_);
+    if (!file) {
+      return std::move(file).error();
+    }
+    const UniqueFd fd = file->take_fd();
+    profile::Tables tables;
+    output::ChromeTrace trace(tables, [&](std::string_view text) { return write_all(fd.get(), text, file->name()); });
+    if (Status read = read_all(*reader, tables, trace); !read) {
+      return std::move(read).error();
+    }
+    if (trace.events() == 0) {
+      return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`"};
+    }
+    if (Status written = trace.finish(); !written) {
+      return std::move(written).error();
+    }
+    if (Status named = file->commit(); !named) {
+      return std::move(named).error();
+    }
+    warn(*reader, trace);
+    return 0;
+  }
+
+ private:
+  Status read_all(profile::Reader& reader, profile::Tables& tables, output::ChromeTrace& trace) {
+    for (;;) {
+      const auto next = reader.next();
+      if (!next) {
+        return next.error();
+      }
+      if (!next->has_value()) {
+        return {};
+      }
+      const profile::Record& record = **next;
+      if (const auto reason = tables.add(record)) {
+        if (!reader.lenient()) {
+          return reader.error_here(*reason);
+        }
+        reader.count_bad();
+        continue;
+      }
+      ended_ = ended_ || std::holds_alternative<profile::End>(record);
+      if (const auto* loss = std::get_if<profile::Loss>(&record)) {
+        lost_ += std::min(loss->count, UINT64_MAX - lost_);
+      }
+      if (Status added = trace.add(record); !added) {
+        return added;
+      }
+    }
+  }
+
+  void warn(const profile::Reader& reader, const output::ChromeTrace& trace) const {
+    if (!ended_) {
+      log::warn("the profile is cut short: it has no END record");
+    }
+    if (lost_ > 0) {
+      log::warn("records were lost: " + std::to_string(lost_), "`gpuprof report` says which");
+    }
+    if (reader.skipped_bad() > 0) {
+      log::warn("bad lines skipped: " + std::to_string(reader.skipped_bad()));
+    }
+    if (trace.left_out() > 0) {
+      log::warn("events left out, for which a stream had no room: " + std::to_string(trace.left_out()));
+    }
+  }
+
+  Input input_;
+  std::string format_;
+  std::string output_ = "-";
+  bool ended_ = false;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_export() {
+  return std::make_unique<Export>();
+}
+
+}  // namespace gpuprof::cmd

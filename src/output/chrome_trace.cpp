@@ -1,0 +1,459 @@
+#include "output/chrome_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/dimensions.h"
+#include "analyze/labels.h"
+#include "output/chrome_tracks.h"
+#include "output/json_text.h"
+
+namespace gpuprof::output {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr size_t kFlushBytes = size_t{1} << 16U;
+constexpr size_t kMostLanes = 256;                  // of one stream
+constexpr size_t kMostStackBytes = 8192;            // of the text of one stack or path of ranges
+constexpr size_t kMostCounters = 1024;              // each needs half a megabyte; a file can name any number of devices
+constexpr uint64_t kFirstExtraTid = 1'500'000'000;  // of tracks that are no thread
+
+// Microseconds with three digits after the point: exact.
+std::string microseconds(bool negative, uint64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(ns / 1000),
+                static_cast<unsigned>(ns % 1000));
+  return text;
+}
+
+// Of a call or a piece of GPU work: where an arrow begins or ends.
+struct Place {
+  Track track;
+  uint64_t start_ns = 0;
+};
+
+}  // namespace
+
+class ChromeTrace::Impl {
+ public:
+  Impl(const p::Tables& tables, Sink sink) : tables_(tables), sink_(std::move(sink)) {
+    out_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  }
+
+  Status add(const p::Record& record) {
+    if (const auto* event = std::get_if<p::Event>(&record)) {
+      ++events_;
+      take(*event);
+    } else if (const auto* call = std::get_if<p::Call>(&record)) {
+      ++events_;
+      take(*call);
+    } else if (const auto* span = std::get_if<p::Span>(&record)) {
+      ++events_;
+      take(*span);
+    } else if (const auto* meta = std::get_if<p::Meta>(&record)) {
+      take(*meta);
+    } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
+      uint64_t& sum = losses_[std::string(loss->reason)];
+      sum += std::min(loss->count, UINT64_MAX - sum);
+    }
+    return out_.size() < kFlushBytes ? Status() : flush();
+  }
+
+  Status finish() {
+    put_counters();
+    name_tracks();
+    for (const auto& [reason, count] : losses_) {
+      other_data_["lost." + reason] = std::to_string(count);
+    }
+    out_ += "\n],\"otherData\":";
+    {
+      JsonObject object(out_);
+      for (const auto& [key, value] : other_data_) {
+        object.text(key, value);
+      }
+    }
+    out_ += "}\n";
+    return flush();
+  }
+
+  [[nodiscard]] uint64_t events() const { return events_; }
+  [[nodiscard]] uint64_t left_out() const { return left_out_; }
+
+ private:
+  Status flush() {
+    Status done = sink_(out_);
+    out_.clear();
+    return done;
+  }
+
+  void take(const p::Meta& meta) {
+    if (meta.key == "start_ns" && !origin_ns_) {
+      uint64_t start = 0;
+      const char* const end = meta.value.data() + meta.value.size();
+      if (std::from_chars(meta.value.data(), end, start).ptr == end) {
+        origin_ns_ = start;
+      }
+    }
+    other_data_.try_emplace(std::string(meta.key), meta.value);
+  }
+
+  [[nodiscard]] std::string time(uint64_t ns) {
+    if (!origin_ns_) {
+      origin_ns_ = ns;
+    }
+    return ns < *origin_ns_ ? microseconds(true, *origin_ns_ - ns) : microseconds(false, ns - *origin_ns_);
+  }
+
+  // ---- tracks ----
+
+  Track thread_track(p::ProcessId process, uint32_t tid) {
+    const p::Process* const row = tables_.process(process);
+    const Track track{numbers_.process(process, row == nullptr ? 0 : row->pid), tid};
+    seen_processes_.emplace(index(process), track.pid);
+    threads_.emplace(std::pair(index(process), tid), track);
+    return track;
+  }
+
+  Track extra_track(uint64_t pid, const std::string& name) {
+    const auto [known, is_new] = extra_tids_.try_emplace(std::pair(pid, name), kFirstExtraTid + extra_tids_.size());
+    return {pid, known->second};
+  }
+
+  uint64_t device_pid(p::DeviceId device) {
+    const uint64_t pid = numbers_.device(device);
+    seen_devices_.emplace(index(device), pid);
+    return pid;
+  }
+
+  // The first lane of a device's track in which the interval is free; nothing where there is none.
+  std::optional<Track> lane_track(p::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns) {
+    std::vector<Lane>& lanes = lanes_[std::pair(index(device), name)];
+    for (size_t i = 0; i < kMostLanes; ++i) {
+      if (i == lanes.size()) {
+        lanes.emplace_back();
+      }
+      if (lanes[i].take(start_ns, end_ns)) {
+        return extra_track(device_pid(device), i == 0 ? name : name + " (" + std::to_string(i + 1) + ")");
+      }
+    }
+    ++left_out_;
+    return std::nullopt;
+  }
+
+  // ---- records ----
+
+  void take(const p::Event& event) {
+    const p::Work& work = *tables_.work(event.work);
+    const uint64_t end_ns = std::max(event.start_ns, event.end_ns);
+    const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
+    std::optional<Track> track;
+    if (on_gpu) {
+      track = lane_track(work.device, "stream " + std::to_string(work.stream), event.start_ns, end_ns);
+    } else if (work.tid != 0) {
+      track = thread_track(work.process, work.tid);
+    } else {
+      track = lane_track(work.device, "unified memory", event.start_ns, end_ns);
+    }
+    if (!track) {
+      return;
+    }
+    const Place* const call = on_gpu ? calls_.find(work.process, event.correlation) : nullptr;
+    put_event(event, work, *track, end_ns, call == nullptr);
+    if (!on_gpu) {
+      return;
+    }
+    uint64_t launched_ns = event.queued_ns != 0 ? std::min(event.queued_ns, event.start_ns) : event.start_ns;
+    if (call != nullptr) {
+      launched_ns = std::min(launched_ns, call->start_ns);
+      put_arrow(call->track, call->start_ns, *track, event.start_ns);
+    } else if (event.correlation != 0) {
+      events_without_call_.put(work.process, event.correlation, {*track, event.start_ns});
+    }
+    if (depths_.size() < kMostCounters || depths_.count(index(work.device)) != 0) {
+      depths_.try_emplace(index(work.device), origin_ns_.value_or(launched_ns)).first->second.add(launched_ns, end_ns);
+    }
+  }
+
+  void put_event(const p::Event& event, const p::Work& work, const Track& track, uint64_t end_ns, bool with_stack) {
+    const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
+    JsonObject object(next_event());
+    const bool instant = !on_gpu && end_ns == event.start_ns;
+    object.text("ph", instant ? "i" : "X");
+    object.text("cat", on_gpu ? "gpu" : "host");
+    object.text("name", analyze::work_label(tables_, work));
+    put_place(object, track, event.start_ns);
+    if (instant) {
+      object.text("s", "t");
+    } else {
+      object.key("dur") += microseconds(false, end_ns - event.start_ns);
+    }
+    JsonObject args(object.key("args"));
+    if (event.correlation != 0) {
+      args.number("correlation", event.correlation);
+    }
+    if (event.bytes != 0) {
+      args.number("bytes", event.bytes);
+    }
+    if (event.queued_ns != 0 && event.queued_ns <= event.start_ns) {
+      args.number("queued_ns_before", event.start_ns - event.queued_ns);
+    }
+    if (event.submitted_ns != 0 && event.submitted_ns <= event.start_ns) {
+      args.number("submitted_ns_before", event.start_ns - event.submitted_ns);
+    }
+    if (with_stack && index(work.ustack) != 0) {
+      args.text("stack", stack_text(work.ustack));
+    }
+    if (index(work.capture) != 0) {
+      args.text("captured_at", stack_text(work.capture));
+    }
+    if (index(work.range) != 0) {
+      args.text("range", range_text(work.range));
+    }
+  }
+
+  void take(const p::Call& call) {
+    const Track track = thread_track(call.process, call.tid);
+    const uint64_t end_ns = std::max(call.start_ns, call.end_ns);
+    {
+      JsonObject object(next_event());
+      object.text("ph", "X");
+      object.text("cat", "call");
+      const std::string_view function = tables_.text(call.function);
+      object.text("name", function.empty() ? analyze::kUnknown : function);
+      put_place(object, track, call.start_ns);
+      object.key("dur") += microseconds(false, end_ns - call.start_ns);
+      JsonObject args(object.key("args"));
+      if (call.correlation != 0) {
+        args.number("correlation", call.correlation);
+      }
+      if (index(call.ustack) != 0) {
+        args.text("stack", stack_text(call.ustack));
+      }
+    }
+    if (call.correlation == 0) {
+      return;
+    }
+    if (const Place* event = events_without_call_.find(call.process, call.correlation)) {
+      put_arrow(track, call.start_ns, event->track, event->start_ns);
+      events_without_call_.erase(call.process, call.correlation);
+    }
+    calls_.put(call.process, call.correlation, {track, call.start_ns});
+  }
+
+  // Ranges of a thread nest; those that are started and ended by handle need not, and are drawn one by one.
+  void take(const p::Span& span) {
+    const p::Range* const range = tables_.range(span.range);
+    const std::string name = range == nullptr ? std::string(analyze::kUnknown) : analyze::range_label(tables_, *range);
+    const uint64_t end_ns = std::max(span.start_ns, span.end_ns);
+    Track track = thread_track(span.process, span.tid);
+    if (span.tid != 0) {
+      track = extra_track(track.pid, "NVTX of thread " + std::to_string(span.tid));
+      JsonObject object(next_event());
+      object.text("ph", "X");
+      object.text("cat", "nvtx");
+      object.text("name", name);
+      put_place(object, track, span.start_ns);
+      object.key("dur") += microseconds(false, end_ns - span.start_ns);
+      return;
+    }
+    ++async_ids_;
+    for (const bool begins : {true, false}) {
+      JsonObject object(next_event());
+      object.text("ph", begins ? "b" : "e");
+      object.text("cat", "nvtx");
+      object.text("name", name);
+      object.number("id", async_ids_);
+      put_place(object, track, begins ? span.start_ns : end_ns);
+    }
+  }
+
+  // From the beginning of a call to that of its work.
+  void put_arrow(const Track& from, uint64_t from_ns, const Track& to, uint64_t to_ns) {
+    ++arrow_ids_;
+    for (const bool begins : {true, false}) {
+      JsonObject object(next_event());
+      object.text("ph", begins ? "s" : "f");
+      object.text("cat", "launch");
+      object.text("name", "launch");
+      object.number("id", arrow_ids_);
+      if (!begins) {
+        object.text("bp", "e");
+      }
+      put_place(object, begins ? from : to, begins ? from_ns : to_ns);
+    }
+  }
+
+  // ---- what comes last ----
+
+  void put_counters() {
+    for (const auto& [device, depth] : depths_) {
+      const uint64_t pid = device_pid(p::DeviceId{device});
+      for (const DepthCounter::Sample& sample : depth.samples()) {
+        JsonObject object(next_event());
+        object.text("ph", "C");
+        object.text("name", "queue depth");
+        put_place(object, {pid, 0}, sample.time_ns);
+        JsonObject args(object.key("args"));
+        args.key("depth") += std::to_string(sample.depth);
+      }
+    }
+  }
+
+  void name_tracks() {
+    for (const auto& [id, pid] : seen_processes_) {
+      put_name("process_name", {pid, 0}, process_name(p::ProcessId{id}));
+      put_sort_index("process_sort_index", {pid, 0}, 0);
+    }
+    for (const auto& [id, pid] : seen_devices_) {
+      put_name("process_name", {pid, 0}, analyze::device_label(tables_, p::DeviceId{id}));
+      put_sort_index("process_sort_index", {pid, 0}, 1);
+    }
+    std::map<std::pair<uint32_t, uint32_t>, std::string_view> names;
+    for (const p::Work& work : tables_.works()) {
+      if (index(work.thread) != 0) {
+        names.try_emplace({index(work.process), work.tid}, tables_.text(work.thread));
+      }
+    }
+    for (const auto& [key, track] : threads_) {
+      if (track.tid != 0) {
+        const auto name = names.find(key);
+        put_name("thread_name", track,
+                 name == names.end() ? "thread " + std::to_string(track.tid) : std::string(name->second));
+      }
+    }
+    for (const auto& [key, tid] : extra_tids_) {
+      put_name("thread_name", {key.first, tid}, key.second);
+    }
+  }
+
+  // "python3, rank 3, host node1"
+  std::string process_name(p::ProcessId id) {
+    const p::Process* const process = tables_.process(id);
+    if (process == nullptr) {
+      return std::string(analyze::kUnknown);
+    }
+    std::string name(tables_.text(process->name));
+    const std::pair<const char*, p::StringId> facts[] = {{", rank ", process->rank}, {", host ", process->host}};
+    for (const auto& [word, text] : facts) {
+      if (index(text) != 0) {
+        name.append(word).append(tables_.text(text));
+      }
+    }
+    return name;
+  }
+
+  void put_name(const char* what, const Track& track, std::string_view name) {
+    JsonObject object(next_event());
+    object.text("ph", "M");
+    object.text("name", what);
+    object.number("pid", track.pid);
+    object.number("tid", track.tid);
+    JsonObject args(object.key("args"));
+    args.text("name", name);
+  }
+
+  void put_sort_index(const char* what, const Track& track, uint64_t position) {
+    JsonObject object(next_event());
+    object.text("ph", "M");
+    object.text("name", what);
+    object.number("pid", track.pid);
+    object.number("tid", track.tid);
+    JsonObject args(object.key("args"));
+    args.number("sort_index", position);
+  }
+
+  // ---- text ----
+
+  std::string& next_event() {
+    if (!first_) {
+      out_ += ",\n";
+    }
+    first_ = false;
+    return out_;
+  }
+
+  void put_place(JsonObject& object, const Track& track, uint64_t ns) {
+    object.number("pid", track.pid);
+    object.number("tid", track.tid);
+    object.key("ts") += time(ns);
+  }
+
+  // Root first, parted by ';'. The outermost frames are left out where it is too long.
+  const std::string& stack_text(p::StackId id) {
+    const auto [known, is_new] = stacks_.try_emplace(index(id));
+    std::string& text = known->second;
+    if (is_new) {
+      const auto elements = tables_.stack(false, id);
+      // From the innermost one, so that no more is ever put together than is kept.
+      for (auto element = elements.rbegin(); element != elements.rend() && text.size() <= kMostStackBytes; ++element) {
+        std::string frame = analyze::frame_label(tables_, *element, {});
+        std::replace(frame.begin(), frame.end(), ';', ':');
+        text.insert(0, text.empty() ? frame : frame.append(";"));
+      }
+      if (text.size() > kMostStackBytes) {
+        const size_t cut = text.find(';', text.size() - kMostStackBytes);
+        text = "..." + text.substr(cut == std::string::npos ? text.size() - kMostStackBytes : cut);
+      }
+    }
+    return text;
+  }
+
+  // "step/forward"; the outermost ranges are left out where it is too long.
+  std::string range_text(p::RangeId id) {
+    std::string text;
+    for (const p::Range* range = tables_.range(id); range != nullptr && text.size() <= kMostStackBytes;
+         range = tables_.range(range->parent)) {
+      text = analyze::range_label(tables_, *range) + (text.empty() ? "" : "/" + text);
+    }
+    return text;
+  }
+
+  const p::Tables& tables_;
+  Sink sink_;
+  std::string out_;
+  bool first_ = true;
+  std::optional<uint64_t> origin_ns_;
+  std::map<std::string, std::string> other_data_;
+  std::map<std::string, uint64_t> losses_;  // by reason
+  uint64_t events_ = 0;
+  uint64_t left_out_ = 0;
+  uint64_t arrow_ids_ = 0;
+  uint64_t async_ids_ = 0;
+  TrackNumbers numbers_;
+  std::map<uint32_t, uint64_t> seen_processes_;  // ProcessId to pid
+  std::map<uint32_t, uint64_t> seen_devices_;
+  std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // by ProcessId and tid
+  std::map<std::pair<uint64_t, std::string>, uint64_t> extra_tids_;
+  std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> lanes_;
+  std::map<uint32_t, DepthCounter> depths_;  // by DeviceId
+  RecentTable<Place> calls_;
+  RecentTable<Place> events_without_call_;
+  std::unordered_map<uint32_t, std::string> stacks_;
+};
+
+ChromeTrace::ChromeTrace(const profile::Tables& tables, Sink sink)
+    : impl_(std::make_unique<Impl>(tables, std::move(sink))) {}
+ChromeTrace::~ChromeTrace() = default;
+
+Status ChromeTrace::add(const profile::Record& record) {
+  return impl_->add(record);
+}
+Status ChromeTrace::finish() {
+  return impl_->finish();
+}
+uint64_t ChromeTrace::events() const {
+  return impl_->events();
+}
+uint64_t ChromeTrace::left_out() const {
+  return impl_->left_out();
+}
+
+}  // namespace gpuprof::output

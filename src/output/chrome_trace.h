@@ -1,0 +1,45 @@
+// A recorded timeline as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
+//
+// Processes have a track a thread with their API calls, waits and allocations, and one for its NVTX ranges. Devices are
+// processes of their own with a track a stream, a second one where a stream's work overlaps, and a counter of the
+// work that was launched and has not ended. Arrows go from each call to its work.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "analyze/aggregate.h"
+#include "base/result.h"
+#include "profile/records.h"
+#include "profile/tables.h"
+
+namespace gpuprof::output {
+
+class ChromeTrace {
+ public:
+  // Where the text goes, piece by piece.
+  using Sink = std::function<Status(std::string_view)>;
+
+  // `tables` knows the definitions of every record before it comes.
+  ChromeTrace(const profile::Tables& tables, Sink sink);
+  ChromeTrace(const ChromeTrace&) = delete;
+  ChromeTrace& operator=(const ChromeTrace&) = delete;
+  ~ChromeTrace();
+
+  // Memory does not grow with EVENT, CALL and SPAN records, but with the tracks.
+  Status add(const profile::Record& record);
+
+  // Ends the file.
+  Status finish();
+
+  [[nodiscard]] uint64_t events() const;    // EVENT, CALL and SPAN records so far
+  [[nodiscard]] uint64_t left_out() const;  // EVENTs that no track had room for
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gpuprof::output

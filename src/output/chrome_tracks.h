@@ -1,0 +1,102 @@
+// Where a trace's slices go: tracks and their numbers. Internal to chrome_trace.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::output {
+
+// Slices of one track must not overlap. A lane remembers its last intervals; what begins before those that it has
+// forgotten does not fit in.
+class Lane {
+ public:
+  // Takes [start, end) if it overlaps nothing.
+  bool take(uint64_t start_ns, uint64_t end_ns);
+
+ private:
+  static constexpr size_t kRemembered = 4096;
+  std::map<uint64_t, uint64_t> taken_;  // start to end
+  uint64_t floor_ns_ = 0;
+};
+
+// How many pieces of work are there at a time, in bounded memory: changes are added up in bins, whose width doubles
+// whenever the trace outgrows them.
+class DepthCounter {
+ public:
+  explicit DepthCounter(uint64_t origin_ns) : origin_ns_(origin_ns), changes_(kBins) {}
+
+  void add(uint64_t start_ns, uint64_t end_ns);
+
+  struct Sample {
+    uint64_t time_ns = 0;
+    int64_t depth = 0;
+  };
+  // The depth at the end of each bin in which it changed. Exact at these times.
+  [[nodiscard]] std::vector<Sample> samples() const;
+
+ private:
+  static constexpr size_t kBins = size_t{1} << 16U;
+  void change(uint64_t time_ns, int64_t by);
+
+  uint64_t origin_ns_;
+  unsigned shift_ = 0;  // a bin is 2^shift ns wide
+  std::vector<int64_t> changes_;
+};
+
+// The numbers by which a trace knows a track; both as Chrome's "pid" and "tid".
+struct Track {
+  uint64_t pid = 0;
+  uint64_t tid = 0;
+};
+
+// Numbers for processes and devices that do not collide: pids repeat after an exec and between hosts.
+class TrackNumbers {
+ public:
+  uint64_t process(profile::ProcessId id, uint32_t pid);
+  uint64_t device(profile::DeviceId id);
+
+ private:
+  static constexpr uint64_t kFirstSubstitute = 500'000'000;  // above any pid
+  static constexpr uint64_t kFirstDevice = 1'000'000'000;
+  std::unordered_map<uint32_t, uint64_t> processes_;
+  std::unordered_map<uint32_t, uint64_t> devices_;
+  std::unordered_map<uint64_t, bool> used_;
+  uint64_t substitutes_ = 0;
+};
+
+// The last launches and pieces of work that an arrow may join: a table that new ones overwrite, so that memory does not
+// grow with the trace.
+template <typename Value>
+class RecentTable {
+ public:
+  RecentTable() : slots_(kSlots) {}
+
+  void put(profile::ProcessId process, uint64_t correlation, const Value& value) {
+    slots_[slot(process, correlation)] = {process, correlation, value};
+  }
+  [[nodiscard]] const Value* find(profile::ProcessId process, uint64_t correlation) const {
+    const Slot& found = slots_[slot(process, correlation)];
+    return found.correlation == correlation && found.process == process ? &found.value : nullptr;
+  }
+  void erase(profile::ProcessId process, uint64_t correlation) { slots_[slot(process, correlation)] = {}; }
+
+ private:
+  static constexpr size_t kSlots = size_t{1} << 17U;
+  struct Slot {
+    profile::ProcessId process{};
+    uint64_t correlation = 0;  // 0: empty
+    Value value{};
+  };
+  static size_t slot(profile::ProcessId process, uint64_t correlation) {
+    return (correlation + uint64_t{index(process)} * 0x9E3779B97F4A7C15U) % kSlots;
+  }
+  std::vector<Slot> slots_;
+};
+
+}  // namespace gpuprof::output

@@ -1,0 +1,28 @@
+#include "output/json_text.h"
+
+#include "base/utf8.h"
+
+namespace gpuprof::output {
+
+std::string json_string(std::string_view text) {
+  std::string plain;
+  append_escaped(text, {}, plain);
+  std::string out = "\"";
+  for (const char c : plain) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string& JsonObject::key(std::string_view name) {
+  if (!first_) {
+    out_ += ',';
+  }
+  first_ = false;
+  return out_.append(json_string(name)).append(":");
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,97 @@
+#include "output/trust.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "output/svg_text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::ProfileInfo;
+
+uint64_t count_of(const ProfileInfo& info, const std::string& what) {
+  const auto found = info.coverage.find(what);
+  return found == info.coverage.end() ? 0 : found->second;
+}
+
+bool is_clean(const ProfileInfo& info) {
+  const bool lost =
+      std::any_of(info.losses.begin(), info.losses.end(), [](const auto& loss) { return loss.second > 0; });
+  for (const char* what : {"unsampled", "without_record", "without_stack", "without_launch"}) {
+    if (count_of(info, what) > 0) {
+      return false;
+    }
+  }
+  return info.complete && !lost && info.unsampled == 0;
+}
+
+// "950 matched GPU work (95.00%)", with a comma before it; nothing for 0.
+void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
+  if (part > 0) {
+    line.append(line.ends_with(':') ? " " : ", ").append(grouped(part)).append(" ").append(words);
+    line.append(" (").append(percent(part, whole)).append(")");
+  }
+}
+
+std::string launch_line(const ProfileInfo& info) {
+  const uint64_t launches = count_of(info, "launches");
+  std::string line = grouped(launches) + " launches:";
+  add_part(count_of(info, "matched"), launches, "matched with GPU work", line);
+  add_part(count_of(info, "captured"), launches, "captured into graphs", line);
+  add_part(count_of(info, "failed"), launches, "refused by the vendor's library", line);
+  add_part(count_of(info, "without_record"), launches, "without GPU work", line);
+  add_part(count_of(info, "unsampled"), launches, "left without a stack by --max-overhead", line);
+  return line;
+}
+
+std::string record_line(const ProfileInfo& info) {
+  std::string line = grouped(info.gpu_records) + " GPU records:";
+  add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
+  add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
+  add_part(count_of(info, "without_stack"), info.gpu_records, "whose stack is missing", line);
+  add_part(count_of(info, "without_launch"), info.gpu_records, "of no known launch", line);
+  return line;
+}
+
+std::string loss_line(const ProfileInfo& info) {
+  std::string line;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0) {
+      line.append(line.empty() ? "lost: " : ", ");
+      append_escaped(reason, {}, line);
+      line.append(" ").append(grouped(count));
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> trust_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines;
+  if (info.coverage.empty() || is_clean(info)) {
+    return lines;
+  }
+  for (std::string line : {launch_line(info), record_line(info), loss_line(info)}) {
+    if (!line.empty() && !line.ends_with(':')) {
+      lines.push_back(std::move(line));
+    }
+  }
+  if (const uint64_t outside = count_of(info, "outside_range"); outside > 0) {
+    lines.push_back(grouped(outside) + " GPU records left out by choice: outside of --nvtx-range");
+  }
+  lines.push_back(coverage_text(info.coverage_percent) + " of the GPU work is explained by a CPU stack");
+  return lines;
+}
+
+std::string coverage_text(double percent) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f%%", std::floor(percent * 100) / 100);
+  return text;
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,29 @@
+#!/bin/sh
+# run_case.sh GPUPROF NAME: runs the case of that name in `cases` and compares what it prints, what it says on standard
+# error and its exit status with NAME.expected. With UPDATE=1 it writes that file; look at the difference before it is
+# committed.
+set -u
+gpuprof=$1
+name=$2
+cd "$(dirname "$0")" || exit 1
+actual=$(mktemp -d) || exit 1
+trap 'rm -rf "$actual"' EXIT
+arguments=$(sed -n "s/^$name  *//p" cases)
+[ -n "$arguments" ] || { echo "there is no case $name"; exit 1; }
+# shellcheck disable=SC2086 # a list of words
+"$gpuprof" $arguments > "$actual/out" 2> "$actual/err" < /dev/null
+status=$?
+{
+  case $arguments in
+    *--svg*) # the picture and its data; style and script are tested in a browser
+      sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" ;;
+    *) cat "$actual/out" ;;
+  esac
+  echo "--- standard error"
+  cat "$actual/err"
+  echo "--- exit status $status"
+} > "$actual/result"
+if [ "${UPDATE:-0}" = 1 ]; then
+  cp "$actual/result" "$name.expected"
+fi
+diff -u "$name.expected" "$actual/result"

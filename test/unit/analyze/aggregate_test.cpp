@@ -1,0 +1,435 @@
+#include "analyze/aggregate.h"
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../profile/random_profile.h"
+#include "../profile/text_input.h"
+#include "analyze/labels.h"
+#include "catch.h"
+#include "profile/latency_bucket.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+using test::open_text;
+
+namespace {
+
+constexpr AggregateOptions kAll = {.host = true, .idle = true, .latency = true};
+const std::string kMost = "18446744073709551615";
+
+Aggregate aggregate_text(const std::string& text, const AggregateOptions& options = kAll, bool lenient = false) {
+  auto reader = open_text(text, lenient);
+  REQUIRE(reader);
+  auto result = aggregate(*reader, options);
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(result);
+  return std::move(result).value();
+}
+
+std::string aggregate_error(const std::string& text, const AggregateOptions& options = kAll) {
+  auto reader = open_text(text);
+  REQUIRE(reader);
+  const auto result = aggregate(*reader, options);
+  return result ? "" : result.error().message;
+}
+
+std::vector<std::string> end_warnings(const Aggregate& rows) {
+  std::vector<std::string> found;
+  for (const std::string& warning : rows.info.warnings) {
+    if (warning.find("END") != std::string::npos) {
+      found.push_back(warning);
+    }
+  }
+  return found;
+}
+
+// Two devices; works 1 and 2 on the first, 3 on the second, 4 a launch, 5 and 6 of the CPU, 7 not sampled.
+const std::string kBase =
+    "GPUPROF;2.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
+    "USTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\nDEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\n"
+    "WORK;1;1;7;0;1;0;0;0;1;0;kernel;3;0\nWORK;2;1;7;0;0;0;0;0;1;0;copy_htod;0;0\n"
+    "WORK;3;1;7;0;1;0;0;0;2;0;kernel;3;0\nWORK;4;1;7;0;1;0;0;0;0;0;launch;4;0\n"
+    "WORK;5;1;7;0;1;0;0;0;0;0;sync;4;0\nWORK;6;1;7;0;1;0;0;0;1;0;alloc;0;0\n"
+    "WORK;7;1;7;0;0;0;0;0;1;0;kernel;3;2\n";
+
+}  // namespace
+
+TEST_CASE("each work has one row, whatever order its records come in") {
+  const Aggregate rows = aggregate_text(kBase +
+                                        "GPU;0;2;1;7;7;7;49;0;4096\nGPU;0;1;2;30;10;20;500;0;0\n"
+                                        "SHARE;0;1;25;24\nGPU;5;1;1;8;8;8;64;0;1\nSHARE;5;1;8;8\nLAUNCH;0;4;6\n"
+                                        "LAUNCH;1;4;1\nEUSTALL;1;9;0;0;0;0;0;1;0x8;3\nEUSTALL;1;9;0;0;0;0;0;1;8;2\n");
+  REQUIRE(rows.rows.size() == 4);
+  CHECK(rows.rows[0].kind == RowKind::gpu);
+  CHECK(rows.work(rows.rows[0]).op == profile::Op::copy_htod);
+  CHECK(rows.rows[0].weight.bytes == 4096);
+  const Row& kernel = rows.rows[1];
+  CHECK(index(rows.work(kernel).id) == 1);
+  CHECK(kernel.weight.ns == 38);
+  CHECK(kernel.weight.count == 3);
+  CHECK(kernel.weight.bytes == 1);
+  CHECK(kernel.min_ns == 8);
+  CHECK(kernel.max_ns == 20);
+  CHECK(kernel.busy_ns == 33);
+  CHECK(kernel.exclusive_ns == 32);
+  CHECK(rows.rows[2].kind == RowKind::launch);
+  CHECK(rows.rows[2].weight.count == 7);
+  CHECK(rows.rows[3].kind == RowKind::stall);
+  CHECK(rows.rows[3].weight.count == 5);
+  CHECK(rows.stall(rows.rows[3]).offset == 8);
+  CHECK(rows.total.ns == 45);
+  CHECK(rows.total.count == 16);
+  CHECK(rows.busy_ns == 33);
+  CHECK(rows.has_shares);
+  CHECK(rows.info.kind == ProfileKind::mixed);
+  CHECK(rows.info.gpu_records == 4);
+  CHECK(rows.info.launches == 7);
+  CHECK(rows.info.records == 7);
+}
+
+TEST_CASE("time of the CPU is not GPU time") {
+  const std::string text = kBase +
+                           "GPU;0;1;1;10;10;10;0;0;0\nHOST;0;5;2;100;40;60;0\nHOST;1;5;1;5;5;5;0\n"
+                           "HOST;0;6;3;0;0;0;77\nEND;9;1;1;10;1;0\n";
+  const Aggregate rows = aggregate_text(text);
+  CHECK(rows.rows.size() == 1);
+  CHECK(rows.total.ns == 10);
+  CHECK(rows.info.warnings.empty());
+  CHECK(rows.info.kind == ProfileKind::durations);
+  REQUIRE(rows.host.size() == 2);
+  CHECK(rows.host[0].kind == RowKind::host);
+  CHECK(rows.work(rows.host[0]).op == profile::Op::sync);
+  CHECK(rows.host[0].weight.ns == 105);
+  CHECK(rows.host[0].weight.count == 3);
+  CHECK(rows.host[0].min_ns == 5);
+  CHECK(rows.host[0].max_ns == 60);
+  CHECK(rows.host[1].weight.bytes == 77);
+  CHECK(rows.host_total.ns == 105);
+  CHECK(rows.host_total.count == 6);
+  const Aggregate without = aggregate_text(text, {});
+  CHECK(without.host.empty());
+  CHECK(without.host_total.ns == 105);
+}
+
+TEST_CASE("idle time is kept by device and work") {
+  const std::string text = kBase + "IDLE;0;1;1;10\nIDLE;1;1;1;5\nIDLE;1;2;1;7\nIDLE;1;1;0;3\nIDLE;1;1;5;4\n";
+  const Aggregate rows = aggregate_text(text);
+  REQUIRE(rows.idle.size() == 4);
+  CHECK(index(rows.idle[0].device) == 1);
+  CHECK(index(rows.idle[0].work) == 1);
+  CHECK(rows.idle[0].ns == 15);
+  CHECK(index(rows.idle[1].device) == 2);
+  CHECK(rows.idle[2].ns == 3);
+  CHECK(index(rows.idle[2].work) == 0);
+  CHECK(rows.idle_ns == 29);
+  CHECK(rows.device_times.at(profile::DeviceId{1}).idle_ns == 22);
+  CHECK(rows.device_times.at(profile::DeviceId{2}).idle_ns == 7);
+  CHECK(aggregate_text(text, {}).idle.empty());
+}
+
+TEST_CASE("histograms with the same key add up, bucket by bucket") {
+  const std::string text = kBase +
+                           "LATENCY;1;call_to_start;2;30;10;20;10;1;18;1\n"
+                           "LATENCY;1;call_to_queued;1;5;5;5;5;1\n"
+                           "LATENCY;1;call_to_start;3;40;8;20;14;1;10;1;8;1\n"
+                           "LATENCY;1;call_to_start;0;0;0;0\n";
+  const Aggregate rows = aggregate_text(text);
+  REQUIRE(rows.latencies.size() == 2);
+  const LatencyRow& row = rows.latencies[0];
+  CHECK(row.phase == profile::Phase::call_to_start);
+  CHECK(row.count == 5);
+  CHECK(row.sum_ns == 70);
+  CHECK(row.min_ns == 8);
+  CHECK(row.max_ns == 20);
+  std::map<uint32_t, uint64_t> buckets;
+  for (const auto& bucket : row.buckets) {
+    CHECK((buckets.empty() || buckets.rbegin()->first < bucket.bucket));
+    buckets[bucket.bucket] = bucket.count;
+  }
+  CHECK(buckets == std::map<uint32_t, uint64_t>{{8, 1}, {10, 2}, {14, 1}, {18, 1}});
+  CHECK(rows.latencies[1].count == 1);
+  CHECK(aggregate_text(text, {}).latencies.empty());
+}
+
+TEST_CASE("coverage, losses, windows and a timeline are summed up") {
+  const Aggregate rows = aggregate_text(kBase +
+                                        "COVERAGE;0;launches;5\nCOVERAGE;1;launches;2\nCOVERAGE;1;new_word;1\n"
+                                        "LOSS;0;ring_full;3\nLOSS;1;ring_full;1\nLOSS;1;late_name;1\n"
+                                        "WINDOW;10;30\nWINDOW;50;51\n"
+                                        "EVENT;1;1;1;2;0;0;0\nEVENT;5;2;1;2;0;0;0\nCALL;1;7;1;4;1;1;2\n"
+                                        "SPAN;1;7;0;1;2\n");
+  CHECK(rows.info.coverage == std::map<std::string, uint64_t>{{"launches", 7}, {"new_word", 1}});
+  CHECK(rows.info.losses == std::map<std::string, uint64_t>{{"ring_full", 4}, {"late_name", 1}});
+  REQUIRE(rows.windows.size() == 2);
+  CHECK(rows.windows[1].start_ns == 50);
+  CHECK(rows.window_ns == 21);
+  CHECK(rows.info.events == 4);
+  CHECK(rows.info.records == 0);
+}
+
+TEST_CASE("a sum that does not fit is an error, of every kind of record") {
+  const std::pair<std::string, std::string> lines[] = {
+      {"GPU;0;1;1;" + kMost + ";" + kMost + ";" + kMost + ";0;0;0", "GPU;0;3;1;1;1;1;0;0;0"},
+      {"GPU;0;1;" + kMost + ";0;0;0;0;0;0", "LAUNCH;0;4;1"},
+      {"GPU;0;1;0;0;0;0;0;0;" + kMost, "GPU;0;2;0;0;0;0;0;0;1"},
+      {"LAUNCH;0;4;" + kMost, "EUSTALL;1;9;0;0;0;0;0;1;8;1"},
+      {"EUSTALL;1;9;0;0;0;0;0;1;8;" + kMost, "GPU;0;1;1;0;0;0;0;0;0"},
+      {"HOST;0;5;1;" + kMost + ";1;1;0", "HOST;0;6;1;1;1;1;0"},
+      {"HOST;0;5;" + kMost + ";1;1;1;0", "HOST;0;6;1;0;0;0;0"},
+      {"HOST;0;5;1;1;1;1;" + kMost, "HOST;0;6;1;0;0;0;1"},
+      {"SHARE;0;1;" + kMost + ";0", "SHARE;0;3;1;0"},
+      {"SHARE;0;1;0;" + kMost, "SHARE;0;3;0;1"},
+      {"IDLE;0;1;0;" + kMost, "IDLE;0;2;0;1"},
+      {"WINDOW;0;" + kMost, "WINDOW;1;2"},
+      {"LOSS;0;a;" + kMost, "LOSS;0;b;1"},
+      {"COVERAGE;0;a;" + kMost, "COVERAGE;0;a;1"},
+      {"LATENCY;1;call_to_start;1;" + kMost + ";" + kMost + ";" + kMost + ";495;1",
+       "LATENCY;1;call_to_start;1;1;1;1;1;1"},
+  };
+  for (const auto& [most, one] : lines) {
+    INFO(most << " then " << one);
+    CHECK(aggregate_error(kBase + most + "\n").empty());
+    CHECK(aggregate_error(kBase + one + "\n").empty());
+    CHECK(aggregate_error(kBase + most + "\n" + one + "\n").find("exceeds 64 bits") != std::string::npos);
+    // A refused record leaves no trace.
+    const std::string end = "END;1;1;0;0;0;0\n";
+    const Aggregate with = aggregate_text(kBase + most + "\n" + one + "\n" + end, kAll, true);
+    const Aggregate without = aggregate_text(kBase + most + "\n" + end, kAll, true);
+    CHECK(with.info.skipped_bad == 1);
+    CHECK(with.rows.size() == without.rows.size());
+    CHECK(with.host.size() == without.host.size());
+    CHECK(with.idle.size() == without.idle.size());
+    CHECK(with.total.ns == without.total.ns);
+    CHECK(with.total.count == without.total.count);
+    CHECK(with.busy_ns == without.busy_ns);
+    CHECK(with.idle_ns == without.idle_ns);
+    CHECK(with.window_ns == without.window_ns);
+    CHECK(with.windows.size() == without.windows.size());
+    CHECK(with.host_total.ns == without.host_total.ns);
+    CHECK(with.host_total.count == without.host_total.count);
+    CHECK(end_warnings(with) == end_warnings(without));
+    CHECK(with.exclusive_ns == without.exclusive_ns);
+    CHECK(with.info.losses == without.info.losses);
+    CHECK(with.info.coverage == without.info.coverage);
+    for (size_t i = 0; i < with.latencies.size(); ++i) {
+      CHECK(with.latencies[i].count == without.latencies[i].count);
+      CHECK(with.latencies[i].buckets.size() == without.latencies[i].buckets.size());
+    }
+  }
+}
+
+TEST_CASE("the time of each device must add up") {
+  const std::string good = kBase +
+                           "GPU;0;1;1;30;30;30;0;0;0\nGPU;0;2;1;30;30;30;0;0;0\nGPU;0;3;1;5;5;5;0;0;0\n"
+                           "SHARE;0;1;30;20\nSHARE;0;2;10;20\nSHARE;0;3;5;5\nIDLE;0;1;1;60\nIDLE;0;2;3;95\n";
+  const std::string end = "END;9;3;3;65;2;0\n";
+  CHECK(aggregate_text(good + "WINDOW;0;100\n" + end).info.warnings.empty());
+  CHECK(aggregate_text(good + "WINDOW;0;60\nWINDOW;70;110\n" + end).info.warnings.empty());
+  CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // cut short
+  const auto idle = aggregate_text(good + "WINDOW;0;100\nIDLE;1;2;0;1\n" + end).info.warnings;
+  REQUIRE(idle.size() == 1);
+  CHECK(idle[0] == "device 1 was busy for 5 ns and idle for 96 ns, which does not make up the recorded 100 ns");
+  const auto share = aggregate_text(good + "WINDOW;0;101\nSHARE;1;1;1;2\nIDLE;1;2;0;1\n" + end).info.warnings;
+  REQUIRE(share.size() == 1);
+  CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
+  // Work of which no time was shared out is busy for nothing.
+  CHECK(aggregate_text(kBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0\n").info.warnings.empty());
+  // Joined profiles: not every device was there all the time.
+  CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
+            .info.warnings.empty());
+}
+
+TEST_CASE("totals of END are compared") {
+  const auto warnings =
+      aggregate_text(kBase + "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEND;9;1;3;31;1;2\n").info.warnings;
+  REQUIRE(warnings.size() == 3);
+  CHECK(warnings[0] == "the END record counts 3 GPU records, the records before it sum up to 2");
+  CHECK(warnings[1] == "the END record counts 31 ns of GPU time, the records before it sum up to 30");
+  CHECK(warnings[2] == "the END record counts 2 lost records, the records before it sum up to 1");
+  CHECK(aggregate_error(kBase + "END;1;0;0;0;0;0\nWINDOW;1;2\n") == "p.txt:18: there are records after END");
+}
+
+TEST_CASE("coverage is the share of GPU work with a stack") {
+  const auto percent = [](const std::string& lines) {
+    return aggregate_text("GPUPROF;2.0\n" + kBase.substr(kBase.find('\n') + 1) + lines).info.coverage_percent;
+  };
+  const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // with a stack
+  CHECK(percent("") == 100);
+  CHECK(percent(three) == 100);
+  CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
+  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 100);  // by choice
+  CHECK(percent(three + "LOSS;0;ring_full;1\n") == 75);
+  CHECK(percent(three + "LOSS;0;of_the_future;1\n") == 75);
+  CHECK(percent(three + "LOSS;0;bpf_ring_full;1\nLOSS;0;reentrant;5\n") == 100);
+  // A lost record and the launch that it is missing for are one thing.
+  CHECK(percent(three + "LOSS;0;vendor_dropped;1\nLOSS;0;launch_without_record;1\nCOVERAGE;0;without_record;1\n") ==
+        75);
+  CHECK(percent(three + "COVERAGE;0;without_record;3\n") == 50);
+  CHECK(percent("LOSS;0;ring_full;1\n") == 0);
+  CHECK(percent(three + "LOSS;0;ring_full;" + kMost + "\n") < 1e-9);
+  // A whole profile says itself how many have a stack.
+  CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;1;0\n") == 25);
+  CHECK(percent("GPU;0;7;4;4;1;1;0;0;0\nEND;9;4;4;4;9;0\n") == 100);
+  CHECK(percent("LAUNCH;0;4;3\n") == 100);
+  CHECK(percent("WORK;8;1;7;0;0;0;0;0;0;0;launch;4;0\nLAUNCH;0;4;3\nLAUNCH;0;8;1\n") == 75);
+  CHECK(percent("EUSTALL;1;9;1;0;0;0;0;1;8;1\nEUSTALL;1;9;0;0;0;0;0;1;8;1\n") == 50);
+}
+
+TEST_CASE("errors come in the order of the lines, whatever waits") {
+  const std::string stall = "EUSTALL;1;9;8;0;0;0;0;1;8;1\n";  // there is no USTACK 8
+  for (const char* after : {"GPU;0;99;1;1;1;1;1;0;0\n", "SHARE;0;99;1;1\n", "LAUNCH;0;99;1\n", "EVENT;99;1;1;1;0;0;0\n",
+                            "USTACK;8;x\n", "rubbish\n", "WINDOW;2;1\n"}) {
+    CHECK(aggregate_error(kBase + stall + after) == "p.txt:17: USTACK 8 is not defined");
+  }
+  CHECK(aggregate_error(kBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
+        "p.txt:17: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
+  // also where the work has a row already
+  CHECK(aggregate_error(kBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
+        "p.txt:18: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
+  CHECK(aggregate_error(kBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
+        "p.txt:18: LAUNCH: WORK 1 has the operation 'kernel', which is not of this kind of record");
+  CHECK(aggregate_error(kBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:17: WORK 0 is not defined");
+}
+
+TEST_CASE("wild ids and many works") {
+  struct Expected {
+    bool host = false;
+    uint64_t ns = 0;
+  };
+  std::string text = "GPUPROF;2.0\n";
+  const auto id = [](uint32_t i) { return i % 3 == 0 ? 4294967295U - i : i % 3 == 1 ? i : 7 * i; };
+  std::map<uint32_t, Expected> works;
+  for (uint32_t i = 1; i <= 3000; ++i) {
+    if (works.try_emplace(id(i), Expected{.host = i % 5 == 0}).second) {
+      text += "WORK;" + std::to_string(id(i)) + ";0;0;0;0;0;0;0;0;" + std::to_string(id(i)) + ";" +
+              (i % 5 == 0 ? "sync" : "kernel") + ";0;0\n";
+    }
+  }
+  std::mt19937 random(3);
+  for (uint64_t i = 1; i <= 20000; ++i) {
+    const uint32_t work = id(1 + static_cast<uint32_t>(random() % 3000));
+    const std::string ns = std::to_string(i);
+    Expected& expected = works.at(work);
+    text += (expected.host ? "HOST;0;" : "GPU;0;") + std::to_string(work) + ";1;" + ns + ";" + ns + ";" + ns +
+            (expected.host ? ";0\n" : ";0;0;0\n");
+    expected.ns += i;
+  }
+  const Aggregate rows = aggregate_text(text);
+  CHECK(rows.rows.size() + rows.host.size() > 2000);
+  for (const auto* list : {&rows.rows, &rows.host}) {
+    for (const Row& row : *list) {
+      const uint32_t work = index(rows.work(row).id);
+      CHECK(row.weight.ns == works.at(work).ns);
+      CHECK(rows.work(row).stream == work);
+      works.erase(work);
+    }
+  }
+  for (const auto& [work, expected] : works) {
+    CHECK(expected.ns == 0);
+  }
+}
+
+TEST_CASE("labels of work, of ranges, and of what has no name") {
+  const Aggregate rows = aggregate_text(kBase);
+  const auto label = [&rows](profile::Op op, uint32_t name) {
+    return work_label(rows.tables, profile::Work{.op = op, .name = profile::StringId{name}});
+  };
+  using profile::Op;
+  CHECK(label(Op::kernel, 3) == "saxpy");
+  CHECK(label(Op::kernel, 0) == "[unknown]");
+  CHECK(label(Op::other, 3) == "saxpy");
+  CHECK(label(Op::copy_htod, 3) == "[copy HtoD]");
+  CHECK(label(Op::graph, 0) == "[graph launch]");
+  CHECK(label(Op::graph, 4) == "[graph launch]");
+  CHECK(label(Op::launch, 3) == "[saxpy launches]");
+  CHECK(label(Op::launch, 0) == "[launches]");
+  CHECK(label(Op::sync, 4) == "[sync cudaStreamSynchronize]");
+  CHECK(label(Op::sync, 0) == "[sync]");
+  CHECK(label(Op::alloc, 3) == "[alloc]");
+  CHECK(label(Op::free, 0) == "[free]");
+  CHECK(label(Op::fault_gpu, 0) == "[page faults GPU]");
+  CHECK(label(Op::fault_cpu, 0) == "[page faults CPU]");
+  CHECK(label(Op::migrate_htod, 0) == "[migrate HtoD]");
+  CHECK(label(Op::migrate_dtoh, 0) == "[migrate DtoH]");
+  CHECK(range_label(rows.tables, {.name = profile::StringId{3}}) == "saxpy");
+  CHECK(range_label(rows.tables, {.domain = profile::StringId{1}, .name = profile::StringId{3}}) == "app:saxpy");
+  CHECK(range_label(rows.tables, {}) == "[unknown]");
+}
+
+TEST_CASE("nothing of a random profile gets lost") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    const test::RandomProfile random(seed);
+    const Aggregate rows = aggregate_text(random.text);
+    CHECK(rows.total.ns == random.gpu_ns);
+    CHECK(rows.info.gpu_records == random.gpu_count);
+    CHECK(rows.host_total.ns == random.host_ns);
+    CHECK(rows.busy_ns == random.busy_ns);
+    CHECK(rows.idle_ns == random.idle_ns);
+    CHECK(rows.info.launches == random.launches);
+    CHECK(rows.info.events == random.events);
+    uint64_t ns = 0;
+    uint64_t busy = 0;
+    for (const Row& row : rows.rows) {
+      ns += row.weight.ns;
+      busy += row.busy_ns;
+      CHECK(row.min_ns <= row.max_ns);
+      CHECK(row.max_ns <= row.weight.ns);
+    }
+    CHECK(ns == random.gpu_ns);
+    CHECK(busy == random.busy_ns);
+    uint64_t host = 0;
+    for (const Row& row : rows.host) {
+      host += row.weight.ns;
+    }
+    CHECK(host == random.host_ns);
+    uint64_t idle = 0;
+    for (const IdleRow& row : rows.idle) {
+      idle += row.ns;
+    }
+    CHECK(idle == random.idle_ns);
+    uint64_t values = 0;
+    for (const LatencyRow& row : rows.latencies) {
+      for (const auto& bucket : row.buckets) {
+        values += bucket.count;
+      }
+    }
+    CHECK(values == random.latencies);
+    CHECK(rows.info.coverage_percent >= 0);
+    CHECK(rows.info.coverage_percent <= 100);
+  }
+}
+
+TEST_CASE("every prefix of a random profile adds up to what it holds") {
+  const test::RandomProfile random(11);
+  uint64_t before = 0;
+  for (size_t length = 0; length <= random.text.size(); length += 7) {
+    const Aggregate rows = aggregate_text(random.text.substr(0, length));
+    CHECK(rows.total.ns >= before);
+    before = rows.total.ns;
+    CHECK_FALSE(rows.info.complete);
+  }
+}
+
+TEST_CASE("a damaged profile is an error, or counted where that is wanted") {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    INFO("seed " << seed);
+    const std::string text = test::damaged(test::RandomProfile(seed % 50).text, seed);
+    auto strict = open_text(text);
+    if (!strict) {
+      continue;
+    }
+    const auto first = aggregate(*strict, kAll);
+    auto lenient = open_text(text, true);
+    const auto second = aggregate(*lenient, kAll);
+    REQUIRE(second);
+    CHECK((first ? second.value().info.skipped_bad == 0 : second.value().info.skipped_bad > 0));
+    if (first) {
+      CHECK(first.value().total.ns == second.value().total.ns);
+      CHECK(first.value().rows.size() == second.value().rows.size());
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// Small profiles of version 2, folded with any options.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "../profile/text_input.h"
+#include "analyze/fold.h"
+#include "catch.h"
+#include "output/folded.h"
+
+namespace gpuprof::test {
+
+inline analyze::Aggregate read_all(const std::string& text) {
+  auto reader = open_text(text);
+  REQUIRE(reader);
+  auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true});
+  INFO((rows ? std::string() : rows.error().message));
+  REQUIRE(rows);
+  return std::move(rows).value();
+}
+
+// The lines of `flame --unit ns`, in any of its weights.
+inline std::string lines_of(const analyze::FoldResult& result, output::WeightKind kind = output::WeightKind::time) {
+  return output::folded(result.tree, {kind, output::TimeUnit::ns});
+}
+
+inline std::string lines_of(const std::string& text, const analyze::FoldOptions& options,
+                            output::WeightKind kind = output::WeightKind::time) {
+  return lines_of(analyze::fold(read_all(text), options), kind);
+}
+
+}  // namespace gpuprof::test

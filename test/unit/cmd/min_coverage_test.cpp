@@ -1,0 +1,25 @@
+#include "catch.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+
+namespace gpuprof::cmd {
+
+TEST_CASE("too little coverage has an exit code of its own, and the message says both numbers") {
+  analyze::ProfileInfo info;
+  info.coverage_percent = 94.999;
+  CHECK(MinCoverage{.percent = 0}.check(info));
+  CHECK(MinCoverage{.percent = 94.999}.check(info));
+  const Status short_of = MinCoverage{.percent = 95}.check(info);
+  REQUIRE_FALSE(short_of);
+  CHECK(short_of.error().exit_code == kExitCoverage);
+  CHECK(short_of.error().message == "a CPU stack explains 94.99% of the GPU work, less than 95%");
+  CHECK_FALSE(short_of.error().hint.empty());
+  info.coverage_percent = 100;
+  CHECK(MinCoverage{.percent = 100}.check(info));
+}
+
+TEST_CASE("the help text explains the exit code of --min-coverage") {
+  CHECK(help_text().find(std::to_string(kExitCoverage) + " less coverage") != std::string::npos);
+}
+
+}  // namespace gpuprof::cmd
