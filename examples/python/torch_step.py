@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """A training step that is bound by its launches: a small transformer in PyTorch, hundreds of short kernels a step.
 
-    torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler]
+    torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler] [--graph] [--nvtx]
 
 Prints the median milliseconds per step: native against recorded, this is the price of a profiler. With
 --torch-profiler the steps run once more under torch.profiler, and its GPU time per kernel is printed to compare with.
+--graph captures one step as a CUDA graph and replays it; --nvtx puts each step into a range "step", and what it is
+made of into ranges "forward", "backward" and "optimizer" inside (while it is captured, for a graph).
 """
 import argparse
+import contextlib
 import json
 import statistics
 import time
@@ -37,10 +40,12 @@ class Model(nn.Module):
 class Training:
     """The same data in every step and the same seed in every run, so that runs can be compared."""
 
-    def __init__(self, layers, device):
+    def __init__(self, layers, device, nvtx=False, capturable=False):
         torch.manual_seed(0)
         self.model = Model(layers).to(device).train()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, foreach=True)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=1e-4, foreach=True, capturable=capturable)
+        self.range = torch.cuda.nvtx.range if nvtx else lambda _: contextlib.nullcontext()
         self.tokens = torch.randint(VOCABULARY, (BATCH, LENGTH), device=device)
         self.targets = torch.randint(VOCABULARY, (BATCH * LENGTH,), device=device)
 
@@ -49,11 +54,40 @@ class Training:
         return nn.functional.cross_entropy(logits.view(-1, VOCABULARY), self.targets)
 
     def step(self):
+        with self.range("step"):
+            self.optimizer.zero_grad(set_to_none=True)
+            with self.range("forward"):
+                loss = self.forward()
+            with self.range("backward"):
+                loss.backward()
+            with self.range("optimizer"):
+                self.optimizer.step()
+            return loss
+
+
+class CapturedTraining(Training):
+    """The same step, captured once and launched as one CUDA graph."""
+
+    BEFORE = 3  # steps without a graph
+
+    def __init__(self, layers, device, nvtx):
+        super().__init__(layers, device, nvtx, capturable=True)
+        # Libraries allocate and choose their kernels in the first steps, which must not be captured.
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(CapturedTraining.BEFORE):
+                super().step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.forward()
-        loss.backward()
-        self.optimizer.step()
-        return loss
+        with torch.cuda.graph(self.graph):
+            self.loss = super().step()
+
+    def step(self):
+        with self.range("step"):
+            self.graph.replay()
+        return self.loss
 
 
 def synchronize(device):
@@ -116,18 +150,27 @@ def main():
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--torch-profiler", action="store_true", help="run the steps under torch.profiler, too")
+    parser.add_argument("--graph", action="store_true", help="capture the step as a CUDA graph and replay it")
+    parser.add_argument("--nvtx", action="store_true", help="mark the steps with NVTX ranges")
     options = parser.parse_args()
     if options.steps < 1 or options.warmup < 0 or options.layers < 1:
         parser.error("--steps and --layers want a positive number")
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU here (--device cpu works without one)")
 
-    training = Training(options.layers, options.device)
+    if options.device != "cuda" and (options.graph or options.nvtx):
+        parser.error("--graph and --nvtx want --device cuda")
+
+    if options.graph:
+        training = CapturedTraining(options.layers, options.device, options.nvtx)
+    else:
+        training = Training(options.layers, options.device, options.nvtx)
     if options.warmup:
         timed_steps(training, options.device, options.warmup)
     result = summary(timed_steps(training, options.device, options.steps))
     result["torch"] = torch.__version__
     result["total_steps"] = options.warmup + options.steps
+    result["graph"] = options.graph
     if options.torch_profiler:
         kernels, times = profiled_steps(training, options.device, options.steps)
         result["total_steps"] += options.steps

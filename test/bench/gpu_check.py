@@ -1,22 +1,31 @@
 #!/usr/bin/env python3
-"""Everything that needs an NVIDIA GPU, in one run: checks first, then the table of what recording costs.
+"""Everything that needs an NVIDIA GPU, in one run: the matrix, torch.profiler's times, and what recording costs.
 
-    test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--rounds N] [--skip-bench]
+    test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--part NAME ...] [--rounds N] [--seconds N]
 
-FOLDER holds example_cuda and bench_cuda_launch_loop. PyTorch is used when python3 has it. Exit status 1 if a check
-fails. What it prints goes into docs/benchmarks.md, with the date.
+FOLDER holds the built CUDA examples; nothing is built here. PyTorch is used when python3 has it. Parts:
+  torch   kernel times against torch.profiler's
+  matrix  every row of test/runtime/matrix; "attach-cost" prints launch costs before, while and after `record -p`
+  cost    native, CUPTI alone, injection alone, with stacks, and the options that cost more
+Each result is printed as soon as it is known; --seconds is when to stop. With OUT set, figures go to
+$OUT/gpu_check.json, too.
+Exit status 1 if a check fails.
 """
 
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
+import time
+
+import overhead
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py")
+MATRIX = os.path.join(HERE, "..", "runtime", "matrix")
+PARTS = ("torch", "matrix", "cost")
 failures = []
 
 
@@ -24,72 +33,58 @@ def check(condition, what):
     print(f"{'ok  ' if condition else 'FAIL'}  {what}", flush=True)
     if not condition:
         failures.append(what)
+    return bool(condition)
 
 
-def run(command, **options):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400, check=False, **options)
+def run(command, timeout=400, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
+                          check=False, **options)
 
 
-class Recording:
-    """One recorded run of a command, and what its profile says."""
-
-    def __init__(self, gpuprof, command, options=()):
-        self.file = tempfile.NamedTemporaryFile(suffix=".txt")
-        done = run([gpuprof, "record", "-o", self.file.name, *options, "--", *command])
-        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
-        self.folded = run([gpuprof, "flame", "--unit", "ns", "-i", self.file.name]).stdout
-        with open(self.file.name, encoding="utf-8") as lines:
-            self.lines = [line.rstrip("\n").split(";") for line in lines]
-        self.end = next((line for line in self.lines if line[0] == "END"), None)
-
-    def folded_sum(self, pattern=""):
-        return sum(int(line.rsplit(" ", 1)[1]) for line in self.folded.splitlines() if re.search(pattern, line))
-
-    def meta(self, suffix):
-        return sum(int(line[2]) for line in self.lines if line[0] == "META" and line[1].endswith(suffix))
-
-    def check_sums(self, name):
-        check(self.status == 0 and self.end is not None, f"{name}: the recording is whole ({self.stderr.strip().splitlines()[-1:]})")
-        if self.end is None:
-            return
-        valid_ns, valid = self.meta(".cupti.valid_ns"), self.meta(".cupti.valid_records")
-        check(self.folded_sum() == int(self.end[4]) == valid_ns,
-              f"{name}: sum of folded ns {self.folded_sum()} == END {self.end[4]} == CUPTI's valid records {valid_ns}")
-        check(int(self.end[3]) == valid, f"{name}: {self.end[3]} GPU records == {valid} valid records of CUPTI")
-        check(int(self.end[6]) == 0, f"{name}: nothing lost")
-        check(int(self.end[5]) == int(self.end[3]), f"{name}: {self.end[5]} of {self.end[3]} records have a stack")
-
-    def kernels(self):
-        """{name: (count, ns)} of kernels, from the report."""
-        done = run([ARGS.gpuprof, "report", "--json", "--top", "100000", "-i", self.file.name])
-        report = json.loads(done.stdout)
-        return {row["name"]: (row["count"], row["ns"]) for row in report["work"]}
+def has_torch():
+    return run(["python3", "-c", "import torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode == 0
 
 
-def check_example(gpuprof, examples):
-    recording = Recording(gpuprof, [os.path.join(examples, "example_cuda")])
-    recording.check_sums("example")
-    counts = run([gpuprof, "flame", "--weight", "count", "-i", recording.file.name]).stdout
-    for site, kernel, expected in re.findall(r"expected (\w+) (\w+) (\d+)", recording.stdout):
-        if kernel in ("light", "heavy"):
-            found = sum(int(line.rsplit(" ", 1)[1]) for line in counts.splitlines()
-                        if re.search(rf"\b{site}\b.*;{kernel}\b[^;]*_\[G\] ", line))
-            check(found == int(expected), f"example: {site} launched {kernel} {found} times, expected {expected}")
-    light = recording.folded_sum(r"\bassemble\b.*;light\b")
-    heavy = recording.folded_sum(r"\bsolve\b.*;heavy\b")
-    check(light > 0 and 3.6 < heavy / light < 4.4, f"example: heavy / light is {heavy / max(light, 1):.2f}, expected 4")
-    print(recording.folded)
+def part_matrix(options, deadline):
+    """The rows print themselves."""
+    command = [sys.executable, os.path.join(MATRIX, "matrix.py"), "--on", "gpu", "--gpuprof", options.gpuprof,
+               "--examples", options.examples]
+    for name in options.only or ():
+        command += ["--only", name]
+    lines = []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip())
+            if time.monotonic() > deadline:
+                process.kill()
+                lines.append("out of time")
+                print("-- out of time", flush=True)
+        status = process.wait()
+    check(status == 0, f"matrix: status {status}")
+    return lines
 
 
-def check_torch(gpuprof):
-    if run(["python3", "-c", "import torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode != 0:
-        print("skip  PyTorch: python3 has none that sees a GPU")
-        return
+def kernels_of(options, profile):
+    """{kernel: (count, ns)} from the report."""
+    report = json.loads(run([options.gpuprof, "report", "--json", "--top", "100000", "-i", profile]).stdout)
+    return {row["name"]: (row["count"], row["ns"]) for row in report["work"]}
+
+
+def part_torch(options, deadline):
+    """Our kernel times against torch.profiler's, of the same step in two runs."""
+    del deadline
+    if not has_torch():
+        print("skip  PyTorch: python3 has none that sees a GPU", flush=True)
+        return None
     step = ["python3", TORCH_STEP, "--layers", "14", "--warmup", "10", "--steps", "50", "--json"]
-    recording = Recording(gpuprof, step)
-    recording.check_sums("PyTorch step")
+    with tempfile.TemporaryDirectory() as scratch:
+        profile = os.path.join(scratch, "profile.txt")
+        done = run([options.gpuprof, "record", "-o", profile, "--", *step])
+        if not check(done.returncode == 0, f"PyTorch step recorded: {done.stderr.strip().splitlines()[-1:]}"):
+            return None
+        mine = kernels_of(options, profile)
     profiled = json.loads(run([*step, "--torch-profiler"]).stdout)["torch_profiler"]
-    mine = recording.kernels()
     # Ours saw the warm-up, too: compare what one launch of each kernel costs, weighted by torch.profiler's counts.
     scaled = total = 0
     for name, kernel in profiled["kernels"].items():
@@ -97,56 +92,64 @@ def check_torch(gpuprof):
             scaled += mine[name][1] * kernel["count"] / mine[name][0]
             total += kernel["ns"]
     share = total / profiled["total_ns"]
-    check(share > 0.98, f"PyTorch step: kernels of the same name make up {100 * share:.2f}% of torch.profiler's GPU time")
+    check(share > 0.98, f"PyTorch step: kernels of the same name are {100 * share:.2f}% of torch.profiler's GPU time")
     check(total > 0 and abs(scaled / total - 1) < 0.01,
           f"PyTorch step: kernel time {scaled / 1e6:.3f} ms against torch.profiler's {total / 1e6:.3f} ms for 50 steps "
           f"({100 * (scaled / max(total, 1) - 1):+.2f}%)")
-    missing = [name for name in profiled["kernels"] if name not in mine]
-    if missing:
-        print(f"      names that only torch.profiler has: {missing[:5]}")
-    print(recording.stderr.strip())
+    return {"ours_ns": scaled, "torch_profiler_ns": total, "same_names": share}
 
 
-def check_attach(gpuprof, examples):
-    loop = subprocess.Popen([os.path.join(examples, "bench_cuda_launch_loop"), "--launches", "4000000"],
-                            stdout=subprocess.PIPE, text=True)
-    with tempfile.NamedTemporaryFile(suffix=".txt") as profile:
-        subprocess.run(["sleep", "2"], check=True)
-        recorder = subprocess.Popen([gpuprof, "record", "-p", str(loop.pid), "-o", profile.name], stderr=subprocess.PIPE, text=True)
-        subprocess.run(["sleep", "2"], check=True)
-        recorder.send_signal(2)
-        _, stderr = recorder.communicate(timeout=30)
-        counted = run([gpuprof, "flame", "-i", profile.name]).stdout
-        check("cudaLaunchKernel" in counted, f"record -p: {stderr.strip().splitlines()[-1:]}")
-        print(counted)
-    loop.kill()
-    loop.wait()
+def part_cost(options, deadline):
+    loop = [os.path.join(options.examples, "bench_cuda_launch_loop"), "--launches", "30000", "--warmup", "10000"]
+    usual = [overhead.NATIVE, overhead.FLOOR, overhead.INJECTION, overhead.STACKS]
+    cases = [overhead.Case("launch loop, ns", r"(\d+) ns per launch \(median", loop,
+                           [*usual, overhead.LATENCY, overhead.TIMELINE])]
+    if has_torch():
+        step = ["python3", TORCH_STEP, "--layers", "14", "--steps", "60"]
+        cases.append(overhead.Case("PyTorch step, ms", r"([0-9.]+) ms per step", step, usual))
+        cases.append(overhead.Case("PyTorch step, graph, ms", r"([0-9.]+) ms per step", [*step, "--graph"],
+                                   [*usual, overhead.WHOLE]))
+    figures = overhead.alternate(options.gpuprof, cases, options.rounds, deadline)
+    check_goals(figures)
+    return figures
 
 
-def main():
+def check_goals(figures):
+    for name, figure in figures.items():
+        for row in figure["rows"]:
+            if row["variant"] == overhead.INJECTION.name and "floor" in row:
+                check(row["floor"] < 1.03, f"{name}: injection alone {row['floor']:.3f}x of CUPTI's activity alone")
+                if name == "PyTorch step, ms":
+                    check(row["native"] < 1.15, f"{name}: injection alone {row['native']:.3f}x of native")
+        for variant, why in figure["broken"].items():
+            check(False, f"{name}, {variant}: {why}")
+
+
+def main(options):
+    begin = time.monotonic()
+    deadline = begin + options.seconds
     print(run(["nvidia-smi", "-L"]).stdout.strip(), "|", os.uname().release, flush=True)
-    check_example(ARGS.gpuprof, ARGS.examples)
-    check_attach(ARGS.gpuprof, ARGS.examples)
-    check_torch(ARGS.gpuprof)
-    if not ARGS.skip_bench:
-        cases = [f"CUDA launch loop, ns=(\\d+) ns per launch={ARGS.examples}/bench_cuda_launch_loop"]
-        if os.path.exists(TORCH_STEP):
-            cases.append(f"PyTorch step, ms=([0-9.]+) ms per step=python3 {TORCH_STEP} --layers 14 --steps 100")
-        command = [sys.executable, os.path.join(HERE, "overhead.py"), "--gpuprof", ARGS.gpuprof, "--rounds", str(ARGS.rounds)]
-        for case in cases:
-            command += ["--case", case]
-        subprocess.run(command, check=False)
-    print(f"{len(failures)} checks failed")
-    sys.exit(1 if failures else 0)
+    results = {}
+    for part in options.part or PARTS:
+        print(f"== {part} ({time.monotonic() - begin:.0f} s)", flush=True)
+        results[part] = globals()[f"part_{part}"](options, deadline)
+        results["failures"] = failures
+        if os.environ.get("OUT"):
+            with open(os.path.join(os.environ["OUT"], "gpu_check.json"), "w", encoding="utf-8") as file:
+                json.dump(results, file, indent=1)
+    print(f"{len(failures)} checks failed, {time.monotonic() - begin:.0f} s", flush=True)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gpuprof", required=True)
-    parser.add_argument("--examples", required=True)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--skip-bench", action="store_true")
-    ARGS = parser.parse_args()
-    ARGS.gpuprof = os.path.abspath(ARGS.gpuprof)
-    ARGS.examples = os.path.abspath(ARGS.examples)
-    main()
+    PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    PARSER.add_argument("--gpuprof", required=True)
+    PARSER.add_argument("--examples", required=True)
+    PARSER.add_argument("--part", action="append", choices=PARTS)
+    PARSER.add_argument("--only", action="append", metavar="ROW", help="of the matrix: only these rows")
+    PARSER.add_argument("--rounds", type=int, default=5)
+    PARSER.add_argument("--seconds", type=float, default=520)
+    OPTIONS = PARSER.parse_args()
+    OPTIONS.gpuprof = os.path.abspath(OPTIONS.gpuprof)
+    OPTIONS.examples = os.path.abspath(OPTIONS.examples)
+    sys.exit(main(OPTIONS))

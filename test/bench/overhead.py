@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """What recording costs a program: native against recorded, in one run, alternating, medians.
 
-    test/bench/overhead.py --gpuprof build/gpuprof --case NAME=REGEX=COMMAND ...
+    test/bench/overhead.py --gpuprof build/gpuprof --case NAME=REGEX=COMMAND ... [--variant NAME ...]
 
 Each case is a command that prints its own figure (ns a launch, ms a step); REGEX has one group that holds it. Every
-round runs the command natively, with the injection library alone (--stacks=none) and with a stack for every launch,
-in an order that rotates from round to round. The table gives medians, the spread, and ratios to native.
+round runs the command in each variant, in an order that rotates from round to round. The tables give medians, the
+spread, and ratios to native and, where it was measured, to CUPTI's activity records alone.
 """
 
 import argparse
+import collections
+import json
 import os
 import re
 import shlex
@@ -16,57 +18,136 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+Variant = collections.namedtuple("Variant", "name record env")  # record: options of gpuprof record, None for native
+NATIVE = Variant("native", None, {})
+FLOOR = Variant("CUPTI activity alone", ["--stacks=none"], {"GPUPROF_CUPTI_DOMAINS": "none"})
+INJECTION = Variant("injection alone", ["--stacks=none"], {})
+STACKS = Variant("with stacks", ["--stacks=bpf"], {})
+LATENCY = Variant("stacks, --latency", ["--stacks=bpf", "--latency"], {})
+TIMELINE = Variant("stacks, --timeline", ["--stacks=bpf", "--timeline"], {})
+WHOLE = Variant("stacks, --graphs=whole", ["--stacks=bpf", "--graphs=whole"], {})
+BUDGET = Variant("stacks, --max-overhead 5", ["--stacks=bpf", "--max-overhead", "5"], {})
+VARIANTS = {variant.name: variant
+            for variant in (NATIVE, FLOOR, INJECTION, STACKS, LATENCY, TIMELINE, WHOLE, BUDGET)}
 
 
-def figure(command, pattern, timeout):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False)
-    match = re.search(pattern, done.stdout)
-    if done.returncode != 0 or not match:
-        sys.exit(f"overhead.py: {shlex.join(command)} exited {done.returncode} without its figure\n"
-                 f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return float(match.group(1)), done.stderr.strip().splitlines()
+class Case:
+    """A command measured in several variants, a round at a time."""
+
+    def __init__(self, name, pattern, command, variants):
+        self.name, self.pattern, self.command, self.variants = name, pattern, command, list(variants)
+        self.order = list(variants)
+        self.values = {variant.name: [] for variant in variants}
+        self.summary = ""
+        self.seconds = {}  # of the longest run of a variant
+        self.broken = {}   # variants that did not work, and why
+
+    def run(self, gpuprof, variant, timeout):
+        """One run; its figure is kept."""
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="gpuprof-bench.") as scratch:
+            command = self.command
+            if variant.record is not None:
+                profile = os.path.join(scratch, "profile.txt")
+                command = [gpuprof, "record", "-o", profile, *variant.record, "--", *command]
+            try:
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                      timeout=timeout, check=False, env={**os.environ, **variant.env})
+            except subprocess.TimeoutExpired:
+                self.broken[variant.name] = f"timed out after {timeout:.0f} s"
+                return
+        match = re.search(self.pattern, done.stdout)
+        if done.returncode != 0 or not match:
+            self.broken[variant.name] = f"exited {done.returncode} without its figure: " \
+                                        f"{done.stdout[-300:]}{done.stderr[-500:]}"
+            return
+        self.values[variant.name].append(float(match.group(1)))
+        self.seconds[variant.name] = max(self.seconds.get(variant.name, 0), time.monotonic() - begin)
+        if variant is STACKS and done.stderr.strip():
+            self.summary = done.stderr.strip().splitlines()[-1]
+
+    def warm_up(self, gpuprof, timeout):
+        """Page cache, compiled kernels: a native run that does not count."""
+        self.run(gpuprof, self.variants[0], timeout)
+        self.values[self.variants[0].name].clear()
+
+    def round(self, gpuprof, timeout, deadline):
+        """Every variant once; false when the deadline would not be met."""
+        for variant in self.order:
+            if variant.name in self.broken:
+                continue
+            expected = self.seconds.get(variant.name, max(self.seconds.values(), default=0))
+            if time.monotonic() + expected > deadline:
+                return False
+            self.run(gpuprof, variant, min(timeout, max(deadline - time.monotonic(), 1)))
+        self.order = self.order[1:] + self.order[:1]
+        return True
+
+    def rows(self):
+        """[{variant, median, min, max, rounds, native, floor}], ratios where there is something to divide by."""
+        medians = {name: statistics.median(values) for name, values in self.values.items() if values}
+        result = []
+        for name, values in self.values.items():
+            if not values:
+                continue
+            row = {"variant": name, "median": medians[name], "min": min(values), "max": max(values),
+                   "rounds": len(values), "values": values}
+            for key, base in (("native", NATIVE.name), ("floor", FLOOR.name)):
+                if base in medians:
+                    row[key] = medians[name] / medians[base]
+            result.append(row)
+        return result
+
+    def print(self):
+        for row in self.rows():
+            floor = f"{row['floor']:7.3f}x of CUPTI alone" if "floor" in row else ""
+            spread = f"{row['min']:.2f}..{row['max']:.2f}"
+            print(f"{self.name:24} {row['variant']:26} {row['median']:12.2f} {spread:>22} "
+                  f"{row.get('native', 0):7.3f}x {floor} ({row['rounds']})", flush=True)
+        for name, why in self.broken.items():
+            print(f"{self.name:24} {name:26} BROKEN: {why}", flush=True)
+        if self.summary:
+            print(f"{'':24} {self.summary}", flush=True)
 
 
-def measure(gpuprof, name, pattern, command, rounds, timeout):
-    with tempfile.TemporaryDirectory() as scratch:
-        profile = os.path.join(scratch, "profile.txt")
-        record = [gpuprof, "record", "-o", profile]
-        variants = {
-            "native": command,
-            "injection alone": [*record, "--stacks=none", "--", *command],
-            "with stacks": [*record, "--stacks=bpf", "--", *command],
-        }
-        results = {variant: [] for variant in variants}
-        summary = ""
-        order = list(variants)
-        figure(command, pattern, timeout)  # warm-up: page cache, compiled kernels
-        for _ in range(rounds):
-            for variant in order:
-                value, stderr = figure(variants[variant], pattern, timeout)
-                results[variant].append(value)
-                if variant == "with stacks" and stderr:
-                    summary = stderr[-1]
-            order = order[1:] + order[:1]
-    native = statistics.median(results["native"])
-    for variant, values in results.items():
-        median = statistics.median(values)
-        print(f"{name:28} {variant:16} {median:12.2f} {min(values):10.2f}..{max(values):<10.2f} {median / native:6.3f}x")
-    if summary:
-        print(f"{'':28} {summary}")
+def alternate(gpuprof, cases, rounds, deadline=float("inf"), timeout=300):
+    """All cases and variants, round by round, so that a cut run has all of them; prints after each round."""
+    for case in cases:
+        case.warm_up(gpuprof, timeout)
+    for number in range(1, rounds + 1):
+        going_on = [case.round(gpuprof, timeout, deadline) for case in cases]
+        print(f"-- round {number} of {rounds}: case, variant, median, min..max, ratio to native", flush=True)
+        for case in cases:
+            case.print()
+        if not any(going_on):
+            print("-- out of time", flush=True)
+            break
+    return {case.name: {"rows": case.rows(), "broken": case.broken} for case in cases}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof", required=True)
     parser.add_argument("--case", action="append", required=True, metavar="NAME=REGEX=COMMAND")
+    parser.add_argument("--variant", action="append", choices=sorted(VARIANTS),
+                        help="default: native, injection alone, with stacks")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
     options = parser.parse_args()
-    print(f"{'case':28} {'variant':16} {'median':>12} {'min..max':^22} {'ratio':>7}   ({options.rounds} rounds)")
-    for case in options.case:
-        name, pattern, command = case.split("=", 2)
-        measure(os.path.abspath(options.gpuprof), name, pattern, shlex.split(command), options.rounds, options.timeout)
+    variants = [VARIANTS[name] for name in options.variant or (NATIVE.name, INJECTION.name, STACKS.name)]
+    cases = []
+    for text in options.case:
+        name, pattern, command = text.split("=", 2)
+        cases.append(Case(name, pattern, shlex.split(command), variants))
+    figures = alternate(os.path.abspath(options.gpuprof), cases, options.rounds, timeout=options.timeout)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(figures, file, indent=1)
+    return 1 if any(case.broken for case in cases) else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

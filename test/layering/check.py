@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 TREES = ("src", "bpf", "injection", "test", "examples")
 
 # Headers of others: what they start with, and the places that may include them.
-VENDOR_PLACES = ("test/mocks/", "test/unit/injection/", "examples/")
+VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/unit/injection/", "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
     (re.compile(r"(cuda|cupti|nvtx|nvml|generated_cuda)"), ("src/backend/cupti/", "injection/cupti/") + VENDOR_PLACES),

@@ -1,5 +1,6 @@
 """What the runtime tests share: where things are, what this machine can do, and an independent reading of profiles."""
 
+import collections
 import functools
 import json
 import os
@@ -59,6 +60,14 @@ def why_not(requirement):
     return f"unknown requirement {requirement}"
 
 
+def unescape(text):
+    """A text of a profile as it was before the writer escaped it."""
+    if "\\" not in text:
+        return text
+    raw = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match.group(1), 16)]), text.encode())
+    return raw.decode("utf-8", "replace")
+
+
 def unmet(requirements):
     return next((reason for reason in map(why_not, requirements) if reason), None)
 
@@ -79,6 +88,15 @@ def requires(*requirements):
     return decorate
 
 
+WORK_FIELDS = "process tid thread ustack kstack capture range device stream op name flags"
+
+
+class Work(collections.namedtuple("Work", WORK_FIELDS)):
+    """A WORK record: ids as they stand in the file, but thread and name as text, and tid, stream, flags as numbers."""
+
+    GRAPH_NODE, UNSAMPLED = 1, 2
+
+
 class Profile:
     """A profile read line by line, by the words of FORMAT.md and without gpuprof's own reader."""
 
@@ -92,8 +110,60 @@ class Profile:
     def of(self, kind):
         return [row[1:] for row in self.rows if row[0] == kind]
 
+    @functools.cached_property
+    def _strings(self):
+        return {row[0]: unescape(row[1]) for row in self.of("STRING")}
+
     def strings(self):
-        return {row[0]: row[1] for row in self.of("STRING")}
+        return self._strings
+
+    @functools.cached_property
+    def works(self):
+        """{id: Work}"""
+        text = self.strings()
+        result = {}
+        for row in self.of("WORK"):
+            work = Work(*row[1:])
+            result[row[0]] = work._replace(tid=int(work.tid), thread=text.get(work.thread, ""), stream=int(work.stream),
+                                           name=text.get(work.name, ""), flags=int(work.flags))
+        return result
+
+    @functools.cached_property
+    def _stacks(self):
+        names = {row[0]: self.strings().get(row[2], "") for row in self.of("FRAME")}
+        return {row[0]: [names.get(element, element) for element in row[1:]] for row in self.of("USTACK")}
+
+    def frames(self, ustack):
+        """The names of a USTACK's frames, root first; [] for none."""
+        return self._stacks.get(ustack, [])
+
+    @functools.cached_property
+    def ranges(self):
+        """{id: path of NVTX ranges, "outer;inner", a name in a domain as "domain:name"}"""
+        text, paths = self.strings(), {"0": ""}
+        for row in self.of("RANGE"):
+            name = ":".join(filter(None, (text.get(row[2], ""), text.get(row[3], ""))))
+            paths[row[0]] = ";".join(filter(None, (paths[row[1]], name)))
+        return paths
+
+    def measured(self, kind):
+        """[(Work, its numbers)] of the lines of a kind that begin with slice and WORK: GPU, HOST, LAUNCH, SHARE."""
+        works = self.works
+        return [(works[row[1]], [int(number) for number in row[2:]]) for row in self.of(kind)]
+
+    def meta(self):
+        """{key: [values]}"""
+        result = {}
+        for row in self.of("META"):
+            result.setdefault(row[0], []).append(unescape(row[1]))
+        return result
+
+    def coverage(self):
+        """{what: count} over all processes"""
+        result = {}
+        for _, what, count in self.of("COVERAGE"):
+            result[what] = result.get(what, 0) + int(count)
+        return result
 
     def processes(self):
         """[(pid, ppid, name, command)] in the order of their appearance."""
@@ -102,8 +172,7 @@ class Profile:
 
     def gpu(self):
         """[(process id, operation, kernel name, count, ns)], one a line of the profile."""
-        strings = self.strings()
-        return [(r[1], r[7], strings.get(r[8], ""), int(r[9]), int(r[10])) for r in self.of("GPU")]
+        return [(work.process, work.op, work.name, *numbers[:2]) for work, numbers in self.measured("GPU")]
 
     def end(self):
         """The totals of the END record, or None in a profile that was cut."""

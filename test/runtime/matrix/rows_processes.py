@@ -1,0 +1,269 @@
+"""Rows 4 and 5: trees of processes, all ways to end, long runs."""
+
+import glob
+import os
+import shutil
+import signal
+import time
+
+import platforms
+import rig
+from measure import Recording, Skip, alive, is_function, is_kernel, require, require_between, require_equal
+from registry import row
+
+
+def with_work(profile):
+    return {work.process for work, _ in profile.measured("GPU")}
+
+
+def check_tree(matrix, way):
+    """One profile of all processes: each made its fills, and nothing else is in it."""
+    recording = matrix.record(platforms.process_tree(way), "--stacks=none")
+    recording.check_conserved()
+    recording.check_expectations(stacks=False)
+    require_equal(len(with_work(recording.profile)), recording.expect["processes"], f"{way}: processes with work")
+
+
+def check_ending(matrix, way, status):
+    """Ends a second after its work: all of it is there. Ends at once: what is not there is counted."""
+    recording = matrix.record(platforms.process_tree(way, pause_ms=1300), "--stacks=none", expect=status)
+    recording.check_conserved(vendor=False)
+    recording.check_expectations(stacks=False)
+    recording.check_clean(stacks=False)
+    require_equal(len(with_work(recording.profile)), recording.expect["processes"], "processes with work")
+    sudden = matrix.record(platforms.process_tree(way), "--stacks=none", expect=status)
+    sudden.check_conserved(vendor=False)
+    coverage, made = sudden.profile.coverage(), sudden.expect["records"]
+    require_equal(coverage.get("launches", 0), made, "launches seen of a sudden end")
+    require_equal(coverage.get("matched", 0) + coverage.get("without_record", 0), made, "launches explained")
+    return f"of {made} launches before a sudden end {coverage.get('without_record', 0)} without record"
+
+
+def define_trees():
+    for way in ("fork-first", "fork-after", "spawn", "subprocess", "nested", "orphan", "threads", "close-all"):
+        row(4, f"tree-{way}")(lambda matrix, way=way: check_tree(matrix, way))
+    for way, status in (("exec", 0), ("hard-exit", 7), ("abort", -6), ("segfault", -11), ("hang-up", -1)):
+        row(4, f"ending-{way}")(lambda matrix, way=way, status=status: check_ending(matrix, way, status))
+
+
+define_trees()
+
+
+@row(4, "tree-stacks")
+def tree_with_stacks(matrix):
+    """The same with stacks: a child of fork and exec has its own."""
+    matrix.need_stacks()
+    recording = matrix.record(platforms.process_tree("subprocess"))
+    recording.check_conserved()
+    recording.check_clean()
+    names = {recording.profile.frames(work.ustack)[-1] for work, _ in recording.profile.measured("GPU")
+             if recording.profile.frames(work.ustack)}
+    require(names, "no stacks")
+
+
+@row(4, "tree-two-devices", only="gpu")
+def tree_two_devices(matrix):
+    """Two processes that each call their GPU number 0: two devices in the profile, by uuid."""
+    matrix.need_devices(2)
+    command = platforms.process_tree("work").command
+    script = 'for device in 0 1; do CUDA_VISIBLE_DEVICES=$device "$@" & done; wait'
+    program = platforms.Program(["bash", "-c", script, "bash", *command])
+    recording = matrix.record(program, "--stacks=none")
+    recording.check_conserved()
+    devices = {work.device for work, _ in recording.profile.measured("GPU")}
+    require_equal(len(devices), 2, "devices with work")
+
+
+@row(4, "merge")
+def merge(matrix):
+    """merge of two profiles: the sums are the sums."""
+    parts = [matrix.record(matrix.platform.sites()), matrix.record(platforms.process_tree("spawn"))]
+    merged = matrix.path("merged")
+    parts[0].gpuprof("merge", "-o", merged, parts[0].path, parts[1].path)
+    whole = Recording(merged, None, "", "", 0)
+    whole.check_conserved(vendor=False)
+    for what in ("gpu_ns", "gpu_records", "launches", "with_stack", "lost"):
+        require_equal(whole.profile.end()[what], sum(part.profile.end()[what] for part in parts), f"merged {what}")
+    stacks = {}
+    for part in parts:
+        for frames, value in part.flame("--unit", "ns"):
+            stacks[tuple(frames)] = stacks.get(tuple(frames), 0) + value
+    require_equal({tuple(frames): value for frames, value in whole.flame("--unit", "ns")}, stacks, "folded stacks")
+
+
+@row(5, "killed-target")
+def killed_target(matrix):
+    """SIGKILL of a target: the profile is whole, and what was launched a second before is in it."""
+    recorder = matrix.start_recording(matrix.platform.endless())
+    time.sleep(4)
+    killed = time.monotonic_ns()
+    os.kill(child_of(recorder.pid), signal.SIGKILL)
+    require_equal(recorder.wait(30), -signal.SIGKILL, "exit status of record")
+    recording = recorder.recording()
+    recording.check_conserved(vendor=False)
+    last = last_slice_end(recording.profile)
+    require(last > killed - 1500000000, f"the last work is {(killed - last) / 1e9:.2f} s before the kill")
+    return f"{recording.profile.end()['gpu_records']} records"
+
+
+def child_of(pid):
+    """The first child of any of its threads."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for path in glob.glob(f"/proc/{pid}/task/*/children"):
+            with open(path, encoding="ascii") as file:
+                children = file.read().split()
+            if children:
+                return int(children[0])
+        time.sleep(0.05)
+    raise Skip("/proc does not tell the recorder's children")
+
+
+def last_slice_end(profile):
+    """Upper end, CLOCK_MONOTONIC ns, of the last slice that has GPU work."""
+    meta = profile.meta()
+    last = max(int(line[0]) for line in profile.of("GPU"))
+    return int(meta["start_ns"][0]) + (last + 1) * int(meta["interval_ns"][0])
+
+
+@row(5, "killed-recorder")
+def killed_recorder(matrix):
+    """SIGKILL of the recorder: the target goes on unharmed, the profile is readable."""
+    recorder = matrix.start_recording(matrix.platform.endless())
+    time.sleep(4)
+    target = child_of(recorder.pid)
+    recorder.kill()
+    time.sleep(1.5)
+    try:
+        require(alive(target), "the target died with its recorder")
+    finally:
+        if alive(target):
+            os.kill(target, signal.SIGKILL)
+    recording = recorder.recording()
+    require_equal(recording.profile.end(), None, "END of a profile whose recorder was killed")
+    total = recording.folded_total("--unit", "ns")
+    require_equal(total, sum(numbers[1] for _, numbers in recording.profile.measured("GPU")), "folded ns")
+    require(total > 0, "nothing was recorded")
+
+
+@row(5, "overhead-budget")
+def overhead_budget(matrix):
+    """--max-overhead: fewer stacks, all times; what has no stack is spread without favour."""
+    matrix.need_stacks()
+    recording = matrix.record(matrix.platform.many(), "--max-overhead", "0.1")
+    recording.check_conserved()
+    end, coverage = recording.profile.end(), recording.profile.coverage()
+    unsampled = coverage.get("unsampled", 0)
+    require(unsampled > 0, f"no launch was left without a stack: {recording.stderr[-300:]}")
+    marked = recording.count("GPU", lambda work: bool(work.flags & rig.Work.UNSAMPLED))
+    require_equal(marked, unsampled, "records of WORK marked as unsampled")
+    require_equal(end["gpu_records"], recording.expect["records"], "records: none may be missing")
+    require_equal(coverage.get("without_stack", 0), 0, "records without a stack that was wanted")
+    for choice in ("spread", "show"):
+        require_equal(recording.folded_total("--unit", "ns", f"--unsampled={choice}"), end["gpu_ns"],
+                      f"flame --unsampled={choice}")
+    sampled = [recording.site(site) for site in matrix.platform.even_sites]
+    require(all(sampled), f"launches with a stack: {sampled}")
+    tolerance = 2.5 / sum(sampled) ** 0.5  # five standard deviations of a fair choice
+    require_between(0.5 - tolerance, sampled[0] / sum(sampled), 0.5 + tolerance, f"share of the first of {sampled}")
+    spread = recording.flame("--unit", "ns", "--unsampled=spread")
+    times = [sum(ns for frames, ns in spread if any(is_function(frame, site) for frame in frames[:-1]))
+             for site in matrix.platform.even_sites]
+    truth = sum(numbers[1] for work, numbers in recording.profile.measured("GPU")
+                if is_kernel(work.name, matrix.platform.even_kernel))
+    for ns in times:
+        require_between(0.48 - tolerance, ns / truth, 0.52 + tolerance, f"spread time {times} of {truth} ns")
+    return f"{unsampled} of {end['launches']} launches without a stack; even sites {sampled}"
+
+
+@row(5, "burst-counted", only="mock")
+def burst_counted(matrix):
+    """Faster than records can be handed over: what does not fit is counted, to the last one."""
+    recording = matrix.record(matrix.platform.sites(200000))
+    recording.check_conserved(vendor=False)
+    end = recording.profile.end()
+    lost = sum(count for _, count in recording.profile.losses())
+    require_equal(end["launches"], recording.expect["launches"], "launches seen")
+    require_equal(end["gpu_records"] + lost, recording.expect["records"], "records there and records lost")
+    return f"{lost} of {recording.expect['records']} records lost: {recording.profile.losses()}"
+
+
+@row(5, "bounded-profile")
+def bounded_profile(matrix):
+    """A profile grows with its distinct stacks and with time, two writes a second; not with launches."""
+    recording = matrix.record(matrix.platform.sites(20000), "--interval", "3600")
+    recording.check_conserved()
+    writes = 2 * recording.wall_ns() / 1e9 + 3
+    works, lines = len(recording.profile.of("WORK")), len(recording.profile.of("GPU"))
+    require(works < 40, f"{works} WORK lines of three sites")
+    require(lines <= works * writes, f"{lines} GPU lines of {works} works in {writes:.0f} writes")
+    return f"{works} WORK lines, {lines} GPU lines"
+
+
+def launcher(name, *arguments):
+    path = shutil.which(name) or next(iter(glob.glob(f"/opt/*/.venv/bin/{name}")), None)
+    if path is None:
+        raise Skip(f"no {name} here")
+    return [path, *arguments]
+
+
+def check_ranks(matrix, command, program):
+    """Two ranks under a launcher: one profile, both ranks, all of their work."""
+    recording = matrix.record(platforms.Program([*command, *program.command], lambda _: {}), timeout=120)
+    recording.check_conserved(vendor=False)
+    require_equal(recording.profile.end()["gpu_records"], 2 * program.records, "records of two ranks")
+    roots = {frames[0] for frames, _ in recording.flame("--by", "rank")}
+    require_equal(roots, {"rank 0", "rank 1"}, "flame --by rank")
+
+
+def two_ranks(matrix):
+    program = matrix.platform.loop(300)
+    program.records = program.expectations("")["records"] if matrix.platform.name == "gpu" else 300
+    return program
+
+
+@row(4, "mpirun")
+def mpirun(matrix):
+    check_ranks(matrix, launcher("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"), two_ranks(matrix))
+
+
+@row(4, "torchrun")
+def torchrun(matrix):
+    check_ranks(matrix, launcher("torchrun", "--no-python", "--nproc-per-node", "2"), two_ranks(matrix))
+
+
+@row(5, "flush-each-second")
+def flush_each_second(matrix):
+    """While the target runs, its work is in the file within two seconds, written to the end of a line or not at all."""
+    recorder = matrix.start_recording(matrix.platform.endless())
+    try:
+        time.sleep(3)
+        sizes = []
+        for _ in range(4):
+            sizes.append(os.path.getsize(recorder.path))
+            require(rig.Profile(recorder.path).of("GPU"), "no GPU lines after three seconds")
+            time.sleep(1.2)
+        require(all(a < b for a, b in zip(sizes, sizes[1:])), f"sizes: {sizes}")
+    finally:
+        os.kill(child_of(recorder.pid), signal.SIGKILL)
+        recorder.wait(30)
+    return f"sizes {sizes}"
+
+
+@row(5, "torch-step", only="gpu")
+def torch_step(matrix):
+    """A PyTorch training step, and the same as a CUDA graph."""
+    python = matrix.platform.torch()
+    if python is None:
+        raise Skip("python3 has no PyTorch that sees a GPU")
+    said = []
+    for options in ([], ["--graph"], ["--nvtx"]):
+        program = platforms.Program([python, platforms.TORCH_STEP, "--layers", "4", "--steps", "10", *options])
+        recording = matrix.record(program, timeout=300)
+        recording.check_conserved()
+        recording.check_clean(matrix.stacks)
+        if options == ["--nvtx"]:
+            paths = set(recording.profile.ranges.values())
+            require({"step", "step;forward", "step;optimizer"} <= paths, f"NVTX ranges: {sorted(paths)}")
+        said.append(f"{' '.join(options) or 'step'}: {recording.profile.end()['gpu_records']} records")
+    return "; ".join(said)

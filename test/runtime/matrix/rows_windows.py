@@ -1,0 +1,209 @@
+"""Rows 8 and 10: NVTX ranges, windows of time, attaching to a running process."""
+
+import os
+import re
+import signal
+import statistics
+import subprocess
+import time
+
+import rig
+from measure import Failed, Skip, alive, require, require_between, require_equal
+from registry import row
+
+
+@row(8, "nvtx-frames")
+def nvtx_frames(matrix):
+    """Push/pop, start/end, a domain, a registered string: kernels in each, and the three ways to show them."""
+    recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
+    recording.check_conserved()
+    recording.check_expectations(matrix.stacks)
+    require(any(key.startswith("nvtx.") for key in recording.expect), "the program has no ranges")
+    shown = recording.flame("--nvtx=frames", "--unit", "ns")
+    hidden = recording.flame("--nvtx=off", "--unit", "ns")
+    require_equal(sum(value for _, value in shown), recording.profile.end()["gpu_ns"], "flame --nvtx=frames")
+    require_equal(sum(value for _, value in hidden), recording.profile.end()["gpu_ns"], "flame --nvtx=off")
+    frames = {frame for stack, _ in shown for frame in stack} - {frame for stack, _ in hidden for frame in stack}
+    for name in ("step", "inner", "span", "assemble"):
+        require(any(name in frame for frame in frames), f"a frame of range {name}: {sorted(frames)}")
+
+
+@row(8, "nvtx-filter")
+def nvtx_filter(matrix):
+    """flame --nvtx=filter: only what ran inside of ranges."""
+    recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
+    inside = sum(numbers[1] for work, numbers in recording.profile.measured("GPU") if work.range != "0")
+    require_equal(recording.folded_total("--nvtx=filter", "--unit", "ns"), inside, "ns inside of ranges")
+    require(0 < inside < recording.profile.end()["gpu_ns"], f"{inside} ns inside of ranges")
+
+
+@row(8, "record-nvtx-range")
+def record_nvtx_range(matrix):
+    """record --nvtx-range: only launches inside; the others are counted as outside."""
+    whole = matrix.record(matrix.platform.streams(streams=1, kernels=1))
+    for name, path in (("step", "step"), ("assemble@solver", "solver:assemble")):
+        recording = matrix.record(matrix.platform.streams(streams=1, kernels=1), "--nvtx-range", name)
+        recording.check_conserved(vendor=False)
+        ranges = recording.profile.ranges
+        outside = [ranges.get(work.range) for work, _ in recording.profile.measured("GPU")
+                   if path not in (ranges.get(work.range) or "")]
+        require_equal(outside, [], f"--nvtx-range {name}: work outside of it")
+        inside = sum(numbers[0] for work, numbers in whole.profile.measured("GPU")
+                     if path in (whole.profile.ranges.get(work.range) or ""))
+        end = recording.profile.end()
+        require_equal(end["gpu_records"], inside, f"--nvtx-range {name}: records")
+        require_equal(recording.profile.coverage().get("outside_range", 0),
+                      whole.profile.end()["gpu_records"] - inside, f"--nvtx-range {name}: records outside")
+
+
+@row(8, "window-delay-duration")
+def window_delay_duration(matrix):
+    """--delay and --duration: one window of that length; the target runs on to its own end."""
+    recorder = matrix.start_recording(matrix.platform.endless(), "--delay", "1", "--duration", "1.5")
+    begin = time.monotonic_ns()
+    time.sleep(5)
+    recorder.stop(signal.SIGTERM)
+    recording = recorder.recording()
+    recording.check_conserved(vendor=False)
+    windows = recording.windows()
+    require_equal(len(windows), 1, "windows")
+    require_between(1.4e9, windows[0][1] - windows[0][0], 1.7e9, "length of the window, ns")
+    require(windows[0][0] - begin > 0.5e9, f"the window began {(windows[0][0] - begin) / 1e9:.2f} s after the start")
+    require(recording.profile.end()["gpu_records"] > 0, "no work in the window")
+    recording.check_shares()
+
+
+@row(8, "window-signals")
+def window_signals(matrix):
+    """--start-paused, SIGUSR1 on, SIGUSR2 off, twice: two windows, and no work outside of them."""
+    recorder = matrix.start_recording(matrix.platform.endless(), "--start-paused", "--timeline")
+    time.sleep(2)
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(recorder.pid, number)
+        time.sleep(1)
+    recorder.stop(signal.SIGTERM)
+    recording = recorder.recording()
+    recording.check_conserved(vendor=False)
+    windows = recording.windows()
+    require_equal(len(windows), 2, f"windows {windows}")
+    for start, end in windows:
+        require_between(0.8e9, end - start, 1.5e9, "length of a window, ns")
+    slack = 100000000  # a switch takes effect within a tenth of a second
+    outside = [event for event in recording.gpu_events()
+               if not any(start - slack <= event[2] <= end + slack for start, end in windows)]
+    require_equal(len(outside), 0, f"of {len(recording.gpu_events())} EVENTs, those outside of the windows")
+    require(recording.profile.end()["gpu_records"] > 0, "no work in the windows")
+
+
+@row(10, "attach-durations")
+def attach_durations(matrix):
+    """record -p: durations and stacks from a process that was not started by us, and it goes on when we leave."""
+    target = matrix.start(matrix.platform.endless())
+    try:
+        time.sleep(2)
+        recorder = matrix.attach(target.pid)
+        time.sleep(3)
+        require_equal(recorder.stop(), 0, f"exit status of record -p: {recorder.stderr()[-500:]}")
+        recording = recorder.recording()
+        recording.check_conserved(vendor=False)
+        require(recording.profile.end()["gpu_records"] > 100, f"records: {recording.profile.end()}; {recording.stderr}")
+        if matrix.stacks:
+            require(recording.site(matrix.platform.loop_site) > 100, "records with the launch site on their stack")
+        time.sleep(1)
+        require(alive(target.pid), "the target died when the recorder left")
+        second = attach_again(matrix, target)
+        require(alive(target.pid), "the target died after the second time")
+    finally:
+        target.kill()
+    return f"{recording.profile.end()['gpu_records']} and {second.profile.end()['gpu_records']} records"
+
+
+def attach_again(matrix, target):
+    recorder = matrix.attach(target.pid)
+    time.sleep(2)
+    recorder.stop()
+    second = recorder.recording()
+    require(second.profile.end()["gpu_records"] > 100, f"attached a second time: {second.stderr[-500:]}")
+    return second
+
+
+@row(10, "attach-exact")
+def attach_exact(matrix):
+    """What the target does between attaching and its end is counted, to the last record."""
+    program = matrix.platform.graphs(wait_ms=6000, child=False)
+    target = matrix.start(program)
+    target.wait_for_line("replaying")
+    recording = matrix.attach_until_end(program, target)
+    require_equal(recording.profile.end()["gpu_records"], recording.expect["records"], recording.stderr[-300:])
+
+
+@row(10, "attach-recorder-killed")
+def attach_recorder_killed(matrix):
+    """SIGKILL of an attached recorder: the library leaves by itself, the target goes on and can be attached again."""
+    target = matrix.start(matrix.platform.endless())
+    try:
+        time.sleep(2)
+        recorder = matrix.attach(target.pid)
+        time.sleep(2)
+        recorder.kill()
+        require(recorder.recording().folded_total("--unit", "ns") > 0, "nothing was recorded before the kill")
+        time.sleep(15)  # ten seconds of silence, and the time it takes to leave
+        require(alive(target.pid), "the target died with the attached recorder")
+        attach_again(matrix, target)
+        require(alive(target.pid), "the target died after the second time")
+    finally:
+        target.kill()
+
+
+@row(10, "attach-cost-goes-away")
+def attach_cost(matrix):
+    """Native, attached, detached: what a launch costs goes back to where it was."""
+    if matrix.platform.name != "gpu":
+        raise Skip("a mock's launch costs say nothing")
+    batches = attach_costs(matrix)
+    # Native costs differ by a fifth from one second to the next on shared machines.
+    require(batches["detached"] - batches["native"] < 0.3 * (batches["attached"] - batches["native"]),
+            f"ns per launch: {batches}")
+    return f"ns per launch {batches}"
+
+
+def attach_costs(matrix):
+    """{"native" | "attached" | "detached": median ns per launch}"""
+    target = matrix.start(matrix.platform.endless())
+    try:
+        time.sleep(3)
+        moments = [time.monotonic()]
+        recorder = matrix.attach(target.pid)
+        moments.append(time.monotonic())
+        time.sleep(3)
+        moments.append(time.monotonic())
+        recorder.stop()
+        moments.append(time.monotonic() + 0.5)
+        time.sleep(3.5)
+    finally:
+        target.kill()
+    batches = [(float(at), float(ns)) for at, ns in re.findall(r"batch ([0-9.]+) s ([0-9.]+) ns", target.stdout())]
+    phases = {"native": (0, moments[0]), "attached": (moments[1] + 0.5, moments[2]),
+              "detached": (moments[3] + 0.5, 1e18)}
+    result = {}
+    for phase, (low, high) in phases.items():
+        values = [ns for at, ns in batches if low < at <= high]
+        if not values:
+            raise Failed(f"no batch while {phase}: {recorder.stderr()[-300:]}")
+        result[phase] = statistics.median(values[1:] or values)
+    return result
+
+
+@row(10, "attach-impossible")
+def attach_impossible(matrix):
+    """A process without CUDA: a message with a hint, and the process is left alone."""
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        run = subprocess.run([rig.GPUPROF, "record", "-p", str(sleeper.pid), "-o", "/dev/null"],
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        require_equal(run.returncode, 1, f"exit status: {run.stderr}")
+        require("hint:" in run.stderr, run.stderr)
+        require(alive(sleeper.pid), "the process died")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
