@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report dump doctor --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report latency export merge dump doctor --help --version" -- "$current")
     return
   fi
   if [[ $command == record ]]; then
@@ -20,16 +20,31 @@ _gpuprof() {
     --stacks) words="auto bpf none" ;;
     --wait) words="all main" ;;
     --unit) words="us ns" ;;
-    --weight) words="time count bytes" ;;
+    --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
+    --by) words="pid tid thread device stream rank host command" ;;
+    --graph) words="both launch capture" ;;
+    --graphs) words="nodes whole" ;;
+    --nvtx) words="frames filter off" ;;
+    --unsampled) words="spread show" ;;
+    --format) words="chrome" ;;
     --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
     -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
     -o | --output | -i | --input | --svg) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
   esac
   if [[ -z $words ]]; then
     case $command in
-      record) words="-o --output -p --pid --user --stacks --interval --wait -q -v --help --" ;;
-      flame) words="-i --input -o --output --svg --title --weight --unit --lines --lenient -q -v --help" ;;
-      report) words="-i --input --top --width --json --lenient -q -v --help" ;;
+      record)
+        words="-o --output -p --pid --user --stacks --interval --wait --timeline --latency --graphs --nvtx-range
+          --max-overhead --min-coverage --delay --duration --start-paused -q -v --help --"
+        ;;
+      flame)
+        words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
+          --min-coverage --lenient -q -v --help"
+        ;;
+      report) words="-i --input --top --width --json --min-coverage --lenient -q -v --help" ;;
+      latency) words="-i --input --paths --kernel --top --width --json --lenient -q -v --help" ;;
+      export) words="-i --input --format -o --output --lenient -q -v --help" ;;
+      merge) words="-o --output --lenient -q -v --help" ;;
       dump) words="-i --input --raw --lenient -q -v --help" ;;
       doctor) words="--json --help" ;;
     esac
