@@ -2,6 +2,7 @@
 // something that is not defined, and answers look-ups.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -142,7 +143,7 @@ class Tables {
   std::vector<Frame> frame_rows_;
   std::deque<std::string> labels_;
   std::unordered_map<std::string_view, uint32_t> label_ids_;
-  IdIndex stacks_[2];  // by Stack::kernel
+  std::array<IdIndex, 2> stacks_;  // by Stack::kernel
   std::vector<StackRow> stack_rows_;
   std::vector<Element> elements_;
   std::vector<Element> scratch_;

@@ -203,8 +203,7 @@ struct gpuprof_device {
  * same probe with one of these bits, and an id of their own.
  */
 #define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits or allocates: of a HOST_OP */
-#define GPUPROF_CORRELATION_NODE (1ull << 62) /* a graph node was added or captured: the other bits are the node's id \
-                                               */
+#define GPUPROF_CORRELATION_NODE (1ull << 62) /* a graph node came to be: the other bits are its id */
 
 enum gpuprof_op {
   GPUPROF_OP_KERNEL = 0,

@@ -6,6 +6,7 @@ namespace gpuprof::cmd {
 
 TEST_CASE("too little coverage has an exit code of its own, and the message says both numbers") {
   analyze::ProfileInfo info;
+  info.complete = true;
   info.coverage_percent = 94.999;
   CHECK(MinCoverage{.percent = 0}.check(info));
   CHECK(MinCoverage{.percent = 94.999}.check(info));
@@ -16,6 +17,15 @@ TEST_CASE("too little coverage has an exit code of its own, and the message says
   CHECK_FALSE(short_of.error().hint.empty());
   info.coverage_percent = 100;
   CHECK(MinCoverage{.percent = 100}.check(info));
+}
+
+TEST_CASE("the coverage of a profile that was cut short is not known") {
+  analyze::ProfileInfo info;
+  info.coverage_percent = 100;
+  CHECK(MinCoverage{.percent = 0}.check(info));
+  const Status unknown = MinCoverage{.percent = 50}.check(info);
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().exit_code == kExitCoverage);
 }
 
 TEST_CASE("the help text explains the exit code of --min-coverage") {
