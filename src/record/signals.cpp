@@ -28,12 +28,6 @@ Result<Signals> Signals::block() {
   return Signals(std::move(fd), original);
 }
 
-Signals::~Signals() {
-  if (fd_) {
-    ::sigprocmask(SIG_SETMASK, &original_, nullptr);
-  }
-}
-
 std::optional<Signals::Event> Signals::next() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) {

@@ -13,14 +13,14 @@ namespace gpuprof::record {
 class Signals {
  public:
   // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but those that are ignored, for this thread and those
-  // it starts.
+  // it starts; for good, because one that comes when the recording has just ended must not change the exit status.
   static Result<Signals> block();
 
   Signals(Signals&&) = default;
   Signals& operator=(Signals&&) = delete;
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
-  ~Signals();  // puts the old mask back
+  ~Signals() = default;
 
   struct Event {
     int signal = 0;

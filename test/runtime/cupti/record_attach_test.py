@@ -12,7 +12,7 @@ import rig
 
 APP = os.environ["MOCK_CUDA_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
-LONG = ("--launches", "40000", "--gap-us", "300", "--kernels-only")
+LONG = ("--launches", "100000", "--gap-us", "300", "--kernels-only")
 
 
 def threads(pid):
