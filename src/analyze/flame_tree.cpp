@@ -29,18 +29,13 @@ NodeId FlameTree::child(NodeId parent, std::string_view name, FrameClass cls) {
 }
 
 void FlameTree::add(NodeId node, const Weight& weight) {
-  Weight& self = nodes_[node].self;
-  self.ns += weight.ns;
-  self.count += weight.count;
-  self.bytes += weight.bytes;
+  nodes_[node].self += weight;
 }
 
 Weight FlameTree::total() const {
   Weight sum;
   for (const Node& node : nodes_) {
-    sum.ns += node.self.ns;
-    sum.count += node.self.count;
-    sum.bytes += node.self.bytes;
+    sum += node.self;
   }
   return sum;
 }

@@ -27,6 +27,13 @@ struct Weight {
   uint64_t ns = 0;     // of GPU time; in a tree of another measure, of that
   uint64_t count = 0;  // GPU records, launches, samples, calls
   uint64_t bytes = 0;
+
+  Weight& operator+=(const Weight& other) {
+    ns += other.ns;
+    count += other.count;
+    bytes += other.bytes;
+    return *this;
+  }
 };
 
 using NodeId = uint32_t;

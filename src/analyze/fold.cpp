@@ -14,12 +14,6 @@ namespace p = gpuprof::profile;
 
 constexpr std::string_view kNothingLaunched = "[idle: nothing launched any more]";
 
-void add(Weight& sum, const Weight& weight) {
-  sum.ns += weight.ns;
-  sum.count += weight.count;
-  sum.bytes += weight.bytes;
-}
-
 // Is a path of ranges one that `--nvtx-range` asks for?
 class RangeFilter {
  public:
@@ -162,12 +156,12 @@ class TreeBuilder {
     static const std::vector<StackDonors::Donor> kNone;
     const auto& donors = options_.spread ? donors_.of(work) : kNone;
     if (donors.empty()) {
-      add(result_.not_sampled, weight);
+      result_.not_sampled += weight;
       place.no_stack = kNotSampled;
       tree_.add(tree_.child(work_path(place), leaf, leaf_class), weight);
       return;
     }
-    add(result_.spread, weight);
+    result_.spread += weight;
     const std::vector<Weight> parts = split(weight, donors);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {

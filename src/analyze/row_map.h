@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "base/hash.h"
 
 namespace gpuprof::analyze {
 
@@ -74,24 +74,12 @@ class RowMap {
   };
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
 
-  // Keys come from a file: with a seed it can not be made to hit one slot.
-  static uint64_t random_seed() {
-    std::random_device device;
-    return (uint64_t{device()} << 32U) | device();
-  }
-
-  static uint64_t mix(uint64_t a, uint64_t b) {
-    const profile::Uint128 product = profile::Uint128{a} * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
-  }
-  static uint64_t pair(uint32_t a, uint32_t b) { return (uint64_t{a} << 32U) | b; }
-
   [[nodiscard]] uint64_t hash(const StallKey& key) const {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-    uint64_t h = mix(seed_ ^ pair(index(key.process), key.gpu_symbol), kOdd ^ key.pid);
-    h = mix(h ^ pair(index(key.ustack), index(key.kstack)), kOdd);
-    h = mix(h ^ pair(key.gpu_file, key.insn_text), kOdd ^ key.stall_type);
-    return mix(h ^ key.offset, kOdd);
+    uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.process), key.gpu_symbol), kOdd ^ key.pid);
+    h = fold_multiply(h ^ join_ids(index(key.ustack), index(key.kstack)), kOdd);
+    h = fold_multiply(h ^ join_ids(key.gpu_file, key.insn_text), kOdd ^ key.stall_type);
+    return fold_multiply(h ^ key.offset, kOdd);
   }
 
   void grow() {

@@ -4,18 +4,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace gpuprof::analyze {
 namespace {
 
 namespace p = gpuprof::profile;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  const p::Uint128 product = p::Uint128{a ^ 0x9E3779B97F4A7C15U} * (b ^ 0xD6E8FEB86659FD93U);
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
-}
-
-uint64_t pair(uint32_t a, uint32_t b) {
-  return (uint64_t{a} << 32U) | b;
+  return fold_multiply(a ^ 0x9E3779B97F4A7C15U, b ^ 0xD6E8FEB86659FD93U);
 }
 
 // Every unsampled work is spread over all donors of its group: a file must not make that a product of two large
@@ -71,8 +68,8 @@ std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& sh
 }  // namespace
 
 size_t StackDonors::KeyHash::operator()(const Key& key) const {
-  uint64_t h = mix(pair(key.process, key.tid), pair(key.device, key.name));
-  h = mix(h, pair(key.range, key.capture));
+  uint64_t h = mix(join_ids(key.process, key.tid), join_ids(key.device, key.name));
+  h = mix(h, join_ids(key.range, key.capture));
   h = mix(h, (uint64_t{static_cast<uint8_t>(key.op)} << 1U) | (key.graph_node ? 1U : 0U));
   return mix(h, key.stream);
 }

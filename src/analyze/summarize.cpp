@@ -21,9 +21,7 @@ struct Sum {
   uint64_t max_ns = 0;
 
   void add(const Row& row) {
-    weight.ns += row.weight.ns;
-    weight.count += row.weight.count;
-    weight.bytes += row.weight.bytes;
+    weight += row.weight;
     if ((row.kind == RowKind::gpu || row.kind == RowKind::host) && row.weight.count > 0) {
       min_ns = std::min(min_ns, row.min_ns);
       max_ns = std::max(max_ns, row.max_ns);
@@ -96,12 +94,6 @@ std::vector<SummaryLine> path_lines(const p::Tables& tables, const PathSums& sum
   return lines;
 }
 
-void add(Weight& sum, const Weight& weight) {
-  sum.ns += weight.ns;
-  sum.count += weight.count;
-  sum.bytes += weight.bytes;
-}
-
 // The devices that had work.
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
@@ -117,7 +109,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   for (const Row& row : rows.rows) {
     if (row.kind == RowKind::gpu) {
       Use& use = uses[index(rows.work(row).device)];
-      add(use.weight, row.weight);
+      use.weight += row.weight;
       use.busy_ns += row.busy_ns;
     }
   }
@@ -143,10 +135,10 @@ void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
     const p::Op op = rows.work(row).op;
     if (op == p::Op::sync) {
       waits[path_key(rows, row)].add(row);
-      add(summary.wait_total, row.weight);
+      summary.wait_total += row.weight;
     } else if (op == p::Op::alloc) {
       allocations[path_key(rows, row)].add(row);
-      add(summary.allocation_total, row.weight);
+      summary.allocation_total += row.weight;
     }
   }
   summary.host_work = work_lines(work, Order::ns, top);
@@ -170,7 +162,7 @@ Summary summarize(const Aggregate& rows, size_t top) {
     work[key.work].add(row);
     paths[std::move(key)].add(row);
     if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {
-      add(summary.graphs.weight, row.weight);
+      summary.graphs.weight += row.weight;
       summary.graphs.captured += index(rows.work(row).capture) != 0 ? row.weight.count : 0;
     }
   }

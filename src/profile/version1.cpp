@@ -1,25 +1,11 @@
 #include "profile/version1.h"
 
-#include <random>
+#include "base/hash.h"
 
 namespace gpuprof::profile {
 namespace {
 
 constexpr size_t kFirstSlots = 1024;
-
-uint64_t random_seed() {
-  std::random_device device;
-  return (uint64_t{device()} << 32U) | device();
-}
-
-uint64_t mix(uint64_t a, uint64_t b) {
-  const Uint128 product = Uint128{a} * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
-}
-
-uint64_t pair(uint32_t a, uint32_t b) {
-  return (uint64_t{a} << 32U) | b;
-}
 
 uint32_t tag_of(uint64_t h) {
   return static_cast<uint32_t>(h >> 32U);
@@ -42,9 +28,10 @@ Version1Works::Key Version1Works::key_of(const Work& work) {
 
 uint64_t Version1Works::hash(const Key& key) const {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-  uint64_t h = mix(seed_ ^ pair(index(key.process), index(key.name)), kOdd ^ static_cast<uint8_t>(key.op));
-  h = mix(h ^ pair(index(key.ustack), index(key.kstack)), kOdd ^ key.stream);
-  return mix(h ^ pair(index(key.thread), index(key.device)), kOdd);
+  uint64_t h =
+      fold_multiply(seed_ ^ join_ids(index(key.process), index(key.name)), kOdd ^ static_cast<uint8_t>(key.op));
+  h = fold_multiply(h ^ join_ids(index(key.ustack), index(key.kstack)), kOdd ^ key.stream);
+  return fold_multiply(h ^ join_ids(index(key.thread), index(key.device)), kOdd);
 }
 
 size_t Version1Works::find(const Key& key, uint64_t h) const {

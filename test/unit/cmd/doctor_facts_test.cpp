@@ -1,49 +1,13 @@
 #include "cmd/doctor_facts.h"
 
-#include <stdlib.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 #include "catch.h"
+#include "machine.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kFirstNamespace = "         0          0 4294967295\n";
 constexpr const char* kRootless = "         0       1000          1\n         1     100000      65536\n";
-
-// A machine of the test's own, removed with it.
-class Machine {
- public:
-  Machine() {
-    std::string pattern = std::filesystem::temp_directory_path() / "doctor.XXXXXX";
-    root_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
-    REQUIRE_FALSE(root_.empty());
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-
-  void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
-  }
-  [[nodiscard]] const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
-
-Fact find(const std::vector<Fact>& facts, const std::string& name) {
-  const auto fact = std::find_if(facts.begin(), facts.end(), [&](const Fact& f) { return f.name == name; });
-  REQUIRE(fact != facts.end());
-  return *fact;
-}
 
 Rights root_rights() {
   return parse_rights("Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n", kFirstNamespace);

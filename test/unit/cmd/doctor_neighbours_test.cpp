@@ -1,56 +1,13 @@
 #include "cmd/doctor_neighbours.h"
 
-#include <stdlib.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 #include "catch.h"
+#include "machine.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kVersion =
     "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.183.01  Release Build  (dvs)\nGCC version:  gcc 12\n";
-
-// A machine of the test's own, removed with it.
-class Machine {
- public:
-  Machine() {
-    std::string pattern = std::filesystem::temp_directory_path() / "neighbours.XXXXXX";
-    root_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
-    REQUIRE_FALSE(root_.empty());
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-
-  void file(const std::string& path, const std::string& text) const {
-    folder_of(path);
-    std::ofstream(root_ + path) << text;
-  }
-  void link(const std::string& path, const std::string& target) const {
-    folder_of(path);
-    std::filesystem::create_symlink(target, root_ + path);
-  }
-  [[nodiscard]] const std::string& root() const { return root_; }
-
- private:
-  void folder_of(const std::string& path) const {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-  }
-  std::string root_;
-};
-
-Fact find(const std::vector<Fact>& facts, const std::string& name) {
-  const auto fact = std::find_if(facts.begin(), facts.end(), [&](const Fact& f) { return f.name == name; });
-  REQUIRE(fact != facts.end());
-  return *fact;
-}
 
 Rights with(const char* capabilities) {
   return parse_rights("Uid:\t1000\t1000\nCapEff:\t" + std::string(capabilities) + "\n",
