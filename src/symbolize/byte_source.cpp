@@ -28,7 +28,7 @@ ByteSource ByteSource::memory(std::span<const uint8_t> bytes) {
 }
 
 size_t ByteSource::read_some(uint64_t offset, void* buffer, size_t size) const {
-  if (offset >= size_) {
+  if (offset >= size_ || size == 0) {
     return 0;
   }
   size = static_cast<size_t>(std::min<uint64_t>(size, size_ - offset));

@@ -157,6 +157,50 @@ WireBytes pad_unknown() {
   return wire;
 }
 
+gpuprof_launch with_stack(uint64_t correlation, uint64_t stack) {
+  gpuprof_launch made = launch_of(correlation);
+  made.stack = stack;
+  return made;
+}
+
+// Launches before and after their stacks, code objects before and after the stacks that name them.
+WireBytes stacks() {
+  WireBytes wire;
+  gpuprof_python python{};
+  python.layout.version = 0x030c0000;
+  python.layout.eval_begin = 0x5000;
+  python.layout.eval_end = 0x6000;
+  wire.add(GPUPROF_RECORD_PYTHON, python);
+  wire.add(GPUPROF_RECORD_LAUNCH, with_stack(1, 11));
+  wire.code(1, "train.<locals>.step", "/app/train.py", "\x80\x00\xf0\x01");
+  const std::vector<uint64_t> words = {0x1000, GPUPROF_WORD_OF_PYTHON(1u, 2u), GPUPROF_WORD_OF_PYTHON(2u, 4u),
+                                       0x5010 | GPUPROF_WORD_EVAL, 0x1100};
+  wire.stack(11, 0, words).stack(12, GPUPROF_STACK_TRUNCATED | GPUPROF_STACK_NO_PYTHON, {0x1000, 0x2000});
+  wire.code(2, "<module>", "/app/train.py", "").stack(11, 0, words);
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1), "/lib/libx.so")
+      .add(GPUPROF_RECORD_MAPPINGS, gpuprof_mappings{});
+  wire.stack_in(14, 0x7f0000001100, {1}).add(GPUPROF_RECORD_LAUNCH, with_stack(4, 14));
+  wire.add(GPUPROF_RECORD_GPU_OP, op_of(4, GPUPROF_OP_KERNEL));
+  wire.add(GPUPROF_RECORD_LAUNCH, with_stack(2, 12)).add(GPUPROF_RECORD_LAUNCH, with_stack(3, 13));
+  wire.add(GPUPROF_RECORD_LAUNCH, with_stack(kNode | 10, 11));
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 0, 0});
+  for (uint64_t i = 1; i <= 3; ++i) {
+    wire.add(GPUPROF_RECORD_GPU_OP, op_of(i, GPUPROF_OP_KERNEL));
+  }
+  return wire;
+}
+
+WireBytes bad_stacks() {
+  WireBytes wire;
+  wire.stack(1, 0, {UINT64_MAX, 0, GPUPROF_WORD_PYTHON}).stack(2, 0, {1}, GPUPROF_STACK_MAX_WORDS);
+  wire.add(GPUPROF_RECORD_CODE, gpuprof_code{{}, 1, 0, 0, 0xffffffffu, 0xffffffffu, 2});
+  wire.code(0x7fffffff, "a;b\n\xff", std::string("\0", 1), std::string(300, '\xff'));
+  wire.stack(3, 0, {GPUPROF_WORD_OF_PYTHON(0x7fffffffu, UINT32_MAX), GPUPROF_WORD_ADDRESS});
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(0), "/lib/libx.so").stack_in(4, 1, {1}, GPUPROF_STACK_MAX_MODULES);
+  wire.add(GPUPROF_RECORD_LAUNCH, with_stack(1, 3)).add(GPUPROF_RECORD_GPU_OP, op_of(1, GPUPROF_OP_KERNEL));
+  return wire;
+}
+
 Seeds make_seeds() {
   Seeds seeds;
   const auto add = [&seeds](const char* name, WireBytes wire) { seeds[name] = wire.bytes(); };
@@ -170,6 +214,8 @@ Seeds make_seeds() {
   add("bad_times", bad_times());
   add("names", names());
   add("pad_unknown", pad_unknown());
+  add("stacks", stacks());
+  add("bad_stacks", bad_stacks());
   add("cut", kernels());
   seeds["cut"].resize(seeds["cut"].size() - 20);
   return seeds;

@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "record/correlate.h"
+#include "record/stack_frames.h"
 #include "record/wire_decoder.h"
 
 namespace {
@@ -46,11 +49,32 @@ void check_coverage(const gpuprof::record::CoverageCounts& c) {
   require(c.launches == c.matched + c.captured + c.failed + c.without_record);
 }
 
+// Each stack that work names is there, once, and can become frames.
+void check_stacks(const gpuprof::record::Batch& batch) {
+  gpuprof::record::StackFrames frames_of{gpuprof::record::Instruments()};
+  for (const auto& code : batch.codes) {
+    frames_of.add(code);
+  }
+  std::unordered_set<uint64_t> stacks;
+  std::vector<gpuprof::symbolize::SymbolizedFrame> frames;
+  for (const auto& stack : batch.stacks) {
+    require(stacks.insert(stack.stack).second);
+    frames.clear();
+    frames_of.of(stack, frames);  // none where nothing in it can be believed
+    require(frames.size() <= 64 * stack.words.size() + 2);
+  }
+  for (const auto& work : batch.works) {
+    require(work.key.stack == 0 || stacks.contains(work.key.stack));
+    require(work.key.capture == 0 || stacks.contains(work.key.capture));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using gpuprof::record::Correlator;
-  Correlator correlator({.start_ns = 1, .interval_ns = 1'000'000, .timeline = true, .latency = true});
+  Correlator correlator(
+      {.start_ns = 1, .interval_ns = 1'000'000, .stacks_from_sources = true, .timeline = true, .latency = true});
   correlator.open_window(1);
   correlator.on_source(1, static_cast<uint32_t>(::getpid()), "fuzz");
   gpuprof::record::DecodeCounts counts;
@@ -66,5 +90,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto batch = correlator.take_batch();
   check_rows(batch, correlator.totals());
   check_coverage(correlator.totals().coverage);
+  check_stacks(batch);
   return 0;
 }

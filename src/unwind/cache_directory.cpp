@@ -1,0 +1,174 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <memory>
+#include <string_view>
+
+#include "base/file.h"
+#include "unwind/table_file.h"
+
+namespace gpuprof::unwind {
+namespace {
+
+constexpr std::string_view kTemporary = ".new-";
+constexpr time_t kStaleSeconds = 3600;  // a temporary file whose writer must be gone
+constexpr size_t kMaxFiles = 100'000;   // looked at
+
+// The directories of `path` from the one that is there down to the last; root makes none inside of those of others.
+bool make_directories(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    return true;
+  }
+  const size_t slash = path.rfind('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) {
+    return false;
+  }
+  const std::string parent = path.substr(0, slash);
+  if (!make_directories(parent) || ::stat(parent.c_str(), &status) != 0) {
+    return false;
+  }
+  const bool own = status.st_uid == ::geteuid() || ::geteuid() != 0;
+  return own && (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
+}
+
+bool is_hex(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// The directory may be one that the user has other files in: whatever is not named exactly as ours is left alone.
+bool is_table(std::string_view name) {
+  if (!name.ends_with(CacheDirectory::kSuffix)) {
+    return false;
+  }
+  name.remove_suffix(CacheDirectory::kSuffix.size());
+  if (name.starts_with(CacheDirectory::kContents)) {
+    name.remove_prefix(CacheDirectory::kContents.size());
+  }
+  return is_hex(name);
+}
+
+// .new-PID-NANOSECONDS-NAME
+bool is_temporary(std::string_view name) {
+  if (!name.starts_with(kTemporary)) {
+    return false;
+  }
+  name.remove_prefix(kTemporary.size());
+  for (int number = 0; number < 2; ++number) {
+    const size_t digits = name.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || name[digits] != '-') {
+      return false;
+    }
+    name.remove_prefix(digits + 1);
+  }
+  return is_table(name);
+}
+
+struct File {
+  std::string name;
+  uint64_t bytes = 0;
+  time_t used = 0;
+};
+
+// Our files only.
+std::vector<File> list(int directory) {
+  std::vector<File> files;
+  const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* stream = fd >= 0 ? ::fdopendir(fd) : nullptr;
+  if (stream == nullptr) {
+    if (fd >= 0) {
+      ::close(fd);
+    }
+    return files;
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, ::closedir);
+  while (const dirent* entry = files.size() < kMaxFiles ? ::readdir(stream) : nullptr) {
+    struct stat status {};
+    if (!is_table(entry->d_name) && !is_temporary(entry->d_name)) {
+      continue;
+    }
+    if (::fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
+      files.push_back({entry->d_name, static_cast<uint64_t>(status.st_size), status.st_mtime});
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+std::optional<CacheDirectory> CacheDirectory::open(const std::string& path, uint64_t max_bytes) {
+  if (!path.starts_with('/') || !make_directories(path)) {
+    return std::nullopt;
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_uid != ::geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return std::nullopt;
+  }
+  return CacheDirectory(std::move(fd), max_bytes);
+}
+
+std::optional<std::vector<uint8_t>> CacheDirectory::read(const std::string& name) const {
+  const UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+      static_cast<uint64_t>(status.st_size) > max_bytes_) {
+    return std::nullopt;
+  }
+  std::vector<uint8_t> bytes;
+  const symbolize::ByteSource source = symbolize::ByteSource::file(fd.get());
+  if (!source.read_range(0, source.size(), max_bytes_, bytes)) {
+    return std::nullopt;
+  }
+  // Which files were used last is seen by their times.
+  static_cast<void>(::futimens(fd.get(), nullptr));
+  return bytes;
+}
+
+bool CacheDirectory::write(const std::string& name, std::span<const uint8_t> bytes) const {
+  if (bytes.size() > max_bytes_ || !is_table(name)) {
+    return false;
+  }
+  make_room(bytes.size());
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::string temporary =
+      std::string(kTemporary) + std::to_string(::getpid()) + "-" + std::to_string(now.tv_nsec) + "-" + name;
+  const UniqueFd fd(::openat(fd_.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) {
+    return false;
+  }
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (write_all(fd.get(), text, temporary).ok() &&
+      ::renameat(fd_.get(), temporary.c_str(), fd_.get(), name.c_str()) == 0) {
+    return true;
+  }
+  ::unlinkat(fd_.get(), temporary.c_str(), 0);
+  return false;
+}
+
+// Until `bytes` more fit, the files go that were not used for the longest time.
+void CacheDirectory::make_room(uint64_t bytes) const {
+  std::vector<File> files = list(fd_.get());
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  uint64_t total = bytes;
+  for (const File& file : files) {
+    total += file.bytes;
+  }
+  const time_t now = ::time(nullptr);
+  for (const File& file : files) {
+    const bool temporary = file.name.starts_with(kTemporary);
+    const bool goes = temporary ? now - file.used > kStaleSeconds : total > max_bytes_;
+    if (goes && ::unlinkat(fd_.get(), file.name.c_str(), 0) == 0) {
+      total -= file.bytes;
+    }
+  }
+}
+
+}  // namespace gpuprof::unwind

@@ -1,0 +1,165 @@
+// From a row of call frame information to a rule of wire/stack.h. Internal to cfi.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/arch.h"
+#include "unwind/cfa_program.h"
+
+namespace gpuprof::unwind {
+
+// An expression of the form reg + offset, or *(reg + offset).
+struct SimpleExpression {
+  bool ok = false;
+  bool deref = false;
+  uint64_t reg = 0;
+  int64_t offset = 0;
+};
+
+inline SimpleExpression simple_expression(const Expression& expression) {
+  SimpleExpression found;
+  Cursor in = expression.cursor();
+  const auto op = in.number<uint8_t>();
+  if (op >= 0x70 && op <= 0x8f) {  // DW_OP_breg0 ... 31
+    found.reg = op - 0x70U;
+  } else if (op == 0x92) {  // DW_OP_bregx
+    found.reg = in.uleb();
+  } else {
+    return found;
+  }
+  found.offset = in.sleb();
+  while (in.ok() && !in.at_end()) {
+    const auto next = in.number<uint8_t>();
+    if (next == 0x06 && !found.deref) {  // DW_OP_deref
+      found.deref = true;
+    } else if (next == 0x23 && !found.deref) {  // DW_OP_plus_uconst
+      if (__builtin_add_overflow(found.offset, static_cast<int64_t>(in.uleb()), &found.offset)) {
+        return found;
+      }
+    } else {
+      return found;
+    }
+  }
+  found.ok = in.ok();
+  return found;
+}
+
+// rsp + 8 + ((rip & 15) >= threshold ? 8 : 0): the threshold, 0 where it is another expression.
+inline uint64_t plt_threshold(const Expression& expression) {
+  if (expression.size != sizeof arch::kPltForm) {
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof arch::kPltForm; ++i) {
+    if (i != arch::kPltThresholdAt && expression.data[i] != arch::kPltForm[i]) {
+      return 0;
+    }
+  }
+  const unsigned op = expression.data[arch::kPltThresholdAt];
+  return op > 0x30 && op < 0x30 + arch::kPltEntry ? op - 0x30 : 0;
+}
+
+inline bool fits_rule(int64_t offset) {
+  constexpr int64_t kLimit = int64_t{1} << 28;
+  return offset >= -kLimit && offset < kLimit;
+}
+
+// How the rule gets the caller's frame pointer; false where it cannot say so. `cfa_offset`: of the CFA where that is
+// the stack pointer plus an offset.
+inline bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
+  *fp = GPUPROF_UNWIND_FP_SAME;
+  *offset = 0;
+  switch (place.kind) {
+    case Place::Kind::unspecified:
+    case Place::Kind::undefined:  // whoever calls does not need it
+    case Place::Kind::same:
+      return true;
+    case Place::Kind::at_cfa:
+      *fp = GPUPROF_UNWIND_FP_AT_CFA;
+      *offset = place.offset;
+      return fits_rule(place.offset);
+    case Place::Kind::at_expression:
+      break;
+    case Place::Kind::other:
+      return false;
+  }
+  const SimpleExpression simple = simple_expression(place.expression);
+  if (!simple.ok || simple.deref || !fits_rule(simple.offset)) {
+    return false;
+  }
+  if (simple.reg == arch::kFramePointer) {
+    *fp = GPUPROF_UNWIND_FP_AT_FP;
+    *offset = simple.offset;
+    return true;
+  }
+  *fp = GPUPROF_UNWIND_FP_AT_CFA;
+  *offset = simple.offset - cfa_offset;
+  return simple.reg == arch::kStackPointer && cfa_is_sp && fits_rule(*offset);
+}
+
+struct CfaRule {
+  gpuprof_unwind_kind kind = GPUPROF_UNWIND_NONE;
+  int64_t offset = 0;
+};
+
+inline CfaRule cfa_rule(const Row& row) {
+  bool deref = false;
+  uint64_t reg = row.cfa_register;
+  CfaRule rule{.offset = row.cfa_offset};
+  if (row.cfa_by_expression) {
+    const SimpleExpression simple = simple_expression(row.cfa_expression);
+    if (!simple.ok) {
+      return {};
+    }
+    deref = simple.deref;
+    reg = simple.reg;
+    rule.offset = simple.offset;
+  }
+  if (!row.cfa_known || !fits_rule(rule.offset)) {
+    return {};
+  }
+  if (reg == arch::kStackPointer) {
+    rule.kind = deref ? GPUPROF_UNWIND_DEREF_SP : GPUPROF_UNWIND_SP;
+  } else if (reg == arch::kFramePointer) {
+    rule.kind = deref ? GPUPROF_UNWIND_DEREF_FP : GPUPROF_UNWIND_FP;
+  }
+  return rule;
+}
+
+// The kernel's signal frame, as a libc's restorer describes it. Other functions that call themselves signal frames are
+// followed by what they say.
+inline bool is_kernel_signal_frame(const Cie& cie, const CfaRule& cfa) {
+  return cie.is_signal_frame && cfa.kind == GPUPROF_UNWIND_DEREF_SP && cfa.offset == arch::kSignalStackPointer;
+}
+
+// The rule of `row` at `pc`. `*until`: up to where it is the same; UINT64_MAX unless that is less than the row.
+inline uint64_t rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
+  *until = UINT64_MAX;
+  if (row.ra.kind == Place::Kind::undefined) {
+    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0);
+  }
+  CfaRule cfa = cfa_rule(row);
+  if (is_kernel_signal_frame(cie, cfa)) {
+    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0);
+  }
+  if (row.ra.kind != Place::Kind::at_cfa || row.ra.offset != arch::kReturnAddressOffset) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  if (const uint64_t threshold = row.cfa_by_expression && row.cfa_known ? plt_threshold(row.cfa_expression) : 0) {
+    if (threshold == arch::kPltThreshold) {
+      cfa.kind = GPUPROF_UNWIND_PLT;
+    } else {
+      const uint64_t at = pc % arch::kPltEntry;
+      const uint64_t left = (at < threshold ? threshold : arch::kPltEntry) - at;
+      cfa = {GPUPROF_UNWIND_SP, at < threshold ? 8 : 16};
+      *until = pc > UINT64_MAX - left ? UINT64_MAX : pc + left;
+    }
+  }
+  gpuprof_unwind_fp fp{};
+  int64_t fp_offset = 0;
+  if (cfa.kind == GPUPROF_UNWIND_NONE || !fp_rule(row.fp, cfa.kind == GPUPROF_UNWIND_SP, cfa.offset, &fp, &fp_offset)) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  return GPUPROF_UNWIND_RULE(cfa.kind, fp, cfa.offset, fp_offset);
+}
+
+}  // namespace gpuprof::unwind

@@ -1,0 +1,59 @@
+// Rules as they come from sections, in any order, to a sorted table. Internal to src/unwind.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "unwind/cfi.h"
+#include "unwind/frame_sections.h"
+#include "unwind/table.h"
+
+namespace gpuprof::unwind {
+
+class TableBuilder final : public RuleSink {
+ public:
+  explicit TableBuilder(const FrameSections& sections);
+
+  void on_rule(uint64_t pc, uint64_t rule) override;
+
+  // What comes from now on counts only where nothing before says anything.
+  void begin_second_choice();
+
+  // Null when there is nothing, or too much. Once only.
+  std::unique_ptr<Table> finish();
+
+ private:
+  // Consecutive rules, [begin, end), without a gap.
+  struct Piece {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint32_t first_row = 0;
+    uint32_t rows = 0;
+  };
+  void open_piece(uint64_t pc);
+  void close_piece(uint64_t pc);
+  uint16_t index_of(uint64_t rule);
+  void merge_choices();
+  void write(const Piece& piece, uint64_t from);
+  void write_row(uint64_t pc, uint16_t rule);
+
+  const FrameSections& sections_;
+  bool in_piece_ = false;
+  bool too_much_ = false;
+  std::vector<Piece> pieces_;
+  size_t first_choice_ = SIZE_MAX;     // so many of them; all of them where there is no second choice
+  std::vector<uint32_t> row_offsets_;  // from the beginning of the piece
+  std::vector<uint16_t> row_rules_;
+  std::unordered_map<uint64_t, uint16_t> indexes_;
+  struct Recent {
+    uint64_t rule = 0;
+    uint16_t index = 0;
+  };
+  std::array<Recent, 256> recent_{};  // by hash: most rules are few
+  std::unique_ptr<Table> table_;
+};
+
+}  // namespace gpuprof::unwind

@@ -1,0 +1,203 @@
+#include "unwind/table_cache.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/log.h"
+#include "unwind/frame_sections.h"
+#include "unwind/table_file.h"
+
+namespace gpuprof::unwind {
+namespace {
+
+// A file and what was in it.
+using Key = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
+
+std::optional<Key> key_of(const symbolize::MappedFile& file) {
+  struct stat status {};
+  if (!file.fd || ::fstat(file.fd.get(), &status) != 0) {
+    return std::nullopt;
+  }
+  return Key{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+std::string hex(uint64_t value) {
+  return symbolize::to_hex(reinterpret_cast<const uint8_t*>(&value), sizeof value);
+}
+
+// For files without a build id: by what is in them.
+std::string name_of(const symbolize::ElfImage& image, const TableFile::Source& source) {
+  const std::string name =
+      image.build_id().empty() ? std::string(CacheDirectory::kContents) + hex(source.hash) : image.build_id();
+  return name + std::string(CacheDirectory::kSuffix);
+}
+
+constexpr size_t kMaxWithoutTable = 16384;  // files that are remembered to have none
+
+struct Entry {
+  std::mutex building;  // held by the thread that makes the table
+  // Of State::mutex:
+  bool none = false;                 // the file has no table
+  std::weak_ptr<const Table> table;  // those who use it keep it
+};
+
+}  // namespace
+
+struct TableCache::State {
+  explicit State(const std::string& path) : directory_path(path) {}
+
+  const CacheDirectory* open_directory() {
+    std::call_once(directory_once, [this] {
+      if (!directory_path.empty()) {
+        directory = CacheDirectory::open(directory_path);
+      }
+    });
+    return directory ? &*directory : nullptr;
+  }
+
+  std::shared_ptr<const Table> make(const symbolize::MappedFile& file);
+
+  const std::string directory_path;
+  std::once_flag directory_once;
+  std::optional<CacheDirectory> directory;
+
+  mutable std::mutex mutex;  // for what follows
+  std::map<Key, std::shared_ptr<Entry>> entries;
+  Counts counts;
+  bool told_full = false;
+
+  void trim();
+  [[nodiscard]] uint64_t bytes() const;
+  std::shared_ptr<const Table> keep(Entry& entry, std::shared_ptr<const Table> table);
+};
+
+TableCache::TableCache(const std::string& directory) : state_(std::make_unique<State>(directory)) {}
+TableCache::~TableCache() = default;
+
+std::string TableCache::default_directory() {
+  if (const char* chosen = std::getenv("GPUPROF_UNWIND_CACHE"); chosen != nullptr) {
+    return chosen;
+  }
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string path;
+  if (cache != nullptr && *cache == '/') {
+    path = cache;
+  } else if (home != nullptr && *home == '/') {
+    path = std::string(home) + "/.cache";
+    cache = home;
+  }
+  struct stat status {};
+  if (path.empty() || (::stat(cache, &status) == 0 && status.st_uid != ::geteuid())) {
+    return ::geteuid() == 0 ? "/var/cache/gpuprof/unwind" : "";
+  }
+  return path + "/gpuprof/unwind";
+}
+
+std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile& file) {
+  const auto image = symbolize::ElfImage::parse(symbolize::ByteSource::file(file.fd.get()));
+  const auto sections = image ? read_frame_sections(*image) : std::nullopt;
+  if (!sections) {
+    return nullptr;
+  }
+  const TableFile::Source source{sections->hash(), sections->size()};
+  const std::string name = name_of(*image, source);
+  const CacheDirectory* kept = open_directory();
+  if (const auto bytes = kept != nullptr ? kept->read(name) : std::nullopt; bytes) {
+    if (std::unique_ptr<Table> table = TableFile::decode(*bytes, source); table) {
+      table->headers_ = *image;
+      const std::lock_guard lock(mutex);
+      ++counts.from_disk;
+      return table;
+    }
+  }
+  std::shared_ptr<const Table> table = Table::build(*image, *sections);
+  if (table && kept != nullptr) {
+    kept->write(name, TableFile::encode(*table, source));
+  }
+  const std::lock_guard lock(mutex);
+  counts.built += table ? 1 : 0;
+  return table;
+}
+
+// Forgets files whose tables nobody uses. An entry that a thread is at has another owner.
+void TableCache::State::trim() {
+  const bool all = entries.size() > kMaxWithoutTable;
+  std::erase_if(entries, [all](const auto& item) {
+    const Entry& entry = *item.second;
+    return item.second.use_count() == 1 && (entry.none ? all : entry.table.expired());
+  });
+}
+
+uint64_t TableCache::State::bytes() const {
+  uint64_t sum = 0;
+  for (const auto& item : entries) {
+    const std::shared_ptr<const Table> table = item.second->table.lock();
+    sum += table ? table->bytes() : 0;
+  }
+  return sum;
+}
+
+// Null where memory for all tables is used up: the file is then asked for again when another process has it.
+std::shared_ptr<const Table> TableCache::State::keep(Entry& entry, std::shared_ptr<const Table> table) {
+  const std::lock_guard lock(mutex);
+  trim();
+  if (table && (table->bytes() > kMaxBytes || bytes() > kMaxBytes - table->bytes())) {
+    if (!std::exchange(told_full, true)) {
+      log::warn(
+          "unwind tables take all the memory that they may: frames of further files are followed by frame pointers");
+    }
+    return nullptr;
+  }
+  entry.none = !table;
+  entry.table = table;
+  return table;
+}
+
+std::shared_ptr<const Table> TableCache::get(const symbolize::MappedFile& file) {
+  const std::optional<Key> key = key_of(file);
+  if (!key) {
+    return nullptr;
+  }
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(state_->mutex);
+    std::shared_ptr<Entry>& slot = state_->entries[*key];
+    if (!slot) {
+      slot = std::make_shared<Entry>();
+    }
+    entry = slot;
+  }
+  const std::lock_guard building(entry->building);
+  {
+    const std::lock_guard lock(state_->mutex);
+    std::shared_ptr<const Table> table = entry->table.lock();
+    if (table || entry->none) {
+      return table;
+    }
+  }
+  return state_->keep(*entry, state_->make(file));
+}
+
+std::shared_ptr<const Table> TableCache::peek(const symbolize::MappedFile& file) const {
+  const std::optional<Key> key = key_of(file);
+  const std::lock_guard lock(state_->mutex);
+  const auto found = key ? state_->entries.find(*key) : state_->entries.end();
+  return found == state_->entries.end() ? nullptr : found->second->table.lock();
+}
+
+TableCache::Counts TableCache::counts() const {
+  const std::lock_guard lock(state_->mutex);
+  Counts counts = state_->counts;
+  counts.bytes = state_->bytes();
+  return counts;
+}
+
+}  // namespace gpuprof::unwind

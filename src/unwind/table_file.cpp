@@ -1,0 +1,113 @@
+#include "unwind/table_file.h"
+
+#include <cstring>
+
+#include "unwind/frame_sections.h"
+
+namespace gpuprof::unwind {
+namespace {
+
+// To be raised whenever the same section gives other rules, or the layout changes.
+constexpr uint32_t kVersion = 1;
+constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
+
+// Followed by pcs, rule indexes, zeros up to a multiple of 8, rules. Little-endian, as the machines we run on.
+struct Header {
+  char magic[sizeof kMagic];
+  uint32_t version;
+  uint32_t rows;
+  uint32_t rules;
+  uint32_t reserved;
+  uint64_t base;
+  uint64_t source_hash;
+  uint64_t source_size;
+  uint64_t checksum;  // of all that follows, and of the header with 0 in this place
+};
+static_assert(sizeof(Header) == 56);
+
+struct Layout {
+  explicit Layout(const Header& header)
+      : indexes(sizeof(Header) + uint64_t{header.rows} * sizeof(uint32_t)),
+        indexes_end(indexes + uint64_t{header.rows} * sizeof(uint16_t)),
+        rules((indexes_end + 7) & ~uint64_t{7}),
+        size(rules + uint64_t{header.rules} * sizeof(uint64_t)) {}
+
+  uint64_t indexes;
+  uint64_t indexes_end;
+  uint64_t rules;
+  uint64_t size;
+};
+
+uint64_t checksum_of(Header header, std::span<const uint8_t> all) {
+  header.checksum = 0;
+  const uint64_t seed = hash_bytes(&header, sizeof header, kVersion);
+  return hash_bytes(all.data() + sizeof header, all.size() - sizeof header, seed);
+}
+
+template <typename T>
+void put(std::vector<uint8_t>& out, uint64_t at, const std::vector<T>& values) {
+  std::memcpy(out.data() + at, values.data(), values.size() * sizeof(T));
+}
+
+template <typename T>
+void get(std::span<const uint8_t> in, uint64_t at, uint64_t count, std::vector<T>& values) {
+  values.resize(count);
+  std::memcpy(values.data(), in.data() + at, count * sizeof(T));
+}
+
+}  // namespace
+
+std::vector<uint8_t> TableFile::encode(const Table& table, const Source& source) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.rows = static_cast<uint32_t>(table.pcs_.size());
+  header.rules = static_cast<uint32_t>(table.rules_.size());
+  header.base = table.base_;
+  header.source_hash = source.hash;
+  header.source_size = source.size;
+  const Layout layout(header);
+  std::vector<uint8_t> out(layout.size);
+  put(out, sizeof header, table.pcs_);
+  put(out, layout.indexes, table.rule_indexes_);
+  put(out, layout.rules, table.rules_);
+  std::memcpy(out.data(), &header, sizeof header);
+  seal(out);
+  return out;
+}
+
+void TableFile::seal(std::span<uint8_t> bytes) {
+  Header header{};
+  if (bytes.size() >= sizeof header) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.checksum = checksum_of(header, bytes);
+    std::memcpy(bytes.data(), &header, sizeof header);
+  }
+}
+
+std::unique_ptr<Table> TableFile::decode(std::span<const uint8_t> bytes, const Source& source) {
+  Header header{};
+  if (bytes.size() < sizeof header) {
+    return nullptr;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const Layout layout(header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kVersion ||
+      header.source_hash != source.hash || header.source_size != source.size || header.rows == 0 || header.rules == 0 ||
+      bytes.size() != layout.size || header.checksum != checksum_of(header, bytes)) {
+    return nullptr;
+  }
+  std::unique_ptr<Table> table(new Table);
+  table->base_ = header.base;
+  get(bytes, sizeof header, header.rows, table->pcs_);
+  get(bytes, layout.indexes, header.rows, table->rule_indexes_);
+  get(bytes, layout.rules, header.rules, table->rules_);
+  // A checksum keeps accidents out; whoever can write there could give a right one.
+  if (!table->valid()) {
+    return nullptr;
+  }
+  table->index_pages();
+  return table;
+}
+
+}  // namespace gpuprof::unwind

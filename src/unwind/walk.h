@@ -1,0 +1,78 @@
+// One step of a walk by a rule: what the engines do, in the plainest form, for tests to hold them against.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/stack.h"
+
+namespace gpuprof::unwind {
+
+struct Registers {
+  uint64_t pc = 0;
+  uint64_t sp = 0;
+  uint64_t fp = 0;
+  // pc is that of the next instruction to run: the first frame, and one that a signal interrupted. Otherwise it is a
+  // return address, whose call is before it: rules are to be looked up at pc - 1.
+  bool exact = true;
+
+  [[nodiscard]] uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
+};
+
+enum class Step : uint8_t {
+  caller,      // the registers are now those of the caller, or of what a signal interrupted
+  end,         // there is no caller
+  no_rule,     // the frame pointer may be tried
+  unreadable,  // memory that should hold a register is not there
+  stuck        // the caller's frame is not above this one: the stack is damaged
+};
+
+// `read(address, &value)` reads 8 bytes and returns whether it could.
+template <typename Read>
+Step step(uint64_t rule, Registers& registers, Read&& read) {
+  const Registers from = registers;
+  const auto at_sp = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule)) + from.sp;
+  const auto at_fp = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_CFA_OFFSET(rule)) + from.fp;
+  uint64_t cfa = 0;
+  bool whole = true;
+  switch (GPUPROF_UNWIND_RULE_KIND(rule)) {
+    case GPUPROF_UNWIND_SP:
+      cfa = at_sp;
+      break;
+    case GPUPROF_UNWIND_FP:
+      cfa = at_fp;
+      break;
+    case GPUPROF_UNWIND_DEREF_SP:
+      whole = read(at_sp, &cfa);
+      break;
+    case GPUPROF_UNWIND_DEREF_FP:
+      whole = read(at_fp, &cfa);
+      break;
+    case GPUPROF_UNWIND_PLT:
+      cfa = from.sp + 8 + ((from.pc & 15U) >= 11 ? 8 : 0);
+      break;
+    case GPUPROF_UNWIND_SIGNAL:
+      registers.exact = true;
+      whole = read(from.sp + GPUPROF_SIGNAL_PC_X86_64, &registers.pc) &&
+              read(from.sp + GPUPROF_SIGNAL_SP_X86_64, &registers.sp) &&
+              read(from.sp + GPUPROF_SIGNAL_FP_X86_64, &registers.fp);
+      return whole ? Step::caller : Step::unreadable;
+    case GPUPROF_UNWIND_END:
+      return Step::end;
+    default:
+      return Step::no_rule;
+  }
+  const auto fp_offset = static_cast<uint64_t>(GPUPROF_UNWIND_RULE_FP_OFFSET(rule));
+  if (whole && GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA) {
+    whole = read(cfa + fp_offset, &registers.fp);
+  } else if (whole && GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_FP) {
+    whole = read(from.fp + fp_offset, &registers.fp);
+  }
+  if (!whole || !read(cfa - 8, &registers.pc)) {
+    return Step::unreadable;
+  }
+  registers.sp = cfa;
+  registers.exact = false;
+  return cfa > from.sp ? Step::caller : Step::stuck;
+}
+
+}  // namespace gpuprof::unwind

@@ -1,0 +1,62 @@
+// What the loader has loaded in this process.
+#pragma once
+
+#include <link.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "unwind/cfi.h"
+
+namespace gpuprof::unwind {
+
+struct OwnModule {
+  Bytes bytes;
+  uint64_t header = 0;  // .eh_frame_hdr; 0: none, or no module there
+  uint64_t bias = 0;
+
+  [[nodiscard]] uint64_t rule_at(uint64_t pc) const { return header == 0 ? 0 : rule_of(bytes, header, pc); }
+
+  // The one that holds `address`.
+  static OwnModule at(uint64_t address) {
+    OwnModule found;
+    Search search{address, &found};
+    ::dl_iterate_phdr(&visit, &search);
+    return found;
+  }
+
+ private:
+  struct Search {
+    uint64_t address;
+    OwnModule* found;
+  };
+
+  static int visit(dl_phdr_info* info, size_t, void* data) {
+    auto& search = *static_cast<Search*>(data);
+    uint64_t end = 0;
+    uint64_t begin = UINT64_MAX;
+    bool inside = false;
+    OwnModule module;
+    module.bias = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+      const uint64_t at = info->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type == PT_LOAD) {
+        inside = inside || (search.address >= at && search.address - at < segment.p_memsz);
+        begin = std::min(begin, at);
+        // What can be written comes last, and behind it may be a hole.
+        end = (segment.p_flags & PF_W) != 0 ? end : std::max(end, at + segment.p_memsz);
+      } else if (segment.p_type == PT_GNU_EH_FRAME) {
+        module.header = at;
+      }
+    }
+    if (!inside || end <= begin) {
+      return 0;
+    }
+    module.bytes = {reinterpret_cast<const uint8_t*>(begin), end - begin, begin};  // NOLINT(performance-no-int-to-ptr)
+    *search.found = module;
+    return 1;
+  }
+};
+
+}  // namespace gpuprof::unwind

@@ -1,0 +1,347 @@
+#include "unwind/table_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "catch.h"
+#include "unwind/table_file.h"
+
+using namespace gpuprof;
+using namespace gpuprof::unwind;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Gone with all that is in it at the end.
+struct Scratch {
+  Scratch() {
+    std::string name = "/tmp/gpuprof-unwind-XXXXXX";
+    path = ::mkdtemp(name.data());
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { fs::remove_all(path); }
+  fs::path path;
+};
+
+symbolize::MappedFile open_file(const std::string& path) {
+  symbolize::MappedFile file;
+  file.path = path;
+  file.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file;
+}
+
+std::vector<fs::path> files_in(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
+std::vector<uint8_t> contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void put(const fs::path& path, const std::vector<uint8_t>& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+bool equal(const Table& a, const Table& b) {
+  const auto same = [](auto x, auto y) { return std::equal(x.begin(), x.end(), y.begin(), y.end()); };
+  return a.base() == b.base() && same(a.pcs(), b.pcs()) && same(a.rule_indexes(), b.rule_indexes()) &&
+         same(a.rules(), b.rules()) && same(a.pages(), b.pages());
+}
+
+// Sets or removes a variable of the environment for the time of a test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name); before != nullptr) {
+      before_ = before;
+    }
+    set(value);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+
+ private:
+  void set(const char* value) { value != nullptr ? ::setenv(name_, value, 1) : ::unsetenv(name_); }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+const std::string kSelf = fs::read_symlink("/proc/self/exe");
+
+}  // namespace
+
+TEST_CASE("a table is built once, then read from disk", "[unwind]") {
+  const Scratch scratch;
+  const fs::path directory = scratch.path / "a" / "b";
+  const symbolize::MappedFile file = open_file(kSelf);
+  TableCache first(directory);
+  CHECK_FALSE(first.peek(file));
+  const auto built = first.get(file);
+  REQUIRE(built);
+  CHECK(first.get(file) == built);
+  CHECK(first.peek(file) == built);
+  CHECK(first.counts().built == 1);
+  CHECK(first.counts().from_disk == 0);
+  CHECK(first.counts().bytes == built->bytes());
+  REQUIRE(files_in(directory).size() == 1);
+  struct stat status {};
+  REQUIRE(::stat(directory.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+
+  TableCache second(directory);
+  const auto read = second.get(file);
+  REQUIRE(read);
+  CHECK(second.counts().built == 0);
+  CHECK(second.counts().from_disk == 1);
+  CHECK(equal(*built, *read));
+  CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
+}
+
+TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
+  const Scratch scratch;
+  const symbolize::MappedFile file = open_file(kSelf);
+  const auto built = TableCache(scratch.path).get(file);
+  REQUIRE(built);
+  const fs::path path = files_in(scratch.path).at(0);
+  const std::vector<uint8_t> good = contents(path);
+  const auto damage = GENERATE(as<std::string>{}, "empty", "short", "long", "version", "row", "last", "foreign");
+  CAPTURE(damage);
+  std::vector<uint8_t> bad = good;
+  if (damage == "empty") {
+    bad.clear();
+  } else if (damage == "short") {
+    bad.resize(bad.size() - 8);
+  } else if (damage == "long") {
+    bad.resize(bad.size() + 8);
+  } else if (damage == "version") {
+    ++bad[8];
+  } else if (damage == "row") {
+    bad[100] ^= 0x10;
+  } else if (damage == "last") {
+    bad.back() ^= 1;
+  } else {
+    // The table of another file under this one's build id.
+    const symbolize::MappedFile libc = open_file("/lib/x86_64-linux-gnu/libc.so.6");
+    const Scratch elsewhere;
+    REQUIRE(TableCache(elsewhere.path).get(libc));
+    bad = contents(files_in(elsewhere.path).at(0));
+  }
+  put(path, bad);
+  TableCache cache(scratch.path);
+  const auto again = cache.get(file);
+  REQUIRE(again);
+  CHECK(equal(*built, *again));
+  CHECK(cache.counts().built == 1);
+  CHECK(contents(path) == good);
+}
+
+TEST_CASE("bytes of a table that were made to fit its checksum are looked at", "[unwind]") {
+  const auto table = Table::build(contents(kSelf));
+  REQUIRE(table);
+  const TableFile::Source source{1, 2};
+  const std::vector<uint8_t> good = TableFile::encode(*table, source);
+  const auto decoded = TableFile::decode(good, source);
+  REQUIRE(decoded);
+  CHECK(equal(*table, *decoded));
+  CHECK_FALSE(TableFile::decode(good, {1, 3}));
+  CHECK_FALSE(TableFile::decode(good, {2, 2}));
+  for (size_t size = 0; size < 64; ++size) {
+    CHECK_FALSE(TableFile::decode(std::span(good).first(size), source));
+  }
+  // Rows that go back, and a rule that is not there.
+  for (const size_t at : {size_t{56 + 4}, 56 + table->pcs().size() * 4 + 2}) {
+    std::vector<uint8_t> bad = good;
+    bad[at] = bad[at + 1] = 0xff;
+    TableFile::seal(bad);
+    CHECK_FALSE(TableFile::decode(bad, source));
+  }
+  std::vector<uint8_t> same = good;
+  TableFile::seal(same);
+  CHECK(same == good);
+}
+
+TEST_CASE("directories that are not for us are not used", "[unwind]") {
+  const Scratch scratch;
+  const symbolize::MappedFile file = open_file(kSelf);
+  const auto stays_in_memory = [&](const std::string& path) {
+    TableCache cache(path);
+    return cache.get(file) != nullptr && cache.counts().built == 1 && TableCache(path).get(file) != nullptr;
+  };
+  // Others may write there.
+  const fs::path open = scratch.path / "open";
+  fs::create_directory(open);
+  fs::permissions(open, fs::perms::all);
+  CHECK(stays_in_memory(open));
+  CHECK(files_in(open).empty());
+  // A link in its place.
+  const fs::path target = scratch.path / "target";
+  fs::create_directory(target);
+  fs::create_directory_symlink(target, scratch.path / "link");
+  CHECK(stays_in_memory(scratch.path / "link"));
+  CHECK(files_in(target).empty());
+  // A file, a relative path, nothing.
+  put(scratch.path / "file", {1});
+  CHECK(stays_in_memory(scratch.path / "file"));
+  CHECK(stays_in_memory(scratch.path / "file" / "below"));
+  CHECK(stays_in_memory("relative"));
+  CHECK(stays_in_memory(""));
+  if (::geteuid() == 0) {
+    // What belongs to somebody else.
+    const fs::path foreign = scratch.path / "foreign";
+    fs::create_directory(foreign);
+    REQUIRE(::chown(foreign.c_str(), 12345, 12345) == 0);
+    CHECK(stays_in_memory(foreign));
+    CHECK(stays_in_memory(foreign / "below"));
+    CHECK(files_in(foreign).empty());
+  }
+}
+
+TEST_CASE("links inside of the cache are not followed", "[unwind]") {
+  const Scratch scratch;
+  const symbolize::MappedFile file = open_file(kSelf);
+  const auto built = TableCache(scratch.path).get(file);
+  const fs::path path = files_in(scratch.path).at(0);
+  fs::rename(path, scratch.path / "moved");
+  fs::create_symlink(scratch.path / "moved", path);
+  TableCache cache(scratch.path);
+  CHECK(cache.get(file) != nullptr);
+  CHECK(cache.counts().built == 1);
+  CHECK_FALSE(fs::is_symlink(path));
+}
+
+TEST_CASE("files that were not used for long make room; those of others stay", "[unwind]") {
+  const Scratch scratch;
+  const auto directory = CacheDirectory::open(scratch.path / "d", 1000);
+  REQUIRE(directory);
+  const std::vector<uint8_t> bytes(400, 7);
+  const auto age = [&](const std::string& name, time_t seconds) {
+    const timespec when{::time(nullptr) - seconds, 0};
+    const timespec times[2] = {when, when};
+    REQUIRE(::utimensat(AT_FDCWD, (scratch.path / "d" / name).c_str(), times, 0) == 0);
+  };
+  const std::string suffix(CacheDirectory::kSuffix);
+  const std::string one = "01" + suffix;
+  const std::string two = "02" + suffix;
+  const std::string three = "contents-03" + suffix;
+  const std::string gone = ".new-1-1-01" + suffix;
+  const std::vector<std::string> foreign = {
+      "thesis.tex",         "0123456789abcdef",  ".new-1-1-gone",      "x1" + suffix,        suffix,
+      "contents-" + suffix, "01" + suffix + "~", ".new-1-01" + suffix, ".new-1--01" + suffix};
+  for (const std::string& name : foreign) {
+    put(scratch.path / "d" / name, std::vector<uint8_t>(5000));
+    age(name, 1'000'000);
+  }
+  REQUIRE(directory->write(one, bytes));
+  REQUIRE(directory->write(two, bytes));
+  age(one, 100);
+  age(two, 200);
+  put(scratch.path / "d" / gone, bytes);
+  age(gone, 7200);
+  CHECK(directory->read(two) == bytes);  // now it was used last
+  REQUIRE(directory->write(three, bytes));
+  CHECK_FALSE(directory->read(one));
+  CHECK(directory->read(two) == bytes);
+  CHECK(directory->read(three) == bytes);
+  CHECK_FALSE(fs::exists(scratch.path / "d" / gone));
+  CHECK_FALSE(directory->write("04" + suffix, std::vector<uint8_t>(1001)));
+  for (const std::string& name : foreign) {
+    CAPTURE(name);
+    CHECK(fs::exists(scratch.path / "d" / name));
+    CHECK_FALSE(directory->write(name, bytes));
+  }
+}
+
+TEST_CASE("a table that nobody uses is not kept in memory", "[unwind]") {
+  TableCache cache("");
+  const symbolize::MappedFile file = open_file(kSelf);
+  auto table = cache.get(file);
+  REQUIRE(table);
+  CHECK(cache.counts().bytes == table->bytes());
+  table.reset();
+  CHECK_FALSE(cache.peek(file));
+  CHECK(cache.counts().bytes == 0);
+  CHECK(cache.get(file));
+  CHECK(cache.counts().built == 2);
+}
+
+TEST_CASE("where the tables are kept", "[unwind]") {
+  const Scratch scratch;
+  const std::string home = scratch.path / "home";
+  fs::create_directory(home);
+  const Variable chosen("GPUPROF_UNWIND_CACHE", nullptr);
+  const Variable cache("XDG_CACHE_HOME", nullptr);
+  const Variable user("HOME", home.c_str());
+  CHECK(TableCache::default_directory() == home + "/.cache/gpuprof/unwind");
+  {
+    const Variable set("XDG_CACHE_HOME", home.c_str());
+    CHECK(TableCache::default_directory() == home + "/gpuprof/unwind");
+  }
+  {
+    const Variable relative("XDG_CACHE_HOME", "here");
+    CHECK(TableCache::default_directory() == home + "/.cache/gpuprof/unwind");
+  }
+  {
+    const Variable off("GPUPROF_UNWIND_CACHE", "");
+    CHECK(TableCache::default_directory().empty());
+  }
+  {
+    const Variable elsewhere("GPUPROF_UNWIND_CACHE", "/x/y");
+    CHECK(TableCache::default_directory() == "/x/y");
+  }
+  if (::geteuid() == 0) {
+    // As with sudo that keeps HOME.
+    REQUIRE(::chown(home.c_str(), 12345, 12345) == 0);
+    CHECK(TableCache::default_directory() == "/var/cache/gpuprof/unwind");
+  }
+}
+
+TEST_CASE("threads that ask for one file get one table", "[unwind]") {
+  const Scratch scratch;
+  TableCache cache(scratch.path);
+  const symbolize::MappedFile file = open_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
+  std::vector<std::shared_ptr<const Table>> tables(8);
+  std::vector<std::thread> threads;
+  threads.reserve(tables.size());
+  for (auto& table : tables) {
+    threads.emplace_back([&] { table = cache.get(file); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  REQUIRE(tables[0]);
+  for (const auto& table : tables) {
+    CHECK(table == tables[0]);
+  }
+  CHECK(cache.counts().built == 1);
+}
+
+TEST_CASE("files without a table are not asked twice", "[unwind]") {
+  const Scratch scratch;
+  put(scratch.path / "text", {'n', 'o', ' ', 'e', 'l', 'f'});
+  const symbolize::MappedFile text = open_file(scratch.path / "text");
+  TableCache cache(scratch.path / "cache");
+  CHECK_FALSE(cache.get(text));
+  CHECK_FALSE(cache.get(text));
+  CHECK_FALSE(cache.get(symbolize::MappedFile{}));
+  CHECK(cache.counts().built == 0);
+  // The same file with new contents is another one.
+  fs::copy_file(kSelf, scratch.path / "text", fs::copy_options::overwrite_existing);
+  CHECK(cache.get(open_file(scratch.path / "text")));
+}

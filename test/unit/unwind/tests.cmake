@@ -1,0 +1,6 @@
+enable_language(ASM)
+gpuprof_unit_test(unwind LINK gpuprof_unwind)
+target_sources(unit_unwind PRIVATE
+  ${CMAKE_CURRENT_SOURCE_DIR}/unwind/snippets.S
+  ${CMAKE_CURRENT_SOURCE_DIR}/unwind/snippets_debug.S)
+target_include_directories(unit_unwind PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unwind)

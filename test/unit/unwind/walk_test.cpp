@@ -1,0 +1,231 @@
+// This process's own stacks, walked by rules from memory, against libgcc's unwinder.
+#include "unwind/walk.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "catch.h"
+#include "own_modules.h"
+#include "unwind/table.h"
+
+using namespace gpuprof::unwind;
+
+extern "C" void unwind_capture(uint64_t* registers);
+
+namespace {
+
+struct Stack {
+  std::vector<uint64_t> pcs;
+  Step last = Step::no_rule;
+};
+
+bool read_own(uint64_t address, uint64_t* value) {
+  std::memcpy(value, reinterpret_cast<const void*>(address), sizeof *value);  // NOLINT(performance-no-int-to-ptr)
+  return true;
+}
+
+// From the caller on.
+Stack walk(Registers registers) {
+  Stack stack;
+  registers.exact = false;
+  for (stack.last = Step::caller; stack.last == Step::caller && stack.pcs.size() < 10'000;) {
+    stack.pcs.push_back(registers.pc);
+    const uint64_t pc = registers.lookup_pc();
+    stack.last = step(OwnModule::at(pc).rule_at(pc), registers, read_own);
+  }
+  return stack;
+}
+
+// Both stacks of the caller, its own frame excluded.
+struct Both {
+  Stack ours;
+  std::vector<uint64_t> libgcc;
+
+  [[gnu::noinline]] void take() {
+    uint64_t captured[3];
+    unwind_capture(captured);
+    ours = walk({captured[0], captured[1], captured[2], false});
+    std::vector<void*> pcs(10'000);
+    const int count = ::backtrace(pcs.data(), static_cast<int>(pcs.size()));
+    for (int i = 1; i < count; ++i) {
+      libgcc.push_back(reinterpret_cast<uint64_t>(pcs[static_cast<size_t>(i)]));
+    }
+    ours.pcs.erase(ours.pcs.begin());
+    // Sanitizers stand between this function and libgcc.
+    libgcc.erase(libgcc.begin(), std::find(libgcc.begin(), libgcc.end(), ours.pcs.front()));
+  }
+};
+
+[[gnu::noinline]] int recurse(int depth, Both& both) {
+  volatile char room[200];
+  room[depth % 100] = 1;
+  if (depth == 0) {
+    both.take();
+    return room[0];
+  }
+  return recurse(depth - 1, both) + room[depth % 100];
+}
+
+// Keeps rbp for other things, and moves the stack by an amount that is only known then.
+[[gnu::noinline, gnu::optimize("omit-frame-pointer")]] int with_alloca(int size, Both& both) {
+  volatile char* room = static_cast<char*>(__builtin_alloca(static_cast<size_t>(size)));
+  room[0] = 1;
+  return recurse(3, both) + room[0];
+}
+
+// 64-byte alignment makes gcc realign the stack.
+[[gnu::noinline]] int realigned(Both& both) {
+  alignas(64) volatile char room[256];
+  room[0] = static_cast<char>(with_alloca(1000, both));
+  return room[0];
+}
+
+Both* in_handler = nullptr;
+
+void handler(int) {
+  in_handler->take();
+}
+
+void check(const Both& both) {
+  CHECK(both.ours.last == Step::end);
+  REQUIRE(both.libgcc.size() > 5);
+  REQUIRE(both.ours.pcs.size() == both.libgcc.size());
+  for (size_t i = 0; i < both.libgcc.size(); ++i) {
+    CAPTURE(i, both.libgcc.size());
+    // They take themselves from different places of take(), which is left out of both.
+    CHECK(both.ours.pcs[i] == both.libgcc[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a walk of this stack finds the frames that libgcc finds", "[unwind]") {
+  Both both;
+  SECTION("recursion") {
+    recurse(300, both);
+  }
+  SECTION("alloca and a realigned stack") {
+    realigned(both);
+  }
+  SECTION("a thread") {
+    std::thread([&] { realigned(both); }).join();
+  }
+  check(both);
+}
+
+TEST_CASE("a walk out of a signal handler on a stack of its own", "[unwind]") {
+  Both both;
+  std::vector<char> memory(1 << 18);
+  stack_t alternate{};
+  alternate.ss_sp = memory.data();
+  alternate.ss_size = memory.size();
+  REQUIRE(::sigaltstack(&alternate, nullptr) == 0);
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  in_handler = &both;
+  ::pthread_kill(::pthread_self(), SIGUSR1);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  alternate.ss_flags = SS_DISABLE;
+  ::sigaltstack(&alternate, nullptr);
+  check(both);
+}
+
+TEST_CASE("steps by each kind of rule", "[unwind]") {
+  // A stack of words at address 0x1000.
+  std::vector<uint64_t> words(64);
+  for (size_t i = 0; i < words.size(); ++i) {
+    words[i] = 0x5000 + i;
+  }
+  const auto read = [&](uint64_t address, uint64_t* value) {
+    if (address < 0x1000 || address % 8 != 0 || (address - 0x1000) / 8 >= words.size()) {
+      return false;
+    }
+    *value = words[(address - 0x1000) / 8];
+    return true;
+  };
+  const auto rule = [](gpuprof_unwind_kind kind, gpuprof_unwind_fp fp, int64_t cfa, int64_t at) {
+    return GPUPROF_UNWIND_RULE(kind, fp, cfa, at);
+  };
+  Registers registers{0x400, 0x1010, 0x1040, true};
+  CHECK(registers.lookup_pc() == 0x400);
+
+  SECTION("stack pointer") {
+    REQUIRE(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 24, 0), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1028);
+    CHECK(registers.pc == 0x5004);
+    CHECK(registers.fp == 0x1040);
+    CHECK(registers.lookup_pc() == 0x5003);
+  }
+  SECTION("frame pointer") {
+    REQUIRE(step(rule(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, 16, -16), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1050);
+    CHECK(registers.pc == 0x5009);
+    CHECK(registers.fp == 0x5008);
+  }
+  SECTION("realigned") {
+    words[7] = 0x1100;
+    REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_FP, GPUPROF_UNWIND_FP_AT_FP, -8, 0), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1100);
+    CHECK(registers.pc == 0x501f);
+    CHECK(registers.fp == 0x5008);
+  }
+  SECTION("saved stack pointer") {
+    words[3] = 0x1100;
+    REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_SP, GPUPROF_UNWIND_FP_SAME, 8, 0), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1100);
+  }
+  SECTION("PLT") {
+    REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1018);
+    registers = {0x40b, 0x1010, 0x1040, true};
+    REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
+    CHECK(registers.sp == 0x1020);
+  }
+  SECTION("signal") {
+    REQUIRE(step(rule(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
+    CHECK(registers.pc == 0x5000 + 2 + 21);
+    CHECK(registers.sp == 0x5000 + 2 + 20);
+    CHECK(registers.fp == 0x5000 + 2 + 15);
+    CHECK(registers.exact);
+  }
+  SECTION("what cannot go on") {
+    CHECK(step(rule(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::end);
+    CHECK(step(GPUPROF_UNWIND_NONE, registers, read) == Step::no_rule);
+    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::stuck);
+    registers = {0x400, 0x1010, 0x1040, true};
+    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 0x1000, 0), registers, read) == Step::unreadable);
+    CHECK(step(rule(GPUPROF_UNWIND_DEREF_SP, GPUPROF_UNWIND_FP_SAME, 0x1000, 0), registers, read) == Step::unreadable);
+    CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_CFA, 16, 0x1000), registers, read) == Step::unreadable);
+  }
+}
+
+TEST_CASE("the vdso has rules", "[unwind]") {
+  const uint64_t start = ::getauxval(AT_SYSINFO_EHDR);
+  if (start == 0) {
+    WARN("skipped: no vdso");
+    return;
+  }
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(start), 2 * 4096);  // NOLINT
+  const auto table = Table::build(bytes);
+  REQUIRE(table);
+  const OwnModule module = OwnModule::at(start);
+  REQUIRE(module.header != 0);
+  size_t compared = 0;
+  for (size_t row = 0; row < table->pcs().size(); ++row) {
+    const uint64_t pc = table->base() + table->pcs()[row];
+    const uint64_t rule = table->rules()[table->rule_indexes()[row]];
+    CHECK(module.rule_at(module.bias + pc) == rule);
+    compared += rule != GPUPROF_UNWIND_NONE ? 1 : 0;
+  }
+  CHECK(compared > 5);
+}
