@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "common/emit.h"
+#include "common/python.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -64,6 +65,7 @@ bool say_hello(int fd, const char* backend, const char* token) {
   }
   memcpy(hello.token, token, token_length);
   memcpy(hello.backend, backend, backend_length);
+  hello.python = python_layout();
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t sent = 0;
   do {

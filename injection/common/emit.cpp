@@ -13,11 +13,16 @@
 #include "common/atomics.h"
 #include "common/connect.h"
 #include "common/launch_table.h"
+#include "common/modules.h"
 #include "common/names.h"
+#include "common/native_walk.h"
+#include "common/python.h"
 #include "common/ranges.h"
 #include "common/ring.h"
+#include "common/stacks.h"
+#include "common/thread_stack.h"
 
-extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source, uint32_t range);
+extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
 namespace gpuprof::injection {
 namespace {
@@ -41,6 +46,7 @@ struct State {
   uint32_t source = 0;
   gpuprof_segment* segment = nullptr;
   uint64_t last_correlation = 0;
+  uint64_t loads = 0;  // of libraries, as of the last look
   void (*fork_callback)() = nullptr;
   bool fork_handler = false;
   char backend[16] = {};
@@ -77,6 +83,7 @@ void after_fork_in_child() {
   const KeepErrno keep_errno;
   const uint32_t phase = load_relaxed(&state.phase);
   ThreadState& thread = thread_state();
+  reset_looks();
   const bool writing = thread.in_write != 0;  // fork in a signal handler that interrupted us: the write goes on
   const uint32_t guarded = thread.in_guard;
   thread = {};
@@ -104,6 +111,14 @@ bool connect_from(uint32_t phase) {
   reset_names();
   reset_launches();
   reset_ranges();
+  reset_python();
+  if (phase == kForked) {
+    reset_stacks();
+    reset_native_walk();
+  } else {
+    forget_stacks();
+    look_around();  // not at a launch, where a forked child connects
+  }
   mark_process();
   Address address = address_of_environment();
   if (state.socket[0] != '\0') {
@@ -133,7 +148,7 @@ bool start_as(const char* backend, uint32_t phase) {
   }
   strcpy(state.backend, backend);
   if (!state.fork_handler) {
-    state.fork_handler = pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+    state.fork_handler = pthread_atfork(hold_off_looks, allow_looks, after_fork_in_child) == 0;
   }
   return connect_from(phase);
 }
@@ -147,8 +162,8 @@ bool is_timed(const ThreadState& thread) {
   return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
-// Where no other source of stacks is: who launched, and when.
-void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
+// Where no BPF program listens at the probe: who launched, when, and from where.
+void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
   gpuprof_launch record = {};
   record.header.type = GPUPROF_RECORD_LAUNCH;
   record.correlation = correlation;
@@ -156,13 +171,17 @@ void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correla
   record.tid = thread.tid;
   record.range = range;
   memcpy(record.thread, thread.name, sizeof(record.thread));
+  record.stack = stack;
   write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
 }
 
 void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
-  gpuprof_launch_probe_here(correlation, state.source, range);
+  const uint32_t flags = segment->options.flags;
+  const void* python = (flags & GPUPROF_OPTION_NO_PYTHON) == 0 ? python_thread() : nullptr;
+  gpuprof_launch_probe_here(correlation, state.source, range, python);
   if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
-    emit_launch(segment, thread, correlation, range);
+    const uint64_t stack = (flags & GPUPROF_OPTION_STACKS) != 0 ? take_stack(segment, thread, python) : 0;
+    emit_launch(segment, thread, correlation, range, stack);
   }
 }
 
@@ -459,6 +478,14 @@ void meta(const char* key, const char* value) {
   write_record(segment, &record->header, sizeof(gpuprof_meta), text, record->length, false);
 }
 
+bool python(const gpuprof_python_layout& layout) {
+  gpuprof_segment* segment = open_segment();
+  gpuprof_python record = {};
+  record.header.type = GPUPROF_RECORD_PYTHON;
+  record.layout = layout;
+  return segment != nullptr && write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
+}
+
 void lost(gpuprof_loss kind, uint64_t count) {
   gpuprof_segment* segment = open_segment();
   if (segment != nullptr && count != 0) {
@@ -513,14 +540,40 @@ void finish() {
   for (const gpuprof_ring& ring : segment->rings) {
     launches += load_relaxed(&ring.launches);
   }
-  const bool stacks_elsewhere = (load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0;
+  // By a BPF program, or by us: in both cases the recorder needs our mappings to explain them.
+  const bool stacks = (load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0 ||
+                      (segment->options.flags & GPUPROF_OPTION_STACKS) != 0;
   const bool silent = recorder_silent();
   if (swap_if(&state.phase, kOn, kOff)) {
     store_release(&segment->state, uint32_t{GPUPROF_STATE_FINISHED});
-    if (launches > 0 && stacks_elsewhere && !silent) {
+    if (launches > 0 && stacks && !silent) {
       wait_for_recorder(segment);
     }
   }
+}
+
+// One that reads our mappings itself should do so soon.
+static void tell_loads() {
+  const uint64_t loads = count_loads();
+  gpuprof_segment* segment = open_segment();
+  gpuprof_mappings record = {};
+  record.header.type = GPUPROF_RECORD_MAPPINGS;
+  record.loads = loads;
+  if (segment == nullptr || load_relaxed(&state.loads) == loads ||
+      write_record(segment, &record.header, sizeof(record), nullptr, 0, false)) {
+    store_relaxed(&state.loads, loads);
+  }
+}
+
+void look_around() {
+  if (!begin_look()) {
+    return;
+  }
+  find_main_stack();
+  refresh_modules();
+  find_python();
+  tell_loads();
+  end_look();
 }
 
 uint32_t thread_id() {

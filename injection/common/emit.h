@@ -11,8 +11,8 @@
 
 // The stack source hooks here: BPF attaches a uprobe to its first instruction, a 5-byte nop. It does nothing.
 // Called on the launching thread, before the launch goes to the driver.
-// `range` is the id of the RANGE that the thread is in, 0 for none.
-extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range);
+// `range` is the id of the RANGE that the thread is in, 0 for none; `python` its PyThreadState, null for none.
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
 namespace gpuprof::injection {
 
@@ -90,6 +90,7 @@ bool range(gpuprof_range range);  // false: it could not be written, and was cou
 void span(gpuprof_span span);
 void device(uint32_t device, const char* name, const char* uuid);
 void meta(const char* key, const char* value);
+bool python(const gpuprof_python_layout& layout);  // false: not connected, or it could not be written
 void lost(gpuprof_loss kind, uint64_t count);
 
 // What the recorder wants: gpuprof_segment.options, and the control bits of the moment. Null and 0 when not connected.
@@ -99,6 +100,9 @@ void lost(gpuprof_loss kind, uint64_t count);
 // The recorder asks for a flush (GPUPROF_CONTROL_FLUSH) and it has not been served.
 [[nodiscard]] bool flush_requested();
 void flush_served();
+
+// Off the launch path, now and then: an interpreter or libraries may have come into the process.
+void look_around();
 
 // At the orderly end of the process. May wait up to 100 ms for the recorder to read what ends with the process.
 void finish();

@@ -15,6 +15,11 @@ struct ThreadState {
   uint32_t random;         // state of the generator that chooses launches; 0: not seeded yet
   uint64_t last_launch;    // the launch that was counted last, plus one; 0: none, or the last one was left out
   char name[16];           // for LAUNCH records, refreshed now and then
+  uint64_t stack_low;      // this thread's own stack, see thread_stack.h
+  uint64_t stack_high;     // 0: not known
+  uint32_t stack_looks;
+  uint32_t stack_pause;
+  uint32_t holds_looks;  // between hold_off_looks() and allow_looks()
 };
 
 ThreadState& thread_state();

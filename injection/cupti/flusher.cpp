@@ -10,6 +10,7 @@
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "common/python.h"
 #include "cupti/buffers.h"
 #include "cupti/devices.h"
 #include "cupti/host_records.h"
@@ -114,6 +115,7 @@ void tick() {
   if (flusher.left_ns != 0) {
     return;  // nobody would read it
   }
+  look_around();
   const uint64_t since = now_ns() - flusher.last_flush_ns;
   if (flush_requested()) {
     flush(0);
@@ -135,6 +137,7 @@ void report_totals() {
 
 // Complete records first; a forced flush also brings the unfinished ones, without an end.
 void flush_rest() {
+  stop_finding_python();
   tick();
   if (!flusher.launched || recorder_silent()) {
     return;  // nothing was launched, or nobody would read it

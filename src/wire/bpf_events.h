@@ -4,23 +4,29 @@
 #ifndef GPUPROF_WIRE_BPF_EVENTS_H
 #define GPUPROF_WIRE_BPF_EVENTS_H
 
+#include "wire/stack.h"
+
 #ifndef __bpf__
 #include <stdint.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
 typedef uint8_t gpuprof_u8;
+typedef uint16_t gpuprof_u16;
 typedef uint32_t gpuprof_u32;
 typedef uint64_t gpuprof_u64;
 #else
 typedef unsigned char gpuprof_u8;
+typedef unsigned short gpuprof_u16;
 typedef unsigned int gpuprof_u32;
 typedef unsigned long long gpuprof_u64;
 #endif
 
-#define GPUPROF_BPF_MAX_FRAMES 254 /* addresses in a stack, the innermost ones of a deeper one */
+#define GPUPROF_BPF_MAX_FRAMES 254 /* by frame pointers: addresses in a stack, the innermost ones */
 
 enum gpuprof_bpf_event_type {
   GPUPROF_BPF_LAUNCH = 1, /* a launch, with the id of its stack */
   GPUPROF_BPF_STACK = 2,  /* the frames behind a stack id, sent before its first launch */
-  GPUPROF_BPF_THREAD = 3  /* a thread's name, sent before its first launch and when it changes */
+  GPUPROF_BPF_THREAD = 3, /* a thread's name, sent before its first launch and when it changes */
+  GPUPROF_BPF_CODE = 4,   /* a Python code object, sent before the first stack that names it */
+  GPUPROF_BPF_LINES = 5   /* a piece of its line table, sent right after it */
 };
 
 struct gpuprof_bpf_launch {
@@ -35,19 +41,13 @@ struct gpuprof_bpf_launch {
   gpuprof_u32 pad;
 };
 
-/* Flexible array members are C; both C++ compilers take them. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
 struct gpuprof_bpf_stack {
   gpuprof_u32 type;
   gpuprof_u32 pid;
-  gpuprof_u64 stack; /* hash of pid and addresses, never 0 */
-  gpuprof_u32 count;
-  gpuprof_u32 flags;
-  gpuprof_u64 addresses[]; /* count of them, innermost first; all but the first are return addresses */
+  gpuprof_u64 stack; /* hash of pid and words, never 0 */
+  gpuprof_u32 count; /* of words as in wire/stack.h, which follow */
+  gpuprof_u32 flags; /* GPUPROF_STACK_* */
 };
-#pragma GCC diagnostic pop
-#define GPUPROF_BPF_STACK_TRUNCATED 1u /* the walk ended before the frame in which the thread began */
 
 struct gpuprof_bpf_thread {
   gpuprof_u32 type;
@@ -57,10 +57,88 @@ struct gpuprof_bpf_thread {
   char name[16];
 };
 
+/*
+ * A Python code object. Of name and file as many characters as fit are there, `kind` bytes each (1: Latin-1, 2: UTF-16
+ * without surrogate pairs, 4: UTF-32), the name first. The line table follows in GPUPROF_BPF_LINES events.
+ */
+#define GPUPROF_BPF_CODE_TEXT 4096 /* bytes of a name or a file */
+struct gpuprof_bpf_code {
+  gpuprof_u32 type;
+  gpuprof_u32 pid;
+  gpuprof_u32 id; /* 1 .. 2^31-1; never used again in a session */
+  gpuprof_u32 first_line;
+  gpuprof_u32 version; /* PY_VERSION_HEX */
+  gpuprof_u32 name_bytes;
+  gpuprof_u32 file_bytes;
+  gpuprof_u32 line_bytes; /* to come; 0: too long, or not readable */
+  gpuprof_u8 name_kind;
+  gpuprof_u8 file_kind;
+  gpuprof_u8 name_cut; /* 1: it is longer */
+  gpuprof_u8 file_cut;
+  gpuprof_u32 pad;
+  gpuprof_u8 bytes[2 * GPUPROF_BPF_CODE_TEXT]; /* only name_bytes + file_bytes of them are sent */
+};
+
+/* A piece of the line table of a code object; the pieces come in their order. */
+#define GPUPROF_BPF_LINES_BYTES 4096
+#define GPUPROF_BPF_LINES_MAX 65536 /* bytes of a line table */
+struct gpuprof_bpf_lines {
+  gpuprof_u32 type;
+  gpuprof_u32 pid;
+  gpuprof_u32 id;
+  gpuprof_u32 offset;
+  gpuprof_u32 count;
+  gpuprof_u32 pad;
+  gpuprof_u8 bytes[GPUPROF_BPF_LINES_BYTES]; /* only `count` of them are sent */
+};
+
+/*
+ * What the recorder writes into maps for the walk by tables.
+ *
+ * A process: its number, which changes when something else is mapped where something was, and its mappings (in an inner
+ * map of `mappings`: `begin` of entry 0 is their number, so that the two can not differ; then they ascend), each with
+ * the rows of its file (in an inner map of
+ * `pools`: 64-bit words).
+ */
+struct gpuprof_bpf_process {
+  gpuprof_u32 number;      /* 1 .. 65535: of the addresses in the cache of rules; 0: its tables are not ready */
+  gpuprof_u32 image;       /* another one for each program that has run under this pid */
+  gpuprof_u32 frame_bytes; /* of a Python frame and ... */
+  gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
+  gpuprof_u16 frame_owner; /* a byte that tells a generator's frame; not used up to 3.10, as the next two */
+  gpuprof_u16 code_first_traceable; /* a frame before this instruction has not begun */
+  gpuprof_u16 code_version;         /* a number that differs between code objects; 0: there is none */
+  gpuprof_u16 pad;
+  struct gpuprof_python_layout python;
+};
+
+/* relative = address - begin + relative_begin is an address relative to the base of the file's table. The words of the
+ * file are: page_count + 1 row numbers, of the first row of each page of 4 KB and of the end; the rows, each an upper
+ * half (relative address) and a lower half (number of a rule); from rules_at on the rules. */
+struct gpuprof_bpf_mapping {
+  gpuprof_u64 begin;
+  gpuprof_u64 end;
+  gpuprof_u64 relative_begin;
+  gpuprof_u32 pool;     /* that holds the words of its file, from ... */
+  gpuprof_u32 words_at; /* ... here on */
+  gpuprof_u32 page_count;
+  gpuprof_u32 rules_at; /* in the pool */
+};
+#define GPUPROF_BPF_PAGE_SHIFT 12
+#define GPUPROF_BPF_MAX_MAPPINGS 65536
+#define GPUPROF_BPF_MAX_POOLS 8192
+#define GPUPROF_BPF_MAX_PROCESSES 16384
+
 /* Set by the recorder before the programs are loaded (.rodata). */
 struct gpuprof_bpf_config {
   gpuprof_u64 pidns_device; /* st_dev and ... */
   gpuprof_u64 pidns_inode;  /* ... st_ino of the recorder's /proc/self/ns/pid; 0: the initial namespace */
+  gpuprof_u32 sleepable;    /* 1: memory that is paged out may be waited for */
+  gpuprof_u32 max_words;    /* of a stack, at most GPUPROF_STACK_MAX_WORDS */
+  gpuprof_u32 max_turns;    /* of the loop that walks */
+  gpuprof_u32 slot_mask;    /* number of slots for walks, a power of two, minus 1 */
+  gpuprof_u32 cache_mask;   /* the same of the cache of rules */
+  gpuprof_u32 pad;
 };
 
 /* Why the BPF side lost something; index into the per-CPU counter map `losses`. */

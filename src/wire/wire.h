@@ -15,6 +15,8 @@
 #include <stddef.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
 #include <stdint.h> /* NOLINT(modernize-deprecated-headers) */
 
+#include "wire/stack.h"
+
 /* Flexible array members are C; both C++ compilers take them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -26,7 +28,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 2u
+#define GPUPROF_WIRE_VERSION 3u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -39,10 +41,12 @@ struct gpuprof_hello {
   uint32_t magic;
   uint32_t version;
   char token[32];
-  char backend[16]; /* "cupti", "opencl", ...; NUL padded */
-  uint64_t image;   /* reserved, 0 */
+  char backend[16];                    /* "cupti", "opencl", ...; NUL padded */
+  uint64_t image;                      /* reserved, 0 */
+  struct gpuprof_python_layout python; /* of the process; version 0: it has none, or none yet */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_hello) == 64, "hello layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_python_layout) == 88, "python layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_hello) == 64 + 88, "hello layout");
 
 /* Sent back with the memfd as SCM_RIGHTS. */
 struct gpuprof_welcome {
@@ -71,6 +75,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_LATENCY 1u      /* have the vendor's library tell when work was queued and submitted */
 #define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
+#define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
+#define GPUPROF_OPTION_NO_PYTHON 16u   /* leave Python frames out of stacks */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
@@ -93,6 +99,7 @@ enum gpuprof_loss {
   GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
   GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
   GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more distinct NVTX ranges than are kept apart */
+  GPUPROF_LOSS_STACK = 9,             /* launches whose stack could not be taken or handed over */
   GPUPROF_LOSS_KINDS = 16
 };
 
@@ -169,7 +176,12 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_RANGE = 8,
   GPUPROF_RECORD_CALL = 9,
   GPUPROF_RECORD_SPAN = 10,
-  GPUPROF_RECORD_TYPES = 11
+  GPUPROF_RECORD_STACK = 11,
+  GPUPROF_RECORD_CODE = 12,
+  GPUPROF_RECORD_PYTHON = 13,
+  GPUPROF_RECORD_MODULE = 14,
+  GPUPROF_RECORD_MAPPINGS = 15,
+  GPUPROF_RECORD_TYPES = 16
 };
 
 struct gpuprof_record {
@@ -250,8 +262,71 @@ struct gpuprof_launch {
   uint32_t tid;    /* as the target's pid namespace has it */
   uint32_t range;  /* id of a RANGE; 0: none */
   char thread[16]; /* name, NUL padded */
+  uint64_t stack;  /* id of a STACK; 0: none was taken */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_launch) == 48, "launch layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_launch) == 56, "launch layout");
+
+/* The frames behind a stack id, before its first use; in any ring, and possibly more than once. */
+struct gpuprof_stack {
+  struct gpuprof_record header;
+  uint64_t stack;   /* a hash of the words; never 0. Belongs to the source */
+  uint32_t count;   /* of words, at most GPUPROF_STACK_MAX_WORDS */
+  uint16_t flags;   /* GPUPROF_STACK_* */
+  uint16_t modules; /* at most GPUPROF_STACK_MAX_MODULES */
+  uint64_t words[]; /* `count` of them, then `modules` numbers of MODULEs that these addresses are in */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_stack) == 24, "stack layout");
+#define GPUPROF_STACK_MAX_MODULES 64u /* others of a stack are as /proc/PID/maps says */
+
+/* 16 bytes of a file, which differ from file to file. */
+struct gpuprof_module_mark {
+  uint64_t offset; /* in the file; UINT64_MAX: there is no such mark */
+  uint8_t bytes[16];
+};
+#define GPUPROF_MODULE_MARKS 4
+#define GPUPROF_WIRE_MAX_PATH 4095u
+#define GPUPROF_MAX_MODULES 4096u
+
+/* A loaded file that is on a stack, in the same ring before the first STACK there that names it: by the time that the
+ * recorder looks, another one may lie at its place. Not sent for the program itself, nor where the loader does not say
+ * what lies where without a lock (glibc before 2.35). */
+struct gpuprof_module {
+  struct gpuprof_record header;
+  uint64_t start; /* of the executable mapping, [start, end); whole pages */
+  uint64_t end;
+  uint64_t offset;     /* of `start` in the file */
+  uint32_t module;     /* 1 .. GPUPROF_MAX_MODULES - 1; belongs to the source and is never used again */
+  uint32_t path_bytes; /* at most GPUPROF_WIRE_MAX_PATH */
+  struct gpuprof_module_mark marks[GPUPROF_MODULE_MARKS];
+  char path[]; /* as the loader has it */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_module) == 136, "module layout");
+
+/* Libraries have been loaded or unloaded since the last one of these. */
+struct gpuprof_mappings {
+  struct gpuprof_record header;
+  uint64_t loads; /* how many, so far */
+};
+
+/* A Python code object, before the first stack that names it. Ids belong to the source and are never used again. */
+struct gpuprof_code {
+  struct gpuprof_record header;
+  uint32_t id; /* 1 .. 2^31-1 */
+  uint32_t first_line;
+  uint32_t version;    /* PY_VERSION_HEX: of the line table's format */
+  uint32_t name_bytes; /* of the qualified name where there is one, UTF-8; at most 4096, as file_bytes */
+  uint32_t file_bytes;
+  uint32_t line_table_bytes; /* at most GPUPROF_WIRE_MAX_TEXT; 0: too long, or not readable */
+  char bytes[];              /* name, file, line table, one after the other */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_code) == 32, "code layout");
+
+/* A Python that came into the process after the handshake. */
+struct gpuprof_python {
+  struct gpuprof_record header;
+  struct gpuprof_python_layout layout;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_python) == 96, "python layout");
 
 enum gpuprof_host_op_kind {
   GPUPROF_HOST_SYNC = 0,         /* the CPU waited for the GPU: start to end of the call */

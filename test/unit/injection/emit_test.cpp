@@ -18,10 +18,13 @@
 #include "common/atomics.h"
 #include "common/names.h"
 #include "fake_recorder.h"
+#include "recorded.h"
 
 using gpuprof::test::Environment;
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::fork_child;
+using gpuprof::test::record;
+using gpuprof::test::record_one;
 using gpuprof::test::Source;
 using gpuprof::test::wait_for;
 namespace injection = gpuprof::injection;
@@ -34,29 +37,6 @@ gpuprof_gpu_op op_with(uint64_t correlation) {
   op.start_ns = correlation * 10;
   op.end_ns = correlation * 10 + 5;
   return op;
-}
-
-// Runs `body` as a target of a recorder with `options`; what the recorder saw.
-template <typename Body>
-std::vector<Source> record(const FakeRecorder::Options& options, const Body& body, int* status) {
-  FakeRecorder recorder(options);
-  REQUIRE(recorder.listening());
-  const pid_t pid = fork_child(recorder.environment(), [&] { return injection::start("test") ? body() : 99; });
-  recorder.start();
-  *status = wait_for(pid);
-  recorder.stop();
-  return recorder.sources();
-}
-
-template <typename Body>
-Source record_one(const FakeRecorder::Options& options, const Body& body) {
-  int status = -1;
-  const std::vector<Source> sources = record(options, body, &status);
-  REQUIRE(status == 0);
-  REQUIRE(sources.size() == 1);
-  CHECK(sources[0].bad_records == 0);
-  CHECK(sources[0].duplicate_names == 0);
-  return sources[0];
 }
 
 }  // namespace

@@ -33,6 +33,30 @@
 
 namespace gpuprof::test {
 
+struct StackRecord {
+  uint32_t flags = 0;
+  std::vector<uint64_t> words;
+  std::vector<uint32_t> modules;
+};
+
+struct ModuleRecord {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint64_t offset = 0;
+  std::string path;
+  std::vector<std::pair<uint64_t, std::string>> marks;  // offset in the file, and the bytes there
+
+  bool operator==(const ModuleRecord&) const = default;
+};
+
+struct CodeRecord {
+  uint32_t first_line = 0;
+  uint32_t version = 0;
+  std::string name;
+  std::string file;
+  std::string line_table;
+};
+
 struct Source {
   uint32_t id = 0;
   pid_t pid = 0;
@@ -48,6 +72,13 @@ struct Source {
   std::vector<gpuprof_range> ranges;
   std::vector<gpuprof_span> spans;
   std::vector<std::string> metas;
+  std::map<uint64_t, StackRecord> stacks;
+  uint64_t stack_records = 0;  // the same stack may come more than once
+  std::map<uint32_t, ModuleRecord> modules;
+  uint64_t module_records = 0;
+  uint64_t mappings_changed = 0;
+  std::map<uint32_t, CodeRecord> codes;
+  gpuprof_python_layout python = {};  // the newest
   uint64_t duplicate_names = 0;
   uint64_t bad_records = 0;
   uint64_t pads = 0;
@@ -186,6 +217,7 @@ class FakeRecorder {
     getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes);
     session->source.pid = peer.pid;
     session->source.id = static_cast<uint32_t>(sessions_.size()) + 1;
+    session->source.python = hello.python;
     session->source.backend = std::string(hello.backend, strnlen(hello.backend, sizeof(hello.backend)));
 
     UniqueFd memory(memfd_create("gpuprof-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -316,9 +348,79 @@ class FakeRecorder {
         source.metas.push_back(text(from, sizeof(gpuprof_meta), length, record, source));
         break;
       }
+      case GPUPROF_RECORD_STACK:
+        decode_stack(source, from, record);
+        break;
+      case GPUPROF_RECORD_CODE:
+        decode_code(source, from, record);
+        break;
+      case GPUPROF_RECORD_MODULE:
+        decode_module(source, from, record);
+        break;
+      case GPUPROF_RECORD_MAPPINGS:
+        ++source.mappings_changed;
+        break;
+      case GPUPROF_RECORD_PYTHON:
+        source.python = copy<gpuprof_python>(from).layout;
+        break;
       default:
         ++source.bad_records;
     }
+  }
+
+  static void decode_stack(Source& source, const uint8_t* from, const gpuprof_record& record) {
+    const auto id = copy<uint64_t>(from + offsetof(gpuprof_stack, stack));
+    const auto count = copy<uint32_t>(from + offsetof(gpuprof_stack, count));
+    StackRecord stack;
+    stack.flags = copy<uint16_t>(from + offsetof(gpuprof_stack, flags));
+    const auto modules = copy<uint16_t>(from + offsetof(gpuprof_stack, modules));
+    if (id == 0 || count > GPUPROF_STACK_MAX_WORDS || modules > GPUPROF_STACK_MAX_MODULES ||
+        record.bytes != sizeof(gpuprof_stack) + (size_t{count} + modules) * sizeof(uint64_t)) {
+      ++source.bad_records;
+      return;
+    }
+    stack.words.resize(count);
+    std::memcpy(stack.words.data(), from + sizeof(gpuprof_stack), count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < modules; ++i) {
+      const auto module = copy<uint64_t>(from + sizeof(gpuprof_stack) + (size_t{count} + i) * sizeof(uint64_t));
+      stack.modules.push_back(static_cast<uint32_t>(module));
+      source.bad_records += source.modules.contains(stack.modules.back()) ? 0 : 1;  // it comes first
+    }
+    ++source.stack_records;
+    const auto [known, fresh] = source.stacks.emplace(id, stack);
+    source.bad_records += fresh || (known->second.words == stack.words && known->second.flags == stack.flags) ? 0 : 1;
+  }
+
+  static void decode_module(Source& source, const uint8_t* from, const gpuprof_record& record) {
+    const auto head = copy<gpuprof_module>(from);
+    ModuleRecord module = {head.start, head.end, head.offset, {}, {}};
+    module.path = text(from, sizeof(gpuprof_module), head.path_bytes, record, source);
+    for (const gpuprof_module_mark& mark : head.marks) {
+      if (mark.offset != UINT64_MAX) {
+        module.marks.emplace_back(mark.offset,
+                                  std::string(reinterpret_cast<const char*>(mark.bytes), sizeof(mark.bytes)));
+      }
+    }
+    ++source.module_records;
+    const auto [known, fresh] = source.modules.emplace(head.module, module);
+    source.bad_records += fresh || known->second == module ? 0 : 1;
+  }
+
+  static void decode_code(Source& source, const uint8_t* from, const gpuprof_record& record) {
+    alignas(gpuprof_code) uint8_t bytes[sizeof(gpuprof_code)];
+    std::memcpy(bytes, from, sizeof(bytes));
+    const auto* head = reinterpret_cast<const gpuprof_code*>(bytes);
+    const std::string all =
+        text(from, sizeof(gpuprof_code), head->name_bytes + head->file_bytes + head->line_table_bytes, record, source);
+    if (all.empty() || head->id == 0) {
+      ++source.bad_records;
+      return;
+    }
+    CodeRecord code = {head->first_line, head->version, {}, {}, {}};
+    code.name = all.substr(0, head->name_bytes);
+    code.file = all.substr(head->name_bytes, head->file_bytes);
+    code.line_table = all.substr(head->name_bytes + head->file_bytes);
+    source.codes[head->id] = code;
   }
 
   static void read_counters(Session& session) {

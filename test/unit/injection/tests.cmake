@@ -24,3 +24,15 @@ if(TARGET gpuprof_inject_cupti)
 else()
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/calls_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
 endif()
+
+# The walk is tested on frames without frame pointers, and on libraries that take each other's place.
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp
+                            PROPERTIES COMPILE_OPTIONS "-O3;-fomit-frame-pointer;-fno-optimize-sibling-calls")
+foreach(size SMALL LARGE)
+  string(TOLOWER test_frames_${size} library)
+  add_library(${library} MODULE ${CMAKE_CURRENT_SOURCE_DIR}/injection/frames_library.cpp)
+  target_compile_options(${library} PRIVATE -O2 -fomit-frame-pointer -fno-stack-protector)
+  target_compile_definitions(${library} PRIVATE GPUPROF_TEST_FRAME_BYTES=$<IF:$<STREQUAL:${size},SMALL>,72,104>)
+  target_compile_definitions(unit_injection PRIVATE GPUPROF_TEST_FRAMES_${size}="$<TARGET_FILE:${library}>")
+  add_dependencies(unit_injection ${library})
+endforeach()

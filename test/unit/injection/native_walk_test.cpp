@@ -1,0 +1,588 @@
+// The walk against libgcc's unwinder, which reads the same tables in its own way. Compiled without frame pointers.
+#include "common/native_walk.h"
+
+#include <alloca.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "catch.h"
+#include "child.h"
+#include "common/modules.h"
+#include "walked.h"
+
+using gpuprof::test::Compared;
+using gpuprof::test::Walked;
+using gpuprof::test::WalkScratch;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+// What is called in the depth of a stack.
+using Leaf = std::function<void()>;
+
+#define GPUPROF_KEEP(variable) __asm__ volatile("" ::"r"(variable) : "memory")
+#define GPUPROF_KEEP_FRAME __asm__ volatile("" ::: "memory")
+
+__attribute__((noinline)) void plain(int depth, const Leaf& leaf) {
+  if (depth <= 0) {
+    leaf();
+  } else {
+    plain(depth - 1, leaf);
+  }
+  GPUPROF_KEEP_FRAME;
+}
+
+__attribute__((noinline)) void with_locals(int depth, const Leaf& leaf) {
+  char some[200];
+  GPUPROF_KEEP(some);
+  if (depth <= 0) {
+    leaf();
+  } else {
+    plain(depth % 3, [&] { with_locals(depth - 1, leaf); });
+  }
+  GPUPROF_KEEP_FRAME;
+}
+
+// Its frame can be found by rbp only.
+__attribute__((noinline)) void with_alloca(int depth, const Leaf& leaf) {
+  void* some = alloca(static_cast<size_t>(depth % 16) * 24 + 8);
+  GPUPROF_KEEP(some);
+  if (depth <= 0) {
+    leaf();
+  } else {
+    with_alloca(depth - 1, leaf);
+  }
+  GPUPROF_KEEP_FRAME;
+}
+
+// A frame that realigns its stack.
+__attribute__((noinline)) void aligned(int depth, const Leaf& leaf) {
+  alignas(64) char some[64];
+  GPUPROF_KEEP(some);
+  if (depth <= 0) {
+    leaf();
+  } else {
+    with_alloca(1, [&] { aligned(depth - 1, leaf); });
+  }
+  GPUPROF_KEEP_FRAME;
+}
+
+Compared compare_in(const std::function<void(const Leaf&)>& where) {
+  injection::look_around();
+  WalkScratch scratch;
+  Compared compared;
+  where([&] { gpuprof::test::compare_here(scratch, &compared); });
+  return compared;
+}
+
+std::string describe(const Compared& compared) {
+  std::string text = compared.ours.truncated ? "truncated" : "whole";
+  const size_t count = std::max(compared.ours.words.size(), compared.reference.size());
+  for (size_t i = 0; i < count && i < 40; ++i) {
+    char line[80];
+    snprintf(line, sizeof(line), "\n%2zu %16llx %16llx", i,
+             i < compared.ours.words.size() ? static_cast<unsigned long long>(compared.ours.words[i]) : 0,
+             i < compared.reference.size() ? static_cast<unsigned long long>(compared.reference[i]) : 0);
+    text += line;
+  }
+  return text;
+}
+
+#define CHECK_SAME(compared)  \
+  do {                        \
+    INFO(describe(compared)); \
+    CHECK((compared).same()); \
+  } while (false)
+
+}  // namespace
+
+TEST_CASE("a walk finds the frames that the unwinder of libgcc finds") {
+  for (int round = 0; round < 3; ++round) {  // the second time from the cache
+    CHECK_SAME(compare_in([](const Leaf& leaf) { plain(5, leaf); }));
+    CHECK_SAME(compare_in([](const Leaf& leaf) { with_locals(7, leaf); }));
+    CHECK_SAME(compare_in([](const Leaf& leaf) { with_alloca(9, leaf); }));
+    CHECK_SAME(compare_in([](const Leaf& leaf) { aligned(9, leaf); }));
+  }
+}
+
+TEST_CASE("a walk follows two thousand frames, and says when they are too many") {
+  const Compared deep = compare_in([](const Leaf& leaf) { with_alloca(2000, leaf); });
+  CHECK(deep.ours.words.size() > 2000);
+  CHECK_SAME(deep);
+  const Compared deeper = compare_in([](const Leaf& leaf) { plain(5000, leaf); });
+  CHECK(deeper.ours.words.size() == GPUPROF_STACK_MAX_WORDS);
+  CHECK(deeper.ours.truncated);
+  REQUIRE(deeper.reference.size() > deeper.ours.words.size());
+  CHECK(std::equal(deeper.ours.words.begin() + 1, deeper.ours.words.end(), deeper.reference.begin() + 1));
+}
+
+TEST_CASE("a frame ends above the return address to the next one") {
+  injection::look_around();
+  WalkScratch scratch;
+  int wrong = -1;
+  with_alloca(20, [&] {
+    Walked ours;
+    gpuprof::test::walk_here(scratch, &ours);
+    wrong = ours.sp < ours.ends[0] ? 0 : 1;
+    for (size_t i = 0; i + 2 < ours.ends.size(); ++i) {
+      uint64_t return_address = 0;
+      memcpy(&return_address, reinterpret_cast<const void*>(ours.ends[i] - sizeof(uint64_t)), sizeof(return_address));
+      wrong += ours.ends[i] < ours.ends[i + 1] && return_address == ours.words[i + 1] ? 0 : 1;
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+namespace {
+
+// Calls in a random order, with leaves at all depths: each walk has much or little in common with the one before.
+struct RandomCalls {
+  WalkScratch scratch;
+  Compared compared;
+  uint32_t state = 1;
+  int leaves = 0;
+  int wrong = 0;
+  std::string first_wrong;
+
+  uint32_t next() {
+    state = state * 1664525 + 1013904223;
+    return state >> 16U;
+  }
+
+  void look() {
+    gpuprof::test::compare_here(scratch, &compared);
+    ++leaves;
+    if (!compared.same() && wrong++ == 0) {
+      first_wrong = describe(compared);
+    }
+  }
+
+  void call(int depth) {
+    const uint32_t calls = 1 + next() % 2;
+    for (uint32_t i = 0; i < calls; ++i) {
+      const Leaf deeper = [this, depth] { depth == 0 ? look() : call(depth - 1); };
+      const int more = static_cast<int>(next() % 3);
+      switch (next() % 5) {
+        case 0:
+          plain(more, deeper);
+          break;
+        case 1:
+          with_alloca(more, deeper);
+          break;
+        case 2:
+          with_locals(more, deeper);
+          break;
+        case 3:
+          aligned(more, deeper);
+          break;
+        default:
+          look();
+      }
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a walk that has frames in common with the last one finds what the unwinder finds") {
+  injection::look_around();
+  RandomCalls calls;
+  for (int round = 0; round < 100; ++round) {
+    calls.call(round % 12);
+  }
+  INFO(calls.first_wrong);
+  CHECK(calls.leaves > 500);
+  CHECK(calls.wrong == 0);
+}
+
+// ---- signal handlers -----------------------------------------------------------------------------------------
+
+namespace {
+
+WalkScratch* handler_scratch = nullptr;
+Compared* handler_compared = nullptr;
+
+void on_signal(int /*signal*/) {
+  gpuprof::test::compare_here(*handler_scratch, handler_compared);
+}
+
+// Raises `signal` in the depth of a stack and walks in the handler.
+Compared compare_in_handler(int signal, int flags, const std::function<void()>& raise_it) {
+  injection::look_around();
+  WalkScratch scratch;
+  Compared compared;
+  handler_scratch = &scratch;
+  handler_compared = &compared;
+  struct sigaction action = {};
+  struct sigaction before = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = flags;
+  sigaction(signal, &action, &before);
+  raise_it();
+  sigaction(signal, &before, nullptr);
+  return compared;
+}
+
+bool has_exact(const Walked& walked) {
+  return std::any_of(walked.words.begin(), walked.words.end(),
+                     [](uint64_t word) { return (word & GPUPROF_WORD_EXACT) != 0; });
+}
+
+class AlternateStack {
+ public:
+  AlternateStack() : memory_(kBytes) {
+    stack_t stack = {};
+    stack.ss_sp = memory_.data();
+    stack.ss_size = memory_.size();
+    sigaltstack(&stack, &before_);
+  }
+  ~AlternateStack() { sigaltstack(&before_, nullptr); }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  static constexpr size_t kBytes = 512 << 10;
+  std::vector<char> memory_;
+  stack_t before_ = {};
+};
+
+// A signal between any two instructions, here at a function's first one, where nothing has been pushed yet.
+__attribute__((noinline, naked)) void trap_at_entry() {
+  __asm__ volatile("int3; ret");
+}
+
+}  // namespace
+
+TEST_CASE("a walk goes through a signal handler") {
+  for (const int flags : {0, SA_ONSTACK}) {
+    const AlternateStack alternate;
+    const Compared raised =
+        compare_in_handler(SIGUSR1, flags, [] { with_alloca(5, [] { static_cast<void>(raise(SIGUSR1)); }); });
+    CHECK_SAME(raised);
+    CHECK(raised.ours.in_signal);
+    CHECK(has_exact(raised.ours));
+    const Compared trapped = compare_in_handler(SIGTRAP, flags, [] { with_locals(5, [] { trap_at_entry(); }); });
+    CHECK_SAME(trapped);
+    CHECK(trapped.ours.in_signal);
+  }
+}
+
+// ---- other stacks ---------------------------------------------------------------------------------------------
+
+namespace {
+
+const Leaf* coroutine_leaf = nullptr;
+ucontext_t coroutine_caller;
+
+void coroutine() {
+  with_alloca(30, *coroutine_leaf);
+  GPUPROF_KEEP_FRAME;
+}
+
+void on_coroutine(const Leaf& leaf) {
+  constexpr size_t kBytes = 256 << 10;
+  static char* stack =
+      static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = kBytes;
+  context.uc_link = &coroutine_caller;
+  coroutine_leaf = &leaf;
+  makecontext(&context, coroutine, 0);
+  swapcontext(&coroutine_caller, &context);
+}
+
+}  // namespace
+
+TEST_CASE("a walk on a coroutine's stack reaches its beginning") {
+  for (int round = 0; round < 2; ++round) {
+    const Compared compared = compare_in([](const Leaf& leaf) { plain(3, [&] { on_coroutine(leaf); }); });
+    CHECK(compared.ours.words.size() > 30);
+    CHECK_SAME(compared);
+  }
+}
+
+TEST_CASE("a walk in a forked child is that of the parent") {
+  injection::look_around();
+  const pid_t pid = gpuprof::test::fork_child({}, [] {
+    const Compared compared = compare_in([](const Leaf& leaf) { with_alloca(9, leaf); });
+    if (!compared.same()) {
+      fputs(describe(compared).c_str(), stderr);
+    }
+    return compared.same() ? 0 : 1;
+  });
+  CHECK(gpuprof::test::wait_for(pid) == 0);
+}
+
+TEST_CASE("threads that come and go have whole stacks") {
+  injection::look_around();
+  std::atomic<int> wrong{0};
+  constexpr int kRounds = 25;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&wrong, i] {
+        WalkScratch scratch;
+        Compared compared;
+        for (int n = 0; n < 20; ++n) {
+          with_alloca(i * 5 + n, [&] { gpuprof::test::compare_here(scratch, &compared); });
+          wrong += compared.same() ? 0 : 1;
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+namespace {
+
+void* walk_on_given_stack(void* ok) {
+  WalkScratch scratch;
+  Compared compared;
+  with_alloca(9, [&] { gpuprof::test::compare_here(scratch, &compared); });
+  *static_cast<bool*>(ok) = compared.same();
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a thread on a stack that the program made is walked") {
+  injection::look_around();
+  std::vector<char> memory(1 << 20);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, memory.data(), memory.size());
+  pthread_t thread = {};
+  bool ok = false;
+  REQUIRE(pthread_create(&thread, &attributes, walk_on_given_stack, &ok) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  CHECK(ok);
+}
+
+// ---- code without tables ----------------------------------------------------------------------------------------
+
+namespace {
+
+using JitCode = void (*)(void (*)(void*), void*, uint64_t fp);
+
+// push rbp; mov rbp, rsp; [mov rbp, rdx]; mov rax, rdi; mov rdi, rsi; push rbx; push rbx; call rax; pop; pop; pop; ret
+JitCode make_code(bool garbage) {
+  constexpr uint8_t kPrologue[] = {0x55, 0x48, 0x89, 0xe5};
+  constexpr uint8_t kGarbage[] = {0x48, 0x89, 0xd5};
+  constexpr uint8_t kCall[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x53, 0x53, 0xff, 0xd0, 0x5b, 0x5b, 0x5d, 0xc3};
+  constexpr size_t kBytes = 4096;
+  auto* code = static_cast<uint8_t*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  uint8_t* at = std::copy(std::begin(kPrologue), std::end(kPrologue), code + 64);
+  if (garbage) {
+    at = std::copy(std::begin(kGarbage), std::end(kGarbage), at);
+  }
+  std::copy(std::begin(kCall), std::end(kCall), at);
+  return reinterpret_cast<JitCode>(code + 64);
+}
+
+struct JitWalk {
+  WalkScratch scratch;
+  Walked inside;
+};
+
+void walk_inside(void* data) {
+  auto* walk = static_cast<JitWalk*>(data);
+  gpuprof::test::walk_here(walk->scratch, &walk->inside);
+  GPUPROF_KEEP_FRAME;
+}
+
+}  // namespace
+
+TEST_CASE("frames of code without tables are found by frame pointers") {
+  const JitCode code = make_code(false);
+  for (int round = 0; round < 3; ++round) {
+    JitWalk walk;
+    std::vector<uint64_t> outside;
+    outside.reserve(GPUPROF_STACK_MAX_WORDS);
+    plain(5, [&] {
+      code(walk_inside, &walk, 0);
+      gpuprof::test::reference_here(&outside);
+    });
+    INFO(round);
+    CHECK_FALSE(walk.inside.truncated);
+    REQUIRE(walk.inside.words.size() == outside.size() + 2);
+    CHECK(walk.inside.words[1] - reinterpret_cast<uint64_t>(code) < 64);
+    CHECK(std::equal(outside.begin() + 1, outside.end(), walk.inside.words.begin() + 3));
+  }
+}
+
+TEST_CASE("a frame pointer that is none ends the walk, and nothing else") {
+  const JitCode code = make_code(true);
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  std::vector<uint64_t> self(2);
+  self[0] = reinterpret_cast<uint64_t>(self.data());
+  const uint64_t zeros[4] = {};  // on this stack, as the frame of a caller would be
+  GPUPROF_KEEP(zeros);
+  for (const uint64_t fp : {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8},
+                            uint64_t{0xdeadbeef}, ~uint64_t{0}, ~uint64_t{7}, here - (1 << 19), here + (1 << 30),
+                            here | 1, self[0], uint64_t{1} << 47, uint64_t{0x7fffffffe000}}) {
+    JitWalk walk;
+    // The code's own epilogue restores the callers' frame pointer from the stack.
+    plain(5, [&] { code(walk_inside, &walk, fp); });
+    INFO(fp);
+    CHECK(walk.inside.truncated);
+    REQUIRE(walk.inside.words.size() == 2);
+    CHECK(walk.inside.words[1] - reinterpret_cast<uint64_t>(code) < 64);
+  }
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Its unwind table says that rbp is its frame pointer, and at the call it is what the caller wants.
+extern "C" void gpuprof_test_lying_table(void (*call)(void*), void* data, uint64_t fp);
+__asm__(R"(
+.text
+gpuprof_test_lying_table:
+  .cfi_startproc
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset 6, -16
+  mov %rsp, %rbp
+  .cfi_def_cfa_register 6
+  push %rbp
+  push %rbp
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rbp
+  call *%rax
+  pop %rbp
+  pop %rbp
+  pop %rbp
+  .cfi_def_cfa 7, 8
+  ret
+  .cfi_endproc
+)");
+
+namespace {
+
+// A guard page, memory that goes away while the thread runs, and the thread's stack, in one mapping but for the guard.
+constexpr size_t kArenaStack = 1 << 20;
+constexpr size_t kArenaLow = 1 << 20;
+constexpr size_t kArenaGuard = 4096;
+
+void* walk_above_a_hole(void* arena) {
+  static JitWalk walk;
+  auto* low = static_cast<char*>(arena) + kArenaGuard;
+  walk_inside(&walk);  // finds out where the stack lies
+  const bool whole = !walk.inside.truncated;
+  munmap(low, kArenaLow);
+  gpuprof_test_lying_table(walk_inside, &walk, reinterpret_cast<uint64_t>(low) + kArenaLow / 2);
+  return whole && walk.inside.truncated ? arena : nullptr;
+}
+
+int run_above_a_hole() {
+  injection::look_around();
+  const size_t bytes = kArenaGuard + kArenaLow + kArenaStack;
+  void* arena = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mprotect(arena, kArenaGuard, PROT_NONE);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, static_cast<char*>(arena) + kArenaGuard + kArenaLow, kArenaStack);
+  pthread_t thread = {};
+  void* result = nullptr;
+  if (pthread_create(&thread, &attributes, walk_above_a_hole, arena) != 0) {
+    return 1;
+  }
+  pthread_join(thread, &result);
+  return result == arena ? 0 : 2;
+}
+
+}  // namespace
+
+TEST_CASE("memory below the frames of a stack may be gone") {
+  CHECK(gpuprof::test::wait_for(gpuprof::test::fork_child({}, run_above_a_hole)) == 0);
+}
+#endif
+
+// ---- libraries that come and go -----------------------------------------------------------------------------------
+
+namespace {
+
+using CallBack = void (*)(void (*)(void*), void*);
+
+void compare_for_library(void* data) {
+  static WalkScratch scratch;
+  gpuprof::test::compare_here(scratch, static_cast<Compared*>(data));
+}
+
+}  // namespace
+
+TEST_CASE("a library at the place of another one is unwound by its own tables") {
+  injection::look_around();
+  uint64_t places[2] = {};
+  int same_place = 0;
+  constexpr int kRounds = 50;
+  for (int round = 0; round < kRounds; ++round) {
+    for (const int which : {0, 1}) {
+      void* library = dlopen(which == 0 ? GPUPROF_TEST_FRAMES_SMALL : GPUPROF_TEST_FRAMES_LARGE, RTLD_NOW | RTLD_LOCAL);
+      REQUIRE(library != nullptr);
+      const auto function = reinterpret_cast<CallBack>(dlsym(library, "gpuprof_test_call_back"));
+      REQUIRE(function != nullptr);
+      places[which] = reinterpret_cast<uint64_t>(function);
+      Compared compared;
+      plain(2, [&] { function(compare_for_library, &compared); });
+      CHECK_SAME(compared);
+      dlclose(library);
+    }
+    same_place += places[0] == places[1] ? 1 : 0;
+  }
+  CHECK(same_place > 0);  // else this has tested nothing
+}
+
+TEST_CASE("without help of the loader modules are known from the last look at them") {
+  const pid_t pid = gpuprof::test::fork_child({}, [] {
+    injection::use_module_list();
+    int wrong = 0;
+    for (int round = 0; round < 10; ++round) {
+      wrong += compare_in([](const Leaf& leaf) { with_alloca(9, leaf); }).same() ? 0 : 1;
+      for (const char* path : {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE}) {
+        void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        const auto function = reinterpret_cast<CallBack>(dlsym(library, "gpuprof_test_call_back"));
+        injection::look_around();
+        Compared compared;
+        function(compare_for_library, &compared);
+        wrong += compared.same() ? 0 : 1;
+        dlclose(library);
+      }
+    }
+    return wrong;
+  });
+  CHECK(gpuprof::test::wait_for(pid) == 0);
+}
+
+TEST_CASE("a launch in a library's constructor does not wait for the loader") {
+  injection::look_around();
+  Compared compared;
+  char pointers[64];
+  snprintf(pointers, sizeof(pointers), "%p %p", reinterpret_cast<void*>(compare_for_library),
+           static_cast<void*>(&compared));
+  setenv("GPUPROF_TEST_CONSTRUCTOR", pointers, 1);
+  void* library = dlopen(GPUPROF_TEST_FRAMES_SMALL, RTLD_NOW | RTLD_LOCAL);
+  unsetenv("GPUPROF_TEST_CONSTRUCTOR");
+  REQUIRE(library != nullptr);
+  dlclose(library);
+  CHECK_SAME(compared);
+}

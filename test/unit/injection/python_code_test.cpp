@@ -1,0 +1,461 @@
+// Code objects read from memory laid out as CPython 3.10 and 3.12 lay it out, and from memory that is not.
+#include "common/python_code.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+
+namespace gpuprof::injection {
+namespace {
+
+uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code) {
+  return memory.careful() ? code_id<true>(segment, layout, code) : code_id<false>(segment, layout, code);
+}
+
+struct Code {
+  uint32_t version = 0;
+  uint32_t first_line = 0;
+  std::string name;
+  std::string file;
+  std::string table;
+};
+
+// Shared memory that nobody else reads.
+class Segment {
+ public:
+  Segment()
+      : memory_(mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Segment() { munmap(memory_, GPUPROF_SEGMENT_BYTES); }
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  [[nodiscard]] gpuprof_segment* get() const { return static_cast<gpuprof_segment*>(memory_); }
+
+  // Records since the last call, by id.
+  std::map<uint32_t, Code> codes() const {
+    std::map<uint32_t, Code> found;
+    for (uint32_t i = 0; i < GPUPROF_RING_COUNT; ++i) {
+      gpuprof_ring& ring = get()->rings[i];
+      const char* data =
+          static_cast<const char*>(memory_) + GPUPROF_SEGMENT_DATA_OFFSET + size_t{i} * GPUPROF_RING_BYTES;
+      for (; ring.tail < ring.head;) {
+        const char* at = data + ring.tail % GPUPROF_RING_BYTES;
+        gpuprof_record record = {};
+        std::memcpy(&record, at, sizeof(record));
+        if (record.type == GPUPROF_RECORD_CODE) {
+          take(at, &found);
+        }
+        ring.tail += record.bytes;
+      }
+    }
+    return found;
+  }
+
+  void fill(bool full) const {
+    for (gpuprof_ring& ring : get()->rings) {
+      ring.tail = full ? ring.head - GPUPROF_RING_BYTES : ring.head;
+    }
+  }
+
+ private:
+  static void take(const char* at, std::map<uint32_t, Code>* found) {
+    gpuprof_code head = {};
+    std::memcpy(static_cast<void*>(&head), at, sizeof(head));
+    const char* text = at + sizeof(head);
+    Code code = {head.version, head.first_line, {text, head.name_bytes}, {}, {}};
+    code.file.assign(text + head.name_bytes, head.file_bytes);
+    code.table.assign(text + head.name_bytes + head.file_bytes, head.line_table_bytes);
+    (*found)[head.id] = code;
+  }
+
+  void* memory_;
+};
+
+// Objects as an interpreter of this layout has them.
+class Objects {
+ public:
+  explicit Objects(uint32_t version) {
+    REQUIRE(version < 0x030d0000);
+    REQUIRE(layout_of_python(version, nullptr, &layout_) == nullptr);
+    layout_.wire.code_type = reinterpret_cast<uint64_t>(&layout_);
+  }
+
+  [[nodiscard]] const PythonLayout& layout() const { return layout_; }
+
+  template <typename T>
+  static void put(uint64_t object, uint16_t field, T value) {
+    std::memcpy(reinterpret_cast<char*>(object) + field, &value, sizeof(value));
+  }
+
+  // `width` bytes a character; `ascii` where all are.
+  uint64_t text(const std::u32string& characters, uint32_t width, bool ascii) {
+    const uint64_t object = make(layout_.wire.text_wide + characters.size() * 4 + 8);
+    put(object, layout_.wire.text_length, uint64_t{characters.size()});
+    const uint32_t state = width | 1U << 3U | (ascii ? 1U << 4U : 0U);
+    put(object, layout_.wire.text_state, state << layout_.wire.text_kind_shift);
+    uint16_t at = ascii ? layout_.wire.text_ascii : layout_.wire.text_wide;
+    for (const char32_t character : characters) {
+      std::memcpy(reinterpret_cast<char*>(object) + at, &character, width);
+      at = static_cast<uint16_t>(at + width);
+    }
+    return object;
+  }
+
+  uint64_t bytes(const std::string& value) {
+    const uint64_t object = make(layout_.wire.bytes_data + value.size() + 8);
+    put(object, layout_.wire.bytes_size, uint64_t{value.size()});
+    std::memcpy(reinterpret_cast<char*>(object) + layout_.wire.bytes_data, value.data(), value.size());
+    return object;
+  }
+
+  uint64_t code(uint64_t name, uint64_t file, uint64_t table, uint32_t number) {
+    const uint64_t object = make(512);
+    put(object, layout_.wire.code_type_field, layout_.wire.code_type);
+    put(object, layout_.wire.code_name, name);
+    if (layout_.wire.code_qualname != GPUPROF_PYTHON_NONE) {
+      put(object, layout_.wire.code_qualname, name);
+      if (layout_.code_version != GPUPROF_PYTHON_NONE) {
+        put(object, layout_.code_version, number);
+      }
+    }
+    put(object, layout_.wire.code_filename, file);
+    put(object, layout_.wire.code_line_table, table);
+    put(object, layout_.wire.code_first_line, uint32_t{7});
+    return object;
+  }
+
+ private:
+  uint64_t make(size_t bytes) {
+    memory_.push_back(std::make_unique<std::vector<uint64_t>>(bytes / 8 + 1));
+    return reinterpret_cast<uint64_t>(memory_.back()->data());
+  }
+
+  PythonLayout layout_ = {};
+  std::vector<std::unique_ptr<std::vector<uint64_t>>> memory_;
+};
+
+constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0};
+
+TEST_CASE("a code object is told once, with its texts as UTF-8") {
+  for (const uint32_t version : kVersions) {
+    for (const bool careful : {false, true}) {
+      reset_code();
+      Segment segment;
+      Objects objects(version);
+      const PythonMemory memory(careful);
+      // A byte of a file name that is no UTF-8, as Python keeps it.
+      const std::u32string file = {U'/', U'a', U'\u65e5', char32_t{0xdcff}, U'.', U'p', U'y'};
+      const uint64_t code =
+          objects.code(objects.text(U"n\u00e4me", 1, false), objects.text(file, 2, false), objects.bytes("lines"), 1);
+      const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+      CHECK(id != 0);
+      const auto told = segment.codes();
+      REQUIRE(told.count(id) == 1);
+      CHECK(told.at(id).name == "n\u00e4me");
+      CHECK(told.at(id).file == "/a\u65e5\xff.py");
+      CHECK(told.at(id).table == "lines");
+      CHECK(told.at(id).first_line == 7);
+      CHECK(told.at(id).version == version);
+      CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
+      CHECK(segment.codes().empty());
+    }
+  }
+}
+
+TEST_CASE("four bytes a character, and a name that is too long is cut between two") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[3]);
+  const PythonMemory memory(false);
+  const uint64_t file = objects.text(U"f", 1, true);
+  const uint64_t table = objects.bytes("");
+  const uint64_t code = objects.code(objects.text(std::u32string(5000, U'\U0001d518'), 4, false), file, table, 1);
+  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  const auto told = segment.codes();
+  REQUIRE(told.count(id) == 1);
+  const std::string& name = told.at(id).name;
+  CHECK(name.size() == 4096);
+  CHECK(name.substr(0, 4) == "\U0001d518");
+  CHECK(name.substr(4092) == "\U0001d518");
+  CHECK(told.at(id).table.empty());
+}
+
+TEST_CASE("another code object at the same address has another id") {
+  for (const uint32_t version : kVersions) {
+    reset_code();
+    Segment segment;
+    Objects objects(version);
+    const PythonMemory memory(false);
+    const uint64_t table = objects.bytes("first table");
+    const uint64_t name = objects.text(U"<lambda>", 1, true);
+    const uint64_t code = objects.code(name, name, table, 1);
+    const uint32_t first = code_id(segment.get(), objects.layout(), memory, code);
+    if (objects.layout().code_version != GPUPROF_PYTHON_NONE) {
+      Objects::put(code, objects.layout().code_version, uint32_t{2});
+    } else {
+      Objects::put(table, objects.layout().wire.bytes_data, char{'F'});
+    }
+    const uint32_t second = code_id(segment.get(), objects.layout(), memory, code);
+    CHECK(second != first);
+    CHECK(segment.codes().size() == 2);
+  }
+}
+
+TEST_CASE("code compiled again into the same memory, from another file, under another name, with other lines") {
+  for (const uint32_t version : {kVersions[0], kVersions[1], kVersions[2], kVersions[3]}) {
+    for (const bool careful : {false, true}) {
+      reset_code();
+      Segment segment;
+      Objects objects(version);
+      const gpuprof_python_layout& wire = objects.layout().wire;
+      const PythonMemory memory(careful);
+      const uint64_t name = objects.text(U"K0000001.forward", 1, true);
+      const uint64_t file = objects.text(U"<eval_with_key>.1", 1, true);
+      const uint64_t table = objects.bytes(std::string(300, 'x'));
+      const uint64_t code = objects.code(name, file, table, 0);  // 3.12 has no more numbers to give
+      const uint32_t first = code_id(segment.get(), objects.layout(), memory, code);
+      CHECK(code_id(segment.get(), objects.layout(), memory, code) == first);
+      Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');
+      const uint32_t second = code_id(segment.get(), objects.layout(), memory, code);
+      Objects::put(name, static_cast<uint16_t>(wire.text_ascii + 7), '2');
+      const uint32_t third = code_id(segment.get(), objects.layout(), memory, code);
+      Objects::put(table, static_cast<uint16_t>(wire.bytes_data + 150), 'y');
+      const uint32_t fourth = code_id(segment.get(), objects.layout(), memory, code);
+      CHECK(std::set<uint32_t>{first, second, third, fourth}.size() == 4);
+      const auto told = segment.codes();
+      REQUIRE(told.count(fourth) == 1);
+      CHECK(told.at(second).file == "<eval_with_key>.2");
+      CHECK(told.at(third).name == "K0000002.forward");
+      CHECK(told.at(fourth).table[150] == 'y');
+    }
+  }
+}
+
+TEST_CASE("a lock that a thread of the former recording holds does not bind the next one") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[1]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"busy", 1, true);
+  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  CodeTable* former = code_table;
+  former->sets_lock = 1;
+  former->scratch_lock = 1;
+  reset_code();
+  CHECK(segment.codes().size() == 1);
+  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  CHECK(id != 0);
+  CHECK(segment.codes().count(id) == 1);
+  CHECK(code_table != former);
+  CHECK(former->sets_lock == 1);
+  CHECK(former->scratch_lock == 1);
+}
+
+TEST_CASE("an entry without an id gets one") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[1]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"half", 1, true);
+  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  for (CodeSet& set : code_table->sets) {
+    set.entries[0].id = 0;
+  }
+  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  CHECK(id != 0);
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
+}
+
+TEST_CASE("what found no room is told again, under its id") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[3]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"late", 1, true);
+  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  segment.fill(true);
+  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  CHECK(id != 0);
+  segment.fill(false);
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
+  CHECK(segment.codes().count(id) == 1);
+}
+
+TEST_CASE("a new recorder is told again") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[1]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"again", 1, true);
+  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  CHECK(segment.codes().size() == 1);
+  reset_code();
+  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  CHECK(segment.codes().size() == 1);
+}
+
+TEST_CASE("more code objects than are remembered") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[3]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"many", 1, true);
+  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  std::map<uint32_t, uint32_t> seen;
+  for (uint32_t number = 1; number <= 2 * kCodeSets * kCodeWays; ++number) {
+    Objects::put(code, objects.layout().code_version, number);
+    ++seen[code_id(segment.get(), objects.layout(), memory, code)];
+    segment.fill(false);
+  }
+  CHECK(seen.count(0) == 0);
+  CHECK(seen.size() == size_t{2} * kCodeSets * kCodeWays);
+}
+
+TEST_CASE("a line table that is too long goes without its columns") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[3]);
+  const PythonMemory memory(false);
+  const uint64_t name = objects.text(U"long", 1, true);
+  std::string table;
+  std::string expected;
+  for (int i = 0; i < 8000; ++i) {
+    table += "\xf0\x02\x01\x05\x09";  // a line on, over several lines, with columns: one unit
+    table += "\x81\x11";              // the same line, two units
+    table += "\xd0\x11\x12";          // and one more
+    expected += "\xeb\x02";           // without columns, four units
+  }
+  table += "\xff";  // eight units without a line
+  expected += "\xff";
+  const uint32_t id =
+      code_id(segment.get(), objects.layout(), memory, objects.code(name, name, objects.bytes(table), 1));
+  const auto told = segment.codes();
+  REQUIRE(told.count(id) == 1);
+  CHECK((told.at(id).table == expected));
+
+  // One that is too long all the same.
+  for (int i = 0; i < 40000; ++i) {
+    table += "\xe8\x04";
+  }
+  const uint32_t longer =
+      code_id(segment.get(), objects.layout(), memory, objects.code(name, name, objects.bytes(table), 2));
+  const auto records = segment.codes();
+  REQUIRE(records.count(longer) == 1);
+  CHECK(records.at(longer).table.empty());
+}
+
+TEST_CASE("memory that is no code object is refused, and never read where it is not mapped") {
+  reset_code();
+  Segment segment;
+  Objects objects(kVersions[3]);
+  const PythonMemory careful(true);
+  void* hole = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto unmapped = reinterpret_cast<uint64_t>(hole);
+  CHECK(code_id(segment.get(), objects.layout(), careful, unmapped) == 0);
+  CHECK(code_id(segment.get(), objects.layout(), careful, 0) == 0);
+  CHECK(code_id(segment.get(), objects.layout(), careful, ~uint64_t{0} - 7) == 0);
+
+  // Texts that can not be read are left out; the id stands for the rest.
+  const uint64_t table = objects.bytes("lines");
+  const uint64_t good = objects.text(U"good", 1, true);
+  const uint64_t endless = objects.text(U"endless", 1, true);
+  Objects::put(endless, objects.layout().wire.text_length, ~uint64_t{0});
+  const uint64_t odd = objects.text(U"odd", 3, false);
+  for (const uint64_t name : {unmapped, odd}) {
+    const uint32_t id = code_id(segment.get(), objects.layout(), careful, objects.code(name, good, table, 1));
+    const auto told = segment.codes();
+    REQUIRE(told.count(id) == 1);
+    CHECK(told.at(id).name.empty());
+    CHECK(told.at(id).file == "good");
+  }
+  const uint32_t id = code_id(segment.get(), objects.layout(), careful, objects.code(endless, good, table, 2));
+  const auto told = segment.codes();
+  REQUIRE(told.count(id) == 1);
+  CHECK(told.at(id).name.size() <= 4096);
+
+  // A line table that is too long, or not there.
+  const uint64_t huge = objects.bytes("lines");
+  Objects::put(huge, objects.layout().wire.bytes_size, uint64_t{1} << 40U);
+  for (const uint64_t bad : {huge, unmapped}) {
+    const uint32_t without = code_id(segment.get(), objects.layout(), careful, objects.code(good, good, bad, 3));
+    const auto records = segment.codes();
+    REQUIRE(records.count(without) == 1);
+    CHECK(records.at(without).table.empty());
+  }
+  munmap(hole, 65536);
+}
+
+TEST_CASE("versions that are not followed") {
+  PythonLayout layout = {};
+  CHECK(layout_of_python(0x030812f0, nullptr, &layout) != nullptr);
+  CHECK(layout.wire.flags == GPUPROF_PYTHON_REFUSED);
+  CHECK(layout.wire.version == 0x030812f0);
+  CHECK(layout_of_python(0x030f00f0, nullptr, &layout) != nullptr);
+  CHECK(layout_of_python(0x02071200, nullptr, &layout) != nullptr);
+  // From 3.13 on an interpreter must describe itself.
+  CHECK(layout_of_python(0x030d00f0, nullptr, &layout) != nullptr);
+  const std::vector<uint64_t> nonsense(100, 0x7fffffffffffffffULL);
+  CHECK(layout_of_python(0x030e00f0, nonsense.data(), &layout) != nullptr);
+}
+
+// As _Py_DebugOffsets of 3.13 begins; what a walk does not need is 0.
+std::vector<uint64_t> described() {
+  std::vector<uint64_t> numbers(100);
+  std::memcpy(numbers.data(), "xdebugpy", 8);
+  numbers[1] = 0x030d00f0;
+  const std::map<size_t, std::vector<uint64_t>> groups = {
+      {19, {312, 0, 8, 16, 72, 152, 160}},                    // thread state
+      {28, {88, 8, 0, 56, 72, 70}},                           // frame
+      {34, {208, 112, 120, 128, 136, 68, 52, 96, 104, 200}},  // code
+      {44, {16, 8}},                                          // object
+      {64, {40, 16, 32}},                                     // bytes
+      {67, {64, 32, 16, 40}},                                 // text
+  };
+  for (const auto& [at, values] : groups) {
+    std::copy(values.begin(), values.end(), numbers.begin() + static_cast<ptrdiff_t>(at));
+  }
+  return numbers;
+}
+
+TEST_CASE("an interpreter that describes itself") {
+  PythonLayout layout = {};
+  std::vector<uint64_t> numbers = described();
+  CHECK(layout_of_python(0x030d00f0, numbers.data(), &layout) == nullptr);
+  CHECK(layout.wire.flags == 0);
+  CHECK(layout.wire.tstate_frame == 72);
+  CHECK(layout.wire.code_start == 200);
+  CHECK(layout.first_traceable == 184);
+  CHECK(layout.thread_ident == 152);
+  CHECK(layout.wire.text_ascii == 40);
+
+  SECTION("free-threaded") {
+    numbers[2] = 1;
+    CHECK(layout_of_python(0x030d00f0, numbers.data(), &layout) != nullptr);
+    CHECK(layout.wire.flags == GPUPROF_PYTHON_REFUSED);
+  }
+  SECTION("of another version") {
+    CHECK(layout_of_python(0x030e00f0, numbers.data(), &layout) != nullptr);
+  }
+  SECTION("a field outside of its structure") {
+    for (const size_t field : {23, 29, 31, 33, 37, 43, 45, 65, 68, 70}) {
+      std::vector<uint64_t> broken = numbers;
+      broken[field] = 100000;
+      CHECK(layout_of_python(0x030d00f0, broken.data(), &layout) != nullptr);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpuprof::injection

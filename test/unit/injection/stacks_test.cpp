@@ -1,0 +1,436 @@
+// Stacks of launches, walked in the process, as the recorder gets them.
+#include "common/stacks.h"
+
+#include <dlfcn.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "catch.h"
+#include "common/native_walk.h"
+#include "recorded.h"
+
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::record;
+using gpuprof::test::record_one;
+using gpuprof::test::Source;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+FakeRecorder::Options with_stacks() {
+  FakeRecorder::Options options;
+  options.control = GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS;
+  options.wanted.flags = GPUPROF_OPTION_STACKS;
+  return options;
+}
+
+__attribute__((noinline)) void launch_at(int depth, uint64_t correlation) {
+  if (depth > 0) {
+    launch_at(depth - 1, correlation);
+  } else {
+    injection::launch(correlation);
+  }
+  __asm__ volatile("" ::: "memory");
+}
+
+size_t depth_of(const Source& source, const gpuprof_launch& launch) {
+  const auto found = source.stacks.find(launch.stack);
+  return found == source.stacks.end() ? 0 : found->second.words.size();
+}
+
+// Launches without a stack, with an unknown or with a truncated one.
+int faults(const Source& source) {
+  int count = 0;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    const auto found = source.stacks.find(launch.stack);
+    count += found == source.stacks.end() || (found->second.flags & GPUPROF_STACK_TRUNCATED) != 0 ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a stack is sent once, and each launch names it") {
+  const Source source = record_one(with_stacks(), [] {
+    for (uint64_t i = 1; i <= 1000; ++i) {
+      launch_at(3, i);
+    }
+    for (uint64_t i = 1; i <= 10; ++i) {
+      launch_at(4, 1000 + i);
+    }
+    injection::finish();
+    return 0;
+  });
+  REQUIRE(source.launch_records.size() == 1010);
+  CHECK(source.stack_records == 2);
+  CHECK(faults(source) == 0);
+  CHECK(source.all_lost() == 0);
+  std::set<uint64_t> ids;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    ids.insert(launch.stack);
+  }
+  CHECK(ids.size() == 2);
+  CHECK(depth_of(source, source.launch_records[1000]) == depth_of(source, source.launch_records[0]) + 1);
+  const auto function = reinterpret_cast<uint64_t>(launch_at);  // where it was in the child
+  int inside = 0;
+  for (const uint64_t word : source.stacks.begin()->second.words) {
+    inside += word - function < 200 ? 1 : 0;
+  }
+  CHECK(inside >= 4);
+  CHECK(source.stacks.begin()->second.flags == 0);
+}
+
+TEST_CASE("stacks are not walked where they are not wanted") {
+  FakeRecorder::Options options = with_stacks();
+  options.wanted.flags = 0;
+  const Source source = record_one(options, [] {
+    launch_at(3, 1);
+    injection::finish();
+    return 0;
+  });
+  REQUIRE(source.launch_records.size() == 1);
+  CHECK(source.launch_records[0].stack == 0);
+  CHECK(source.stack_records == 0);
+}
+
+TEST_CASE("a stack that the ring has no room for is counted") {
+  FakeRecorder::Options options = with_stacks();
+  options.tail = uint64_t{1} << 40;  // no space, ever
+  const Source source = record_one(options, [] {
+    for (uint64_t i = 1; i <= 5; ++i) {
+      launch_at(3, i);
+    }
+    injection::finish();
+    return 0;
+  });
+  CHECK(source.launches == 5);
+  CHECK(source.lost[GPUPROF_LOSS_STACK] == 5);
+}
+
+TEST_CASE("deep stacks and many of them arrive") {
+  constexpr int kDepths = 700;
+  const Source source = record_one(with_stacks(), [] {
+    for (int round = 0; round < 3; ++round) {
+      for (int depth = 0; depth < kDepths; ++depth) {
+        launch_at(depth, static_cast<uint64_t>(depth) + 1);
+      }
+    }
+    launch_at(6000, 100000);
+    injection::finish();
+    return 0;
+  });
+  REQUIRE(source.launch_records.size() == 3 * kDepths + 1);
+  CHECK(source.stacks.size() == kDepths + 1);
+  const gpuprof_launch& last = source.launch_records.back();
+  CHECK(depth_of(source, last) == GPUPROF_STACK_MAX_WORDS);
+  CHECK(source.stacks.at(last.stack).flags == GPUPROF_STACK_TRUNCATED);
+  CHECK(faults(source) == 1);
+  for (int i = 0; i + 1 < kDepths; ++i) {
+    const auto at = static_cast<size_t>(i);
+    REQUIRE(depth_of(source, source.launch_records[at + 1]) == depth_of(source, source.launch_records[at]) + 1);
+  }
+}
+
+TEST_CASE("threads take stacks at the same time") {
+  constexpr int kThreads = 8;
+  constexpr uint64_t kLaunches = 1000;
+  const Source source = record_one(with_stacks(), [] {
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([t] {
+        for (uint64_t i = 0; i < kLaunches; ++i) {
+          launch_at(static_cast<int>((i * 7 + t) % 40), t * kLaunches + i + 1);
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    injection::finish();
+    return 0;
+  });
+  CHECK(source.launch_records.size() == kThreads * kLaunches);
+  CHECK(faults(source) == 0);
+  CHECK(source.all_lost() == 0);
+}
+
+namespace {
+
+constexpr uint64_t kInHandler = 1000000;
+constexpr int kHandled = 40;
+volatile sig_atomic_t handled = 0;
+
+}  // namespace
+
+// Where it interrupts the write of a record, it waits for the ring in vain, and the loss is counted.
+TEST_CASE("a launch in a signal handler that interrupts another launch has its own stack") {
+  const Source source = record_one(with_stacks(), [] {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      handled = handled + 1;
+      launch_at(2, kInHandler + static_cast<uint64_t>(handled));
+    };
+    sigaction(SIGPROF, &action, nullptr);
+    // Armed anew each time: a handler that waits for longer than the period would else follow itself for ever.
+    const itimerval once = {{0, 0}, {0, 4000}};
+    int armed = -1;
+    for (uint64_t i = 1; handled < kHandled; ++i) {
+      if (armed != handled) {
+        armed = handled;
+        setitimer(ITIMER_PROF, &once, nullptr);
+      }
+      launch_at(10, i % kInHandler);
+    }
+    injection::finish();
+    return 0;
+  });
+  uint64_t in_handler = 0;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    in_handler += launch.correlation > kInHandler ? 1 : 0;
+  }
+  CHECK(in_handler > 0);
+  uint64_t truncated = 0;
+  for (const auto& [id, stack] : source.stacks) {
+    truncated += stack.flags != 0 ? 1 : 0;
+  }
+  CHECK(truncated == 0);
+}
+
+TEST_CASE("a forked child sends its stacks itself") {
+  int status = -1;
+  const std::vector<Source> sources = record(
+      with_stacks(),
+      [] {
+        launch_at(3, 1);
+        const pid_t pid = fork();
+        if (pid == 0) {
+          launch_at(3, 2);  // not connected yet
+          if (injection::active()) {
+            launch_at(3, 3);
+          }
+          injection::finish();
+          _exit(0);
+        }
+        const int child = gpuprof::test::wait_for(pid);
+        launch_at(3, 4);
+        injection::finish();
+        return child;
+      },
+      &status);
+  CHECK(status == 0);
+  REQUIRE(sources.size() == 2);
+  for (const Source& source : sources) {
+    CHECK(faults(source) == 0);
+    CHECK(source.stack_records >= 1);
+  }
+}
+
+TEST_CASE("a recorder that comes after another one gets all stacks anew") {
+  FakeRecorder recorders[2] = {FakeRecorder(with_stacks()), FakeRecorder(with_stacks())};
+  const pid_t pid = gpuprof::test::fork_child({}, [&] {
+    for (uint64_t i = 0; i < 2; ++i) {
+      const auto environment = recorders[i].environment();
+      if (!injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str())) {
+        return 1;
+      }
+      launch_at(3, i + 1);
+      injection::disable("the next one comes");
+    }
+    return 0;
+  });
+  recorders[0].start();
+  recorders[1].start();
+  CHECK(gpuprof::test::wait_for(pid) == 0);
+  for (FakeRecorder& recorder : recorders) {
+    recorder.stop();
+    REQUIRE(recorder.sources().size() == 1);
+    CHECK(recorder.sources()[0].launch_records.size() == 1);
+    CHECK(recorder.sources()[0].stack_records == 1);
+    CHECK(faults(recorder.sources()[0]) == 0);
+  }
+}
+
+#ifndef __SANITIZE_THREAD__  // makes a fork of it
+TEST_CASE("a child that is forked while the loader's list is looked at can load libraries") {
+  int status = -1;
+  record(
+      with_stacks(),
+      [] {
+        std::atomic<bool> done{false};
+        std::thread looking([&] {
+          while (!done) {
+            injection::look_around();
+            std::this_thread::yield();
+          }
+        });
+        int failed = 0;
+        for (int i = 0; i < 200 && failed == 0; ++i) {
+          const pid_t pid = fork();
+          if (pid == 0) {
+            alarm(10);
+            _exit(dlopen(GPUPROF_TEST_FRAMES_SMALL, RTLD_NOW | RTLD_LOCAL) != nullptr ? 0 : 1);
+          }
+          failed = gpuprof::test::wait_for(pid);
+        }
+        done = true;
+        looking.join();
+        return failed == 0 ? 0 : 1;
+      },
+      &status);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a launch between vfork and exec is one of its parent") {
+  const Source source = record_one(with_stacks(), [] {
+    const pid_t pid = vfork();
+    if (pid == 0) {
+      launch_at(3, 1);
+      _exit(0);
+    }
+    const int child = gpuprof::test::wait_for(pid);
+    launch_at(3, 2);
+    injection::finish();
+    return child;
+  });
+  CHECK(source.launch_records.size() == 2);
+  CHECK(faults(source) == 0);
+}
+#endif
+
+TEST_CASE("the end of the process waits until the recorder has had time to look at its mappings") {
+  const Source source = record_one(with_stacks(), [] {
+    launch_at(3, 1);
+    const uint64_t begin = injection::now_ns();
+    injection::finish();
+    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life, looked for once in a millisecond
+  });
+  CHECK(source.state == GPUPROF_STATE_FINISHED);
+}
+
+// ---- libraries that take each other's place ------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char* kLibraries[] = {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE};
+constexpr uint64_t kPerTurn = 3;  // from the second one on the frames are those of the walk before
+
+void launch_next(void* correlation) {
+  injection::launch(++*static_cast<uint64_t*>(correlation));
+}
+
+// Turn by turn another library, with launches through it.
+int launch_through_libraries() {
+  using CallBack = void (*)(void (*)(void*), void*);
+  uint64_t correlation = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    void* library = dlopen(kLibraries[turn % 2], RTLD_NOW | RTLD_LOCAL);
+    const auto function =
+        library == nullptr ? nullptr : reinterpret_cast<CallBack>(dlsym(library, "gpuprof_test_call_back"));
+    if (function == nullptr) {
+      return 1;
+    }
+    for (uint64_t i = 0; i < kPerTurn; ++i) {
+      function(launch_next, &correlation);
+    }
+    dlclose(library);
+  }
+  injection::finish();
+  return 0;
+}
+
+bool is_on(const gpuprof::test::StackRecord& stack, const gpuprof::test::ModuleRecord& module) {
+  return std::any_of(stack.words.begin(), stack.words.end(),
+                     [&](uint64_t word) { return word >= module.start && word < module.end; });
+}
+
+}  // namespace
+
+TEST_CASE("stacks through libraries that take each other's place are told apart, and say which they go through") {
+  const Source source = record_one(with_stacks(), launch_through_libraries);
+  REQUIRE(source.launch_records.size() == 40 * kPerTurn);
+  CHECK(source.all_lost() == 0);
+  std::map<std::vector<uint64_t>, std::set<uint64_t>> by_words;
+  std::set<uint64_t> ids[2];
+  for (const gpuprof_launch& launch : source.launch_records) {
+    const uint64_t which = (launch.correlation - 1) / kPerTurn % 2;
+    const auto found = source.stacks.find(launch.stack);
+    REQUIRE(found != source.stacks.end());
+    ids[which].insert(launch.stack);
+    by_words[found->second.words].insert(launch.stack);
+    bool named = false;
+    for (const uint32_t number : found->second.modules) {
+      const auto& module = source.modules.at(number);
+      CHECK(module.path != kLibraries[1 - which]);
+      named |= module.path == kLibraries[which] && is_on(found->second, module);
+    }
+    CHECK(named);
+  }
+  for (const uint64_t id : ids[0]) {
+    CHECK(ids[1].count(id) == 0);
+  }
+  size_t shared = 0;  // words that are stacks of both
+  for (const auto& [words, their_ids] : by_words) {
+    shared += their_ids.size() > 1 ? 1 : 0;
+  }
+  CHECK(shared > 0);  // else this has tested nothing
+}
+
+TEST_CASE("what is told of a module is in its file") {
+  const Source source = record_one(with_stacks(), launch_through_libraries);
+  int checked = 0;
+  for (const auto& [number, module] : source.modules) {
+    INFO(module.path);
+    CHECK(number < GPUPROF_MAX_MODULES);
+    CHECK((module.start % 4096 == 0 && module.end % 4096 == 0 && module.offset % 4096 == 0));
+    CHECK(module.start < module.end);
+    CHECK(module.marks.size() >= 3);  // a library may have no build id
+    std::ifstream file(module.path, std::ios::binary);
+    for (const auto& [offset, wanted] : module.marks) {
+      std::string bytes(wanted.size(), 0);
+      file.seekg(static_cast<std::streamoff>(offset));
+      file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      CHECK(bytes == wanted);
+    }
+    checked += module.path == kLibraries[0] || module.path == kLibraries[1] ? 1 : 0;
+  }
+  CHECK(checked >= 2);
+}
+
+TEST_CASE("a module is told once, before the stacks that go through it") {
+  const Source source = record_one(with_stacks(), [] {
+    for (int depth = 0; depth < 50; ++depth) {
+      launch_at(depth, static_cast<uint64_t>(depth) + 1);
+    }
+    injection::finish();
+    return 0;
+  });
+  CHECK(source.stack_records == 50);
+  CHECK(source.module_records == source.modules.size());
+  std::set<std::string> paths;
+  for (const auto& [number, module] : source.modules) {
+    CHECK(paths.insert(module.path).second);
+  }
+  CHECK(source.bad_records == 0);  // each came before the stacks that name it
+}
+
+TEST_CASE("the recorder hears that libraries have come or gone") {
+  const Source source = record_one(with_stacks(), [] {
+    injection::look_around();
+    injection::look_around();
+    void* library = dlopen(kLibraries[0], RTLD_NOW | RTLD_LOCAL);
+    injection::look_around();
+    injection::look_around();
+    dlclose(library);
+    injection::look_around();
+    injection::finish();
+    return 0;
+  });
+  CHECK(source.mappings_changed == 2);
+}
