@@ -1,5 +1,5 @@
 /*
- * CPU stacks of GPU launches.
+ * CPU stacks of GPU launches, by frame pointers. Needs no tables; see stacks.bpf.c for whole stacks.
  *
  * on_launch_probe runs at gpuprof_launch_probe(correlation, source, range) in an injection library, on the launching
  * thread: the stack carries its correlation id, nothing is matched by time. Graph nodes and calls that wait or allocate
@@ -14,50 +14,11 @@
 #include <bpf/bpf_helpers.h>
 /* clang-format on */
 
-#include "wire/bpf_events.h"
+#include "launch_events.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* A stretch of the stack that is copied at once: an access to user memory costs 100 to 200 ns whatever its size. */
-#define WINDOW_WORDS 128
-#define PAGE_BYTES 4096
-
-/* Stacks that the recorder has. Least recently used ones fall out and are then sent again, which does no harm. */
-struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 262144);
-  __type(key, __u64);
-  __type(value, __u8);
-} known_stacks SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 8 << 20); /* resized at load */
-} events SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, GPUPROF_BPF_LOSSES);
-  __type(key, __u32);
-  __type(value, __u64);
-} losses SEC(".maps");
-
-/* The recorder's pid namespace, where that is not the initial one: its pids are then the ones to report. */
-const volatile struct gpuprof_bpf_config config = {};
-
-static void count_loss(__u32 kind) {
-  __u64* counter = bpf_map_lookup_elem(&losses, &kind);
-  if (counter) {
-    ++*counter;
-  }
-}
-
-static __u64 mix(__u64 h, __u64 v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-  return h ^ (h >> 29);
-}
-
-/* The state of a walk, in the thread's scratch space: the callback of bpf_loop is checked once, whatever it holds. */
+/* The state of a walk, in memory and not in registers: the callback of bpf_loop is checked once, whatever it holds. */
 struct walk {
   __u64 at;           /* frame pointer */
   __u64 id;           /* hash so far */
@@ -67,21 +28,20 @@ struct walk {
   __u32 flags;
 };
 
-/* Per thread and not per CPU: uprobe programs can be preempted by another thread's. */
 struct scratch {
+  __u32 busy;
+  __u32 pad;
   struct walk walk;
   __u64 window[WINDOW_WORDS];
   __u64 addresses[GPUPROF_BPF_MAX_FRAMES];
-  char name[16];
-  __u32 named;
 };
 
 struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1); /* resized at load */
+  __type(key, __u32);
   __type(value, struct scratch);
-} scratches SEC(".maps");
+} slots SEC(".maps");
 
 /* Moves the window so that it begins at `at` and ends with its page, which may be the stack's last one. */
 static int load_window(struct scratch* scratch, __u64 at) {
@@ -157,7 +117,7 @@ static void walk_frames(struct pt_regs* ctx, struct scratch* scratch, __u32 pid)
   walk->window_begin = 0;
   walk->window_end = 0;
   walk->count = 0;
-  walk->flags = GPUPROF_BPF_STACK_TRUNCATED;
+  walk->flags = GPUPROF_STACK_TRUNCATED;
   add_address(scratch, GPUPROF_INSTRUCTION_POINTER(ctx));
   if (load_window(scratch, GPUPROF_STACK_POINTER(ctx)) == 0) {
     add_address(scratch, GPUPROF_RETURN_ADDRESS(ctx, scratch->window[0]));
@@ -166,6 +126,11 @@ static void walk_frames(struct pt_regs* ctx, struct scratch* scratch, __u32 pid)
   bpf_loop(GPUPROF_BPF_MAX_FRAMES, walk_frame, &context, 0);
   walk->id |= !walk->id; /* never 0 */
 }
+
+struct stack_event {
+  struct gpuprof_bpf_stack stack;
+  __u64 addresses[GPUPROF_BPF_MAX_FRAMES];
+};
 
 /* The id of the current user stack; sends its frames if the recorder may not have them. */
 static __u64 stack_id(struct pt_regs* ctx, struct scratch* scratch, __u32 pid) {
@@ -176,16 +141,16 @@ static __u64 stack_id(struct pt_regs* ctx, struct scratch* scratch, __u32 pid) {
     return id;
   }
   /* Reserved at full size: a ring buffer reservation must be a constant. New stacks are rare. */
-  struct gpuprof_bpf_stack* event = bpf_ringbuf_reserve(&events, sizeof(*event) + sizeof(scratch->addresses), 0);
+  struct stack_event* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_loss(GPUPROF_BPF_LOST_STACK);
     return id;
   }
-  event->type = GPUPROF_BPF_STACK;
-  event->pid = pid;
-  event->stack = id;
-  event->count = walk->count;
-  event->flags = walk->flags;
+  event->stack.type = GPUPROF_BPF_STACK;
+  event->stack.pid = pid;
+  event->stack.stack = id;
+  event->stack.count = walk->count;
+  event->stack.flags = walk->flags;
   bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* a memcpy */
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 
@@ -194,66 +159,23 @@ static __u64 stack_id(struct pt_regs* ctx, struct scratch* scratch, __u32 pid) {
   return id;
 }
 
-/* Sends the thread's name at its first launch and whenever it has changed. */
-static void send_name(struct scratch* scratch, __u32 pid, __u32 tid) {
-  __u64 name[2] = {};
-  if (bpf_get_current_comm(name, sizeof(name)) != 0) {
-    return;
-  }
-  __u64* last = (__u64*)scratch->name;
-  if (scratch->named && last[0] == name[0] && last[1] == name[1]) {
-    return;
-  }
-  struct gpuprof_bpf_thread* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-  if (!event) {
-    return; /* tried again at the next launch */
-  }
-  event->type = GPUPROF_BPF_THREAD;
-  event->pid = pid;
-  event->tid = tid;
-  event->pad = 0;
-  __builtin_memcpy(event->name, name, sizeof(event->name));
-  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-  last[0] = name[0];
-  last[1] = name[1];
-  scratch->named = 1;
-}
-
-static void send_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range) {
+static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range) {
   __u64 time_ns = bpf_ktime_get_ns(); /* before our own work */
-  __u64 pid_tgid = bpf_get_current_pid_tgid();
-  if (config.pidns_inode) {
-    struct bpf_pidns_info ids;
-    if (bpf_get_ns_current_pid_tgid(config.pidns_device, config.pidns_inode, &ids, sizeof(ids)) != 0) {
-      return; /* a process outside of our namespace */
-    }
-    pid_tgid = (__u64)ids.tgid << 32 | ids.pid;
+  struct launch launch = {time_ns, correlation, ids_of_thread(), source, range};
+  if (launch.ids == 0) {
+    return; /* a process outside of our namespace */
   }
-  __u32 pid = pid_tgid >> 32;
-  struct task_struct* task = (struct task_struct*)bpf_get_current_task_btf();
-  struct scratch* scratch = bpf_task_storage_get(&scratches, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  __u32 pid = launch.ids >> 32;
+  send_name(pid, (__u32)launch.ids);
   __u64 stack = 0;
+  struct scratch* scratch = take_slot_of(&slots);
   if (scratch) {
-    send_name(scratch, pid, (__u32)pid_tgid);
     stack = stack_id(ctx, scratch, pid);
+    give_slot_back(scratch);
   } else {
     count_loss(GPUPROF_BPF_LOST_READ);
   }
-  struct gpuprof_bpf_launch* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-  if (!event) {
-    count_loss(GPUPROF_BPF_LOST_LAUNCH);
-    return;
-  }
-  event->type = GPUPROF_BPF_LAUNCH;
-  event->source = source;
-  event->correlation = correlation;
-  event->stack = stack;
-  event->pid = pid;
-  event->tid = (__u32)pid_tgid;
-  event->time_ns = time_ns;
-  event->range = range;
-  event->pad = 0;
-  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+  send_launch(&launch, stack);
 }
 
 SEC("uprobe")
@@ -261,12 +183,12 @@ int on_launch_probe(struct pt_regs* ctx) {
   if ((__u32)GPUPROF_ARG2(ctx) == 0) {
     return 0; /* source 0 means on_launch_function */
   }
-  send_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx));
+  on_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx));
   return 0;
 }
 
 SEC("uprobe")
 int on_launch_function(struct pt_regs* ctx) {
-  send_launch(ctx, 0, bpf_get_attach_cookie(ctx), 0);
+  on_launch(ctx, 0, bpf_get_attach_cookie(ctx), 0);
   return 0;
 }

@@ -32,10 +32,14 @@ enum bpf_map_type {
   BPF_MAP_TYPE_PERCPU_ARRAY = 6,
   BPF_MAP_TYPE_LRU_HASH = 9,
   BPF_MAP_TYPE_RINGBUF = 27,
+  BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+  BPF_MAP_TYPE_HASH_OF_MAPS = 13,
   BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum {
   BPF_F_NO_PREALLOC = 1,
+  BPF_F_MMAPABLE = 1 << 10,
+  BPF_F_INNER_MAP = 1 << 12,
 };
 
 struct task_struct;
@@ -52,6 +56,7 @@ struct pt_regs {
 #define GPUPROF_ARG1(ctx) ((ctx)->di)
 #define GPUPROF_ARG2(ctx) ((ctx)->si)
 #define GPUPROF_ARG3(ctx) ((ctx)->dx)
+#define GPUPROF_ARG4(ctx) ((ctx)->cx)
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
@@ -67,6 +72,7 @@ struct pt_regs {
 #define GPUPROF_ARG1(ctx) (((struct user_pt_regs*)(ctx))->regs[0])
 #define GPUPROF_ARG2(ctx) (((struct user_pt_regs*)(ctx))->regs[1])
 #define GPUPROF_ARG3(ctx) (((struct user_pt_regs*)(ctx))->regs[2])
+#define GPUPROF_ARG4(ctx) (((struct user_pt_regs*)(ctx))->regs[3])
 #define GPUPROF_INSTRUCTION_POINTER(ctx) (((struct user_pt_regs*)(ctx))->pc)
 #define GPUPROF_FRAME_POINTER(ctx) (((struct user_pt_regs*)(ctx))->regs[29])
 #define GPUPROF_STACK_POINTER(ctx) (((struct user_pt_regs*)(ctx))->sp)

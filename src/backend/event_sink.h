@@ -2,8 +2,13 @@
 // Calls come from the recorder's drain thread only.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "wire/stack.h"
 
 namespace gpuprof::backend {
 
@@ -29,8 +34,10 @@ struct GpuOp {
   uint32_t range = 0;
 };
 
-struct LaunchCall {  // without a stack
+// A launch whose stack, if any, was walked in the process.
+struct LaunchCall {
   uint64_t correlation = 0;
+  uint64_t stack = 0;  // 0: none
   uint64_t time_ns = 0;
   uint32_t tid = 0;
   uint32_t range = 0;
@@ -79,6 +86,37 @@ struct Span {
   uint32_t tid = 0;  // 0: of no thread
 };
 
+// Words as in wire/stack.h. Ids belong to the source; a stack may come more than once.
+struct Stack {
+  uint64_t id = 0;
+  std::span<const uint64_t> words;
+  uint32_t flags = 0;                 // GPUPROF_STACK_*
+  std::span<const uint32_t> modules;  // numbers of the modules that it goes through
+};
+
+// A loaded file, before the stacks that name it. As in gpuprof_module.
+struct Module {
+  struct Mark {
+    uint64_t offset = 0;  // in the file
+    std::array<std::byte, 16> bytes{};
+  };
+  uint32_t module = 0;
+  uint64_t start = 0;  // addresses [start, end)
+  uint64_t end = 0;
+  uint64_t offset = 0;  // of `start` in the file
+  std::span<const Mark> marks;
+  std::string_view path;
+};
+
+struct PythonCode {
+  uint32_t id = 0;       // as in the words of stacks
+  uint32_t version = 0;  // PY_VERSION_HEX, says the format of the line table
+  uint32_t first_line = 0;
+  std::string_view name;
+  std::string_view file;
+  std::span<const uint8_t> line_table;  // empty: only first_line is known
+};
+
 // Counters of a source that only grow; a sink takes differences itself.
 struct Counters {
   uint64_t launches = 0;
@@ -104,6 +142,11 @@ class EventSink {
   virtual void on_call(SourceId source, const Call& call) = 0;
   virtual void on_span(SourceId source, const Span& span) = 0;
   virtual void on_meta(SourceId source, std::string_view text) = 0;
+  virtual void on_stack(SourceId source, const Stack& stack) = 0;
+  virtual void on_module(SourceId source, const Module& module) = 0;
+  virtual void on_mappings(SourceId source) = 0;  // they have changed
+  virtual void on_code(SourceId source, const PythonCode& code) = 0;
+  virtual void on_python(SourceId source, const gpuprof_python_layout& layout) = 0;  // after on_source, or later
   virtual void on_counters(SourceId source, const Counters& counters) = 0;
   virtual void on_source_end(SourceId source) = 0;
 };

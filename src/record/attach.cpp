@@ -100,6 +100,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
     std::erase_if(sites, [](const Site& site) { return site.outer; });
   }
 
+  engine.on_process(maps);
   std::vector<std::string> attached;
   for (const Site& site : sites) {
     // By descriptor: right for files of containers and files that have been replaced since.
@@ -116,27 +117,6 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                  "attach once it has loaded its GPU runtime, or start it with gpuprof record -- COMMAND"};
   }
   return attached;
-}
-
-Result<AttachOutcome> attach_to_process(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
-                                        const AttachChannel& channel, StackEngine* engine) {
-  AttachOutcome outcome;
-  auto injection = attach_by_injection(pid, backends, channel);
-  if (injection) {
-    outcome.injection = std::move(*injection);
-    return outcome;
-  }
-  outcome.counts_only = injection.error().message;
-  outcome.hint = injection.error().hint;
-  if (engine == nullptr) {
-    return std::move(injection).error();
-  }
-  auto functions = attach_launch_functions(pid, backends, *engine);
-  if (!functions) {
-    return std::move(functions).error();
-  }
-  outcome.functions = std::move(*functions);
-  return outcome;
 }
 
 }  // namespace gpuprof::record

@@ -25,8 +25,8 @@ struct AttachChannel {
 Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);
 
-// Uprobes on every launch function that the process has mapped, each (file, offset) once. The value names the
-// functions, by the index that the engine reports.
+// Uprobes on every launch function that the process has mapped, each (file, offset) once, once the engine is ready for
+// the process. The value names the functions, by the index that the engine reports.
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine);
@@ -37,10 +37,5 @@ struct AttachOutcome {
   std::string hint;                    // ... and what to do about it
   std::vector<std::string> functions;  // else: what is counted
 };
-
-// Injection first, then counting. `engine` may be null (no rights for eBPF): there is no counting without it. Only for
-// counting is anything attached to the engine here. An error: neither works.
-Result<AttachOutcome> attach_to_process(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
-                                        const AttachChannel& channel, StackEngine* engine);
 
 }  // namespace gpuprof::record

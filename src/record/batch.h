@@ -11,10 +11,12 @@
 #include "profile/records.h"
 #include "record/histogram.h"
 #include "record/process_table.h"
+#include "record/source_modules.h"
 
 namespace gpuprof::record {
 
 using NameIndex = uint32_t;  // of a text in this session; 0 is none
+using CodeIndex = uint32_t;  // of a Python code object in this session, 31 bits; 0 is none
 
 struct NewName {
   NameIndex index = 0;
@@ -39,15 +41,29 @@ struct NewRange {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  uint64_t stack = 0;               // the engine's id
-  std::vector<uint64_t> addresses;  // innermost first
-  bool truncated = false;
-  bool maps_current = false;  // the mappings were read when the stack came; else some may be missing
+  MappingsOver over;            // what was there instead when the stack was taken
+  uint64_t stack = 0;           // id in this session, or the engine's
+  std::vector<uint64_t> words;  // as in wire/stack.h, with code objects by CodeIndex; innermost first
+  uint32_t flags = 0;           // GPUPROF_STACK_*
+  uint64_t eval_begin = 0;      // an address in the Python interpreter's file; 0: not known
+  bool frame_pointers = false;  // walked by these: where it ends, and whether it has gone astray, is not certain
+  bool maps_current = false;    // the mappings were read when the stack came; else some may be missing
+};
+
+// A Python code object; the words of later stacks name it.
+struct NewCode {
+  CodeIndex index = 0;
+  profile::ProcessId process{};  // with whose end it may go
+  uint32_t version = 0;          // PY_VERSION_HEX
+  uint32_t first_line = 0;
+  std::string name;
+  std::string file;
+  std::vector<uint8_t> line_table;  // empty: only the first line is known
 };
 
 // Who did what, from where: what a WORK line says.
 struct WorkKey {
-  uint64_t stack = 0;    // the engine's id; 0: none
+  uint64_t stack = 0;    // as in NewStack; 0: none
   uint64_t capture = 0;  // the same, of the call that made the node of a graph
   uint64_t stream = 0;
   profile::ProcessId process{};
@@ -91,7 +107,7 @@ struct NewLatency {
 
 struct NewCall {
   profile::Call call;  // but for ...
-  uint64_t stack = 0;  // ... the engine's id and ...
+  uint64_t stack = 0;  // ... the stack as in NewStack and ...
   NameIndex name = 0;  // ... the function
 };
 
@@ -106,6 +122,7 @@ struct Batch {
   std::vector<NewName> names;
   std::vector<NewDevice> devices;
   std::vector<NewRange> ranges;
+  std::vector<NewCode> codes;
   std::vector<NewStack> stacks;
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;

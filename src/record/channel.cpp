@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -101,6 +102,8 @@ struct Channel::Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   Budget budget;
+  UniqueFd connection;  // while the process waits for its welcome, and ...
+  UniqueFd file;        // ... what will come with it
 
   explicit Source(double max_overhead) : budget(max_overhead) {}
   Source(const Source&) = delete;
@@ -151,29 +154,29 @@ void Channel::accept_all(backend::EventSink& sink) {
   // Strangers may connect, too, and wait: a turn must end.
   constexpr int kMaxPerTurn = 16;
   for (int i = 0; i < kMaxPerTurn; ++i) {
-    const UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) {
       if (errno == EMFILE || errno == ENFILE) {
         ::usleep(10'000);  // the descriptor stays readable; do not spin on it
       }
       return;
     }
-    accept_one(connection.get(), sink);
+    accept_one(std::move(connection), sink);
   }
 }
 
-void Channel::accept_one(int connection, backend::EventSink& sink) {
+void Channel::accept_one(UniqueFd connection, backend::EventSink& sink) {
   ucred peer{};
   socklen_t peer_bytes = sizeof(peer);
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0) {
+  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0) {
     log::debug("refused a connection of a process outside of our pid namespace");
     return;
   }
   // The library says hello right after it connects; one that does not is not ours, and must not hold us up.
   gpuprof_hello hello{};
-  pollfd readable{connection, POLLIN, 0};
+  pollfd readable{connection.get(), POLLIN, 0};
   if (::poll(&readable, 1, 20) != 1 ||
-      ::recv(connection, &hello, sizeof(hello), MSG_DONTWAIT) != static_cast<ssize_t>(sizeof(hello)) ||
+      ::recv(connection.get(), &hello, sizeof(hello), MSG_DONTWAIT) != static_cast<ssize_t>(sizeof(hello)) ||
       hello.magic != GPUPROF_WIRE_MAGIC || hello.version != GPUPROF_WIRE_VERSION ||
       std::string_view(hello.token, sizeof(hello.token)) != token_) {
     log::debug("refused a connection without our handshake");
@@ -184,7 +187,7 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   source->id = next_source_;
   source->pid = static_cast<uint32_t>(peer.pid);
   source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
-  const UniqueFd file = make_segment_file();
+  UniqueFd file = make_segment_file();
   void* memory =
       !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED || !source->pidfd) {
@@ -201,9 +204,15 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
   const std::string backend(hello.backend, ::strnlen(hello.backend, sizeof(hello.backend)));
   sink.on_source(source->id, source->pid, backend);
-  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source->id, GPUPROF_SEGMENT_BYTES};
-  if (!send_welcome(connection, welcome, file.get())) {
-    log::debug("a target went away during the handshake");
+  if (is_python_layout(hello.python)) {
+    sink.on_python(source->id, hello.python);
+  }
+  source->connection = std::move(connection);
+  source->file = std::move(file);
+  if (options_.hold) {
+    held_.push_back(source->id);
+  } else {
+    welcome(*source);
   }
   ++next_source_;
   // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
@@ -214,6 +223,27 @@ void Channel::accept_one(int connection, backend::EventSink& sink) {
   sources_.push_back(std::move(source));
 }
 
+void Channel::welcome(Source& source) {
+  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
+  if (!send_welcome(source.connection.get(), welcome, source.file.get())) {
+    log::debug("a target went away during the handshake");
+  }
+  source.connection.reset();
+  source.file.reset();
+}
+
+std::vector<backend::SourceId> Channel::take_held() {
+  return std::exchange(held_, {});
+}
+
+void Channel::release(backend::SourceId id) {
+  const auto found =
+      std::find_if(sources_.begin(), sources_.end(), [id](const auto& source) { return source->id == id; });
+  if (found != sources_.end() && (*found)->connection) {
+    welcome(**found);
+  }
+}
+
 // Everything that a target finds in its segment at the first look.
 void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& source) {
   gpuprof_segment& segment = *source.segment;
@@ -222,14 +252,14 @@ void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& sour
   segment.source_id = source.id;
   segment.recorder_beat_ns = monotonic_ns();
   segment.stack_share = share;
-  segment.options.flags = (options.latency ? GPUPROF_OPTION_LATENCY : 0u) |
-                          (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
-                          (options.attached ? GPUPROF_OPTION_ATTACHED : 0u);
+  segment.options.flags =
+      (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
+      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
               std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
   store(segment.control,
         (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
-            (options.launch_records ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
+            (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
             (options.calls ? GPUPROF_CONTROL_CALLS : 0u),
         std::memory_order_release);
 }
@@ -347,6 +377,11 @@ void Channel::set_control(uint32_t bits, bool on) {
     const std::atomic_ref<uint32_t> control(source->segment->control);
     on ? control.fetch_or(bits) : control.fetch_and(~bits);
   }
+}
+
+void Channel::set_stacks(bool stacks, bool hold) {
+  options_.stacks = stacks;
+  options_.hold = hold;
 }
 
 void Channel::set_enabled(bool enabled) {

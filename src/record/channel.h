@@ -21,6 +21,8 @@ namespace gpuprof::record {
 
 struct ChannelOptions {
   bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
+  bool stacks = false;          // targets walk their stacks themselves
+  bool hold = false;            // new processes wait in the handshake until release()
   bool enabled = true;          // targets record from their first call on
   bool calls = false;           // ask for CALL and SPAN records
   bool latency = false;         // ask for the times at which work was queued and submitted
@@ -49,6 +51,11 @@ class Channel {
   // Takes in new processes.
   void accept_all(backend::EventSink& sink);
 
+  // With ChannelOptions::hold: the processes that have come since the last call, and now wait (they give up, and are
+  // not recorded, after two seconds) until they are let go.
+  std::vector<backend::SourceId> take_held();
+  void release(backend::SourceId source);
+
   // Remembers how far each ring is filled. Launches of the GPU work up to here have reached the stack engine.
   void snapshot();
 
@@ -59,6 +66,9 @@ class Channel {
   void request_flush();
   [[nodiscard]] bool all_flushed() const;
   void disable_all();  // targets stop recording
+
+  // For processes to come: whether they walk their stacks themselves, or wait in the handshake.
+  void set_stacks(bool stacks, bool hold);
 
   // For processes that are connected and for those to come.
   void set_enabled(bool enabled);
@@ -95,7 +105,8 @@ class Channel {
  private:
   struct Source;
   explicit Channel(const ChannelOptions& options);
-  void accept_one(int connection, backend::EventSink& sink);
+  void accept_one(UniqueFd connection, backend::EventSink& sink);
+  void welcome(Source& source);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
@@ -106,6 +117,7 @@ class Channel {
   std::string token_;
   UniqueFd listener_;
   std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<backend::SourceId> held_;
   uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
   DecodeCounts counts_;

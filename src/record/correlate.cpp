@@ -28,9 +28,9 @@ constexpr unsigned kMaxTurns = 50;
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
 
-constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {"ring_full",         "ring_busy",  "vendor_dropped",
-                                                          "invalid_timestamp", "no_timing",  "out_of_memory",
-                                                          "reentrant",         "unfinished", "range_limit"};
+constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {
+    "ring_full",     "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing",
+    "out_of_memory", "reentrant", "unfinished",     "range_limit",       "stack_not_taken"};
 
 }  // namespace
 
@@ -60,7 +60,13 @@ void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view 
   Source& source = sources_[id];
   source.pid = pid;
   source.backend = backend;
-  source.image = &image_of(processes_.on_source(pid, backend));
+  const bool known = processes_.knows(pid);
+  ProcessTable::Entry& process = processes_.on_source(pid, backend);
+  if (known && !images_.contains(process.image->id)) {  // an exec has put another image in its place
+    news_.push_back({.what = ProcessNews::What::ended, .pid = pid, .maps = nullptr, .layout = {}});
+  }
+  news_.push_back({.what = ProcessNews::What::mapped, .pid = pid, .maps = process.maps, .layout = {}});
+  source.image = &image_of(process);
   ++source.image->sources;
 }
 
@@ -155,6 +161,11 @@ void Correlator::on_meta(backend::SourceId id, std::string_view text) {
   ++source->metas;
   // Libraries name their own keys ("cupti.version"); what the channel says of a source is told apart by its backend.
   const std::string key(text.substr(0, equals));
+  if (key == "python.version") {
+    source->python_version = text.substr(equals + 1, kMaxNote);
+  } else if (key == "python.refused") {
+    source->python_refused = text.substr(equals + 1, kMaxNote);
+  }
   if (key.starts_with("note.") && notes_.size() < kMaxNotes && notes_.insert(key).second) {
     std::string shown;  // a target may write anything
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
@@ -162,6 +173,20 @@ void Correlator::on_meta(backend::SourceId id, std::string_view text) {
   }
   const std::string scope = key.find('.') == std::string::npos ? source->backend + "." : "";
   add_meta("process." + std::to_string(source->pid) + "." + scope + key, std::string(text.substr(equals + 1)));
+}
+
+void Correlator::on_tables_late(backend::SourceId id) {
+  const Source* source = find_source(id);
+  if (source == nullptr) {
+    return;
+  }
+  const std::string process = "process." + std::to_string(source->pid);
+  if (notes_.insert("tables").second) {
+    log::warn(
+        "the first stacks of process " + std::to_string(source->pid) + " are cut until its unwind tables are ready",
+        "the next recording finds them in the cache");
+  }
+  add_meta(process + ".note.tables", "not ready in time: the first stacks are cut");
 }
 
 void Correlator::on_counters(backend::SourceId id, const backend::Counters& counters) {
@@ -187,8 +212,24 @@ void Correlator::on_counters(backend::SourceId id, const backend::Counters& coun
   }
 }
 
+// Who looks for the Python frames should be told, unless none would have been followed in any case.
+void Correlator::note_refused_python(const Source& source) {
+  if (source.python_refused.empty() || !options_.stacks_wanted || options_.frame_pointers) {
+    return;
+  }
+  RefusedPython& first = totals_.refused_python;
+  if (first.pid == 0) {
+    first.pid = source.pid;
+    append_escaped(source.python_version, {}, first.version);
+    append_escaped(source.python_refused, {}, first.reason);
+  }
+  first.others = first.others || first.pid != source.pid;
+}
+
 // The source's share of the trust footer: nothing more will come from it.
 void Correlator::close_source(Source& source) {
+  close_stacks(source);
+  note_refused_python(source);
   const CoverageCounts counts = source.coverage.sum_up(source.counters);
   totals_.coverage.add(counts);
   counts.append_to(batch_.coverage, source.image->process->id);
@@ -209,8 +250,10 @@ void Correlator::on_source_end(backend::SourceId id) {
   launches_.end_source(id);
   host_calls_.end_source(id);
   nodes_.end_source(id);
+  codes_.end(source.codes);
   if (--source.image->sources == 0) {
     const profile::ProcessId image = source.image->process->id;
+    codes_.end(source.image->engine_codes);
     batch_.ended.push_back(image);
     images_.erase(image);
   }
@@ -227,13 +270,8 @@ void Correlator::on_source_end(backend::SourceId id) {
 void Correlator::forget_process(uint32_t pid) {
   processes_.forget(pid);
   std::erase_if(threads_, [pid](const auto& entry) { return entry.first >> 32 == pid; });
-  std::erase_if(stacks_, [&](const auto& entry) {
-    const bool ended = entry.second.process->pid == pid;
-    if (ended) {
-      ended_stacks_.push_back(entry.first);
-    }
-    return ended;
-  });
+  forget_stacks(pid);
+  news_.push_back({.what = ProcessNews::What::ended, .pid = pid, .maps = nullptr, .layout = {}});
 }
 
 // A process may make a thread for each request: those that have ended are dropped now and then.
@@ -332,6 +370,7 @@ Batch Correlator::take_batch() {
   add_loss({}, "timeline_full", std::exchange(timeline_dropped_, 0));
   batch_.names = names_.take_new();
   batch_.ranges = ranges_.take_new();
+  batch_.codes = codes_.take_new();
   batch_.rows.assign(rows_.begin(), rows_.end());
   rows_.clear();
   for (auto& [key, histogram] : latencies_.take()) {

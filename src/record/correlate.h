@@ -1,6 +1,6 @@
 // Joins GPU work with the stacks of its launches, by (source, correlation id) and nothing else, and aggregates it.
-// correlate.cpp has sources and their definitions, correlate_work.cpp GPU and host work, correlate_launches.cpp what
-// comes from the stack engine.
+// correlate.cpp has sources and their definitions, correlate_work.cpp GPU and host work, correlate_launches.cpp
+// launches, correlate_stacks.cpp their stacks.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,17 @@
 #include "backend/event_sink.h"
 #include "base/clock.h"
 #include "record/batch.h"
+#include "record/code_table.h"
 #include "record/coverage.h"
 #include "record/graph_nodes.h"
 #include "record/histogram.h"
+#include "record/instruments.h"
 #include "record/launch_table.h"
 #include "record/name_table.h"
 #include "record/occupancy.h"
 #include "record/process_table.h"
 #include "record/ranges.h"
+#include "record/source_modules.h"
 #include "record/stack_engine.h"
 #include "record/work_set.h"
 #include "wire/wire.h"
@@ -35,9 +38,20 @@ struct CorrelateOptions {
   std::vector<std::string> counted_functions;  // names behind on_counted_launch's index
   uint32_t attach_pid = 0;                     // the process of record -p, which may have no source
   bool stacks_wanted = true;                   // work without one is counted as such
-  bool timeline = false;                       // keep every event
-  bool latency = false;                        // histograms of the launches' phases
+  bool stacks_from_sources = false;            // they walk them; else the stack engine does
+  bool frame_pointers = false;                 // by which the stack engine walks
+  Instruments instruments;
+  bool timeline = false;  // keep every event
+  bool latency = false;   // histograms of the launches' phases
   uint64_t (*clock)() = monotonic_ns;
+};
+
+// A process whose Python frames are missing, because its library does not know that interpreter.
+struct RefusedPython {
+  uint32_t pid = 0;  // of the first one; 0: there was none
+  std::string version;
+  std::string reason;
+  bool others = false;  // there were more such processes
 };
 
 struct Totals {
@@ -49,11 +63,34 @@ struct Totals {
   uint64_t off_records = 0;              // of launches made while recording was off; in none of the above
   std::map<std::string, uint64_t> lost;  // by reason
   CoverageCounts coverage;               // of the sources that have ended
+  RefusedPython refused_python;          // of these, too
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };
 
-class Correlator final : public backend::EventSink, public StackSink {
+// Something about a process that the stack engine is to be told.
+struct ProcessNews {
+  enum class What : uint8_t { mapped, python, ended };
+  What what = What::mapped;
+  uint32_t pid = 0;
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // of mapped
+  gpuprof_python_layout layout{};                      // of python
+};
+
+// EventSink and StackSink each have an on_code() of the same parameters: told apart here.
+class EngineSink : public StackSink {
+ public:
+  void on_code(uint32_t pid, const backend::PythonCode& code) final { on_engine_code(pid, code); }
+  virtual void on_engine_code(uint32_t pid, const backend::PythonCode& code) = 0;
+};
+
+class SourceSink : public backend::EventSink {
+ public:
+  void on_code(backend::SourceId source, const backend::PythonCode& code) final { on_source_code(source, code); }
+  virtual void on_source_code(backend::SourceId source, const backend::PythonCode& code) = 0;
+};
+
+class Correlator final : public SourceSink, public EngineSink {
  public:
   explicit Correlator(CorrelateOptions options);
 
@@ -69,11 +106,17 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_call(backend::SourceId source, const backend::Call& call) override;
   void on_span(backend::SourceId source, const backend::Span& span) override;
   void on_meta(backend::SourceId source, std::string_view text) override;
+  void on_stack(backend::SourceId source, const backend::Stack& stack) override;
+  void on_module(backend::SourceId source, const backend::Module& module) override;
+  void on_mappings(backend::SourceId source) override;
+  void on_source_code(backend::SourceId source, const backend::PythonCode& code) override;
+  void on_python(backend::SourceId source, const gpuprof_python_layout& layout) override;
   void on_counters(backend::SourceId source, const backend::Counters& counters) override;
   void on_source_end(backend::SourceId source) override;
 
   // StackSink
-  void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) override;
+  void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) override;
+  void on_engine_code(uint32_t pid, const backend::PythonCode& code) override;
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name) override;
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
@@ -81,6 +124,9 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Recording is on from here to there.
   void open_window(uint64_t at);
   void close_window(uint64_t at);
+
+  // The process goes on before the stack engine is ready for it.
+  void on_tables_late(backend::SourceId source);
 
   // After each turn of the drain: tries again what waits for a launch or a name. `last`: accept that it will not come.
   void settle(bool last = false);
@@ -90,6 +136,9 @@ class Correlator final : public backend::EventSink, public StackSink {
 
   // Stacks that have been forgotten, as the engine may as well. Each once.
   std::vector<uint64_t> take_ended_stacks() { return std::exchange(ended_stacks_, {}); }
+
+  // For the stack engine, in this order.
+  std::vector<ProcessNews> take_news() { return std::exchange(news_, {}); }
 
   void add_loss(profile::ProcessId process, const char* reason, uint64_t count);
   void add_meta(std::string key, std::string value) { batch_.meta.emplace_back(std::move(key), std::move(value)); }
@@ -104,6 +153,10 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   // GPU time that came too late to be shared out (see Occupancy), or from a clock that is ahead of ours.
   [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
+  // Of the stacks of launches, as far as their sources have ended: native frames, and Python frames where there are
+  // any.
+  [[nodiscard]] const Depths& native_depths() const { return native_depths_; }
+  [[nodiscard]] const Depths& python_depths() const { return python_depths_; }
 
  private:
   // A process image while it lives: what is handed to the writer once for each.
@@ -112,7 +165,15 @@ class Correlator final : public backend::EventSink, public StackSink {
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // as of its first connection
     WorkSet works;
     std::unordered_set<uint64_t> stacks_sent;
+    CodeIds engine_codes;     // by the stack engine's numbers
+    uint64_t eval_begin = 0;  // of the Python interpreter
     unsigned sources = 0;
+  };
+  struct SourceStack {
+    uint64_t id = 0;  // in this session
+    uint64_t launches = 0;
+    StackShape shape;
+    bool known = false;  // its words have come
   };
   struct Device {
     uint32_t index = 0;
@@ -127,18 +188,28 @@ class Correlator final : public backend::EventSink, public StackSink {
     std::unordered_map<uint32_t, profile::DeviceId> devices;
     std::vector<Device> devices_to_be;  // whose names are not known yet
     SourceRanges ranges;
+    std::unordered_map<uint64_t, SourceStack> stacks;  // by its own ids
+    CodeIds codes;
+    gpuprof_python_layout python{};  // the last one
+    unsigned python_changes = 0;
+    std::string python_version;  // a target's words, as is the next one
+    std::string python_refused;  // why; empty: it is not
+    SourceModules modules;
     SourceCoverage coverage;
     backend::Counters counters;
     unsigned metas = 0;
   };
   struct RawStack {
-    std::vector<uint64_t> addresses;
+    std::vector<uint64_t> words;                         // code objects by CodeIndex
     std::shared_ptr<const ProcessImage> process;         // whose it was when it came, and ...
-    std::shared_ptr<const symbolize::ProcessMaps> maps;  // ... what was mapped then
-    bool truncated = false;
+    std::shared_ptr<const symbolize::ProcessMaps> maps;  // ... what was mapped then,
+    MappingsOver over;                                   // but for these
+    StackShape shape;
     bool maps_current = false;
     bool sent = false;
+    size_t words_known = 0;  // so many have been found to name no code object that is still to come
   };
+  using RawStacks = std::unordered_map<uint64_t, RawStack>;
   template <typename Op>
   struct Waiting {
     Op op;
@@ -168,6 +239,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   bool knows_range(const Source& source, uint32_t id) const;
   profile::RangeId range_of(Source& source, uint32_t id);
   void close_source(Source& source);
+  void note_refused_python(const Source& source);
   void forget_process(uint32_t pid);
   void bound_threads();
   void take_occupancy();
@@ -177,7 +249,7 @@ class Correlator final : public backend::EventSink, public StackSink {
 
   // correlate_work.cpp
   [[nodiscard]] bool is_recorded_at(uint64_t ns) const;
-  [[nodiscard]] bool is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience) const;
+  [[nodiscard]] bool is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience);
   bool try_gpu_op(const backend::GpuOp& op, Patience patience);
   bool try_host_op(const backend::HostOp& op, Patience patience);
   WorkKey work_key(Source& source, const backend::GpuOp& op, const Launch* launch);
@@ -192,9 +264,22 @@ class Correlator final : public backend::EventSink, public StackSink {
 
   // correlate_launches.cpp
   void take_launch(backend::SourceId source, uint64_t correlation, const Launch& launch);
-  [[nodiscard]] bool need_stack(Image& image, uint64_t stack);
   [[nodiscard]] bool is_recorded(uint32_t pid) const;
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const;
+
+  // correlate_stacks.cpp
+  ProcessTable::Entry& process_of(uint32_t pid);
+  void tell_mapped(const ProcessTable::Entry& process);
+  RawStack make_stack(ProcessTable::Entry& process, std::span<const uint64_t> words, uint32_t flags);
+  void find_modules(Source& source, ProcessTable::Entry& process, RawStack& raw, std::span<const uint32_t> modules);
+  void keep_stack(uint64_t id, RawStack stack);
+  SourceStack* source_stack(Source& source, uint64_t stack);
+  [[nodiscard]] bool need_stack(Image& image, uint64_t stack);
+  [[nodiscard]] bool knows_stack(const Image& image, uint64_t stack);
+  void add_stack_coverage(Source& source, const StackShape& shape, uint64_t launches);
+  void close_stacks(Source& source);
+  void drop_stacks(bool (*dropped)(const RawStack& stack));
+  void forget_stacks(uint32_t pid);
   void bound_stacks();
 
   CorrelateOptions options_;
@@ -212,8 +297,16 @@ class Correlator final : public backend::EventSink, public StackSink {
   std::unordered_map<uint64_t, NameIndex> threads_;  // pid << 32 | tid
   size_t threads_limit_ = 0;                         // above it, threads that have ended are looked for
   std::unordered_map<std::string, profile::DeviceId> devices_;
-  std::unordered_map<uint64_t, RawStack> stacks_;
+  RawStacks stacks_;
+  size_t words_kept_ = 0;  // of them
+  uint64_t next_stack_ = 1;
+  std::vector<bool> gone_;  // by stack, of sources: it was dropped before anything named it, and does not come again
+  CodeTable codes_;
   std::vector<uint64_t> ended_stacks_;
+  std::vector<ProcessNews> news_;
+  std::vector<uint64_t> native_;  // addresses of the stack that is being taken
+  Depths native_depths_;
+  Depths python_depths_;
   std::vector<Waiting<backend::GpuOp>> waiting_;
   std::vector<Waiting<backend::HostOp>> waiting_host_;
   std::vector<CapturedLaunch> captured_;

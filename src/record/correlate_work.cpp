@@ -73,12 +73,17 @@ void Correlator::settle_work(bool last, const Source* only) {
 }
 
 // Whether everything that the work refers to is known, or need not be waited for.
-bool Correlator::is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience) const {
+bool Correlator::is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience) {
   if (patience == Patience::none) {
     return true;
   }
   if ((launch == nullptr && !op.unsampled && have_launches_) ||
       (op.name_id != 0 && !source.names.contains(op.name_id))) {
+    return false;
+  }
+  const bool knows_stacks = (launch == nullptr || knows_stack(*source.image, launch->stack)) &&
+                            (op.graph_node == 0 || knows_stack(*source.image, nodes_.stack(op.source, op.graph_node)));
+  if (!knows_stacks) {
     return false;
   }
   const uint32_t range = op.unsampled ? op.range : launch != nullptr ? launch->range : 0;
@@ -232,7 +237,8 @@ bool Correlator::try_host_op(const backend::HostOp& op, Patience patience) {
     return true;
   }
   Launch* call = op.correlation == 0 ? nullptr : host_calls_.find(op.source, op.correlation);
-  const bool wants_call = op.correlation != 0 && have_host_calls_ && call == nullptr;
+  const bool wants_call =
+      op.correlation != 0 && have_host_calls_ && (call == nullptr || !knows_stack(*source->image, call->stack));
   const bool wants_name = op.name_id != 0 && !source->names.contains(op.name_id);
   const bool wants_device = op.device != UINT32_MAX && !source->devices.contains(op.device);
   const bool wants_range = call != nullptr && call->range != 0 && !knows_range(*source, call->range);

@@ -9,11 +9,18 @@ namespace gpuprof::record {
 namespace {
 
 constexpr std::pair<const char*, uint64_t CoverageCounts::*> kWords[] = {
-    {"launches", &CoverageCounts::launches},           {"matched", &CoverageCounts::matched},
-    {"captured", &CoverageCounts::captured},           {"failed", &CoverageCounts::failed},
-    {"unsampled", &CoverageCounts::unsampled},         {"without_record", &CoverageCounts::without_record},
-    {"without_stack", &CoverageCounts::without_stack}, {"without_launch", &CoverageCounts::without_launch},
+    {"launches", &CoverageCounts::launches},
+    {"matched", &CoverageCounts::matched},
+    {"captured", &CoverageCounts::captured},
+    {"failed", &CoverageCounts::failed},
+    {"unsampled", &CoverageCounts::unsampled},
+    {"without_record", &CoverageCounts::without_record},
+    {"without_stack", &CoverageCounts::without_stack},
+    {"without_launch", &CoverageCounts::without_launch},
     {"outside_range", &CoverageCounts::outside_range},
+    {"stack_whole", &CoverageCounts::stack_whole},
+    {"stack_truncated", &CoverageCounts::stack_truncated},
+    {"stack_no_python", &CoverageCounts::stack_no_python},
 };
 
 }  // namespace
@@ -30,6 +37,11 @@ void CoverageCounts::append_to(std::vector<profile::Coverage>& out, profile::Pro
       out.push_back({process, word, this->*member});
     }
   }
+}
+
+void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
+  ((shape.flags & GPUPROF_STACK_TRUNCATED) != 0 ? truncated_ : whole_) += launches;
+  no_python_ += (shape.flags & GPUPROF_STACK_NO_PYTHON) != 0 ? launches : 0;
 }
 
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
@@ -52,6 +64,9 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum.without_stack = without_stack_;
   sum.without_launch = without_launch_;
   sum.outside_range = counters.counts[GPUPROF_COUNT_OUTSIDE];
+  sum.stack_whole = whole_;
+  sum.stack_truncated = truncated_;
+  sum.stack_no_python = no_python_;
   return sum;
 }
 

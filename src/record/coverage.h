@@ -6,6 +6,7 @@
 
 #include "backend/event_sink.h"
 #include "profile/records.h"
+#include "record/stack_shape.h"
 
 namespace gpuprof::record {
 
@@ -20,6 +21,9 @@ struct CoverageCounts {
   uint64_t without_stack = 0;
   uint64_t without_launch = 0;
   uint64_t outside_range = 0;
+  uint64_t stack_whole = 0;      // of launches whose stack was walked by tables: reaches the thread's start, ...
+  uint64_t stack_truncated = 0;  // ... or does not
+  uint64_t stack_no_python = 0;  // in a process that runs Python
 
   void add(const CoverageCounts& other);
   // One COVERAGE record for each number that is not 0.
@@ -32,6 +36,7 @@ class SourceCoverage {
   void orphan_matched() { ++orphans_; }  // the first of one that is not: its launch event was lost, or never made
   void without_launch() { ++without_launch_; }
   void without_stack() { ++without_stack_; }
+  void stack_walked(const StackShape& shape, uint64_t launches);  // by tables
 
   // `counters` are what the target has counted, as far as it is believed.
   [[nodiscard]] CoverageCounts sum_up(const backend::Counters& counters) const;
@@ -41,6 +46,9 @@ class SourceCoverage {
   uint64_t orphans_ = 0;
   uint64_t without_launch_ = 0;
   uint64_t without_stack_ = 0;
+  uint64_t whole_ = 0;
+  uint64_t truncated_ = 0;
+  uint64_t no_python_ = 0;
 };
 
 }  // namespace gpuprof::record

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "record/rank.h"
 
@@ -10,6 +11,8 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kRefreshIntervalNs = 20'000'000;
+constexpr uint64_t kChangedIntervalNs = 100'000'000;
+constexpr uint64_t kLookIntervalNs = 1'000'000'000;
 constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some are megabytes long
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
@@ -29,6 +32,12 @@ uint32_t parent_of(uint32_t pid) {
     return 0;
   }
   return static_cast<uint32_t>(std::strtoul(stat.c_str() + end + 4, nullptr, 10));
+}
+
+bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize::Mapping>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.start == other.start && one.end == other.end && one.offset == other.offset && one.file == other.file;
+  });
 }
 
 }  // namespace
@@ -57,6 +66,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   Entry entry;
   entry.image = std::move(image);
   entry.maps = std::move(maps);
+  entry.next_look_ns = monotonic_ns() + kLookIntervalNs;
   return entry;
 }
 
@@ -74,6 +84,34 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
   return *entry;
 }
 
+// A new snapshot: the writer thread may be reading the old one.
+bool ProcessTable::read(Entry& entry, uint64_t now) {
+  auto maps = entry.maps->newer();
+  entry.alive = maps != nullptr;
+  entry.last_read_ns = now;
+  entry.next_look_ns = now + kLookIntervalNs;
+  const bool changed = entry.alive && !same(maps->mappings(), entry.maps->mappings());
+  if (changed) {
+    entry.maps = std::move(maps);
+  }
+  return changed;
+}
+
+bool ProcessTable::read_again(Entry& entry) {
+  const uint64_t now = monotonic_ns();
+  return now >= entry.last_read_ns + kRefreshIntervalNs && read(entry, now);
+}
+
+bool ProcessTable::on_changed(Entry& entry) {
+  const uint64_t now = monotonic_ns();
+  const uint64_t next = entry.last_read_ns + kChangedIntervalNs;
+  if (now >= next) {
+    return read(entry, now);
+  }
+  entry.next_look_ns = std::min(entry.next_look_ns, next);
+  return false;
+}
+
 bool ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> addresses) {
   const auto unknown = [&] {
     return std::count_if(addresses.begin(), addresses.end(),
@@ -81,16 +119,11 @@ bool ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> address
   };
   const auto before = unknown();
   const uint64_t now = monotonic_ns();
-  if (before == 0 || now < entry.next_refresh_ns) {
+  if (now < (before == 0 ? entry.next_look_ns : entry.next_refresh_ns)) {
     return entry.alive;
   }
-  // A new snapshot: the writer thread may be reading the old one.
-  auto maps = std::make_shared<symbolize::ProcessMaps>(entry.image->pid, files_);
-  entry.alive = maps->refresh();
-  if (entry.alive) {
-    entry.maps = std::move(maps);
-  }
-  if (unknown() >= before) {
+  read(entry, now);
+  if (before != 0 && unknown() >= before) {
     entry.next_refresh_ns = now + kRefreshIntervalNs;
   }
   return entry.alive;

@@ -36,6 +36,8 @@ class ProcessTable {
     std::set<std::string, std::less<>> backends;  // that have connected from this image
     bool alive = true;                            // at the last reading
     uint64_t next_refresh_ns = 0;                 // after a reading of the mappings that explained nothing
+    uint64_t last_read_ns = 0;                    // of the mappings
+    uint64_t next_look_ns = 0;                    // what is mapped may be something else by then
   };
 
   // The image that a new source of `backend` belongs to. A second source of one backend and pid is a new image.
@@ -44,16 +46,24 @@ class ProcessTable {
   // The current image of a pid, made if need be (record -p).
   Entry& by_pid(uint32_t pid);
 
-  // Makes sure that the mappings behind the addresses are known, reading them again if not. After a reading that
-  // did not help there is none for 20 ms: an address may be in no mapping at all. False: the process is gone, and
-  // mappings that it made after the last reading are not known.
+  // Makes sure that the mappings behind the addresses are known, reading them again if not, or if that was more than a
+  // second ago: a library may have taken the place of another. What has been unmapped stays known until something else
+  // takes its place. After a reading that did not help there is none for 20 ms: an address may be in no mapping at all.
+  // False: the process is gone, and mappings that it made after the last reading are not known.
   bool know_mappings(Entry& entry, std::span<const uint64_t> addresses);
+
+  // Reads the mappings again, as they are said to have changed; not twice in 20 ms. True: they have.
+  bool read_again(Entry& entry);
+
+  // The same for what a process may say as often as it likes: soon, but not twice in 100 ms.
+  bool on_changed(Entry& entry);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return by_pid_.contains(pid); }
   void forget(uint32_t pid);  // it has ended; a new process may get the number
 
  private:
   Entry make(uint32_t pid);
+  bool read(Entry& entry, uint64_t now);
   std::shared_ptr<symbolize::FileCache> files_;
   std::unordered_map<uint32_t, Entry> by_pid_;
   uint32_t next_id_ = 1;

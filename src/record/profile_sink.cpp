@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/path.h"
 #include "profile/writer.h"
+#include "record/stack_frames.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
@@ -31,8 +31,7 @@ static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > pr
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
 class ProfileSink::Writer {
  public:
-  Writer(UniqueFd fd, std::vector<std::string> instruments)
-      : out_(std::move(fd)), instruments_(std::move(instruments)) {
+  Writer(UniqueFd fd, Instruments instruments) : out_(std::move(fd)), stack_frames_(std::move(instruments)) {
     out_.header();
   }
 
@@ -48,6 +47,7 @@ class ProfileSink::Writer {
     for (const profile::ProcessId process : batch.ended) {
       const auto begin = stacks_.lower_bound({profile::index(process), 0});
       stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));
+      stack_frames_.forget(process);
     }
     if (batch.end) {
       add_end(*batch.end);
@@ -92,6 +92,9 @@ class ProfileSink::Writer {
     for (const NewRange& range : batch.ranges) {
       const profile::StringId domain = named(range.domain, false);
       out_.add(profile::Range{range.id, range.parent, domain, named(range.name, false)});
+    }
+    for (const NewCode& code : batch.codes) {
+      stack_frames_.add(code);
     }
     for (const NewStack& stack : batch.stacks) {
       add_stack(stack);
@@ -162,81 +165,17 @@ class ProfileSink::Writer {
     return id;
   }
 
-  // How many addresses, from the innermost on, are believed. A walk by frame pointers goes astray in code that uses the
-  // register for something else: the first address in no executable mapping ends it. Where the process was gone before
-  // its mappings could be read again, code may be missing from them, and only the root end is trimmed.
-  static size_t believed(const NewStack& stack) {
-    const auto unmapped = [&](uint64_t address) { return stack.maps->find(address) == nullptr; };
-    if (stack.maps_current) {
-      return static_cast<size_t>(std::find_if(stack.addresses.begin(), stack.addresses.end(), unmapped) -
-                                 stack.addresses.begin());
-    }
-    size_t count = stack.addresses.size();
-    while (count > 0 && unmapped(stack.addresses[count - 1])) {
-      --count;
-    }
-    return count;
-  }
-
-  // Root first, as the profile has it; a cut is marked.
-  std::vector<profile::FrameId> symbolize(const NewStack& stack) {
-    const size_t outermost = believed(stack);
-    size_t innermost = 0;
-    while (innermost < outermost && is_instrument(*stack.maps, stack.addresses[innermost])) {
-      ++innermost;
-    }
-    std::vector<profile::FrameId> frames;
-    for (size_t i = outermost; i > innermost; --i) {
-      names_.clear();
-      symbolizer_.user(*stack.maps, stack.addresses[i - 1], i - 1 != 0, names_);
-      if (i == outermost && !reaches_root(stack, outermost)) {
-        frames.push_back(frame({.kind = profile::FrameKind::truncated, .name = "[truncated]"}));
-      }
-      for (const auto& named : names_) {
-        frames.push_back(frame(named));
-      }
-    }
+  // Root first, as the profile has it.
+  std::vector<profile::FrameId> frames_of(const NewStack& stack) {
+    names_.clear();
+    stack_frames_.of(stack, names_);
+    std::vector<profile::FrameId> frames(names_.size());
+    std::transform(names_.begin(), names_.end(), frames.begin(), [this](const auto& named) { return frame(named); });
     return frames;
   }
 
-  // Whether the frame just named (names_) is where its thread begins. libc calls main and thread functions from these
-  // and keeps no frame pointer there, so the walk ends with a value that says nothing. A frame pointer of 0, which
-  // begins a thread by the ABI, may also be a register that holds something else: believed where there is no name.
-  [[nodiscard]] bool reaches_root(const NewStack& stack, size_t outermost) const {
-    constexpr std::string_view kFirst[] = {"_start",
-                                           "__libc_start_main",
-                                           "__libc_start_call_main",
-                                           "__libc_start_main_impl",
-                                           "start_thread",
-                                           "clone",
-                                           "clone3",
-                                           "__clone3",
-                                           "__clone"};
-    if (outermost != stack.addresses.size() || names_.empty()) {
-      return false;
-    }
-    const symbolize::SymbolizedFrame& first = names_.front();
-    return std::find(std::begin(kFirst), std::end(kFirst), first.name) != std::end(kFirst) ||
-           (!stack.truncated && first.kind == profile::FrameKind::unknown);
-  }
-
-  [[nodiscard]] bool is_instrument(const symbolize::ProcessMaps& maps, uint64_t address) const {
-    const symbolize::Mapping* mapping = maps.find(address);
-    if (mapping == nullptr) {
-      return false;
-    }
-    // What was brought into a running process is "/memfd:libgpuprof_cupti.so (deleted)".
-    constexpr std::string_view kMemfd = "memfd:";
-    std::string_view file = base_name(mapping->name);
-    if (file.starts_with(kMemfd)) {
-      file.remove_prefix(kMemfd.size());
-    }
-    return std::any_of(instruments_.begin(), instruments_.end(),
-                       [file](const std::string& beginning) { return file.starts_with(beginning); });
-  }
-
   void add_stack(const NewStack& stack) {
-    const std::vector<profile::FrameId> frames = symbolize(stack);
+    const std::vector<profile::FrameId> frames = frames_of(stack);
     if (frames.empty()) {
       return;  // nothing but our own library: as good as no stack
     }
@@ -317,11 +256,10 @@ class ProfileSink::Writer {
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
   profile::Writer out_;
-  std::vector<std::string> instruments_;
+  StackFrames stack_frames_;
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
   uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
-  symbolize::Symbolizer symbolizer_;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t> strings_;
   std::map<FrameKey, uint32_t> frames_;
@@ -332,7 +270,7 @@ class ProfileSink::Writer {
   std::unordered_map<NameIndex, std::string> demangled_;
 };
 
-ProfileSink::ProfileSink(UniqueFd fd, std::vector<std::string> instruments)
+ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments)
     : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments))), thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {

@@ -14,14 +14,14 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/batch.h"
+#include "record/instruments.h"
 
 namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // `instruments`: how the names of files begin whose innermost frames are there only because we are recording, and
-  // are left out: ours and the vendor's tool libraries.
-  ProfileSink(UniqueFd fd, std::vector<std::string> instruments);
+  // `instruments`: their innermost frames are left out.
+  ProfileSink(UniqueFd fd, Instruments instruments);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;

@@ -18,11 +18,12 @@
 #include "record/correlate.h"
 #include "record/library_dir.h"
 #include "record/output_file.h"
+#include "record/process_feed.h"
 #include "record/profile_sink.h"
 #include "record/recording_switch.h"
 #include "record/session_meta.h"
 #include "record/signals.h"
-#include "record/stack_engine.h"
+#include "record/stack_choice.h"
 #include "record/summary.h"
 #include "wire/wire.h"
 
@@ -40,14 +41,21 @@ constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer 
 constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
 constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
 constexpr uint64_t kBudgetIntervalNs = 1'000'000'000;
+constexpr uint64_t kHoldNs = 1'500'000'000;  // libraries give up after two seconds
 
 class Session {
+  struct Held {  // a process in its handshake
+    backend::SourceId source = 0;
+    uint64_t after = 0;  // so many pieces of news have reached the engine
+    uint64_t until_ns = 0;
+  };
+
  public:
   Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
       : options_(options), signals_(signals), file_limit_(file_limit) {}
 
   Result<SessionResult> run() {
-    for (const auto step : {&Session::open_target_user, &Session::open_engine, &Session::open_channel,
+    for (const auto step : {&Session::open_target_user, &Session::open_stacks, &Session::open_channel,
                             &Session::open_profile, &Session::open_sources, &Session::start}) {
       if (auto status = (this->*step)(); !status) {
         return std::move(status).error();
@@ -67,25 +75,19 @@ class Session {
     return {};
   }
 
-  Status open_engine() {
-    if (options_.stacks == StackChoice::none) {
-      return {};
+  Status open_stacks() {
+    auto stacks = choose_stacks(options_.stacks);
+    if (!stacks) {
+      return std::move(stacks).error();
     }
-    auto engine = make_bpf_engine();
-    if (engine) {
-      engine_ = std::move(*engine);
-      return {};
-    }
-    if (options_.stacks == StackChoice::bpf) {
-      return std::move(engine).error();
-    }
-    engine_missing_ = engine.error().message;
-    log::warn("no CPU stacks: " + engine.error().message, engine.error().hint);
+    stacks_ = std::move(*stacks);
     return {};
   }
 
   Status open_channel() {
-    auto channel = Channel::open({.launch_records = engine_ == nullptr,
+    auto channel = Channel::open({.launch_records = stacks_.engine == nullptr,
+                                  .stacks = stacks_.in_process,
+                                  .hold = stacks_.by_tables(),
                                   .enabled = !options_.recording.paused && options_.recording.delay_ns == 0,
                                   .calls = options_.timeline,
                                   .latency = options_.latency,
@@ -126,18 +128,10 @@ class Session {
       if (auto status = libraries_->unpack(library); !status) {
         return status;
       }
-      if (engine_) {
-        if (auto status = engine_->attach_library(libraries_->path() + "/" + std::string(library.file_name)); !status) {
-          if (options_.stacks == StackChoice::bpf) {
-            return status;
-          }
-          log::warn("no CPU stacks: " + status.error().message, status.error().hint);
-          engine_missing_ = status.error().message;
-          engine_.reset();
-          if (auto again = open_channel(); !again) {
-            return again;
-          }
-          channel_->prepare(env_);
+      if (stacks_.engine) {
+        const std::string path = libraries_->path() + "/" + std::string(library.file_name);
+        if (auto status = stacks_.engine->attach_library(path); !status) {
+          return status;
         }
       }
       if (auto status = backend->prepare(env_); !status) {
@@ -158,10 +152,16 @@ class Session {
                                .interval_ns = options_.interval_ns,
                                .counted_functions = attached_to_.functions,
                                .attach_pid = options_.attach_pid,
-                               .stacks_wanted = options_.stacks != StackChoice::none,
+                               .stacks_wanted = stacks_.any(),
+                               .stacks_from_sources = stacks_.in_process,
+                               .frame_pointers = stacks_.by_frame_pointers(),
+                               .instruments = instruments(),
                                .timeline = options_.timeline,
                                .latency = options_.latency};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
+    if (stacks_.engine) {
+      feed_ = std::make_unique<ProcessFeed>(*stacks_.engine);
+    }
     switch_.emplace(options_.recording, start_ns_);
     if (switch_->on()) {
       correlator_->open_window(start_ns_);
@@ -172,26 +172,54 @@ class Session {
   // The library that is brought in waits for us at its handshake, as one that starts with its process does.
   Status attach() {
     attached_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
-    auto attached =
-        attach_to_process(options_.attach_pid, backends_, {channel_->socket_name(), channel_->token()}, engine_.get());
-    if (!attached) {
-      return std::move(attached).error();
+    auto injection = attach_by_injection(options_.attach_pid, backends_, {channel_->socket_name(), channel_->token()});
+    if (!injection) {
+      return count_only(injection.error());
     }
-    attached_to_ = std::move(*attached);
-    if (!attached_to_.injection) {
-      log::warn("launches are counted only: " + attached_to_.counts_only, attached_to_.hint);
-      if (!options_.nvtx_range.empty()) {
-        log::warn("all launches are counted, not only those inside of --nvtx-range",
-                  "NVTX ranges are seen only by a library that has been brought in");
-      }
-      return {};
-    }
-    if (engine_) {
-      if (auto status = engine_->attach_library(attached_to_.injection->path); !status) {
-        return status;
+    attached_to_.injection = std::move(*injection);
+    if (stacks_.engine) {
+      if (auto status = stacks_.engine->attach_library(attached_to_.injection->path); !status) {
+        return status;  // an engine other than the library is there only where it was asked for by name
       }
     }
     return {};
+  }
+
+  // `why`: no library of ours could be brought in.
+  Status count_only(const Error& why) {
+    if (!stacks_.engine) {
+      auto counting = choose_counting(options_.stacks, why);
+      if (!counting) {
+        return std::move(counting).error();
+      }
+      stacks_ = std::move(*counting);
+      channel_->set_stacks(false, false);
+    }
+    auto functions = attach_launch_functions(options_.attach_pid, backends_, *stacks_.engine);
+    if (!functions) {
+      return std::move(functions).error();
+    }
+    attached_to_.functions = std::move(*functions);
+    attached_to_.counts_only = why.message;
+    log::warn("launches are counted only: " + why.message, why.hint);
+    if (!options_.nvtx_range.empty()) {
+      log::warn("all launches are counted, not only those inside of --nvtx-range",
+                "NVTX ranges are seen only by a library that has been brought in");
+    }
+    return {};
+  }
+
+  // Our libraries and the vendors' tool libraries.
+  [[nodiscard]] Instruments instruments() const {
+    std::vector<std::string> beginnings;
+    for (const auto& backend : backends_) {
+      const auto libraries = backend->instrument_libraries();
+      beginnings.insert(beginnings.end(), libraries.begin(), libraries.end());
+      if (const auto ours = backend->library().file_name; !ours.empty()) {
+        beginnings.emplace_back(ours);
+      }
+    }
+    return Instruments(std::move(beginnings));
   }
 
   [[nodiscard]] bool counts_only() const { return options_.attach_pid != 0 && !attached_to_.injection; }
@@ -230,19 +258,11 @@ class Session {
     if (auto status = output_->commit(); !status) {
       log::warn(status.error().message, status.error().hint);
     }
-    std::vector<std::string> instruments;
-    for (const auto& backend : backends_) {
-      const auto libraries = backend->instrument_libraries();
-      instruments.insert(instruments.end(), libraries.begin(), libraries.end());
-      if (const auto ours = backend->library().file_name; !ours.empty()) {
-        instruments.emplace_back(ours);
-      }
-    }
-    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), std::move(instruments));
+    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments());
     add_session_meta(*correlator_, options_,
                      {.start_ns = start_ns_,
-                      .stack_engine = engine_ ? engine_->name() : "none",
-                      .stack_engine_missing = engine_missing_,
+                      .stack_engine = stacks_.name(),
+                      .stack_engine_reason = stacks_.reason,
                       .counts_only = attached_to_.counts_only},
                      backends_);
     write_batch();
@@ -300,7 +320,8 @@ class Session {
       write_failed_ = true;
       log::warn("the profile cannot be written any more; the target goes on without us");
       channel_->disable_all();
-      engine_.reset();
+      feed_.reset();
+      stacks_.engine.reset();
     }
   }
 
@@ -314,6 +335,9 @@ class Session {
     if (attached_pidfd_) {
       poll_fds_.push_back({attached_pidfd_.get(), POLLIN, 0});
     }
+    if (feed_) {
+      poll_fds_.push_back({feed_->fd(), POLLIN, 0});
+    }
     channel_->add_poll_fds(poll_fds_);
     ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
   }
@@ -321,17 +345,43 @@ class Session {
   // One turn of the drain: stacks of all launches up to the snapshot are in before the GPU work they caused.
   size_t turn() {
     channel_->accept_all(*correlator_);
+    feed_engine();
     ever_connected_ = ever_connected_ || channel_->live_sources() > 0;
     channel_->snapshot();
-    if (engine_) {
-      engine_->drain(*correlator_);
+    if (stacks_.engine) {
+      stacks_.engine->drain(*correlator_);
     }
     const size_t bytes = channel_->drain(*correlator_);
     correlator_->settle();
-    if (const auto ended = correlator_->take_ended_stacks(); engine_ && !ended.empty()) {
-      engine_->forget(ended);
+    if (const auto ended = correlator_->take_ended_stacks(); stacks_.engine && !ended.empty()) {
+      stacks_.engine->forget(ended);
     }
     return bytes;
+  }
+
+  // The engine makes itself ready for new processes, which wait for that in their handshake; but not for too long.
+  void feed_engine() {
+    auto news = correlator_->take_news();
+    if (feed_) {
+      feed_->clear_fd();
+      feed_->put(std::move(news));
+    }
+    const uint64_t now = monotonic_ns();
+    for (const backend::SourceId source : channel_->take_held()) {
+      held_.push_back({source, feed_ ? feed_->put_so_far() : 0, now + kHoldNs});
+    }
+    const uint64_t taken = feed_ ? feed_->taken() : UINT64_MAX;
+    std::erase_if(held_, [&](const Held& held) {
+      const bool ready = taken >= held.after;
+      if (ready || now >= held.until_ns) {
+        if (!ready) {
+          correlator_->on_tables_late(held.source);
+        }
+        channel_->release(held.source);
+        return true;
+      }
+      return false;
+    });
   }
 
   bool done() {
@@ -396,8 +446,8 @@ class Session {
   }
 
   void write_batch() {
-    if (engine_) {
-      const StackLosses now = engine_->losses();
+    if (stacks_.engine) {
+      const StackLosses now = stacks_.engine->losses();
       correlator_->add_loss({}, "bpf_ring_full", now.launches - losses_.launches);
       correlator_->add_loss({}, "bpf_stack_lost", now.stacks - losses_.stacks);
       correlator_->add_loss({}, "stack_unreadable", now.unreadable - losses_.unreadable);
@@ -456,7 +506,7 @@ class Session {
     facts.recorder_cpu_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000u +
                             static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
     facts.counts_only = counts_only();
-    facts.stacks_missing = !engine_;
+    facts.stacks_missing = !stacks_.any();
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
@@ -479,6 +529,9 @@ class Session {
     if (const std::string text = trust_line(facts); !text.empty()) {
       log::info(text);
     }
+    if (const std::string text = python_line(totals.refused_python); !text.empty()) {
+      log::warn(text);
+    }
     if (channel_->budget_state().exceeded) {
       log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
     }
@@ -490,8 +543,9 @@ class Session {
   std::optional<rlimit> file_limit_;  // as we found it
   std::optional<TargetUser> user_;
   std::vector<std::unique_ptr<backend::Backend>> backends_;
-  std::unique_ptr<StackEngine> engine_;  // null: no CPU stacks
-  std::string engine_missing_;           // why
+  StackSetup stacks_;
+  std::unique_ptr<ProcessFeed> feed_;  // with a stack engine
+  std::vector<Held> held_;
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<LibraryDir> libraries_;
   backend::LaunchEnv env_;

@@ -11,7 +11,8 @@
 
 namespace gpuprof::record {
 
-enum class StackChoice : uint8_t { best, bpf, none };
+// best: inproc where our library is in the process, else bpf, else frame pointers.
+enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
   std::vector<std::string> command;  // what to run; empty with `attach_pid`

@@ -23,6 +23,13 @@ double percent_of_stacks(uint32_t share) {
   return 100.0 * share / GPUPROF_ALL_STACKS;
 }
 
+void add_depths(Correlator& correlator, const std::string& kind, const Depths& depths) {
+  if (!depths.empty()) {
+    correlator.add_meta("stack_depth." + kind + "_median", std::to_string(depths.median()));
+    correlator.add_meta("stack_depth." + kind + "_max", std::to_string(depths.max()));
+  }
+}
+
 }  // namespace
 
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
@@ -43,9 +50,7 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   correlator.add_meta("start_unix_ns", std::to_string(unix_ns()));
   correlator.add_meta("interval_ns", std::to_string(options.interval_ns));
   correlator.add_meta("stack_engine", std::string(facts.stack_engine));
-  if (!facts.stack_engine_missing.empty()) {
-    correlator.add_meta("stack_engine.missing", facts.stack_engine_missing);
-  }
+  correlator.add_meta("stack_engine_reason", facts.stack_engine_reason);
   if (options.attach_pid != 0) {
     correlator.add_meta("attach.pid", std::to_string(options.attach_pid));
     correlator.add_meta("attach.by", facts.counts_only.empty() ? "injection" : "uprobes");
@@ -71,6 +76,8 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (facts.overhead.samples > 0) {
     correlator.add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
   }
+  add_depths(correlator, "native", correlator.native_depths());
+  add_depths(correlator, "python", correlator.python_depths());
   correlator.add_meta("launches.without_record", std::to_string(correlator.totals().coverage.without_record));
   if (options.max_overhead > 0) {
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));

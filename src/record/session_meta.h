@@ -15,7 +15,7 @@ namespace gpuprof::record {
 struct SessionFacts {
   uint64_t start_ns = 0;
   std::string_view stack_engine;  // "none" without one
-  std::string stack_engine_missing;
+  std::string stack_engine_reason;
   std::string counts_only;  // record -p: why launches are only counted
 };
 

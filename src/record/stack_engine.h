@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/event_sink.h"
 #include "base/result.h"
+#include "symbolize/process_maps.h"
+#include "wire/stack.h"
 
 namespace gpuprof::record {
 
@@ -31,8 +34,10 @@ class StackSink {
   StackSink& operator=(const StackSink&) = delete;
   virtual ~StackSink() = default;
 
-  // Innermost address first; all but the first are return addresses.
-  virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> addresses, bool truncated) = 0;
+  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*.
+  virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) = 0;
+  // Before the first stack of the process that names it.
+  virtual void on_code(uint32_t pid, const backend::PythonCode& code) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
   virtual void on_launch_stack(const LaunchStack& launch) = 0;
   // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls; source
@@ -55,6 +60,20 @@ class StackEngine {
 
   [[nodiscard]] virtual std::string_view name() const = 0;  // for META stack_engine
 
+  // What this kernel made it do without, for the user; empty: nothing.
+  [[nodiscard]] virtual std::string_view note() const { return {}; }
+
+  // A process is about to launch, or has new mappings: tables for its files are made ready. Called while it is held in
+  // the handshake, and whenever its mappings have been read again. An engine without tables does nothing.
+  // These three are called on another thread than the rest, one at a time: making tables takes seconds.
+  virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
+  // What runs Python in it.
+  virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
+  virtual void on_process_end(uint32_t pid) = 0;
+  // on_process() is going to be called, but maybe not for seconds. `anew`: what was told of this pid so far is of a
+  // program that has ended. May be called while another thread is in one of these three.
+  virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
+
   // Stacks at the launch probe of an injection library, in every process that loads the file.
   virtual Status attach_library(const std::string& path) = 0;
 
@@ -70,7 +89,12 @@ class StackEngine {
   virtual void forget(std::span<const uint64_t> stacks) = 0;
 };
 
-// User stacks by frame pointers, walked in a uprobe. The error says which right or kernel feature is missing.
-Result<std::unique_ptr<StackEngine>> make_bpf_engine();
+enum class BpfWalk : uint8_t {
+  tables,          // .eh_frame, and Python frames
+  frame_pointers,  // what code compiled with them allows
+};
+
+// User stacks, walked in a uprobe. The error says which right or kernel feature is missing.
+Result<std::unique_ptr<StackEngine>> make_bpf_engine(BpfWalk walk);
 
 }  // namespace gpuprof::record

@@ -95,6 +95,17 @@ std::string trust_line(const SummaryFacts& facts) {
   return text.empty() ? text : "not all is known: " + text;
 }
 
+std::string python_line(const RefusedPython& refused) {
+  if (refused.pid == 0) {
+    return "";
+  }
+  // An implementation that is none of CPython's has its name for both.
+  const bool named = refused.version == refused.reason;
+  return fmt::format("process {} runs {}{}, whose frames are not followed{}{}{}", refused.pid, named ? "" : "Python ",
+                     refused.version, named ? "" : ": ", named ? "" : refused.reason,
+                     refused.others ? "; so do others" : "");
+}
+
 double coverage_percent(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   if (facts.counts_only) {

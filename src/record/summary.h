@@ -26,6 +26,9 @@ std::string summary_line(const SummaryFacts& facts);
 // What was missed; empty where nothing was.
 std::string trust_line(const SummaryFacts& facts);
 
+// Why there are no Python frames where one looks for them; empty: nothing is to be said of it.
+std::string python_line(const RefusedPython& refused);
+
 // How much of the GPU work a CPU stack explains, lost work included; launches that got no stack by choice count as
 // explained. For --min-coverage, as `report` has it.
 double coverage_percent(const SummaryFacts& facts);

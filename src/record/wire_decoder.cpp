@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "wire/wire.h"
 
@@ -14,6 +15,8 @@ constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
 constexpr uint64_t kMaxCount = uint64_t{1} << 50;
+constexpr uint32_t kMaxCode = 0x7fffffff;
+constexpr uint32_t kMaxCodeText = 4096;  // bytes of a name, and of a file name
 constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
 
 // A copy of the fixed part of a record: the bytes may be unaligned, and are read once.
@@ -104,6 +107,7 @@ bool decode_launch(backend::SourceId source, std::span<const std::byte> record, 
     return false;
   }
   sink.on_launch(source, {.correlation = launch.correlation,
+                          .stack = launch.stack,
                           .time_ns = launch.time_ns,
                           .tid = launch.tid,
                           .range = launch.range,
@@ -188,6 +192,114 @@ bool decode_meta(backend::SourceId source, std::span<const std::byte> record, ba
   return true;
 }
 
+// Of a native frame's address and marks, or a Python frame's code and offset, all else is cleared.
+uint64_t clean_word(uint64_t word) {
+  constexpr uint64_t kNative = GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | GPUPROF_WORD_ADDRESS;
+  return (word & GPUPROF_WORD_PYTHON) != 0 ? word : word & kNative;
+}
+
+bool is_module(uint64_t number) {
+  return number != 0 && number < GPUPROF_MAX_MODULES;
+}
+
+bool decode_stack(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_stack stack;
+  constexpr uint32_t kFlags = GPUPROF_STACK_TRUNCATED | GPUPROF_STACK_NO_PYTHON;
+  if (!fixed_part(record, stack) || stack.stack == 0 || stack.count == 0 || stack.count > GPUPROF_STACK_MAX_WORDS ||
+      (stack.flags & ~kFlags) != 0 || stack.modules > GPUPROF_STACK_MAX_MODULES ||
+      (record.size() - sizeof(stack)) / sizeof(uint64_t) < size_t{stack.count} + stack.modules) {
+    return false;
+  }
+  std::vector<uint64_t> words(size_t{stack.count} + stack.modules);
+  std::memcpy(words.data(), record.data() + sizeof(stack), words.size() * sizeof(uint64_t));
+  std::vector<uint32_t> modules;
+  for (size_t i = stack.count; i < words.size(); ++i) {
+    if (!is_module(words[i])) {
+      return false;
+    }
+    modules.push_back(static_cast<uint32_t>(words[i]));
+  }
+  words.resize(stack.count);
+  for (uint64_t& word : words) {
+    if ((word & GPUPROF_WORD_PYTHON) != 0 && GPUPROF_WORD_PYTHON_CODE(word) == 0) {
+      return false;
+    }
+    word = clean_word(word);
+  }
+  sink.on_stack(source, {.id = stack.stack, .words = words, .flags = stack.flags, .modules = modules});
+  return true;
+}
+
+bool decode_module(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_module module;
+  constexpr uint64_t kPageBits = 4095;
+  std::string_view path;
+  if (!fixed_part(record, module) || !is_module(module.module) || module.start >= module.end ||
+      module.end > GPUPROF_WORD_ADDRESS || ((module.start | module.end | module.offset) & kPageBits) != 0 ||
+      module.offset > kMaxBytes || module.path_bytes == 0 || module.path_bytes > GPUPROF_WIRE_MAX_PATH ||
+      !text_part<gpuprof_module>(record, module.path_bytes, path) || path.find('\0') != std::string_view::npos) {
+    return false;
+  }
+  std::vector<backend::Module::Mark> marks;
+  for (const gpuprof_module_mark& mark : module.marks) {
+    if (mark.offset == UINT64_MAX) {
+      continue;
+    }
+    if (mark.offset > kMaxBytes) {
+      return false;
+    }
+    std::memcpy(marks.emplace_back(backend::Module::Mark{.offset = mark.offset, .bytes = {}}).bytes.data(), mark.bytes,
+                sizeof(mark.bytes));
+  }
+  sink.on_module(source, {.module = module.module,
+                          .start = module.start,
+                          .end = module.end,
+                          .offset = module.offset,
+                          .marks = marks,
+                          .path = path});
+  return true;
+}
+
+bool decode_mappings(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_mappings mappings;
+  if (!fixed_part(record, mappings)) {
+    return false;
+  }
+  sink.on_mappings(source);
+  return true;
+}
+
+bool decode_code(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_code code;
+  if (!fixed_part(record, code) || code.id == 0 || code.id > kMaxCode || code.name_bytes > kMaxCodeText ||
+      code.file_bytes > kMaxCodeText || code.line_table_bytes > GPUPROF_WIRE_MAX_TEXT) {
+    return false;
+  }
+  const size_t bytes = size_t{code.name_bytes} + code.file_bytes + code.line_table_bytes;
+  if (record.size() - sizeof(code) < bytes) {
+    return false;
+  }
+  const std::byte* const name = record.data() + sizeof(code);
+  const std::byte* const file = name + code.name_bytes;
+  const std::byte* const lines = file + code.file_bytes;
+  sink.on_code(source, {.id = code.id,
+                        .version = code.version,
+                        .first_line = code.first_line,
+                        .name = {reinterpret_cast<const char*>(name), code.name_bytes},
+                        .file = {reinterpret_cast<const char*>(file), code.file_bytes},
+                        .line_table = {reinterpret_cast<const uint8_t*>(lines), code.line_table_bytes}});
+  return true;
+}
+
+bool decode_python(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_python python;
+  if (!fixed_part(record, python) || !is_python_layout(python.layout)) {
+    return false;
+  }
+  sink.on_python(source, python.layout);
+  return true;
+}
+
 bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
   switch (type) {
     case GPUPROF_RECORD_NAME:
@@ -210,12 +322,30 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_call(source, record, sink);
     case GPUPROF_RECORD_SPAN:
       return decode_span(source, record, sink);
+    case GPUPROF_RECORD_STACK:
+      return decode_stack(source, record, sink);
+    case GPUPROF_RECORD_CODE:
+      return decode_code(source, record, sink);
+    case GPUPROF_RECORD_PYTHON:
+      return decode_python(source, record, sink);
+    case GPUPROF_RECORD_MODULE:
+      return decode_module(source, record, sink);
+    case GPUPROF_RECORD_MAPPINGS:
+      return decode_mappings(source, record, sink);
     default:
       return false;
   }
 }
 
 }  // namespace
+
+bool is_python_layout(const gpuprof_python_layout& layout) {
+  constexpr unsigned kBitsOfState = 32;
+  return layout.version != 0 && (layout.flags & ~GPUPROF_PYTHON_REFUSED) == 0 &&
+         layout.boundary <= GPUPROF_PYTHON_SHIM && layout.eval_begin <= layout.eval_end &&
+         (layout.eval_end & ~GPUPROF_WORD_ADDRESS) == 0 && (layout.code_type & ~GPUPROF_WORD_ADDRESS) == 0 &&
+         layout.text_kind_shift < kBitsOfState && layout.code_tagged <= 1;
+}
 
 size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
                       DecodeCounts& counts) {

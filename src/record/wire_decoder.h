@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backend/event_sink.h"
+#include "wire/stack.h"
 
 namespace gpuprof::record {
 
@@ -20,5 +21,9 @@ struct DecodeCounts {
 // malformed record: where the next record starts is then unknowable.
 size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
                       DecodeCounts& counts);
+
+// Whether a layout, of a hello or a PYTHON record, is of a Python and can be true. Its offsets are bounded by their
+// types alone: whoever follows them reads the memory of the process that sent them, and must check each read.
+bool is_python_layout(const gpuprof_python_layout& layout);
 
 }  // namespace gpuprof::record

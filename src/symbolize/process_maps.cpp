@@ -226,6 +226,27 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   return file;
 }
 
+std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) const {
+  struct stat status {};
+  UniqueFd fd = path.starts_with('/') ? open_regular(root_fd_.get(), path) : UniqueFd{};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    return nullptr;
+  }
+  MapsLine line;
+  line.device = status.st_dev;
+  line.inode = status.st_ino;
+  if (std::shared_ptr<MappedFile> known = cache_->find(line); known && known->fd) {
+    return known;
+  }
+  auto file = std::make_shared<MappedFile>();
+  file->path = path;
+  file->device = line.device;
+  file->inode = line.inode;
+  file->fd = std::move(fd);
+  cache_->add(file);
+  return file;
+}
+
 Mapping ProcessMaps::mapping_of(const MapsLine& line) const {
   Mapping mapping;
   mapping.start = line.start;
@@ -278,6 +299,15 @@ bool ProcessMaps::refresh() {
   }
   take_over(std::move(fresh));
   return true;
+}
+
+std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
+  auto next = std::make_shared<ProcessMaps>(pid_, cache_);
+  // Never a later process of the same number.
+  next->proc_fd_.reset(::fcntl(proc_fd_.get(), F_DUPFD_CLOEXEC, 0));
+  next->mappings_ = mappings_;
+  next->vdso_ = vdso_;
+  return next->refresh() ? next : nullptr;
 }
 
 // The new mappings and, between them, what is left of the old ones.

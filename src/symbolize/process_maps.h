@@ -47,8 +47,15 @@ class ProcessMaps {
   // False when the process is gone: what was known stays.
   bool refresh();
 
+  // The same process, read again on top of what is known, as refresh() does; null when it is gone. For snapshots that
+  // others still read.
+  [[nodiscard]] std::shared_ptr<ProcessMaps> newer() const;
+
   // The executable mapping that holds `address`, or null. Valid until the next refresh().
   [[nodiscard]] const Mapping* find(uint64_t address) const;
+
+  // A file of the process's by its path, whether it is mapped or not. Null: there is no regular file of that name.
+  [[nodiscard]] std::shared_ptr<MappedFile> open_file(const std::string& path) const;
 
   [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
   [[nodiscard]] uint32_t pid() const { return pid_; }

@@ -84,7 +84,11 @@ void Symbolizer::user(const ProcessMaps& maps, uint64_t address, bool is_return_
   if (is_return_address && address > 0) {
     --address;
   }
-  const Mapping* mapping = maps.find(address);
+  user_in(maps, maps.find(address), address, out);
+}
+
+void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address,
+                         std::vector<SymbolizedFrame>& out) {
   ElfModule* module = nullptr;
   if (mapping != nullptr && mapping->file) {
     module = state_->module_of(mapping->file, maps.root_fd());

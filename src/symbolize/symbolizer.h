@@ -42,6 +42,9 @@ class Symbolizer {
   // Mappings are asked for, never refreshed: call maps.refresh() where the address may be newer than they are.
   void user(const ProcessMaps& maps, uint64_t address, bool is_return_address, std::vector<SymbolizedFrame>& out);
 
+  // The same for an address that is looked up as it is, in a mapping that need not be one of `maps`; null for none.
+  void user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address, std::vector<SymbolizedFrame>& out);
+
   // Names one kernel address by /proc/kallsyms.
   void kernel(uint64_t address, std::vector<SymbolizedFrame>& out);
 

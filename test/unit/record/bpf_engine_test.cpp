@@ -1,4 +1,4 @@
-// The real engine on this kernel: probes a function of this very program.
+// The real engine by frame pointers on this kernel: probes a function of this very program.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,17 +12,18 @@
 #include "catch.h"
 #include "record/stack_engine.h"
 
-extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range);
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
 namespace {
 
 using gpuprof::record::LaunchStack;
 
 struct Sink final : gpuprof::record::StackSink {
-  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, bool) override {
+  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, uint32_t) override {
     ++stack_events;
     stacks[stack].assign(addresses.begin(), addresses.end());
   }
+  void on_code(uint32_t, const gpuprof::backend::PythonCode&) override {}
   void on_thread(uint32_t, uint32_t tid, std::string_view name) override { threads[tid] = name; }
   void on_launch_stack(const LaunchStack& launch) override { launches.push_back(launch); }
   void on_counted_launch(uint32_t function, const LaunchStack&) override { ++counted[function]; }
@@ -34,11 +35,11 @@ struct Sink final : gpuprof::record::StackSink {
 };
 
 __attribute__((noinline)) void site_a(uint64_t correlation) {
-  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3));
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3), nullptr);
   asm volatile("");
 }
 __attribute__((noinline)) void site_b(uint64_t correlation) {
-  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3));
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3), nullptr);
   asm volatile("");
 }
 __attribute__((noinline)) void caller_of_a(uint64_t correlation) {
@@ -54,7 +55,7 @@ bool passes_through(const std::vector<uint64_t>& stack, void (*function)(uint64_
 }
 
 std::unique_ptr<gpuprof::record::StackEngine> engine_or_skip() {
-  auto engine = gpuprof::record::make_bpf_engine();
+  auto engine = gpuprof::record::make_bpf_engine(gpuprof::record::BpfWalk::frame_pointers);
   if (!engine) {
     std::cerr << "skipped: " << engine.error().message << "\n";
     return nullptr;
@@ -64,7 +65,7 @@ std::unique_ptr<gpuprof::record::StackEngine> engine_or_skip() {
 
 }  // namespace
 
-TEST_CASE("each launch carries its correlation id and stack; a repeated stack is sent once") {
+TEST_CASE("each launch carries its correlation id and stack; a repeated stack is sent once", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -121,7 +122,7 @@ TEST_CASE("a full ring buffer is counted, and the engine goes on afterwards") {
   CHECK(sink.launches.size() == before + 1);
 }
 
-TEST_CASE("what is no library of ours is refused") {
+TEST_CASE("what is no library of ours is refused", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;

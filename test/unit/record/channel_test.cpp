@@ -2,6 +2,7 @@
 
 #include "record/channel.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -25,7 +26,7 @@ namespace {
 // A target in this process: connects, and maps what it gets.
 class FakeTarget {
  public:
-  explicit FakeTarget(const Channel& channel, const char* backend = "mock")
+  explicit FakeTarget(const Channel& channel, const char* backend = "mock", const gpuprof_python_layout& python = {})
       : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -37,6 +38,7 @@ class FakeTarget {
     hello.version = GPUPROF_WIRE_VERSION;
     std::memcpy(hello.token, channel.token().data(), sizeof(hello.token));
     std::strcpy(hello.backend, backend);
+    hello.python = python;
     REQUIRE(::send(socket_.get(), &hello, sizeof(hello), 0) == sizeof(hello));
   }
   FakeTarget(const FakeTarget&) = delete;
@@ -45,6 +47,11 @@ class FakeTarget {
     if (segment_ != nullptr) {
       ::munmap(segment_, GPUPROF_SEGMENT_BYTES);
     }
+  }
+
+  [[nodiscard]] bool is_welcome() const {
+    pollfd readable{socket_.get(), POLLIN, 0};
+    return ::poll(&readable, 1, 0) == 1;
   }
 
   gpuprof_segment& segment() {
@@ -205,4 +212,46 @@ TEST_CASE("a process that does not know the token gets nothing") {
   REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
   channel->accept_all(rig.correlator);
   CHECK(channel->live_sources() == 0);
+}
+
+TEST_CASE("a process waits in its handshake until it is let go") {
+  Rig rig;
+  auto channel = Channel::open({.hold = true});
+  REQUIRE(channel);
+  FakeTarget target(**channel);
+  (*channel)->accept_all(rig.correlator);
+  CHECK_FALSE(target.is_welcome());
+  const auto held = (*channel)->take_held();
+  REQUIRE(held.size() == 1);
+  CHECK((*channel)->take_held().empty());
+  (*channel)->snapshot();  // others are read meanwhile
+  (*channel)->drain(rig.correlator);
+  CHECK_FALSE(target.is_welcome());
+  (*channel)->release(held[0]);
+  CHECK(target.is_welcome());
+  CHECK(target.segment().source_id == held[0]);
+  (*channel)->release(held[0]);  // once is enough
+  (*channel)->release(999);
+}
+
+TEST_CASE("processes are told to walk their stacks themselves, and say what Python they run") {
+  Rig rig;
+  auto channel = Channel::open({.stacks = true});
+  REQUIRE(channel);
+  gpuprof_python_layout python{};
+  python.version = 0x030c0000;
+  python.eval_begin = 0x1000;
+  python.eval_end = 0x2000;
+  FakeTarget target(**channel, "mock", python);
+  python.eval_end = UINT64_MAX;
+  FakeTarget liar(**channel, "liar", python);
+  rig.correlator.take_news();
+  (*channel)->accept_all(rig.correlator);
+  CHECK((target.segment().options.flags & GPUPROF_OPTION_STACKS) != 0);
+  CHECK((target.segment().control & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0);
+  size_t pythons = 0;
+  for (const auto& news : rig.correlator.take_news()) {
+    pythons += news.what == gpuprof::record::ProcessNews::What::python ? 1 : 0;
+  }
+  CHECK(pythons == 1);
 }

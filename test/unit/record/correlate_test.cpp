@@ -35,7 +35,7 @@ TEST_CASE("GPU work takes the stack and thread of the launch with its correlatio
   CHECK(value.max_ns == 50);
   CHECK(value.sum_squares_ns2 == 30 * 30 + 50 * 50);
   REQUIRE(batch.stacks.size() == 1);
-  CHECK(batch.stacks.front().addresses == std::vector<uint64_t>{0x1000, 0x2000});
+  CHECK(batch.stacks.front().words == std::vector<uint64_t>{0x1000, 0x2000});
   CHECK(rig.correlator.totals().with_stack == 2);
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("a process that has ended leaves nothing behind") {
 TEST_CASE("stacks and launches of strangers are not taken in") {
   Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
   correlator.open_window(1000);
-  correlator.on_stack(77, kPid, kStack, false);
+  correlator.on_stack(77, kPid, kStack, 0);
   correlator.on_counted_launch(0, {.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5});
   const Batch batch = correlator.take_batch();
   CHECK(batch.rows.empty());

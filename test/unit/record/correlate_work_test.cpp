@@ -146,7 +146,7 @@ TEST_CASE("coverage is per process, told when one ends") {
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_source_end(1);
   const Batch batch = rig.take();
-  REQUIRE(batch.coverage.size() == 2);
+  REQUIRE(batch.coverage.size() == 3);
   CHECK(profile::index(batch.coverage.front().process) != 0);
   CHECK(rig.correlator.totals().coverage.matched == 1);
   CHECK(rig.correlator.totals().launches == 1);

@@ -64,9 +64,9 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   ProfileSink sink(file.take(), {});
   Rig rig({.attach_pid = kPid, .timeline = true, .latency = true});
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
-  rig.correlator.on_stack(77, kPid, code, false);
+  rig.correlator.on_stack(77, kPid, code, 0);
   const uint64_t capturing_code[] = {reinterpret_cast<uint64_t>(&another_function) + 1};
-  rig.correlator.on_stack(88, kPid, capturing_code, true);
+  rig.correlator.on_stack(88, kPid, capturing_code, GPUPROF_STACK_TRUNCATED);
   rig.correlator.on_name(1, 3, "st;ep");
   rig.correlator.on_range(1, {.id = 4, .name_id = 3});
   rig.launch(1, 77, 5000, 4);
@@ -112,7 +112,7 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   CHECK(file.lines("SPAN").size() == 1);
   CHECK(file.lines("RANGE").size() == 1);
   CHECK(file.lines("USTACK").size() == 2);
-  CHECK(file.lines("COVERAGE").size() == 2);
+  CHECK(file.lines("COVERAGE").size() == 3);
   size_t captured = 0;
   for (const std::string& line : file.lines("WORK")) {
     CHECK(fields(line) == 13);
@@ -129,10 +129,10 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
 
 TEST_CASE("a stack of nothing but our own library is none, and said so at the end") {
   ProfileFile file;
-  ProfileSink sink(file.take(), {program_invocation_short_name});
+  ProfileSink sink(file.take(), gpuprof::record::Instruments({program_invocation_short_name}));
   Rig rig;
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
-  rig.correlator.on_stack(77, kPid, code, false);
+  rig.correlator.on_stack(77, kPid, code, 0);
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(Rig::kernel(1));
   auto batch = rig.take();

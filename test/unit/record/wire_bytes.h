@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,44 @@ class WireBytes {
     op.end_ns = end;
     op.name_id = name_id;
     return add(GPUPROF_RECORD_GPU_OP, op);
+  }
+  // `claimed`: how many words the record says that it has; as many as there are where it is 0.
+  WireBytes& stack(uint64_t id, uint16_t flags, const std::vector<uint64_t>& words, uint32_t claimed = 0) {
+    const std::string_view text(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t));
+    return add(GPUPROF_RECORD_STACK,
+               gpuprof_stack{{}, id, claimed != 0 ? claimed : static_cast<uint32_t>(words.size()), flags, 0}, text);
+  }
+  // One word, and `claimed` modules where it is not 0.
+  WireBytes& stack_in(uint64_t id, uint64_t word, const std::vector<uint64_t>& modules, uint16_t claimed = 0) {
+    std::vector<uint64_t> words = {word};
+    words.insert(words.end(), modules.begin(), modules.end());
+    const std::string_view text(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t));
+    return add(GPUPROF_RECORD_STACK,
+               gpuprof_stack{{}, id, 1, 0, claimed != 0 ? claimed : static_cast<uint16_t>(modules.size())}, text);
+  }
+  static gpuprof_module module(uint32_t number) {
+    gpuprof_module made{};
+    made.module = number;
+    made.start = 0x7f0000001000;
+    made.end = 0x7f0000003000;
+    made.offset = 0x1000;
+    made.path_bytes = 10;
+    for (gpuprof_module_mark& mark : made.marks) {
+      mark.offset = UINT64_MAX;
+    }
+    made.marks[1] = {0x238, {1, 2, 3}};
+    return made;
+  }
+  WireBytes& code(uint32_t id, const std::string& name, const std::string& file, const std::string& lines) {
+    return add(GPUPROF_RECORD_CODE,
+               gpuprof_code{{},
+                            id,
+                            3,
+                            0x030c0000,
+                            static_cast<uint32_t>(name.size()),
+                            static_cast<uint32_t>(file.size()),
+                            static_cast<uint32_t>(lines.size())},
+               name + file + lines);
   }
   std::vector<std::byte>& bytes() { return bytes_; }
 

@@ -34,8 +34,8 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     log += op.unsampled ? "unsampled\n" : "";
   }
   void on_launch(uint32_t, const gpuprof::backend::LaunchCall& launch) override {
-    log +=
-        "launch " + std::string(launch.thread) + words({launch.correlation, launch.time_ns, launch.tid, launch.range});
+    log += "launch " + std::string(launch.thread) +
+           words({launch.correlation, launch.time_ns, launch.tid, launch.range, launch.stack});
   }
   void on_host_op(const gpuprof::backend::HostOp& op) override {
     log += "host" + words({op.correlation & 0xffff, op.end_ns - op.start_ns, op.bytes, op.count, op.name_id, op.device,
@@ -54,9 +54,34 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     log += "span" + words({span.start_ns, span.end_ns, span.range, span.tid});
   }
   void on_meta(uint32_t, std::string_view text) override { log += "meta " + std::string(text) + "\n"; }
+  void on_stack(uint32_t, const gpuprof::backend::Stack& stack) override {
+    log += "stack" + words({stack.id, stack.flags});
+    for (const uint64_t word : stack.words) {
+      log += "  " + std::to_string(word) + "\n";
+    }
+    for (const uint32_t module : stack.modules) {
+      log += "  in " + std::to_string(module) + "\n";
+    }
+  }
+  void on_module(uint32_t, const gpuprof::backend::Module& module) override {
+    log += "module " + std::string(module.path) + words({module.module, module.start, module.end, module.offset});
+    for (const auto& mark : module.marks) {
+      log += "  at " + std::to_string(mark.offset) + " " + std::to_string(static_cast<unsigned>(mark.bytes[2])) + "\n";
+    }
+  }
+  void on_mappings(uint32_t) override { log += "mappings\n"; }
+  void on_code(uint32_t, const gpuprof::backend::PythonCode& code) override {
+    log += "code " + std::string(code.name) + " " + std::string(code.file) +
+           words({code.id, code.version, code.first_line, code.line_table.size()});
+    last_line_byte = code.line_table.empty() ? 0 : code.line_table.back();
+  }
+  void on_python(uint32_t, const gpuprof_python_layout& layout) override {
+    log += "python" + words({layout.version, layout.eval_begin, layout.eval_end});
+  }
   void on_counters(uint32_t, const gpuprof::backend::Counters&) override {}
   void on_source_end(uint32_t) override {}
   std::string log;
+  uint8_t last_line_byte = 0;
 };
 
 // How many of the records of one kind are refused, each with one field changed to something that can not be.
@@ -83,7 +108,7 @@ TEST_CASE("each record kind reaches its call") {
   WireBytes wire;
   wire.name(1, "void solve<float>(int)").kernel(7, 100, 350, 1);
   wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 2, 1, 3, 0});
-  wire.add(GPUPROF_RECORD_LAUNCH, gpuprof_launch{{}, 8, 5, 4242, 6, "worker"});
+  wire.add(GPUPROF_RECORD_LAUNCH, gpuprof_launch{{}, 8, 5, 4242, 6, "worker", 9});
   wire.add(GPUPROF_RECORD_META, gpuprof_meta{{}, 7, 0}, "a=b;c=d");
   gpuprof_gpu_op node{};
   node.correlation = 9;
@@ -106,7 +131,7 @@ TEST_CASE("each record kind reaches its call") {
   DecodeCounts counts;
   CHECK(decode_records(1, wire.bytes(), sink, counts) == wire.bytes().size());
   CHECK(sink.log ==
-        "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6\nmeta a=b;c=d\n"
+        "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6 9\nmeta a=b;c=d\n"
         "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 1\nrange 4 3 2 1\n"
         "call 8 100 200 1 4242\nspan 100 300 4 4242\n");
   CHECK(counts.records == 12);
@@ -154,6 +179,109 @@ TEST_CASE("every field that can lie is checked") {
   CHECK(refused(GPUPROF_RECORD_DEVICE, Device{}, [](Device& r) { r.device = UINT32_MAX; }) == 1);
 }
 
+TEST_CASE("stacks, code objects and Pythons reach their calls, without bits that mean nothing") {
+  WireBytes wire;
+  const uint64_t reserved = uint64_t{1} << 58;
+  const uint64_t code = GPUPROF_WORD_OF_PYTHON(0x7fffffffu, 0xffffffffu);
+  wire.stack(5, GPUPROF_STACK_TRUNCATED, {reserved | 0x1000, code, GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | 0x2000});
+  wire.code(7, "f", "a.py", "\x01\x02");
+  gpuprof_python python{};
+  python.layout.version = 0x030c0000;
+  python.layout.eval_begin = 16;
+  python.layout.eval_end = 32;
+  wire.add(GPUPROF_RECORD_PYTHON, python);
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "stack 5 1\n  4096\n  " + std::to_string(code) + "\n  " +
+                        std::to_string(GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | 0x2000) +
+                        "\ncode f a.py 7 51118080 3 2\npython 51118080 16 32\n");
+  CHECK(sink.last_line_byte == 2);
+  CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("modules and changes of the mappings reach their calls") {
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(9), "/lib/libx.so").stack_in(5, 0x1000, {9, 4095});
+  wire.add(GPUPROF_RECORD_MAPPINGS, gpuprof_mappings{});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log ==
+        "module /lib/libx. 9 139637976731648 139637976739840 4096\n  at 568 3\n"
+        "stack 5 0\n  4096\n  in 9\n  in 4095\nmappings\n");
+  CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("modules that can not be are refused") {
+  using Module = gpuprof_module;
+  WireBytes wire;
+  wire.stack_in(1, 1, {0}).stack_in(1, 1, {4096}).stack_in(1, 1, {UINT64_MAX});
+  wire.stack_in(1, 1, {1}, 2).stack_in(1, 1, {1}, 0xffff);
+  wire.stack_in(1, 1, std::vector<uint64_t>(GPUPROF_STACK_MAX_MODULES + 1, 1));
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1), std::string_view("/lib\0ibx.so", 12));
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1));  // without its path
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log.empty());
+  CHECK(counts.malformed == 8);
+  Module plain = WireBytes::module(1);
+  plain.path_bytes = 0;
+  CHECK(refused(GPUPROF_RECORD_MODULE, plain, [](Module&) {}) == 1);
+  WireBytes changed;
+  const auto change = [&](auto to) {
+    Module one = WireBytes::module(1);
+    to(one);
+    changed.add(GPUPROF_RECORD_MODULE, one, std::string(5000, 'x'));
+  };
+  change([](Module& r) { r.module = 0; });
+  change([](Module& r) { r.module = GPUPROF_MAX_MODULES; });
+  change([](Module& r) { r.end = r.start; });
+  change([](Module& r) { r.start = UINT64_MAX & ~uint64_t{4095}; });
+  change([](Module& r) { r.end = UINT64_MAX & ~uint64_t{4095}; });
+  change([](Module& r) { ++r.start; });
+  change([](Module& r) { ++r.end; });
+  change([](Module& r) { ++r.offset; });
+  change([](Module& r) { r.offset = uint64_t{1} << 63; });
+  change([](Module& r) { r.path_bytes = GPUPROF_WIRE_MAX_PATH + 1; });
+  change([](Module& r) { r.path_bytes = UINT32_MAX; });
+  change([](Module& r) { r.marks[3].offset = UINT64_MAX - 1; });
+  DecodeCounts refusals;
+  decode_records(1, changed.bytes(), sink, refusals);
+  CHECK(sink.log.empty());
+  CHECK(refusals.malformed == 12);
+}
+
+TEST_CASE("stacks, code objects and Pythons that can not be are refused") {
+  WireBytes wire;
+  wire.stack(0, 0, {1}).stack(1, 4, {1}).stack(1, 0, {});  // no id, an unknown flag, no words
+  wire.stack(1, 0, {1}, 2).stack(1, 0, {1}, UINT32_MAX);   // more words than there are
+  wire.stack(1, 0, std::vector<uint64_t>(GPUPROF_STACK_MAX_WORDS + 1, 1));
+  wire.stack(1, 0, {GPUPROF_WORD_PYTHON | 5});  // no code object
+  wire.code(0, "", "", "").code(0x80000000u, "", "", "");
+  wire.code(1, std::string(4097, 'x'), "", "").code(1, "", std::string(4097, 'x'), "");
+  using Code = gpuprof_code;
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log.empty());
+  CHECK(counts.malformed == 11);
+  CHECK(refused(
+            GPUPROF_RECORD_CODE, Code{{}, 1, 0, 0, 0, 0, 0}, [](Code& r) { r.name_bytes = 1; },
+            [](Code& r) { r.file_bytes = 1; }, [](Code& r) { r.line_table_bytes = UINT32_MAX; },
+            [](Code& r) { r.name_bytes = r.line_table_bytes = UINT32_MAX; }) == 4);
+  gpuprof_python python{};
+  python.layout.version = 1;
+  using Python = gpuprof_python;
+  CHECK(refused(
+            GPUPROF_RECORD_PYTHON, python, [](Python& r) { r.layout.version = 0; },
+            [](Python& r) { r.layout.flags = 2; }, [](Python& r) { r.layout.boundary = 3; },
+            [](Python& r) { r.layout.eval_begin = 1; }, [](Python& r) { r.layout.eval_end = UINT64_MAX; },
+            [](Python& r) { r.layout.code_type = UINT64_MAX; }, [](Python& r) { r.layout.text_kind_shift = 32; },
+            [](Python& r) { r.layout.code_tagged = 2; }) == 8);
+}
+
 TEST_CASE("a record that is shorter than its kind is refused") {
   for (uint16_t type = 1; type < GPUPROF_RECORD_TYPES; ++type) {
     WireBytes wire;
@@ -174,7 +302,7 @@ TEST_CASE("a thread name of sixteen bytes has no terminator") {
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
-  CHECK(sink.log == "launch xxxxxxxxxxxxxxxx 0 0 0 0\n");
+  CHECK(sink.log == "launch xxxxxxxxxxxxxxxx 0 0 0 0 0\n");
 }
 
 TEST_CASE("lies are counted and not followed") {

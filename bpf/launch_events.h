@@ -1,0 +1,150 @@
+/*
+ * What the programs that take the stacks of launches share: what they send, and to whom.
+ * Include after <bpf/bpf_helpers.h>.
+ */
+#ifndef GPUPROF_LAUNCH_EVENTS_H
+#define GPUPROF_LAUNCH_EVENTS_H
+
+#include "wire/bpf_events.h"
+
+/* A stretch of the stack that is copied at once: an access to user memory costs 100 to 200 ns whatever its size. */
+#define WINDOW_WORDS 128
+#define PAGE_BYTES 4096
+
+/* Stacks that the recorder has. Least recently used ones fall out and are then sent again, which does no harm. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 262144);
+  __type(key, __u64);
+  __type(value, __u8);
+} known_stacks SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 8 << 20); /* resized at load */
+} events SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, GPUPROF_BPF_LOSSES);
+  __type(key, __u32);
+  __type(value, __u64);
+} losses SEC(".maps");
+
+const volatile struct gpuprof_bpf_config config = {};
+
+/* The name under which the recorder knows the thread. */
+struct thread_name {
+  char name[16];
+  __u32 named;
+  __u32 pad;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct thread_name);
+} threads SEC(".maps");
+
+/*
+ * What a walk needs is in a slot, which begins with a word that says whether it is taken. Slots are taken for the time
+ * of a walk only: there are a few for each CPU, not one a thread. Not per CPU: a walk can be preempted by another
+ * thread's, and sleeps where memory is paged out.
+ */
+static __always_inline void* take_slot_of(void* slots) {
+  __u32 first = bpf_get_smp_processor_id();
+  for (__u32 i = 0; i < 8; ++i) {
+    __u32 index = (first + i * 5) & config.slot_mask;
+    __u32* busy = bpf_map_lookup_elem(slots, &index);
+    if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0) {
+      return busy;
+    }
+  }
+  return 0;
+}
+
+static __always_inline void give_slot_back(void* slot) {
+  __sync_lock_test_and_set((__u32*)slot, 0);
+}
+
+static void count_loss(__u32 kind) {
+  __u64* counter = bpf_map_lookup_elem(&losses, &kind);
+  if (counter) {
+    __sync_fetch_and_add(counter, 1); /* a walk can be preempted */
+  }
+}
+
+static inline __u64 mix(__u64 h, __u64 v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+  return h ^ (h >> 29);
+}
+
+/* Of the calling thread, tgid << 32 | tid, as the recorder's pid namespace has them; 0: it is not in there. */
+static inline __u64 ids_of_thread(void) {
+  if (config.pidns_inode) {
+    struct bpf_pidns_info ids;
+    if (bpf_get_ns_current_pid_tgid(config.pidns_device, config.pidns_inode, &ids, sizeof(ids)) != 0) {
+      return 0;
+    }
+    return (__u64)ids.tgid << 32 | ids.pid;
+  }
+  return bpf_get_current_pid_tgid();
+}
+
+/* Sends the thread's name at its first launch and whenever it has changed. */
+static inline void send_name(__u32 pid, __u32 tid) {
+  struct task_struct* task = (struct task_struct*)bpf_get_current_task_btf();
+  struct thread_name* known = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  __u64 name[2] = {};
+  if (bpf_get_current_comm(name, sizeof(name)) != 0) {
+    return;
+  }
+  __u64* last = known ? (__u64*)known->name : 0; /* no memory for it: the name is sent each time */
+  if (last && known->named && last[0] == name[0] && last[1] == name[1]) {
+    return;
+  }
+  struct gpuprof_bpf_thread* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    return; /* tried again at the next launch */
+  }
+  event->type = GPUPROF_BPF_THREAD;
+  event->pid = pid;
+  event->tid = tid;
+  event->pad = 0;
+  __builtin_memcpy(event->name, name, sizeof(event->name));
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+  if (last) {
+    last[0] = name[0];
+    last[1] = name[1];
+    known->named = 1;
+  }
+}
+
+struct launch {
+  __u64 time_ns;
+  __u64 correlation;
+  __u64 ids; /* of ids_of_thread() */
+  __u32 source;
+  __u32 range;
+};
+
+static inline void send_launch(const struct launch* launch, __u64 stack) {
+  struct gpuprof_bpf_launch* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    count_loss(GPUPROF_BPF_LOST_LAUNCH);
+    return;
+  }
+  event->type = GPUPROF_BPF_LAUNCH;
+  event->source = launch->source;
+  event->correlation = launch->correlation;
+  event->stack = stack;
+  event->pid = launch->ids >> 32;
+  event->tid = (__u32)launch->ids;
+  event->time_ns = launch->time_ns;
+  event->range = launch->range;
+  event->pad = 0;
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+#endif

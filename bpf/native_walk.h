@@ -1,0 +1,314 @@
+/*
+ * Native frames by the rules of wire/stack.h, which the recorder has compiled from .eh_frame.
+ */
+#ifndef GPUPROF_NATIVE_WALK_H
+#define GPUPROF_NATIVE_WALK_H
+
+#include "walk.h"
+
+#define FARTHEST_FRAME_POINTER (1u << 20) /* from the stack pointer, where it is tried without a rule */
+#define MAX_SWITCHES 16                   /* from one stack to another in one walk */
+
+/* The rule at a function's entry: nothing but the return address has been pushed. */
+#define AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
+
+/* Instead of a return code, for the frames of which a step can go wrong. */
+enum step_result {
+  STEP_ON = 0,
+  STEP_WHOLE = 1,  /* the thread began here */
+  STEP_ASTRAY = 2, /* it can not be followed any further */
+};
+
+/*
+ * Rules of addresses seen before, by a hash of process number and address. Written and read without a lock: check is
+ * key ^ rule, so half of one entry and half of another do not pass for one.
+ */
+struct cached_rule {
+  __u64 check;
+  __u64 rule;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1); /* resized at load */
+  __type(key, __u32);
+  __type(value, struct cached_rule);
+} rule_cache SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, GPUPROF_BPF_MAX_PROCESSES);
+  __type(key, __u32); /* pid */
+  __type(value, struct gpuprof_bpf_process);
+} processes SEC(".maps");
+
+/* Inner maps are described by sizes only: Linux 6.1 takes no other map in their place once they have a type. */
+struct inner_mappings {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_INNER_MAP);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(struct gpuprof_bpf_mapping));
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, GPUPROF_BPF_MAX_PROCESSES);
+  __type(key, __u32); /* pid */
+  __array(values, struct inner_mappings);
+} mappings SEC(".maps");
+
+struct inner_pool {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(__u64));
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, GPUPROF_BPF_MAX_POOLS);
+  __type(key, __u32);
+  __array(values, struct inner_pool);
+} pools SEC(".maps");
+
+/* The rule at `relative` in a file: the last row that does not begin behind it. */
+static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u64 relative) {
+  if (!mapping) { /* for the verifier */
+    return GPUPROF_UNWIND_NONE;
+  }
+  __u32 page = relative >> GPUPROF_BPF_PAGE_SHIFT;
+  if (relative >> 32 || page >= mapping->page_count) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  __u32 pool = mapping->pool;
+  void* words = bpf_map_lookup_elem(&pools, &pool);
+  if (!words) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  page += mapping->words_at;
+  __u64* first = bpf_map_lookup_elem(words, &page);
+  ++page;
+  __u64* last = bpf_map_lookup_elem(words, &page);
+  if (!first || !last) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  __u32 low = *first;
+  __u32 high = *last;
+  __u32 rows_at = mapping->words_at + mapping->page_count + 1;
+  __u32 index = 0;
+  for (__u32 i = 0; i < 14 && low < high; ++i) { /* a page has at most 4096 rows */
+    __u32 middle = low + (high - low + 1) / 2;
+    __u32 at = rows_at + middle;
+    __u64* row = bpf_map_lookup_elem(words, &at);
+    if (!row) {
+      return GPUPROF_UNWIND_NONE;
+    }
+    if (*row >> 32 <= relative) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  index = rows_at + low;
+  __u64* row = bpf_map_lookup_elem(words, &index);
+  if (!row) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  index = mapping->rules_at + (__u32)*row;
+  __u64* rule = bpf_map_lookup_elem(words, &index);
+  return rule ? *rule : GPUPROF_UNWIND_NONE;
+}
+
+/* The mapping that holds pc; null: none that the recorder knows. */
+static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __u64 pc) {
+  if (!slot) { /* for the verifier */
+    return 0;
+  }
+  __u32 pid = slot->walk.pid;
+  void* own = bpf_map_lookup_elem(&mappings, &pid);
+  if (!own) {
+    return 0;
+  }
+  __u32 first = 0;
+  struct gpuprof_bpf_mapping* head = bpf_map_lookup_elem(own, &first);
+  if (!head) {
+    return 0;
+  }
+  __u32 low = 1;
+  __u32 high = (__u32)head->begin + 1;
+  for (__u32 i = 0; i < 17 && low < high; ++i) {
+    __u32 middle = low + (high - low) / 2;
+    struct gpuprof_bpf_mapping* mapping = bpf_map_lookup_elem(own, &middle);
+    if (!mapping) {
+      return 0;
+    }
+    if (pc < mapping->begin) {
+      high = middle;
+    } else if (pc >= mapping->end) {
+      low = middle + 1;
+    } else {
+      return mapping;
+    }
+  }
+  return 0;
+}
+
+static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
+  __u32 number = slot->process.number;
+  if (number == 0 || pc >> 48) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  __u64 key = pc | (__u64)number << 48;
+  __u32 index = (key * 0x9e3779b97f4a7c15ull >> 32) & config.cache_mask;
+  struct cached_rule* cached = bpf_map_lookup_elem(&rule_cache, &index);
+  if (!cached) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  __u64 rule = cached->rule;
+  if ((cached->check ^ rule) == key) {
+    return rule;
+  }
+  struct gpuprof_bpf_mapping* mapping = find_mapping(slot, pc);
+  if (!mapping) {
+    return GPUPROF_UNWIND_NONE; /* not kept: the recorder may get to know it */
+  }
+  rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
+  cached->rule = rule;
+  cached->check = key ^ rule;
+  return rule;
+}
+
+/* CFA of the frame; 0: not known. */
+static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
+  struct walk* walk = &slot->walk;
+  __u64 cfa = 0;
+  switch (GPUPROF_UNWIND_RULE_KIND(rule)) {
+    case GPUPROF_UNWIND_SP:
+      return walk->sp + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule);
+    case GPUPROF_UNWIND_FP:
+      return walk->fp + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule);
+    case GPUPROF_UNWIND_DEREF_SP:
+    case GPUPROF_UNWIND_DEREF_FP: {
+      __u64 from = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_DEREF_SP ? walk->sp : walk->fp;
+      return read_stack(slot, from + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule), &cfa) == 0 ? cfa : 0;
+    }
+    case GPUPROF_UNWIND_PLT:
+      return walk->sp + 8 + ((walk->pc & 15) >= 11 ? 8 : 0);
+    default:
+      return 0;
+  }
+}
+
+/* The frame after a signal's: all registers are in the kernel's signal frame. */
+static __always_inline long step_over_signal(struct slot* slot) {
+  struct walk* walk = &slot->walk;
+  __u64 at = walk->sp;
+  __u64 pc = 0;
+  __u64 sp = 0;
+  __u64 fp = 0;
+  if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP_X86_64, &fp) != 0 ||
+      read_stack(slot, at + GPUPROF_SIGNAL_SP_X86_64, &sp) != 0 ||
+      read_stack(slot, at + GPUPROF_SIGNAL_PC_X86_64, &pc) != 0) {
+    return STEP_ASTRAY;
+  }
+  walk->pc = pc;
+  walk->sp = sp;
+  walk->fp = fp;
+  walk->stack_begin = sp;
+  walk->exact = 1;
+  return pc == 0 ? STEP_WHOLE : STEP_ON;
+}
+
+/* From the frame, whose CFA is known, to its caller. Stacks grow towards it, but for functions that run their callees
+ * on another stack, which keep the way back in fp. */
+static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 cfa) {
+  struct walk* walk = &slot->walk;
+  __u64 pc = 0;
+  __u64 fp = walk->fp;
+  __u32 kind = GPUPROF_UNWIND_RULE_KIND(rule);
+  if (cfa <= walk->sp) {
+    if (kind == GPUPROF_UNWIND_SP || kind == GPUPROF_UNWIND_PLT || walk->switches++ >= MAX_SWITCHES) {
+      return STEP_ASTRAY;
+    }
+    walk->stack_begin = cfa;
+  }
+  if (read_stack(slot, cfa - 8, &pc) != 0) {
+    return STEP_ASTRAY;
+  }
+  if (GPUPROF_UNWIND_RULE_FP(rule) != GPUPROF_UNWIND_FP_SAME) {
+    __u64 from = GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA ? cfa : fp;
+    if (read_stack(slot, from + GPUPROF_UNWIND_RULE_FP_OFFSET(rule), &fp) != 0) {
+      return STEP_ASTRAY;
+    }
+  }
+  walk->pc = pc;
+  walk->sp = cfa;
+  walk->fp = fp;
+  walk->exact = 0;
+  return pc == 0 ? STEP_WHOLE : STEP_ON;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define CODE_BEFORE 8 /* bytes of the longest call, rounded up */
+
+/* Whether the bytes before a return address are a call: one with a displacement, or through a register or memory. */
+static __always_inline int ends_with_call(const __u8* code) {
+  return code[3] == 0xe8 || (code[6] == 0xff && (code[7] >> 3 & 7) == 2) ||
+         (code[5] == 0xff && (code[6] >> 3 & 7) == 2) || (code[4] == 0xff && (code[5] >> 3 & 7) == 2) ||
+         (code[2] == 0xff && (code[3] >> 3 & 7) == 2) || (code[1] == 0xff && (code[2] >> 3 & 7) == 2);
+}
+
+/* What a signal handler returns to: mov $15, %rax (or %eax); syscall. */
+static __always_inline int is_signal_return(const __u8* code) {
+  if (code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0) {
+    return code[3] == 0x0f && !code[4] && !code[5] && !code[6] && code[7] == 0x0f && code[8] == 0x05;
+  }
+  return code[0] == 0xb8 && code[1] == 0x0f && !code[2] && !code[3] && !code[4] && code[5] == 0x0f && code[6] == 0x05;
+}
+#endif
+
+/*
+ * A rule for a frame without one: a signal's, or what code compiled with frame pointers does (compiled at run time,
+ * mostly). END: a function that a new stack was given to return to. NONE: it does not look like any of them, a frame
+ * pointer of 0 included, which may as well be a register that holds something else; `*is_code` is then 0 where not even
+ * the address is likely to be one of code.
+ */
+static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, __u32* is_code) {
+  if (!slot || !is_code) { /* for the verifier */
+    return GPUPROF_UNWIND_NONE;
+  }
+  struct walk* walk = &slot->walk;
+  __u8 code[2 * CODE_BEFORE + 8] = {};
+  *is_code = 1;
+  if (is_return_address) {
+    if (read_user(code, CODE_BEFORE, walk->pc - CODE_BEFORE) != 0) {
+      *is_code = 0;
+      return GPUPROF_UNWIND_NONE;
+    }
+    if (read_user(code + CODE_BEFORE, 9, walk->pc) == 0 && is_signal_return(code + CODE_BEFORE)) {
+      return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0);
+    }
+    if (!ends_with_call(code)) {
+      /* What does not follow a call, but starts a function, is what a new stack was given to return to. */
+      __u64 start = rule_of(slot, walk->pc);
+      if (start == AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
+        return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);
+      }
+      *is_code = 0;
+      return GPUPROF_UNWIND_NONE;
+    }
+  }
+  if (walk->fp == 0) {
+    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);
+  }
+  if (walk->fp < walk->sp || walk->fp - walk->sp > FARTHEST_FRAME_POINTER) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, 16, -16);
+}
+
+#endif

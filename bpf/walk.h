@@ -1,0 +1,129 @@
+/*
+ * The state of a walk, and how it reads the memory of the process. Include after launch_events.h.
+ */
+#ifndef GPUPROF_WALK_H
+#define GPUPROF_WALK_H
+
+#define WORDS GPUPROF_STACK_MAX_WORDS
+#define WINDOW_BYTES (WINDOW_WORDS * 8)
+#define OBJECT_BYTES 256 /* of the start of a Python object, at most */
+
+enum walk_mode {
+  WALK_NATIVE = 0,
+  WALK_PYTHON = 1, /* reads the frames of one activation of the evaluation loop */
+};
+
+/* What a bpf_loop callback changes lies in memory and not in registers: the verifier looks at it once. */
+struct walk {
+  __u64 pc;
+  __u64 sp;
+  __u64 fp;
+  __u64 stack_begin;  /* sp when the walk came onto this stack */
+  __u64 id;           /* hash of the words so far */
+  __u64 window_begin; /* what slot->window holds: [begin, end) */
+  __u64 window_end;
+  __u64 frames_begin; /* the same of slot->frames */
+  __u64 frames_end;
+  __u64 frame;        /* the next Python frame; 0: none */
+  __u64 cframe;       /* the CFrame of the evaluation loop that runs it; 0: not known */
+  __u64 boundary;     /* of the run that waits for its native frame; 0: none waits */
+  __u32 run;          /* words of that run */
+  __u32 mode;         /* enum walk_mode */
+  __u32 exact;        /* 1: pc is no return address */
+  __u32 native_ended; /* 1: only Python frames are left */
+  __u32 switches;     /* from one stack to another so far */
+  __u32 at_entry;     /* 1: pc is the first instruction of its function */
+  __u32 pid;
+  __u32 unsent; /* 1: a code object could not be sent */
+};
+
+struct slot {
+  __u32 busy;
+  __u32 pad;
+  struct walk walk;
+  struct gpuprof_bpf_process process;
+  __u64 window[WINDOW_WORDS]; /* of the stack */
+  __u8 frames[WINDOW_BYTES];  /* Python frames lie one behind the other, inner ones above */
+  __u8 object[OBJECT_BYTES];  /* a Python code object */
+  __u64 run[WORDS];           /* Python frames, until the native frame that they belong to is found */
+  struct gpuprof_bpf_stack stack;
+  __u64 words[WORDS]; /* of `stack` */
+  union {
+    struct gpuprof_bpf_code code;
+    struct gpuprof_bpf_lines lines;
+  };
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1); /* resized at load */
+  __type(key, __u32);
+  __type(value, struct slot);
+} slots SEC(".maps");
+
+struct slot_context {
+  struct slot* slot;
+};
+
+/* 0, or what the helper says. Memory that is paged out is waited for where that is allowed. */
+static __always_inline long read_user(void* to, __u32 bytes, __u64 from) {
+  long error = bpf_probe_read_user(to, bytes, (void*)from);
+  if (error != 0 && config.sleepable) {
+    error = bpf_copy_from_user(to, bytes, (void*)from);
+  }
+  return error;
+}
+
+/* Moves the window so that it begins at `at`, a multiple of 8, and ends with its page, which may be the stack's last.
+ */
+static __always_inline long load_window(struct slot* slot, __u64 at) {
+  __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
+  if (bytes > WINDOW_BYTES) {
+    bytes = WINDOW_BYTES;
+  }
+  if (read_user(slot->window, bytes, at) != 0) {
+    return -1;
+  }
+  slot->walk.window_begin = at;
+  slot->walk.window_end = at + bytes;
+  return 0;
+}
+
+/* A word of the stack, where words are aligned. Of a frame the return address, its highest word, is read first: the
+ * window begins lower. */
+static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word) {
+  struct walk* walk = &slot->walk;
+  if (at & 7) {
+    return -1;
+  }
+  if (at < walk->window_begin || at + 8 > walk->window_end) {
+    __u64 begin = walk->sp & ~7ull;
+    if (at < begin || at - begin > WINDOW_BYTES / 2 || at - begin >= PAGE_BYTES - (begin & (PAGE_BYTES - 1))) {
+      begin = at;
+    }
+    if (load_window(slot, begin) != 0) {
+      return -1;
+    }
+  }
+  __u64 index = (at - walk->window_begin) / 8;
+  if (index >= WINDOW_WORDS) { /* cannot be; for the verifier */
+    return -1;
+  }
+  *word = slot->window[index];
+  return 0;
+}
+
+/* 1: the stack is full. */
+static __always_inline long add_word(struct slot* slot, __u64 word) {
+  __u32 count = slot->stack.count;
+  if (count >= config.max_words || count >= WORDS) {
+    slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
+    return 1;
+  }
+  slot->words[count] = word;
+  slot->stack.count = count + 1;
+  slot->walk.id = mix(slot->walk.id, word);
+  return 0;
+}
+
+#endif

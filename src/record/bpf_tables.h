@@ -1,0 +1,103 @@
+// Gives the BPF walk what it looks up: unwind tables of mapped files, where they are mapped, and where Python keeps its
+// frames. Used by one thread, where nothing else is said.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "symbolize/process_maps.h"
+#include "unwind/table_cache.h"
+#include "wire/bpf_events.h"
+
+namespace gpuprof::record {
+
+// File descriptors of maps, which live as long as the BPF object.
+struct BpfTableMaps {
+  int processes = -1;
+  int mappings = -1;
+  int pools = -1;
+  int rule_cache = -1;
+  uint32_t cached_rules = 0;
+};
+
+class BpfTables {
+ public:
+  // `cache_directory`: of unwind::TableCache.
+  BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
+  // Makes the tables that are missing, which takes seconds for the largest files, on several threads.
+  void on_process(const symbolize::ProcessMaps& maps);
+  void on_python(uint32_t pid, const gpuprof_python_layout& layout);
+  // By any thread: the programs walk no process that they do not know, and it may run on before on_process() is called.
+  void expect_process(uint32_t pid, bool anew) const;
+  void on_process_end(uint32_t pid);
+
+  [[nodiscard]] uint64_t kernel_bytes() const { return kernel_bytes_; }  // of tables in BPF maps
+
+ private:
+  using FilePointer = std::shared_ptr<symbolize::MappedFile>;
+  using TablePointer = std::shared_ptr<const unwind::Table>;
+
+  struct Process {
+    uint32_t number = 0;
+    uint32_t image = 0;
+    gpuprof_python_layout python{};
+    std::vector<symbolize::Mapping> mappings;
+    std::vector<gpuprof_bpf_mapping> entries;
+    TablePointer vdso;
+  };
+  // Where a table lies in the kernel.
+  struct Uploaded {
+    TablePointer table;
+    uint32_t pool = 0;
+    uint32_t words_at = 0;
+  };
+  // An inner map of `pools`: tables that were needed at the same time. A map for each table would be simpler, but to
+  // put one into another map waits milliseconds for an RCU grace period, and Python programs map hundreds of files.
+  struct Pool {
+    std::vector<const unwind::Table*> tables;  // empty: not in use
+    uint32_t users = 0;
+    uint64_t bytes = 0;
+  };
+
+  // A file that processes have mapped.
+  struct Built {
+    FilePointer file;
+    TablePointer table;  // null: it has none
+    uint32_t users = 0;  // mappings
+  };
+
+  Process& process_of(uint32_t pid);
+  void build(const std::vector<symbolize::Mapping>& mappings);
+  void set_mappings(uint32_t pid, Process& process);
+  [[nodiscard]] TablePointer table_of(const Process& process, const symbolize::Mapping& mapping) const;
+  [[nodiscard]] std::vector<gpuprof_bpf_mapping> entries_of(const Process& process) const;
+  void upload_missing(const Process& process);
+  [[nodiscard]] bool upload(uint32_t pool, const std::vector<TablePointer>& tables, size_t words) const;
+  void use_files(const std::vector<symbolize::Mapping>& mappings);
+  void leave_files(const std::vector<symbolize::Mapping>& mappings);
+  void count_users(const std::vector<gpuprof_bpf_mapping>& entries, int change);
+  void remove_unused();
+  [[nodiscard]] bool write_mappings(uint32_t pid, const std::vector<gpuprof_bpf_mapping>& entries) const;
+  void write_process(uint32_t pid, const Process& process) const;
+  uint32_t next_number();
+  TablePointer vdso_table(const std::vector<uint8_t>& image);
+
+  BpfTableMaps maps_;
+  unwind::TableCache cache_;
+  std::mutex mutex_;  // of built_, while it grows
+  std::unordered_map<const symbolize::MappedFile*, Built> built_;
+  std::unordered_map<uint32_t, Process> processes_;
+  std::unordered_map<const unwind::Table*, Uploaded> uploaded_;
+  std::vector<Pool> pools_;
+  std::vector<std::pair<std::vector<uint8_t>, TablePointer>> vdsos_;
+  uint32_t last_number_ = 0;
+  uint32_t last_image_ = 0;
+  bool told_full_ = false;
+  uint64_t kernel_bytes_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,40 @@
+// How deep stacks are, and whether they are whole: numbers for the trust footer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace gpuprof::record {
+
+struct StackShape {
+  uint32_t flags = 0;   // GPUPROF_STACK_*
+  uint32_t native = 0;  // frames, without those of the vendor's tool library and our own
+  uint32_t python = 0;
+};
+
+// How many launches had a stack of which depth.
+class Depths {
+ public:
+  void add(uint32_t depth, uint64_t launches) { launches_[depth] += launches; }
+  [[nodiscard]] bool empty() const { return launches_.empty(); }
+  [[nodiscard]] uint32_t max() const { return launches_.empty() ? 0 : launches_.rbegin()->first; }
+  [[nodiscard]] uint32_t median() const {  // the lower one of two
+    uint64_t all = 0;
+    for (const auto& [depth, launches] : launches_) {
+      all += launches;
+    }
+    uint64_t below = 0;
+    for (const auto& [depth, launches] : launches_) {
+      below += launches;
+      if (below >= all - below) {
+        return depth;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  std::map<uint32_t, uint64_t> launches_;  // by depth: at most GPUPROF_STACK_MAX_WORDS of them
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,139 @@
+#include "symbolize/python_lines.h"
+
+#include <cstddef>
+
+namespace gpuprof::symbolize {
+namespace {
+
+using Table = std::span<const uint8_t>;
+
+constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
+constexpr uint32_t kVersion3_10 = 0x030a;
+constexpr uint32_t kVersion3_11 = 0x030b;
+
+// Sums of deltas from a broken table may be anything.
+uint32_t valid_line(int64_t line) {
+  return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : 0;
+}
+
+// co_lnotab: pairs of bytes, how far to go in the code and (signed) in the lines.
+uint32_t line_by_lnotab(Table table, int64_t line, uint32_t offset) {
+  uint64_t at = 0;
+  for (size_t i = 0; i + 1 < table.size(); i += 2) {
+    at += table[i];
+    if (at > offset) {
+      break;
+    }
+    line += static_cast<int8_t>(table[i + 1]);
+  }
+  return valid_line(line);
+}
+
+// PEP 626: pairs of bytes, how long a range is and (signed) how far its line is from that of the range before.
+uint32_t line_by_ranges(Table table, int64_t line, uint32_t offset) {
+  constexpr int8_t kNoLine = -128;
+  uint64_t end = 0;
+  for (size_t i = 0; i + 1 < table.size(); i += 2) {
+    end += table[i];
+    const auto delta = static_cast<int8_t>(table[i + 1]);
+    line += delta == kNoLine ? 0 : delta;
+    if (offset < end) {
+      return delta == kNoLine ? 0 : valid_line(line);
+    }
+  }
+  return 0;
+}
+
+// PEP 657: an entry begins with the one byte of it that has its top bit set.
+class Locations {
+ public:
+  explicit Locations(Table table) : table_(table) {}
+
+  // False at the end, and where the table is broken.
+  bool next() {
+    constexpr uint32_t kEntry = 0x80;
+    constexpr uint32_t kUnitBytes = 2;
+    while (at_ < table_.size() && (table_[at_] & kEntry) == 0) {
+      ++at_;  // the rest of the entry before: columns
+    }
+    if (at_ == table_.size()) {
+      return false;
+    }
+    const uint32_t head = table_[at_++];
+    length_ = ((head & 7U) + 1) * kUnitBytes;
+    const uint32_t kind = head >> 3U & 15U;
+    constexpr uint32_t kOneLine = 10;  // 10 to 12: that many lines less ten on
+    constexpr uint32_t kNoColumns = 13;
+    constexpr uint32_t kNone = 15;
+    has_line_ = kind != kNone;
+    delta_ = 0;
+    if (kind >= kOneLine && kind < kNoColumns) {
+      delta_ = kind - kOneLine;
+    } else if (kind >= kNoColumns && kind != kNone) {
+      delta_ = signed_number();
+    }
+    return true;
+  }
+
+  [[nodiscard]] uint32_t length() const { return length_; }  // bytes of code
+  [[nodiscard]] int64_t delta() const { return delta_; }     // of the line, from the entry before
+  [[nodiscard]] bool has_line() const { return has_line_; }
+
+ private:
+  // Six bits a byte, lowest first; the lowest bit of the whole is the sign.
+  int64_t signed_number() {
+    constexpr uint32_t kMore = 0x40;
+    constexpr uint32_t kMaxShift = 30;  // lines are ints
+    uint64_t number = 0;
+    uint32_t shift = 0;
+    while (at_ < table_.size()) {
+      const uint32_t byte = table_[at_++];
+      if (shift <= kMaxShift) {
+        number |= static_cast<uint64_t>(byte & (kMore - 1)) << shift;
+      }
+      shift += 6;
+      if ((byte & kMore) == 0) {
+        break;
+      }
+    }
+    const auto value = static_cast<int64_t>(number >> 1U);
+    return (number & 1U) != 0 ? -value : value;
+  }
+
+  Table table_;
+  size_t at_ = 0;
+  uint32_t length_ = 0;
+  int64_t delta_ = 0;
+  bool has_line_ = false;
+};
+
+uint32_t line_by_locations(Table table, int64_t line, uint32_t offset) {
+  Locations locations(table);
+  uint64_t end = 0;
+  while (locations.next()) {
+    end += locations.length();
+    line += locations.delta();
+    if (offset < end) {
+      return locations.has_line() ? valid_line(line) : 0;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+uint32_t python_line(const PythonLines& lines, uint32_t offset) {
+  if (lines.table.empty() || offset == UINT32_MAX) {
+    return lines.first_line;
+  }
+  const uint32_t version = lines.version >> kMinor;
+  if (version < kVersion3_10) {
+    return line_by_lnotab(lines.table, lines.first_line, offset);
+  }
+  if (version < kVersion3_11) {
+    return line_by_ranges(lines.table, lines.first_line, offset);
+  }
+  return line_by_locations(lines.table, lines.first_line, offset);
+}
+
+}  // namespace gpuprof::symbolize
