@@ -38,7 +38,10 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help
   } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
+    // The value of an option that does not exist looks like an argument of its own: the option is the cause to name.
+    const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
+    const bool unknown_option = std::any_of(extras.begin(), extras.end(), [](const auto& e) { return e[0] == '-'; });
+    std::string message = unknown_option ? CLI::ExtrasError(extras).what() : error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
     return fail({message, name + " --help lists the options", gpuprof::cmd::kExitUsage});
   }

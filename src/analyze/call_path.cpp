@@ -9,9 +9,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-void append_stack(const p::Tables& tables, bool kernel, p::StackId id, std::vector<std::string>& path) {
-  for (const p::Element element : tables.stack(kernel, id)) {
-    path.push_back(frame_label(tables, element, {}));
+void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<std::string>& path) {
+  for (const uint32_t frame : view.frames(kernel, id)) {
+    path.push_back(view.label(frame));
   }
 }
 
@@ -29,38 +29,42 @@ bool PathKey::operator<(const PathKey& other) const {
   return fields(*this) < fields(other);
 }
 
-PathKey path_key(const p::Tables& tables, const p::Work& work) {
+PathKey path_key(const p::Tables& tables, const p::Work& work, StackView& view) {
   const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
   return {.process = std::string(process_label(tables, work)),
-          .ustack = work.ustack,
-          .kstack = work.kstack,
+          .ustack = view.representative(false, work.ustack),
+          .kstack = view.representative(true, work.kstack),
           .work = work_label(tables, work),
-          .capture = work.capture,
+          .capture = view.representative(false, work.capture),
           .no_capture = index(work.capture) == 0 && (work.flags & p::kWorkGraphNode) != 0 ? no_capture_label(work) : "",
           .unsampled = (work.flags & p::kWorkUnsampled) != 0 && !has_stack};
 }
 
-PathKey path_key(const Aggregate& rows, const Row& row) {
+PathKey path_key(const Aggregate& rows, const Row& row, StackView& view) {
   if (row.kind != RowKind::stall) {
-    return path_key(rows.tables, rows.work(row));
+    return path_key(rows.tables, rows.work(row), view);
   }
   const StallKey& stall = rows.stall(row);
   return {.process = std::string(process_label(rows, row)),
-          .ustack = stall.ustack,
-          .kstack = stall.kstack,
+          .ustack = view.representative(false, stall.ustack),
+          .kstack = view.representative(true, stall.kstack),
           .work = work_label(rows, row)};
 }
 
-std::vector<std::string> call_path(const p::Tables& tables, const PathKey& key) {
+std::vector<std::string> call_path(const PathKey& key, StackView& view) {
   std::vector<std::string> path;
-  append_stack(tables, false, key.ustack, path);
-  append_stack(tables, true, key.kstack, path);
+  append_stack(view, false, key.ustack, path);
+  append_stack(view, true, key.kstack, path);
   if (path.empty()) {
-    path.emplace_back(key.unsampled ? kNotSampled : std::string(kNoCpuStack));
+    const bool hidden = view.is_hidden(false, key.ustack) || view.is_hidden(true, key.kstack);
+    path.emplace_back(hidden ? kAllHidden : key.unsampled ? kNotSampled : std::string(kNoCpuStack));
   }
   if (index(key.capture) != 0) {
     path.emplace_back(kCapturedAt);
-    append_stack(tables, false, key.capture, path);
+    append_stack(view, false, key.capture, path);
+    if (view.is_hidden(false, key.capture)) {
+      path.emplace_back(kAllHidden);
+    }
   } else if (!key.no_capture.empty()) {
     path.push_back(key.no_capture);
   }

@@ -1,10 +1,11 @@
-// Call paths: one process name, CPU stack and work. What reports group by.
+// Call paths: one process name, CPU stack as it is shown, and work. What reports group by.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
 
@@ -17,8 +18,8 @@ inline constexpr const char* kCapturedAt = "[captured at]";
 const char* no_capture_label(const profile::Work& work);
 
 struct PathKey {
-  std::string process;  // its label
-  profile::StackId ustack{};
+  std::string process;        // its label
+  profile::StackId ustack{};  // of stacks, representatives
   profile::StackId kstack{};
   std::string work;  // its label
   profile::StackId capture{};
@@ -27,10 +28,10 @@ struct PathKey {
   bool operator<(const PathKey& other) const;
 };
 
-PathKey path_key(const profile::Tables& tables, const profile::Work& work);
-PathKey path_key(const Aggregate& rows, const Row& row);
+PathKey path_key(const profile::Tables& tables, const profile::Work& work, StackView& view);
+PathKey path_key(const Aggregate& rows, const Row& row, StackView& view);
 
 // Its frames, root first: those of the launch, then those of the capture of a graph's node.
-std::vector<std::string> call_path(const profile::Tables& tables, const PathKey& key);
+std::vector<std::string> call_path(const PathKey& key, StackView& view);
 
 }  // namespace gpuprof::analyze

@@ -1,5 +1,6 @@
 #include "analyze/fold.h"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 #include <utility>
@@ -64,7 +65,7 @@ class TreeBuilder {
       : rows_(rows),
         tables_(rows.tables),
         options_(options),
-        labels_{.lines = options.lines},
+        view_(rows.tables, options.stacks),
         result_(result),
         tree_(result.tree),
         donors_(rows),
@@ -72,6 +73,14 @@ class TreeBuilder {
         host_(host_of(rows.info)) {}
 
   void build() {
+    add_all();
+    result_.trimmed = view_.trimmed();
+  }
+
+ private:
+  static constexpr NameId kNoName{UINT32_MAX};
+
+  void add_all() {
     switch (options_.measure) {
       case Measure::gpu:
       case Measure::busy:
@@ -94,7 +103,6 @@ class TreeBuilder {
     }
   }
 
- private:
   void add_row(const Row& row) {
     if (row.kind == RowKind::stall) {
       if (options_.measure == Measure::gpu && options_.ranges != RangeFrames::filter) {
@@ -212,21 +220,33 @@ class TreeBuilder {
     return node;
   }
 
-  NodeId launch_path(NodeId node, const Place& place) {
+  NodeId launch_path(const NodeId parent, const Place& place) {
     if (index(place.ustack) == 0 && index(place.kstack) == 0) {
-      node = tree_.child(node, place.no_stack, FrameClass::note);
+      return tree_.child(parent, place.no_stack, FrameClass::note);
     }
-    node = stack_path(node, false, place.ustack);
-    if (index(place.kstack) != 0) {
+    NodeId node = stack_path(parent, false, place.ustack);
+    if (index(place.kstack) != 0 && !view_.is_hidden(true, place.kstack)) {
       node = tree_.child(node, "-", FrameClass::separator);
       node = stack_path(node, true, place.kstack);
     }
-    return node;
+    const bool all_hidden = node == parent && shows_nothing(place.ustack, place.kstack);
+    return all_hidden ? tree_.child(parent, kAllHidden, FrameClass::note) : node;
+  }
+
+  // There are frames, but none that is shown.
+  bool shows_nothing(p::StackId ustack, p::StackId kstack) {
+    const bool user_hidden = view_.is_hidden(false, ustack);
+    const bool kernel_hidden = view_.is_hidden(true, kstack);
+    return (user_hidden || kernel_hidden) && (user_hidden || tables_.stack(false, ustack).empty()) &&
+           (kernel_hidden || tables_.stack(true, kstack).empty());
   }
 
   NodeId capture_path(NodeId node, const p::Work& work) {
-    return index(work.capture) == 0 ? tree_.child(node, no_capture_label(work), FrameClass::note)
-                                    : stack_path(node, false, work.capture);
+    if (index(work.capture) == 0) {
+      return tree_.child(node, no_capture_label(work), FrameClass::note);
+    }
+    const NodeId end = stack_path(node, false, work.capture);
+    return end == node && view_.is_hidden(false, work.capture) ? tree_.child(node, kAllHidden, FrameClass::note) : end;
   }
 
   // Outermost first.
@@ -258,6 +278,9 @@ class TreeBuilder {
     if (index(key.ustack) == 0) {
       node = tree_.child(node, kUnknown, FrameClass::note);
     }
+    if (shows_nothing(key.ustack, key.kstack)) {
+      node = tree_.child(node, kAllHidden, FrameClass::note);
+    }
     node = stack_path(node, false, key.ustack);
     node = tree_.child(node, "-", FrameClass::separator);
     node = stack_path(node, true, key.kstack);
@@ -278,12 +301,23 @@ class TreeBuilder {
     const auto [known, added] = stack_ends_[kernel ? 1 : 0].try_emplace((uint64_t{parent} << 32U) | index(id), parent);
     if (added) {
       NodeId node = parent;
-      for (const p::Element element : tables_.stack(kernel, id)) {
-        node = tree_.child(node, frame_label(tables_, element, labels_), frame_class(tables_, element, kernel));
+      for (const uint32_t frame : view_.frames(kernel, id)) {
+        node = tree_.child(node, name_of(frame), view_.frame_class(frame));
       }
       known->second = node;
     }
     return known->second;
+  }
+
+  NameId name_of(uint32_t frame) {
+    if (frame >= names_.size()) {
+      names_.resize(std::max<size_t>(frame + size_t{1}, 2 * names_.size()), kNoName);
+    }
+    NameId& name = names_[frame];
+    if (name == kNoName) {
+      name = tree_.intern(view_.label(frame));
+    }
+    return name;
   }
 
   static std::string_view or_unknown(std::string_view text) { return text.empty() ? kUnknown : text; }
@@ -291,7 +325,8 @@ class TreeBuilder {
   const Aggregate& rows_;
   const p::Tables& tables_;
   const FoldOptions& options_;
-  const LabelOptions labels_;
+  StackView view_;
+  std::vector<NameId> names_;  // in the tree, of the frames of view_; kNoName: not yet
   FoldResult& result_;
   FlameTree& tree_;
   StackDonors donors_;

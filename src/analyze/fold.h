@@ -9,6 +9,7 @@
 #include "analyze/dimensions.h"
 #include "analyze/flame_tree.h"
 #include "analyze/labels.h"
+#include "analyze/stack_view.h"
 #include "base/result.h"
 #include "profile/reader.h"
 
@@ -33,7 +34,7 @@ enum class RangeFrames : uint8_t {
 enum class Measure : uint8_t { gpu, busy, exclusive, idle, wait, alloc };
 
 struct FoldOptions {
-  bool lines = false;  // append " (file:line)" to CPU frames that have one
+  StackOptions stacks;
   GraphStacks graph = GraphStacks::both;
   std::vector<Dimension> by;  // frames above that of the process, in this order
   RangeFrames ranges = RangeFrames::frames;
@@ -47,6 +48,7 @@ struct FoldResult : ProfileInfo {
   Weight spread;       // the part that was spread over the stacks of other launches
   Weight not_sampled;  // the part below "[stack not sampled]"
   bool has_shares = false;
+  StackView::Trimmed trimmed;
 };
 
 Result<FoldResult> fold(profile::Reader& reader, const FoldOptions& options = {});

@@ -7,6 +7,8 @@ namespace {
 
 namespace p = gpuprof::profile;
 
+constexpr std::string_view kTruncated = "[truncated]";
+
 std::string_view or_unknown(std::string_view text) {
   return text.empty() ? kUnknown : text;
 }
@@ -102,25 +104,72 @@ std::string stall_label(uint32_t stall_type) {
   return stall_type == 0 ? std::string(kUnknown) : "[stall type " + std::to_string(stall_type) + "]";
 }
 
-std::string frame_label(const p::Tables& tables, p::Element element, const LabelOptions& options) {
+std::string_view frame_name(const p::Tables& tables, p::Element element) {
   if (element.is_label) {
-    return std::string(tables.label(element));
+    return tables.label(element);
   }
   const p::Frame& frame = tables.frame(element);
-  std::string_view name = tables.text(frame.name);
-  if (name.empty()) {
-    name = frame.kind == p::FrameKind::truncated ? "[truncated]" : kUnknown;
+  const std::string_view name = tables.text(frame.name);
+  if (!name.empty()) {
+    return name;
   }
-  std::string label(name);
+  return frame.kind == p::FrameKind::truncated ? kTruncated : kUnknown;
+}
+
+std::string frame_label(const p::Tables& tables, p::Element element, const LabelOptions& options) {
+  std::string label(frame_name(tables, element));
+  if (element.is_label) {
+    return label;
+  }
+  const p::Frame& frame = tables.frame(element);
+  const bool python = frame.kind == p::FrameKind::python;
   const std::string_view file = tables.text(frame.file);
-  if (options.lines && !file.empty()) {
-    label.append(" (").append(file);
+  if ((options.lines || python) && !file.empty()) {
+    label.append(" (").append(python ? short_python_file(file) : file);
     if (frame.line != 0) {
       label.append(":").append(std::to_string(frame.line));
     }
     label += ')';
   }
   return label;
+}
+
+std::string_view without_parameters(std::string_view name) {
+  std::string_view head =
+      name.substr(0, name.ends_with(") const") ? name.size() - std::string_view(" const").size() : name.size());
+  if (!head.ends_with(")")) {
+    return name;
+  }
+  size_t depth = 0;
+  while (!head.empty()) {
+    const char c = head.back();
+    head.remove_suffix(1);
+    depth += c == ')' ? 1 : 0;
+    depth -= c == '(' ? 1 : 0;
+    if (depth == 0) {
+      break;
+    }
+  }
+  // "operator()" alone has no parameters, and a name does not consist of them.
+  return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
+}
+
+std::string_view short_python_file(std::string_view file) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = file.rfind(folder);
+    if (at != std::string_view::npos && at + folder.size() < file.size()) {
+      return file.substr(at + folder.size());
+    }
+  }
+  constexpr std::string_view kLibrary = "/lib/python3.";
+  const size_t at = file.rfind(kLibrary);
+  if (at == std::string_view::npos) {
+    return file;
+  }
+  const size_t minor = at + kLibrary.size();
+  const size_t end = file.find_first_not_of("0123456789", minor);
+  const bool below = end != std::string_view::npos && end > minor && file[end] == '/' && end + 1 < file.size();
+  return below ? file.substr(end + 1) : file;
 }
 
 FrameClass frame_class(const p::Tables& tables, p::Element element, bool kernel) {
@@ -140,8 +189,12 @@ FrameClass frame_class(const p::Tables& tables, p::Element element, bool kernel)
       return FrameClass::kernel;
     case p::FrameKind::python:
       return FrameClass::python;
-    case p::FrameKind::unknown:
-      return tables.text(frame.name).empty() ? FrameClass::note : FrameClass::native;
+    case p::FrameKind::interpreter:
+      return FrameClass::interpreter;
+    case p::FrameKind::unknown: {
+      const std::string_view name = tables.text(frame.name);
+      return name.empty() ? FrameClass::note : name == kNoPythonFrames ? FrameClass::mark : FrameClass::native;
+    }
     case p::FrameKind::truncated:
       return FrameClass::note;
   }

@@ -11,11 +11,12 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
-  bool lines = false;  // append " (file:line)" to CPU frames that have one
+  bool lines = false;  // append " (file:line)" to native frames that have one; Python frames always show it
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";
 inline constexpr std::string_view kNoCpuStack = "[no CPU stack]";
+inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // a FRAME of kind unknown: see FORMAT.md
 
 // What a row's process is called; the pid is not part of it.
 std::string_view process_label(const profile::Tables& tables, const profile::Work& work);
@@ -31,6 +32,16 @@ std::string range_label(const profile::Tables& tables, const profile::Range& ran
 
 // "active" ..., or "[unknown]" for 0 and "[stall type N]" for numbers that have no name.
 std::string stall_label(uint32_t stall_type);
+
+// The function of a CPU frame, or what is known instead.
+std::string_view frame_name(const profile::Tables& tables, profile::Element element);
+
+// "ns::f<int>(int, char const*) const" -> "ns::f<int>".
+std::string_view without_parameters(std::string_view name);
+
+// "/usr/lib/python3.12/site-packages/torch/nn/modules/module.py" -> "torch/nn/modules/module.py": what lies below
+// site-packages, dist-packages or, for the standard library, lib/python3.N. Other paths stay as they are.
+std::string_view short_python_file(std::string_view file);
 
 // A CPU frame; `kernel` says which of a row's stacks it is from.
 std::string frame_label(const profile::Tables& tables, profile::Element element, const LabelOptions& options);

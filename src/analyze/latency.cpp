@@ -97,7 +97,9 @@ uint64_t LatencyLine::count() const {
   return most;
 }
 
-std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options) {
+std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
+                                       StackView::Trimmed* trimmed) {
+  StackView view(rows.tables, options.stacks);
   std::map<PathKey, Group> groups;
   for (const LatencyRow& row : rows.latencies) {
     const p::Work* work = rows.tables.work(row.work);
@@ -107,7 +109,7 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
     }
     PathKey key;
     if (options.paths) {
-      key = path_key(rows.tables, *work);
+      key = path_key(rows.tables, *work, view);
     } else {
       key.work = work_label(rows.tables, *work);
     }
@@ -130,11 +132,14 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
     line.work = entry->first.work;
     if (options.paths) {
       line.process = entry->first.process;
-      line.path = call_path(rows.tables, entry->first);
+      line.path = call_path(entry->first, view);
     }
     for (size_t phase = 0; phase < kPhases; ++phase) {
       line.phases[phase] = entry->second[phase].stats();
     }
+  }
+  if (trimmed != nullptr) {
+    *trimmed = view.trimmed();
   }
   return lines;
 }

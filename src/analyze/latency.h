@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
 
@@ -39,13 +39,15 @@ struct LatencyLine {
 };
 
 struct LatencyOptions {
-  bool paths = false;                                      // lines for call paths, not for work
-  size_t top = 0;                                          // at most so many lines; 0: all
-  std::function<bool(std::string_view)> wanted = nullptr;  // by the work's name; null: all
+  bool paths = false;                                        // lines for call paths, not for work
+  size_t top = 0;                                            // at most so many lines; 0: all
+  std::function<bool(const std::string&)> wanted = nullptr;  // by the work's name; null: all
+  StackOptions stacks;                                       // of call paths
 };
 
 // Lines with the longest sum of call_to_start first (of all phases, where that is not known). `rows` were read with
-// AggregateOptions::latency.
-std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options);
+// AggregateOptions::latency. `trimmed`, where given, is set.
+std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
+                                       StackView::Trimmed* trimmed = nullptr);
 
 }  // namespace gpuprof::analyze

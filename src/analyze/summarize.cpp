@@ -83,13 +83,13 @@ std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t to
   return lines;
 }
 
-std::vector<SummaryLine> path_lines(const p::Tables& tables, const PathSums& sums, Order order, size_t top) {
+std::vector<SummaryLine> path_lines(StackView& view, const PathSums& sums, Order order, size_t top) {
   std::vector<SummaryLine> lines;
   for (const auto& entry : heaviest(sums, order, top)) {
     SummaryLine& line = lines.emplace_back(entry->second.line());
     line.process = entry->first.process;
     line.work = entry->first.work;
-    line.path = call_path(tables, entry->first);
+    line.path = call_path(entry->first, view);
   }
   return lines;
 }
@@ -126,7 +126,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
+void summarize_host(const Aggregate& rows, size_t top, StackView& view, Summary& summary) {
   WorkSums work;
   PathSums waits;
   PathSums allocations;
@@ -134,21 +134,22 @@ void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
     work[work_label(rows, row)].add(row);
     const p::Op op = rows.work(row).op;
     if (op == p::Op::sync) {
-      waits[path_key(rows, row)].add(row);
+      waits[path_key(rows, row, view)].add(row);
       summary.wait_total += row.weight;
     } else if (op == p::Op::alloc) {
-      allocations[path_key(rows, row)].add(row);
+      allocations[path_key(rows, row, view)].add(row);
       summary.allocation_total += row.weight;
     }
   }
   summary.host_work = work_lines(work, Order::ns, top);
-  summary.waits = path_lines(rows.tables, waits, Order::ns, top);
-  summary.allocations = path_lines(rows.tables, allocations, Order::bytes, top);
+  summary.waits = path_lines(view, waits, Order::ns, top);
+  summary.allocations = path_lines(view, allocations, Order::bytes, top);
 }
 
 }  // namespace
 
-Summary summarize(const Aggregate& rows, size_t top) {
+Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks) {
+  StackView view(rows.tables, stacks);
   Summary summary;
   summary.info = rows.info;
   summary.total = rows.total;
@@ -158,7 +159,7 @@ Summary summarize(const Aggregate& rows, size_t top) {
   WorkSums work;
   PathSums paths;
   for (const Row& row : rows.rows) {
-    PathKey key = path_key(rows, row);
+    PathKey key = path_key(rows, row, view);
     work[key.work].add(row);
     paths[std::move(key)].add(row);
     if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {
@@ -168,9 +169,10 @@ Summary summarize(const Aggregate& rows, size_t top) {
   }
   const Order order = summary.timed ? Order::ns : Order::count;
   summary.work = work_lines(work, order, top);
-  summary.call_paths = path_lines(rows.tables, paths, order, top);
+  summary.call_paths = path_lines(view, paths, order, top);
   summary.devices = device_lines(rows);
-  summarize_host(rows, top, summary);
+  summarize_host(rows, top, view, summary);
+  summary.trimmed = view.trimmed();
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
 
@@ -47,10 +48,11 @@ struct Summary {
   std::vector<SummaryLine> allocations;  // call paths, by bytes
   Weight wait_total;
   Weight allocation_total;
+  StackView::Trimmed trimmed;
 };
 
-// Call paths are those of one process name, CPU stack and work. `top`: at most so many lines of each, the heaviest;
-// 0 for all.
-Summary summarize(const Aggregate& rows, size_t top);
+// Call paths are those of one process name, CPU stack as it is shown, and work. `top`: at most so many lines of each,
+// the heaviest; 0 for all.
+Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks = {});
 
 }  // namespace gpuprof::analyze

@@ -11,6 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/doctor_facts.h"
 #include "cmd/doctor_neighbours.h"
+#include "cmd/doctor_stacks.h"
 
 namespace gpuprof::cmd {
 
@@ -60,6 +61,7 @@ std::vector<Section> gather() {
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});
+  sections.push_back({"stacks", stack_facts(try_bpf)});
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
   sections.push_back({"kernel", kernel_facts("", release)});
   sections.push_back({"attaching", attach_facts("", rights)});

@@ -19,8 +19,7 @@ namespace {
 constexpr KernelRelease kRingBufferSince{5, 8};
 constexpr KernelRelease kFastUprobeSince{6, 18};
 constexpr const char* kRunAsRoot =
-    "run gpuprof as root (with --user NAME for the target), or: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep "
-    "gpuprof";
+    "run gpuprof as root (with --user NAME for the target), or: sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof";
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -79,17 +78,24 @@ Fact user_fact(const Rights& rights) {
 }
 
 Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_created) {
-  Fact fact{.name = "eBPF", .state = State::ok, .detail = "CPU stacks of launches can be recorded", .hint = {}};
+  Fact fact{.name = "eBPF",
+            .state = State::ok,
+            .detail = "--stacks=bpf works, and launches of any process can be counted",
+            .hint = {}};
   const std::string lockdown = first_line(root + "/sys/kernel/security/lockdown");
   if (bpf_map_created && rights.can_trace()) {
     if (lockdown.find("[confidentiality]") != std::string::npos) {
       fact = {"eBPF", State::missing, "kernel lockdown is 'confidentiality', which forbids tracing",
               "boot with lockdown=integrity or none"};
+    } else if (!rights.has(kCapSysAdmin)) {
+      // CAP_PERFMON was to be enough for uprobes, but not every kernel agrees; 6.18 is one that does not.
+      fact = {"eBPF", State::limited, "programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN",
+              kRunAsRoot};
     }
     return fact;
   }
   fact.state = State::missing;
-  fact.detail = "not permitted: recording works, without CPU stacks";
+  fact.detail = "not permitted: stacks are walked in the process (--stacks=inproc)";
   fact.hint = rights.own_user_namespace
                   ? "run gpuprof outside of the container, or in one started by root with --privileged"
               : rights.can_trace() ? "the kernel refuses in spite of the capabilities: look at the container's seccomp "
@@ -100,13 +106,14 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
 
 Fact uprobe_fact(const std::string& root, const KernelRelease& release) {
   if (first_line(root + "/sys/bus/event_source/devices/uprobe/type").empty()) {
-    return {"uprobes", State::missing, "this kernel has none: no CPU stacks",
+    return {"uprobes", State::missing, "this kernel has none: no --stacks=bpf",
             "use a kernel with CONFIG_UPROBE_EVENTS=y, as those of the distributions are"};
   }
   if (release >= kFastUprobeSince) {
-    return {"uprobes", State::ok, "optimized: the launch probe is a direct call, some 0.2 to 0.5 us per launch", ""};
+    return {"uprobes", State::ok,
+            "optimized: the probe of --stacks=bpf is a direct call, some 0.2 to 0.5 us per launch", ""};
   }
-  return {"uprobes", State::limited, "the launch probe traps, some 3 to 12 us per launch",
+  return {"uprobes", State::limited, "the probe of --stacks=bpf traps, some 3 to 12 us per launch",
           "Linux 6.18 and later make it a direct call"};
 }
 
@@ -162,8 +169,7 @@ std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bo
   std::vector<Fact> facts;
   facts.push_back(user_fact(rights));
   facts.push_back(ebpf_fact(root, rights, bpf_map_created));
-  facts.push_back(
-      capability_fact(rights, kCapBpf, "CAP_BPF", "loads the programs that take CPU stacks", "as for eBPF"));
+  facts.push_back(capability_fact(rights, kCapBpf, "CAP_BPF", "loads the programs of --stacks=bpf", "as for eBPF"));
   facts.push_back(
       capability_fact(rights, kCapPerfmon, "CAP_PERFMON", "attaches them to the launch probe", "as for eBPF"));
   facts.push_back(capability_fact(rights, kCapSysPtrace, "CAP_SYS_PTRACE",
@@ -185,7 +191,7 @@ std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& rel
   facts.push_back({"release", State::info, or_unknown(first_line(root + "/proc/sys/kernel/osrelease")), ""});
   const bool ring_buffer = release >= kRingBufferSince;
   facts.push_back({"BPF ring buffer", ring_buffer ? State::ok : State::missing,
-                   ring_buffer ? "since Linux 5.8" : "this kernel has none: no CPU stacks",
+                   ring_buffer ? "since Linux 5.8" : "this kernel has none: no --stacks=bpf",
                    ring_buffer ? "" : "use Linux 5.8 or later"});
   const bool btf = exists(root + "/sys/kernel/btf/vmlinux");
   facts.push_back({"BTF", btf ? State::ok : State::missing, btf ? "/sys/kernel/btf/vmlinux" : "no type information",

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
 #include "profile/tables.h"
 #include "record/output_file.h"
@@ -23,9 +24,14 @@ class Export : public Command {
     app.add_option("-o,--output", output_,
                    "file to write; - is standard output (default); an existing file is kept as FILE.old")
         ->type_name("FILE");
+    stacks_.declare(app);
   }
 
   Result<int> run() override {
+    analyze::StackOptions stacks;
+    if (Status chosen = stacks_.apply(stacks); !chosen) {
+      return std::move(chosen).error();
+    }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
@@ -36,7 +42,8 @@ class Export : public Command {
     }
     const UniqueFd fd = file->take_fd();
     profile::Tables tables;
-    output::ChromeTrace trace(tables, [&](std::string_view text) { return write_all(fd.get(), text, file->name()); });
+    output::ChromeTrace trace(tables, stacks,
+                              [&](std::string_view text) { return write_all(fd.get(), text, file->name()); });
     if (Status read = read_all(*reader, tables, trace); !read) {
       return std::move(read).error();
     }
@@ -50,6 +57,7 @@ class Export : public Command {
       return std::move(named).error();
     }
     warn(*reader, trace);
+    stacks_.explain(trace.trimmed());
     return 0;
   }
 
@@ -97,6 +105,7 @@ class Export : public Command {
   }
 
   Input input_;
+  StackChoices stacks_;
   std::string format_;
   std::string output_ = "-";
   bool ended_ = false;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/stack_choices.h"
 #include "output/folded.h"
 #include "output/svg.h"
 #include "output/trust.h"
@@ -60,7 +61,8 @@ class Flame : public Command {
     app.add_option("--title", title_, "of the flame graph");
     declare_weight(app);
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
-    app.add_flag("--lines", fold_.lines, "append (file:line) to CPU frames");
+    app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
+    stacks_.declare(app);
     app.add_option("--by", by_,
                    "put these at the root, in this order: a list of pid, tid, thread, device, stream, rank, host, "
                    "command")
@@ -148,7 +150,7 @@ class Flame : public Command {
                                         : GraphStacks::both;
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
-    return {};
+    return stacks_.apply(fold_.stacks);
   }
 
   [[nodiscard]] WeightChoice choose_weight(const FoldResult& folded) const {
@@ -173,6 +175,7 @@ class Flame : public Command {
                                                        : "count"));
     }
     explain_unsampled(folded, weight);
+    stacks_.explain(folded.trimmed);
   }
 
   void explain_nothing(const FoldResult& folded) const {
@@ -232,6 +235,7 @@ class Flame : public Command {
 
   Input input_;
   MinCoverage coverage_;
+  StackChoices stacks_;
   analyze::FoldOptions fold_;
   std::string output_;
   std::string svg_;

@@ -98,6 +98,9 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
       log::warn(line);
     }
   }
+  if (const std::string truncated = output::truncated_text(info); !truncated.empty()) {
+    log::warn(truncated + ": they are below [truncated]");
+  }
 }
 
 void MinCoverage::declare(CLI::App& app) {

@@ -1,53 +1,19 @@
 #include "output/latency.h"
 
-#include <regex.h>
-
 #include <CLI/CLI.hpp>
-#include <array>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 constexpr size_t kMostLines = 1'000'000'000;
-
-// POSIX extended; unlike std::regex it takes names of any length, and throws nothing.
-class Pattern {
- public:
-  Pattern() = default;
-  Pattern(const Pattern&) = delete;
-  Pattern& operator=(const Pattern&) = delete;
-  ~Pattern() {
-    if (compiled_) {
-      ::regfree(&regex_);
-    }
-  }
-
-  Status compile(const std::string& text) {
-    const int error = ::regcomp(&regex_, text.c_str(), REG_EXTENDED | REG_NOSUB);
-    if (error != 0) {
-      std::array<char, 256> reason{};
-      ::regerror(error, &regex_, reason.data(), reason.size());
-      return Error{"--kernel: not a regular expression: " + std::string(reason.data()),
-                   "put a \\ before what is meant literally", kExitUsage};
-    }
-    compiled_ = true;
-    return {};
-  }
-  [[nodiscard]] bool matches(std::string_view name) const {
-    return ::regexec(&regex_, std::string(name).c_str(), 0, nullptr, 0) == 0;
-  }
-
- private:
-  regex_t regex_{};
-  bool compiled_ = false;
-};
 
 class Latency : public Command {
  public:
@@ -61,18 +27,30 @@ class Latency : public Command {
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
+    stacks_.declare(app);
     app.footer(
         "Phases: call to queued (from the API call to when the driver queued the work), queued to submitted,\n"
         "submitted to start, and call to start, the whole way. Rows of a histogram are powers of two; the bars of\n"
-        "each column are in proportion to its longest one. Percentiles are at most an eighth too high.");
+        "each column are in proportion to its longest one. Percentiles are at most an eighth too high.\n"
+        "--trim-to, --python, --only, --hide and --collapse-recursion need --paths.");
   }
 
   Result<int> run() override {
     if (!kernel_.empty()) {
-      if (Status compiled = pattern_.compile(kernel_); !compiled) {
-        return std::move(compiled).error();
+      auto pattern = analyze::Pattern::compile("--kernel", kernel_);
+      if (!pattern) {
+        return std::move(pattern).error();
       }
-      options_.wanted = [this](std::string_view name) { return pattern_.matches(name); };
+      options_.wanted = [pattern = std::move(pattern).value()](const std::string& name) {
+        return pattern.matches(name);
+      };
+    }
+    if (stacks_.any() && !options_.paths) {
+      return Error{"--trim-to, --python, --only, --hide and --collapse-recursion need --paths",
+                   "without --paths no stacks are shown", kExitUsage};
+    }
+    if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
+      return std::move(chosen).error();
     }
     auto reader = input_.open();
     if (!reader) {
@@ -86,7 +64,9 @@ class Latency : public Command {
     if (rows->latencies.empty()) {
       return Error{"the profile has no launch latencies", "record them with `gpuprof record --latency`"};
     }
-    const auto lines = analyze::latency_lines(*rows, options_);
+    analyze::StackView::Trimmed trimmed;
+    const auto lines = analyze::latency_lines(*rows, options_, &trimmed);
+    stacks_.explain(trimmed);
     if (lines.empty()) {
       log::warn("no kernel's name matches '" + kernel_ + "'");
     }
@@ -102,7 +82,7 @@ class Latency : public Command {
   Input input_;
   analyze::LatencyOptions options_{.top = 10};
   std::string kernel_;
-  Pattern pattern_;
+  StackChoices stacks_;
   size_t width_ = 0;
   bool json_ = false;
 };

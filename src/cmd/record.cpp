@@ -79,8 +79,11 @@ class Record final : public Command {
                    "launches are counted by uprobes")
         ->type_name("PID");
     app.add_option("--user", options_.user, "run the command as this user (with sudo)")->type_name("NAME");
-    app.add_option("--stacks", stacks_, "auto, bpf or none: where CPU stacks come from (default auto)")
-        ->check(CLI::IsMember({"auto", "bpf", "none"}))
+    app.add_option("--stacks", stacks_,
+                   "auto, inproc, bpf, fp or none: who walks the CPU stacks. inproc: our library in the process, which "
+                   "needs no rights; bpf: a BPF program (root), fp: the same by frame pointers only; auto: inproc, or "
+                   "bpf where launches are only counted (default auto)")
+        ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
         ->type_name("ENGINE");
     app.add_option("--wait", wait_,
                    "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
@@ -151,9 +154,11 @@ class Record final : public Command {
     if (options_.recording.paused && delay_ > 0) {
       return Error{"record: both --delay and --start-paused", "give one of them", kExitUsage};
     }
-    options_.stacks = stacks_ == "bpf"    ? record::StackChoice::bpf
-                      : stacks_ == "none" ? record::StackChoice::none
-                                          : record::StackChoice::best;
+    options_.stacks = stacks_ == "bpf"      ? record::StackChoice::bpf
+                      : stacks_ == "inproc" ? record::StackChoice::inproc
+                      : stacks_ == "fp"     ? record::StackChoice::frame_pointers
+                      : stacks_ == "none"   ? record::StackChoice::none
+                                            : record::StackChoice::best;
     options_.interval_ns = static_cast<uint64_t>(interval_ * 1e9);
     options_.wait_for_children = wait_ == "all";
     options_.whole_graphs = graphs_ == "whole";

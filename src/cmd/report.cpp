@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
 
 namespace gpuprof::cmd {
@@ -23,10 +24,15 @@ class Report : public Command {
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
+    stacks_.declare(app);
     coverage_.declare(app);
   }
 
   Result<int> run() override {
+    analyze::StackOptions stacks;
+    if (Status chosen = stacks_.apply(stacks); !chosen) {
+      return std::move(chosen).error();
+    }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
@@ -36,7 +42,8 @@ class Report : public Command {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
-    const analyze::Summary summary = analyze::summarize(*rows, top_);
+    const analyze::Summary summary = analyze::summarize(*rows, top_, stacks);
+    stacks_.explain(summary.trimmed);
     const size_t width = width_ != 0 ? width_ : terminal_width();
     const std::string text = json_ ? output::report_json(summary) : output::report_table(summary, width);
     if (Status written = write_output("-", text); !written) {
@@ -51,6 +58,7 @@ class Report : public Command {
  private:
   Input input_;
   MinCoverage coverage_;
+  StackChoices stacks_;
   size_t top_ = 20;
   size_t width_ = 0;
   bool json_ = false;

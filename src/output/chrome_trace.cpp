@@ -44,7 +44,8 @@ struct Place {
 
 class ChromeTrace::Impl {
  public:
-  Impl(const p::Tables& tables, Sink sink) : tables_(tables), sink_(std::move(sink)) {
+  Impl(const p::Tables& tables, const analyze::StackOptions& stacks, Sink sink)
+      : tables_(tables), view_(tables, stacks), sink_(std::move(sink)) {
     out_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   }
 
@@ -86,6 +87,7 @@ class ChromeTrace::Impl {
 
   [[nodiscard]] uint64_t events() const { return events_; }
   [[nodiscard]] uint64_t left_out() const { return left_out_; }
+  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const { return view_.trimmed(); }
 
  private:
   Status flush() {
@@ -391,10 +393,13 @@ class ChromeTrace::Impl {
     const auto [known, is_new] = stacks_.try_emplace(index(id));
     std::string& text = known->second;
     if (is_new) {
-      const auto elements = tables_.stack(false, id);
+      if (view_.is_hidden(false, id)) {
+        text = analyze::kAllHidden;
+      }
+      const auto frames = view_.frames(false, id);
       // From the innermost one, so that no more is ever put together than is kept.
-      for (auto element = elements.rbegin(); element != elements.rend() && text.size() <= kMostStackBytes; ++element) {
-        std::string frame = analyze::frame_label(tables_, *element, {});
+      for (auto shown = frames.rbegin(); shown != frames.rend() && text.size() <= kMostStackBytes; ++shown) {
+        std::string frame = view_.label(*shown);
         std::replace(frame.begin(), frame.end(), ';', ':');
         text.insert(0, text.empty() ? frame : frame.append(";"));
       }
@@ -417,6 +422,7 @@ class ChromeTrace::Impl {
   }
 
   const p::Tables& tables_;
+  analyze::StackView view_;
   Sink sink_;
   std::string out_;
   bool first_ = true;
@@ -439,8 +445,8 @@ class ChromeTrace::Impl {
   std::unordered_map<uint32_t, std::string> stacks_;
 };
 
-ChromeTrace::ChromeTrace(const profile::Tables& tables, Sink sink)
-    : impl_(std::make_unique<Impl>(tables, std::move(sink))) {}
+ChromeTrace::ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink)
+    : impl_(std::make_unique<Impl>(tables, stacks, std::move(sink))) {}
 ChromeTrace::~ChromeTrace() = default;
 
 Status ChromeTrace::add(const profile::Record& record) {
@@ -454,6 +460,9 @@ uint64_t ChromeTrace::events() const {
 }
 uint64_t ChromeTrace::left_out() const {
   return impl_->left_out();
+}
+const analyze::StackView::Trimmed& ChromeTrace::trimmed() const {
+  return impl_->trimmed();
 }
 
 }  // namespace gpuprof::output

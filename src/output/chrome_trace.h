@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analyze/aggregate.h"
+#include "analyze/stack_view.h"
 #include "base/result.h"
 #include "profile/records.h"
 #include "profile/tables.h"
@@ -22,8 +23,8 @@ class ChromeTrace {
   // Where the text goes, piece by piece.
   using Sink = std::function<Status(std::string_view)>;
 
-  // `tables` knows the definitions of every record before it comes.
-  ChromeTrace(const profile::Tables& tables, Sink sink);
+  // `tables` knows the definitions of every record before it comes. `stacks` must outlive the trace.
+  ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink);
   ChromeTrace(const ChromeTrace&) = delete;
   ChromeTrace& operator=(const ChromeTrace&) = delete;
   ~ChromeTrace();
@@ -36,6 +37,7 @@ class ChromeTrace {
 
   [[nodiscard]] uint64_t events() const;    // EVENT, CALL and SPAN records so far
   [[nodiscard]] uint64_t left_out() const;  // EVENTs that no track had room for
+  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const;
 
  private:
   class Impl;

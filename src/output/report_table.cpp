@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/utf8.h"
 #include "output/report.h"
@@ -253,7 +254,10 @@ void print_wrapped(std::string_view line, size_t width, std::string& out) {
 }
 
 void print_trust(const Summary& summary, size_t width, std::string& out) {
-  const std::vector<std::string> lines = trust_lines(summary.info);
+  std::vector<std::string> lines = trust_lines(summary.info);
+  for (std::string& line : stack_lines(summary.info)) {
+    lines.push_back(std::move(line));
+  }
   if (lines.empty()) {
     return;
   }

@@ -128,8 +128,9 @@ void name_frames(Picture& picture, const FlameTree& tree) {
   for (const LaidFrame& frame : picture.layout.frames) {
     const auto& node = tree.nodes()[frame.node];
     const bool root = frame.depth == 0;
-    const auto [at, added] = ids.try_emplace({root ? UINT32_MAX : node.name, root ? FrameClass::process : node.cls},
-                                             static_cast<uint32_t>(names.size()));
+    const auto [at, added] =
+        ids.try_emplace({root ? UINT32_MAX : static_cast<uint32_t>(node.name), root ? FrameClass::process : node.cls},
+                        static_cast<uint32_t>(names.size()));
     if (added) {
       names.push_back(root ? std::string_view("all") : std::string_view(tree.name(node)));
       picture.labels.push_back({{}, at->first.second, {}});
@@ -311,9 +312,10 @@ void write_data(Picture& picture) {
   append_member(out, "hint", json_quoted(hint(options)));
   append_member(out, "notice", json_quoted(picture.notice));
   out += "\"classes\":{";
-  const bool has_marks = classes_in(picture)[static_cast<size_t>(FrameClass::mark)];
+  const auto present = classes_in(picture);
   for (const FrameClass cls : kLegendOrder) {
-    if (cls == FrameClass::mark && !has_marks) continue;  // most pictures have none
+    const bool rare = cls == FrameClass::mark || cls == FrameClass::interpreter;
+    if (rare && !present[static_cast<size_t>(cls)]) continue;
     if (out.back() != '{') out += ',';
     out.append("\"").append(1, class_letter(cls)).append("\":").append(json_quoted(class_label(cls)));
   }

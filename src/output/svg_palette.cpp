@@ -23,11 +23,12 @@ struct ClassStyle {
   Hsl dark;
 };
 
-constexpr std::array<ClassStyle, 10> kStyles{{
+constexpr std::array<ClassStyle, 11> kStyles{{
     {FrameClass::process, 'p', "process, thread, device", {216, 20, 80}, {216, 13, 32}},
     {FrameClass::native, 'n', "CPU native", {33, 88, 68}, {28, 58, 31}},
     {FrameClass::inlined, 'i', "CPU inlined", {50, 84, 74}, {46, 52, 28}},
     {FrameClass::python, 'y', "Python", {207, 76, 74}, {208, 52, 36}},
+    {FrameClass::interpreter, 'c', "Python interpreter", {186, 38, 82}, {190, 26, 30}},
     {FrameClass::kernel, 'k', "CPU kernel space", {305, 46, 78}, {305, 28, 36}},
     {FrameClass::separator, 's', "separator", {216, 8, 88}, {216, 6, 25}},
     {FrameClass::gpu, 'g', "GPU kernel or copy", {136, 48, 63}, {140, 46, 27}},

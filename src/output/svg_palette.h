@@ -20,11 +20,11 @@ struct Rgb {
 constexpr size_t kShades = 6;
 
 // All classes in the order of the legend.
-constexpr std::array<analyze::FrameClass, 10> kLegendOrder{
-    analyze::FrameClass::process, analyze::FrameClass::python,     analyze::FrameClass::native,
-    analyze::FrameClass::inlined, analyze::FrameClass::kernel,     analyze::FrameClass::separator,
-    analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail, analyze::FrameClass::mark,
-    analyze::FrameClass::note};
+constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
+    analyze::FrameClass::process,   analyze::FrameClass::python,  analyze::FrameClass::interpreter,
+    analyze::FrameClass::native,    analyze::FrameClass::inlined, analyze::FrameClass::kernel,
+    analyze::FrameClass::separator, analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail,
+    analyze::FrameClass::mark,      analyze::FrameClass::note};
 
 std::string_view class_label(analyze::FrameClass cls);  // "GPU kernel or copy"
 char class_letter(analyze::FrameClass cls);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyze/call_path.h"
+#include "analyze/labels.h"
 #include "base/utf8.h"
 
 namespace gpuprof::output {
@@ -23,27 +24,6 @@ bool tells_nothing(std::string_view frame) {
       "start_thread", "[unknown]"};
   const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && frame.find("+0x") != frame.npos;
   return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
-}
-
-// "ns::f<int>(int, char const*) const" -> "ns::f<int>": a path has room for a few names, not for their parameters.
-std::string_view without_parameters(std::string_view name) {
-  std::string_view head =
-      name.substr(0, name.ends_with(") const") ? name.size() - std::string_view(" const").size() : name.size());
-  if (!head.ends_with(")")) {
-    return name;
-  }
-  size_t depth = 0;
-  while (!head.empty()) {
-    const char c = head.back();
-    head.remove_suffix(1);
-    depth += c == ')' ? 1 : 0;
-    depth -= c == '(' ? 1 : 0;
-    if (depth == 0) {
-      break;
-    }
-  }
-  // "operator()" alone has no parameters, and a name does not consist of them.
-  return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
 }
 
 }  // namespace
@@ -98,7 +78,7 @@ std::vector<std::string> telling_frames(const std::vector<std::string>& path) {
   for (const bool all : {false, true}) {
     for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
       if (all || !tells_nothing(*frame)) {
-        frames.push_back(cut_middle(shown_name(without_parameters(*frame)), kMaxFrameWidth));
+        frames.push_back(cut_middle(shown_name(analyze::without_parameters(*frame)), kMaxFrameWidth));
       }
     }
     if (!frames.empty()) {

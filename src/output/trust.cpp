@@ -1,9 +1,11 @@
 #include "output/trust.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "base/utf8.h"
 #include "output/svg_text.h"
@@ -69,7 +71,78 @@ std::string loss_line(const ProfileInfo& info) {
   return line;
 }
 
+// The numbers of all METAs of that key: "45", or "45 to 52" in a merged profile. Empty where there is none.
+std::string range_of(const ProfileInfo& info, const std::string& key) {
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  const auto [begin, end] = info.meta.equal_range(key);
+  for (auto value = begin; value != end; ++value) {
+    uint64_t number = 0;
+    const std::string& text = value->second;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (!text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
+      least = std::min(least, number);
+      most = std::max(most, number);
+    }
+  }
+  if (least > most) {
+    return {};
+  }
+  return least == most ? grouped(most) : grouped(least) + " to " + grouped(most);
+}
+
+std::string depth_clause(const ProfileInfo& info, const std::string& kind, const char* name) {
+  const std::string median = range_of(info, "stack_depth." + kind + "_median");
+  const std::string deepest = range_of(info, "stack_depth." + kind + "_max");
+  return median.empty() || deepest.empty() ? std::string()
+                                           : median + " " + name + " frames in the median and " + deepest + " at most";
+}
+
+std::string engines(const ProfileInfo& info) {
+  std::string names;
+  const auto [begin, end] = info.meta.equal_range("stack_engine");
+  for (auto value = begin; value != end; ++value) {
+    names.append(names.empty() ? " (" : " and ");
+    append_escaped(value->second, {}, names);
+  }
+  return names.empty() ? names : names + ")";
+}
+
+// Counts of a hostile profile may not add up.
+uint64_t launches_with_stack(const ProfileInfo& info) {
+  uint64_t sum = 0;
+  return __builtin_add_overflow(count_of(info, "stack_whole"), count_of(info, "stack_truncated"), &sum) ? UINT64_MAX
+                                                                                                        : sum;
+}
+
 }  // namespace
+
+std::vector<std::string> stack_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines;
+  if (const uint64_t all = launches_with_stack(info); all > 0) {
+    const uint64_t whole = count_of(info, "stack_whole");
+    std::string line = "stacks" + engines(info) + ": " +
+                       coverage_text(100.0 * static_cast<double>(whole) / static_cast<double>(all)) + " of " +
+                       grouped(all) + " launches reach the start of their thread";
+    add_part(count_of(info, "stack_truncated"), all, "are truncated", line);
+    add_part(count_of(info, "stack_no_python"), all, "are of threads without Python frames", line);
+    lines.push_back(std::move(line));
+  }
+  const std::string native = depth_clause(info, "native", "native");
+  const std::string python = depth_clause(info, "python", "Python");
+  if (!native.empty() || !python.empty()) {
+    lines.push_back("depth: " + native + (native.empty() || python.empty() ? "" : ", ") + python);
+  }
+  return lines;
+}
+
+std::string truncated_text(const ProfileInfo& info) {
+  const uint64_t truncated = count_of(info, "stack_truncated");
+  const uint64_t all = launches_with_stack(info);
+  return truncated == 0 ? std::string()
+                        : grouped(truncated) + " of " + grouped(all) + " launches (" + percent(truncated, all) +
+                              ") have a truncated stack";
+}
 
 std::vector<std::string> trust_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;

@@ -11,6 +11,12 @@ namespace gpuprof::output {
 // Lines without a newline; none where the profile has no COVERAGE, or nothing was missed.
 std::vector<std::string> trust_lines(const analyze::ProfileInfo& info);
 
+// How whole and how deep the CPU stacks are; nothing where the recording did not say.
+std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
+
+// "7 of 1,000 launches (0.70%) have a truncated stack"; empty for none.
+std::string truncated_text(const analyze::ProfileInfo& info);
+
 // "97.34%", rounded down: never more than it is.
 std::string coverage_text(double percent);
 

@@ -47,10 +47,11 @@ bool parse(Input& x, Frame& r) {
     return false;
   }
   const auto known = frame_kind_of(kind);
-  if (!known) {
+  if (!known || *known == FrameKind::interpreter) {  // which has a line of its own, for readers of version 2.0
     return x.in.fail("kind", "is not a kind of frame");
   }
-  r.kind = *known;
+  const bool interpreter = *known == FrameKind::native && r.id == x.context.interpreter;
+  r.kind = interpreter ? FrameKind::interpreter : *known;
   return x.in.id("name", r.name) && x.in.id("file", r.file) && x.in.number("line", r.line) &&
          x.in.id("module", r.module) && x.in.id("build_id", r.build_id) && x.in.offset("address", r.address);
 }
@@ -299,6 +300,15 @@ bool parse_version1_as(Input& x, std::optional<Record>& out) {
   return parse_version1(x, *std::get_if<T>(&record)) && x.in.done();
 }
 
+bool parse_interpreter(Input& x, std::optional<Record>& /*none*/) {
+  FrameId id{};
+  if (!own_id(x, id) || !x.in.done()) {
+    return false;
+  }
+  x.context.interpreter = id;
+  return true;
+}
+
 using Parse = bool (*)(Input&, std::optional<Record>&);
 
 struct Kind {
@@ -317,7 +327,7 @@ constexpr Kind since_2(std::string_view name, Parse parse) {
 }
 
 // The frequent ones first.
-constexpr std::array<Kind, 27> kKinds = {{
+constexpr std::array<Kind, 28> kKinds = {{
     {"GPU", {nullptr, parse_version1_as<Gpu>, parse_as<Gpu>}},
     of_all("EUSTALL", parse_as<EuStall>),
     since_2("SHARE", parse_as<Share>),
@@ -330,6 +340,7 @@ constexpr std::array<Kind, 27> kKinds = {{
     since_2("SPAN", parse_as<Span>),
     of_all("STRING", parse_as<String>),
     since_1("FRAME", parse_as<Frame>),
+    since_2("INTERPRETER", parse_interpreter),
     of_all("USTACK", parse_as<Stack>),
     of_all("KSTACK", parse_kstack),
     since_2("LATENCY", parse_as<Latency>),
@@ -387,6 +398,7 @@ std::optional<Record> parse_line(Line line, ParseContext& context) {
   const Kind* const kind = frequent != nullptr ? frequent : find_kind(name);
   const Parse parse = kind != nullptr ? kind->parse[static_cast<size_t>(context.major)] : nullptr;
   std::optional<Record> record;
+  context.reason.clear();
   if (parse != nullptr) {
     Fields fields(line.begin + name_size + 1, line.end, name_size < text.size(), context.major != 0);
     Input input{fields, context};
@@ -398,6 +410,9 @@ std::optional<Record> parse_line(Line line, ParseContext& context) {
     record = Unknown{name};
   } else {
     context.reason = "this is not a record: a line begins with its kind, in upper case";
+  }
+  if (parse != parse_interpreter) {
+    context.interpreter = {};  // it was about this line
   }
   return record;
 }

@@ -20,10 +20,12 @@ struct ParseContext {
   std::vector<StackElement> elements;    // what a Stack's span points to
   std::vector<Latency::Bucket> buckets;  // what a Latency's span points to
   Work version1_work;                    // of version 1, where a GPU or LAUNCH line holds what a WORK says; no id
-  std::string reason;                    // why parse_line() gave nothing
+  FrameId interpreter{};                 // the frame that the last line said to be the interpreter's
+  std::string reason;                    // why parse_line() gave nothing; empty: the line tells of the next one only
 };
 
-// Nothing, with context.reason set, for a line that is no record. Text is unescaped in place: a line is parsed once.
+// Nothing, with context.reason set, for a line that is no record; nothing, too, for one that says something of the next
+// line, whose record then has it. Text is unescaped in place: a line is parsed once.
 // In version 1 a Gpu or Launch comes without its WORK's id, which is for the caller to find by context.version1_work.
 std::optional<Record> parse_line(Line line, ParseContext& context);
 

@@ -317,6 +317,9 @@ Result<std::optional<Record>> Reader::next() {
       s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
       return record;
     }
+    if (s.context.reason.empty()) {
+      continue;  // it was about the next line
+    }
     if (!s.options.lenient) {
       return s.at_line(s.context.reason, kLineHint);
     }

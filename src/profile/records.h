@@ -13,7 +13,7 @@
 namespace gpuprof::profile {
 
 inline constexpr int kFormatMajor = 2;
-inline constexpr int kFormatMinor = 0;
+inline constexpr int kFormatMinor = 1;
 
 // Typed indices: a stack id can not be passed where a string id is meant.
 enum class StringId : uint32_t {};
@@ -42,12 +42,13 @@ struct String {
 };
 
 enum class FrameKind : uint8_t {
-  native,     // user-space machine code
-  inlined,    // inlined into the frame before it (root first)
-  kernel,     // kernel space
-  python,     //
-  unknown,    // an address that no mapping explains; the name says what is known
-  truncated,  // the stack goes on towards the root, but could not be followed
+  native,       // user-space machine code
+  inlined,      // inlined into the frame before it (root first)
+  kernel,       // kernel space
+  python,       // a Python function; `name` is qualified where the interpreter knows that
+  interpreter,  // machine code of the Python interpreter itself, in a stack that has Python frames
+  unknown,      // an address that no mapping explains; the name says what is known
+  truncated,    // the stack goes on towards the root, but could not be followed
 };
 
 struct Frame {

@@ -7,8 +7,8 @@ namespace gpuprof::profile {
 namespace {
 
 // Each in the order of its enumeration.
-constexpr std::array<std::string_view, 6> kFrameKinds = {"native", "inlined", "kernel",
-                                                         "python", "unknown", "truncated"};
+constexpr std::array<std::string_view, 7> kFrameKinds = {"native",      "inlined", "kernel",   "python",
+                                                         "interpreter", "unknown", "truncated"};
 constexpr std::array<std::string_view, 18> kOps = {"kernel",    "copy_htod",    "copy_dtoh",   "copy_dtod", "copy_htoh",
                                                    "copy_ptop", "copy",         "fill",        "other",     "graph",
                                                    "launch",    "sync",         "alloc",       "free",      "fault_gpu",

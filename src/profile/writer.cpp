@@ -88,8 +88,13 @@ void put(const String& r, std::string& out) {
 }
 
 void put(const Frame& r, std::string& out) {
+  const bool interpreter = r.kind == FrameKind::interpreter;
+  if (interpreter) {
+    Line("INTERPRETER", out) << r.id;
+  }
   Line line("FRAME", out);
-  (line << r.id).word(word(r.kind)) << r.name << r.file << r.line << r.module << r.build_id;
+  (line << r.id).word(word(interpreter ? FrameKind::native : r.kind))
+      << r.name << r.file << r.line << r.module << r.build_id;
   line.hex(r.address);
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("GPU work goes under its process and stack") {
                                 "GPU;0;1;0;0;0;0;0;fill;0;1;5;5;5;0;0;8\n"
                                 "GPU;0;0;0;2;0;0;0;kernel;0;1;3;3;3;0;0;0\n");
   CHECK(ns(result) ==
-        "[unknown];[truncated];[unknown];step;[unknown]_[G] 3\n"
+        "[unknown];[truncated];[unknown];step (a.cpp);[unknown]_[G] 3\n"
         "app;[no CPU stack];[fill]_[G] 5\n"
         "app;main;step;-;do_ioctl_[k];[copy HtoD]_[G] 7\n"
         "app;main;step;saxpy_[G] 42\n");
@@ -93,8 +93,8 @@ TEST_CASE("every operation has its name") {
 }
 
 TEST_CASE("source lines are appended on request") {
-  const auto result =
-      fold_text(std::string(kBase) + "GPU;0;1;0;1;0;0;0;kernel;5;1;5;5;5;0;0;0\n", FoldOptions{.lines = true});
+  const auto result = fold_text(std::string(kBase) + "GPU;0;1;0;1;0;0;0;kernel;5;1;5;5;5;0;0;0\n",
+                                FoldOptions{.stacks = {.lines = true}});
   CHECK(ns(result) == "app;main (a.cpp:10);step (a.cpp:20);saxpy_[G] 5\n");
 }
 

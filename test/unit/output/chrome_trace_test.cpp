@@ -13,6 +13,8 @@ using namespace gpuprof;
 
 namespace {
 
+const analyze::StackOptions kShown;
+
 struct Exported {
   std::string text;
   uint64_t events = 0;
@@ -26,7 +28,7 @@ Exported exported(const std::string& profile) {
     return out;
   }
   profile::Tables tables;
-  output::ChromeTrace trace(tables, [&](std::string_view text) {
+  output::ChromeTrace trace(tables, kShown, [&](std::string_view text) {
     out.text += text;
     return Status();
   });
@@ -112,7 +114,7 @@ TEST_CASE("a damaged profile makes a trace that can be read") {
 
 TEST_CASE("a trace ends with the first failure of its file") {
   profile::Tables tables;
-  output::ChromeTrace trace(tables, [](std::string_view) -> Status { return Error{"disk full"}; });
+  output::ChromeTrace trace(tables, kShown, [](std::string_view) -> Status { return Error{"disk full"}; });
   const Status finished = trace.finish();
   REQUIRE_FALSE(finished);
   CHECK(finished.error().message == "disk full");

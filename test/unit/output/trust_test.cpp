@@ -68,3 +68,35 @@ TEST_CASE("coverage is rounded down") {
   CHECK(coverage_text(99.99999) == "99.99%");
   CHECK(coverage_text(0) == "0.00%");
 }
+
+TEST_CASE("how whole and how deep stacks are is said where it is known") {
+  using output::stack_lines;
+  using output::truncated_text;
+  CHECK(stack_lines(clean()).empty());
+  CHECK(truncated_text(clean()).empty());
+  analyze::ProfileInfo info = clean();
+  info.coverage["stack_whole"] = 19999;
+  info.coverage["stack_truncated"] = 1;
+  info.coverage["stack_no_python"] = 5000;
+  info.meta = {{"stack_engine", "inproc"},
+               {"stack_depth.native_median", "45"},
+               {"stack_depth.native_max", "1024"},
+               {"stack_depth.python_median", "12"}};
+  REQUIRE(stack_lines(info).size() == 2);
+  CHECK(
+      stack_lines(info)[0] ==
+      "stacks (inproc): 99.99% of 20,000 launches reach the start of their thread, 1 are truncated (0.01%), 5,000 are "
+      "of threads without Python frames (25.00%)");
+  CHECK(stack_lines(info)[1] == "depth: 45 native frames in the median and 1,024 at most");
+  CHECK(truncated_text(info) == "1 of 20,000 launches (0.01%) have a truncated stack");
+  info.meta.insert({"stack_depth.native_median", "50"});
+  info.meta.insert({"stack_depth.native_max", "wrong"});
+  info.meta.insert({"stack_depth.native_max", "99999999999999999999999"});
+  info.meta.insert({"stack_depth.python_max", "31"});
+  CHECK(stack_lines(info)[1] ==
+        "depth: 45 to 50 native frames in the median and 1,024 at most, 12 Python frames in the median and 31 at most");
+  info.coverage["stack_whole"] = 0;
+  CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 0.00% of 1 launches"));
+  info.coverage["stack_whole"] = UINT64_MAX;  // no overflow
+  CHECK(stack_lines(info)[0].starts_with("stacks (inproc): 100.00% of"));
+}

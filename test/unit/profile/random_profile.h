@@ -90,7 +90,7 @@ struct RandomProfile {
     }
     for (uint32_t i = 1 + below(20); i > 0; --i) {
       add(profile::Frame{.id = fresh(frames_),
-                         .kind = static_cast<profile::FrameKind>(below(6)),
+                         .kind = static_cast<profile::FrameKind>(below(7)),
                          .name = name(),
                          .file = name(),
                          .line = any32(),

@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;2.0\n"
+    "GPUPROF;2.1\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -223,9 +223,9 @@ TEST_CASE("versions") {
   CHECK(first_error("GPUPROF;1.7\nFUTURE;1;2\n").empty());
   CHECK(first_error("GPUPROF;2.0\n").empty());
   CHECK(first_error("GPUPROF;2.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;3.1\n") == "p.txt:1: the profile has format version 3.1, this gpuprof reads up to 2.0");
+  CHECK(first_error("GPUPROF;3.1\n") == "p.txt:1: the profile has format version 3.1, this gpuprof reads up to 2.1");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 2.0");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 2.1");
   CHECK(first_error("GPUPROF;0.9\n") == "p.txt:1: there is no format version 0");
   for (const char* bad : {"GPUPROF;\n", "GPUPROF;1\n", "GPUPROF;1.\n", "GPUPROF;x.0\n", "GPUPROF;-1.0\n",
                           "GPUPROF;1.0;2\n", "GPUPROF;99999999999.0\n"}) {

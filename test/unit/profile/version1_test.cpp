@@ -20,7 +20,7 @@ const char* const kDefinitions =
     "DEVICE;1;2;0;2\n";
 
 const char* const kDefinitionsNow =
-    "GPUPROF;2.0\n"
+    "GPUPROF;2.1\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
     "USTACK;1;main\n"

@@ -20,7 +20,7 @@ std::string line(const Record& record) {
 TEST_CASE("the first line") {
   std::string out;
   format_header(out);
-  CHECK(out == "GPUPROF;2.0\n");
+  CHECK(out == "GPUPROF;2.1\n");
 }
 
 TEST_CASE("exact bytes of definitions") {
@@ -108,19 +108,29 @@ TEST_CASE("exact bytes of histograms and of a timeline") {
 
 TEST_CASE("the words of every enumerator can be read back") {
   for (const char* kind : {"native", "inlined", "kernel", "python", "unknown", "truncated"}) {
-    const std::string text = std::string("GPUPROF;2.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
+    const std::string text = std::string("GPUPROF;2.1\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* op :
        {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph",
         "launch", "sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
-    const std::string text = std::string("GPUPROF;2.0\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
+    const std::string text = std::string("GPUPROF;2.1\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* phase : {"call_to_queued", "queued_to_submitted", "submitted_to_start", "call_to_start"}) {
-    const std::string text = std::string("GPUPROF;2.0\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
+    const std::string text = std::string("GPUPROF;2.1\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
     CHECK(test::rewritten(text) == text);
   }
+}
+
+TEST_CASE("a frame of the interpreter is one that readers of version 2.0 take for native") {
+  const std::string text = "GPUPROF;2.1\nINTERPRETER;1\nFRAME;1;native;0;0;0;0;0;0x0\n";
+  CHECK(line(Frame{.id = FrameId{1}, .kind = FrameKind::interpreter}) == text.substr(text.find('\n') + 1));
+  CHECK(test::rewritten(text) == text);
+  // It says something of the next line only, and only of that frame.
+  const std::string other = "FRAME;2;native;0;0;0;0;0;0x0\n";
+  CHECK(test::rewritten("GPUPROF;2.1\nINTERPRETER;1\n" + other) == "GPUPROF;2.1\n" + other);
+  CHECK(test::rewritten("GPUPROF;2.1\nINTERPRETER;2\nMETA;a;b\n" + other) == "GPUPROF;2.1\nMETA;a;b\n" + other);
 }
 
 TEST_CASE("a writer hands over whole lines and keeps its error") {
@@ -132,7 +142,7 @@ TEST_CASE("a writer hands over whole lines and keeps its error") {
   writer.add(String{StringId{1}, "x"});
   CHECK(writer.bytes_written() == 0);
   REQUIRE(writer.flush());
-  const std::string expected = "GPUPROF;2.0\nSTRING;1;x\n";
+  const std::string expected = "GPUPROF;2.1\nSTRING;1;x\n";
   CHECK(writer.bytes_written() == expected.size());
   char text[64] = {};
   REQUIRE(::read(in.get(), text, sizeof text) == static_cast<ssize_t>(expected.size()));

@@ -1,0 +1,138 @@
+#include "analyze/stack_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyze/labels.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, const std::string& label) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) {
+    return pattern.matches(label) || (name != label && pattern.matches(name));
+  });
+}
+
+// The key of what is shown as `text`.
+std::string key_of(FrameClass cls, std::string_view text) {
+  return std::string(1, static_cast<char>(cls)).append(text);
+}
+
+}  // namespace
+
+std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
+  path_.clear();
+  std::span<const p::Element> elements = tables_.stack(kernel, id);
+  const bool has_python = std::any_of(elements.begin(), elements.end(), [&](p::Element element) {
+    return known(kernel, element).kind == p::FrameKind::python;
+  });
+  elements = elements.subspan(kernel || options_.trim_to.empty() ? 0 : trim_begin(id, elements));
+  bool interpreter = false;
+  for (const p::Element element : elements) {
+    const Known& frame = known(kernel, element);
+    // What is inlined into the interpreter's code is its code, too.
+    interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
+    if (shows(frame, interpreter, has_python)) {
+      push(frame.shown);
+    }
+  }
+  return path_;
+}
+
+bool StackView::shows(const Known& frame, bool interpreter, bool has_python) const {
+  if (frame.kind == p::FrameKind::truncated) {
+    return true;
+  }
+  const Shown& shown = shown_[frame.shown];
+  const bool of_python = frame.kind == p::FrameKind::python || shown.cls == FrameClass::mark;
+  if (of_python && options_.python == PythonFrames::off) {
+    return false;
+  }
+  if (interpreter && has_python && options_.python == PythonFrames::frames) {
+    return false;
+  }
+  return shown.cls == FrameClass::mark || !shown.left_out;
+}
+
+// The path up to here has no repetition, so dropping the earlier occurrence of one leaves none.
+void StackView::push(uint32_t frame) {
+  path_.push_back(frame);
+  if (!options_.collapse_recursion) {
+    return;
+  }
+  const auto same = [this](uint32_t a, uint32_t b) { return shown_[a].function == shown_[b].function; };
+  for (size_t length = 1; length <= kLongestCycle && 2 * length <= path_.size(); ++length) {
+    const auto last = path_.end() - static_cast<std::ptrdiff_t>(length);
+    const auto before = last - static_cast<std::ptrdiff_t>(length);
+    if (std::equal(last, path_.end(), before, same)) {
+      path_.erase(before, last);
+      return;
+    }
+  }
+}
+
+size_t StackView::trim_begin(p::StackId id, std::span<const p::Element> elements) {
+  const auto found = std::find_if(elements.begin(), elements.end(),
+                                  [this](p::Element element) { return shown_[known(false, element).shown].trim_here; });
+  const bool has = found != elements.end();
+  if (!elements.empty() && counted_.insert(index(id)).second) {
+    ++trimmed_.stacks;
+    trimmed_.without += has ? 0 : 1;
+  }
+  return has ? static_cast<size_t>(found - elements.begin()) : 0;
+}
+
+p::StackId StackView::representative(bool kernel, p::StackId id) {
+  if (index(id) == 0) {
+    return id;
+  }
+  const auto [found, added] = representatives_[kernel ? 1 : 0].try_emplace(index(id), index(id));
+  if (added) {
+    const auto shown = frames(kernel, id);
+    found->second =
+        contents_[kernel ? 1 : 0].try_emplace(std::u32string(shown.begin(), shown.end()), index(id)).first->second;
+  }
+  return p::StackId{found->second};
+}
+
+const StackView::Known& StackView::known(bool kernel, p::Element element) {
+  std::vector<Known>& row = known_[(kernel ? 2 : 0) + (element.is_label ? 1 : 0)];
+  if (element.position >= row.size()) {
+    row.resize(std::max<size_t>(element.position + size_t{1}, 2 * row.size()));
+  }
+  Known& frame = row[element.position];
+  if (frame.shown == kNone) {
+    frame = look_up(kernel, element);
+  }
+  return frame;
+}
+
+StackView::Known StackView::look_up(bool kernel, p::Element element) {
+  const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
+  const FrameClass cls = analyze::frame_class(tables_, element, kernel);
+  const std::string label = frame_label(tables_, element, {.lines = options_.lines});
+  const auto [found, added] = shown_ids_.try_emplace(key_of(cls, label), static_cast<uint32_t>(shown_.size()));
+  if (added) {
+    const std::string name(frame_name(tables_, element));
+    // Whether the compiler inlined a call makes no difference to what calls itself.
+    std::string function = key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
+    if (kind == p::FrameKind::python) {
+      function.append(1, '\0').append(short_python_file(tables_.text(tables_.frame(element).file)));
+    }
+    Shown& shown = shown_.emplace_back();
+    shown.label = label;
+    shown.cls = cls;
+    shown.function =
+        function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size())).first->second;
+    shown.left_out =
+        (!options_.only.empty() && !matches_any(options_.only, name, label)) || matches_any(options_.hide, name, label);
+    const std::string& wanted = options_.trim_to;
+    shown.trim_here = !wanted.empty() && (name == wanted || without_parameters(name) == wanted || label == wanted);
+  }
+  return {found->second, kind};
+}
+
+}  // namespace gpuprof::analyze

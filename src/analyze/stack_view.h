@@ -1,0 +1,100 @@
+// What of a CPU stack is shown: folding, reports, latencies and traces all look at stacks through this.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "analyze/flame_tree.h"
+#include "analyze/pattern.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+// Stands where a stack has frames, but none that is to be shown.
+inline constexpr const char* kAllHidden = "[all frames hidden]";
+
+// In stacks that have Python frames.
+enum class PythonFrames : uint8_t {
+  frames,  // Python's frames; the interpreter's own machine code is left out
+  native,  // both
+  off,     // the interpreter's machine code; Python's frames are left out
+};
+
+// The steps are taken in this order. "[truncated]" and "[no Python frames]" are no frames to hide: only what lies
+// rootward of trim_to takes them away.
+struct StackOptions {
+  std::string trim_to;  // user stacks begin at their outermost frame of this function, where they have it
+  PythonFrames python = PythonFrames::frames;
+  std::vector<Pattern> only;  // frames of which one of these matches the name or the label; empty: all
+  std::vector<Pattern> hide;  // no frames of which one of these does
+  // Wherever up to kLongestCycle functions follow themselves directly, only the innermost occurrence stays.
+  bool collapse_recursion = false;
+  bool lines = false;  // append " (file:line)" to native frames that have one
+};
+
+inline constexpr size_t kLongestCycle = 16;
+
+class StackView {
+ public:
+  // Both must outlive the view. The tables may grow meanwhile.
+  StackView(const profile::Tables& tables, const StackOptions& options) : tables_(tables), options_(options) {}
+
+  // The frames that are shown, root first, for label() and frame_class(). Valid until the next call.
+  std::span<const uint32_t> frames(bool kernel, profile::StackId id);
+
+  [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
+  [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
+
+  // A stack that is shown alike: the same one for all that are.
+  profile::StackId representative(bool kernel, profile::StackId id);
+
+  // The stack has frames, but none that is shown.
+  bool is_hidden(bool kernel, profile::StackId id) {
+    return !tables_.stack(kernel, id).empty() && frames(kernel, id).empty();
+  }
+
+  // Of the user stacks looked at so far.
+  struct Trimmed {
+    uint64_t stacks = 0;
+    uint64_t without = 0;  // they do not have the function of trim_to
+  };
+  [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
+
+ private:
+  struct Shown {
+    std::string label;
+    FrameClass cls = FrameClass::note;
+    uint32_t function = 0;  // the same for all lines of a function
+    bool left_out = false;  // by `hide` or `only`
+    bool trim_here = false;
+  };
+  struct Known {
+    uint32_t shown = kNone;
+    profile::FrameKind kind = profile::FrameKind::native;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  const Known& known(bool kernel, profile::Element element);
+  [[nodiscard]] Known look_up(bool kernel, profile::Element element);
+  size_t trim_begin(profile::StackId id, std::span<const profile::Element> elements);
+  [[nodiscard]] bool shows(const Known& frame, bool interpreter, bool has_python) const;
+  void push(uint32_t frame);
+
+  const profile::Tables& tables_;
+  const StackOptions& options_;
+  std::vector<Known> known_[4];  // by position of an element; frames and labels, of kernel stacks or not
+  std::vector<Shown> shown_;
+  std::unordered_map<std::string, uint32_t> shown_ids_;     // by class and label
+  std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and a Python function's file
+  std::vector<uint32_t> path_;                              // what frames() returns
+  std::unordered_map<uint32_t, uint32_t> representatives_[2];
+  std::unordered_map<std::u32string, uint32_t> contents_[2];  // the frames of a representative -> its id
+  std::unordered_set<uint32_t> counted_;
+  Trimmed trimmed_;
+};
+
+}  // namespace gpuprof::analyze
