@@ -1,12 +1,16 @@
 // What a launch costs: launches an empty kernel in a loop and prints the nanoseconds per launch, the median of the
 // batches. Native against recorded, this is the price of the profiler.
 //
-//   bench_cuda_launch_loop [--launches N] [--batches N] [--warmup N] [--each]      N launches in each batch
+//   bench_cuda_launch_loop [--launches N] [--batches N] [--warmup N] [--depth N] [--leaves N] [--each]
 //
-// With --each it prints every batch when it is done, with the time of CLOCK_MONOTONIC: for what changes while it runs.
+// --launches are those of each batch. --depth launches from so many frames deep, without frame pointers, and --leaves
+// from so many functions in turn (at most 16): for what stacks cost. With --each it prints every batch when it is done,
+// with the time of CLOCK_MONOTONIC: for what changes while it runs.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "setup.h"
@@ -20,13 +24,40 @@ namespace {
 // Launches between two waits: a fraction of the driver's queue, so that the launching thread never waits in between.
 constexpr long kBeforeWait = 500;
 
+constexpr size_t kMostLeaves = 16;
+
 __attribute__((noinline)) void launch_tiny(float* data) {
   tiny<<<1, 32>>>(data);
 }
 
-void launch_batch(float* data, long launches) {
-  for (long i = 0; i < launches; ++i) {
-    launch_tiny(data);
+template <size_t Number>
+__attribute__((noinline)) void launch_from(float* data) {
+  launch_tiny(data);
+  asm volatile("" ::"i"(Number) : "memory");  // a function for each, and no tail call
+}
+
+using Leaf = void (*)(float*);
+
+template <size_t... Numbers>
+constexpr std::array<Leaf, sizeof...(Numbers)> leaves_of(std::index_sequence<Numbers...>) {
+  return {launch_from<Numbers>...};
+}
+
+constexpr std::array<Leaf, kMostLeaves> kLeaves = leaves_of(std::make_index_sequence<kMostLeaves>());
+
+struct Batch {
+  float* data = nullptr;
+  long launches = 0;
+  long leaves = 1;
+};
+
+__attribute__((noinline)) void launch_batch(const Batch& batch) {
+  for (long i = 0; i < batch.launches; ++i) {
+    if (batch.leaves > 1) {
+      kLeaves[static_cast<size_t>(i % batch.leaves)](batch.data);
+    } else {
+      launch_tiny(batch.data);
+    }
     if (i % kBeforeWait == kBeforeWait - 1) {
       check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
@@ -35,11 +66,26 @@ void launch_batch(float* data, long launches) {
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-double ns_per_launch(float* data, long launches) {
+// Frames as most code has them, whatever this file is compiled with.
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("omit-frame-pointer")))
+#endif
+__attribute__((noinline)) long
+at_depth(const Batch& batch, long left, long a, long b) {
+  volatile char block[96];
+  block[0] = static_cast<char>(left);
+  if (left > 0) {
+    return at_depth(batch, left - 1, a + left, b ^ left) + a + block[0];
+  }
+  launch_batch(batch);
+  return a + b;
+}
+
+double ns_per_launch(const Batch& batch, long depth) {
   const auto begin = std::chrono::steady_clock::now();
-  launch_batch(data, launches);
+  at_depth(batch, depth, 1, 2);
   const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - begin;
-  return spent.count() / static_cast<double>(launches);
+  return spent.count() / static_cast<double>(batch.launches);
 }
 
 bool has_flag(int argc, char** argv, const char* name) {
@@ -58,14 +104,17 @@ int main(int argc, char** argv) {
   const long launches = option(argc, argv, "--launches", 50000);
   const long batches = option(argc, argv, "--batches", 9);
   const long warmup = option(argc, argv, "--warmup", 20000);
+  const long depth = option(argc, argv, "--depth", 1);
   const bool each = has_flag(argc, argv, "--each");
-  float* data = nullptr;
-  check(cudaMalloc(&data, 32 * sizeof(float)), "cudaMalloc");
-  launch_batch(data, warmup);
+  Batch batch;
+  batch.launches = launches;
+  batch.leaves = std::min(option(argc, argv, "--leaves", 1), static_cast<long>(kMostLeaves));
+  check(cudaMalloc(&batch.data, 32 * sizeof(float)), "cudaMalloc");
+  launch_batch({batch.data, warmup, batch.leaves});
 
   std::vector<double> times;
   for (long i = 0; i < batches; ++i) {
-    times.push_back(ns_per_launch(data, launches));
+    times.push_back(ns_per_launch(batch, depth));
     if (each) {
       print_batch(times.back());
     }
@@ -73,6 +122,6 @@ int main(int argc, char** argv) {
   std::sort(times.begin(), times.end());
   std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f), %ld launches\n", times[times.size() / 2], batches,
               times.front(), times.back(), warmup + batches * launches);
-  check(cudaFree(data), "cudaFree");
+  check(cudaFree(batch.data), "cudaFree");
   return 0;
 }

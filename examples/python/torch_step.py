@@ -2,11 +2,13 @@
 """A training step that is bound by its launches: a small transformer in PyTorch, hundreds of short kernels a step.
 
     torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler] [--graph] [--nvtx]
+                  [--under proton|torch-profiler]
 
 Prints the median milliseconds per step: native against recorded, this is the price of a profiler. With
 --torch-profiler the steps run once more under torch.profiler, and its GPU time per kernel is printed to compare with.
 --graph captures one step as a CUDA graph and replays it; --nvtx puts each step into a range "step", and what it is
-made of into ranges "forward", "backward" and "optimizer" inside (while it is captured, for a graph).
+made of into ranges "forward", "backward" and "optimizer" inside (while it is captured, for a graph). --under times the
+steps while another profiler takes their stacks.
 """
 import argparse
 import contextlib
@@ -16,6 +18,8 @@ import time
 
 import torch
 from torch import nn
+
+import profilers
 
 VOCABULARY = 1024
 WIDTH = 256
@@ -152,6 +156,7 @@ def main():
     parser.add_argument("--torch-profiler", action="store_true", help="run the steps under torch.profiler, too")
     parser.add_argument("--graph", action="store_true", help="capture the step as a CUDA graph and replay it")
     parser.add_argument("--nvtx", action="store_true", help="mark the steps with NVTX ranges")
+    parser.add_argument("--under", default="none", choices=profilers.NAMES, help="time the steps under this profiler")
     options = parser.parse_args()
     if options.steps < 1 or options.warmup < 0 or options.layers < 1:
         parser.error("--steps and --layers want a positive number")
@@ -167,7 +172,8 @@ def main():
         training = Training(options.layers, options.device, options.nvtx)
     if options.warmup:
         timed_steps(training, options.device, options.warmup)
-    result = summary(timed_steps(training, options.device, options.steps))
+    with profilers.under(options.under):
+        result = summary(timed_steps(training, options.device, options.steps))
     result["torch"] = torch.__version__
     result["total_steps"] = options.warmup + options.steps
     result["graph"] = options.graph

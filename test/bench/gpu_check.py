@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Everything that needs an NVIDIA GPU, in one run: the matrix, torch.profiler's times, and what recording costs.
 
-    test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--part NAME ...] [--rounds N] [--seconds N]
+    test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--part NAME ...] [--piece NAME ...] [--rounds N]
+                            [--seconds N]
 
 FOLDER holds the built CUDA examples; nothing is built here. PyTorch is used when python3 has it. Parts:
   torch   kernel times against torch.profiler's
   matrix  every row of test/runtime/matrix; "attach-cost" prints launch costs before, while and after `record -p`
   cost    native, CUPTI alone, injection alone, with stacks, and the options that cost more
+  stacks  are they whole, and what does each stack engine cost: the pieces of gpu_stacks.py
 Each result is printed as soon as it is known; --seconds is when to stop. With OUT set, figures go to
 $OUT/gpu_check.json, too.
 Exit status 1 if a check fails.
@@ -15,17 +17,19 @@ Exit status 1 if a check fails.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
+import gpu_stacks
 import overhead
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py")
 MATRIX = os.path.join(HERE, "..", "runtime", "matrix")
-PARTS = ("torch", "matrix", "cost")
+PARTS = ("torch", "matrix", "cost", "stacks")
 failures = []
 
 
@@ -125,10 +129,18 @@ def check_goals(figures):
             check(False, f"{name}, {variant}: {why}")
 
 
+def part_stacks(options, deadline):
+    if not has_torch():
+        print("skip  PyTorch: python3 has none that sees a GPU; only what needs none", flush=True)
+        options.piece = [piece for piece in options.piece or gpu_stacks.PIECES if piece in ("launch",)]
+    return gpu_stacks.part(options, check, deadline)
+
+
 def main(options):
     begin = time.monotonic()
     deadline = begin + options.seconds
-    print(run(["nvidia-smi", "-L"]).stdout.strip(), "|", os.uname().release, flush=True)
+    devices = run(["nvidia-smi", "-L"]).stdout.strip() if shutil.which("nvidia-smi") else "no nvidia-smi"
+    print(devices, "|", os.uname().release, flush=True)
     results = {}
     for part in options.part or PARTS:
         print(f"== {part} ({time.monotonic() - begin:.0f} s)", flush=True)
@@ -147,6 +159,8 @@ if __name__ == "__main__":
     PARSER.add_argument("--examples", required=True)
     PARSER.add_argument("--part", action="append", choices=PARTS)
     PARSER.add_argument("--only", action="append", metavar="ROW", help="of the matrix: only these rows")
+    PARSER.add_argument("--piece", action="append", choices=gpu_stacks.PIECES, help="of the stacks: only these pieces")
+    PARSER.add_argument("--unwind-tables", metavar="PROGRAM", help="test/bench/unwind_tables; default: in --examples")
     PARSER.add_argument("--rounds", type=int, default=5)
     PARSER.add_argument("--seconds", type=float, default=520)
     OPTIONS = PARSER.parse_args()

@@ -24,13 +24,14 @@ Variant = collections.namedtuple("Variant", "name record env")  # record: option
 NATIVE = Variant("native", None, {})
 FLOOR = Variant("CUPTI activity alone", ["--stacks=none"], {"GPUPROF_CUPTI_DOMAINS": "none"})
 INJECTION = Variant("injection alone", ["--stacks=none"], {})
-STACKS = Variant("with stacks", ["--stacks=bpf"], {})
-LATENCY = Variant("stacks, --latency", ["--stacks=bpf", "--latency"], {})
-TIMELINE = Variant("stacks, --timeline", ["--stacks=bpf", "--timeline"], {})
-WHOLE = Variant("stacks, --graphs=whole", ["--stacks=bpf", "--graphs=whole"], {})
-BUDGET = Variant("stacks, --max-overhead 5", ["--stacks=bpf", "--max-overhead", "5"], {})
+STACKS = Variant("with stacks", ["--stacks=inproc"], {})
+STACKS_BPF = Variant("with stacks by BPF", ["--stacks=bpf"], {})
+LATENCY = Variant("stacks, --latency", ["--stacks=inproc", "--latency"], {})
+TIMELINE = Variant("stacks, --timeline", ["--stacks=inproc", "--timeline"], {})
+WHOLE = Variant("stacks, --graphs=whole", ["--stacks=inproc", "--graphs=whole"], {})
+BUDGET = Variant("stacks, --max-overhead 5", ["--stacks=inproc", "--max-overhead", "5"], {})
 VARIANTS = {variant.name: variant
-            for variant in (NATIVE, FLOOR, INJECTION, STACKS, LATENCY, TIMELINE, WHOLE, BUDGET)}
+            for variant in (NATIVE, FLOOR, INJECTION, STACKS, STACKS_BPF, LATENCY, TIMELINE, WHOLE, BUDGET)}
 
 
 class Case:

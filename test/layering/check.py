@@ -13,7 +13,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 TREES = ("src", "bpf", "injection", "test", "examples")
 
 # Headers of others: what they start with, and the places that may include them.
-VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/unit/injection/", "examples/")
+VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/runtime/stacks/", "test/unit/injection/", "test/bench/",
+                 "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
     (re.compile(r"(cuda|cupti|nvtx|nvml|generated_cuda)"), ("src/backend/cupti/", "injection/cupti/") + VENDOR_PLACES),
@@ -77,7 +78,7 @@ def check_quoted(root, path, name, place, allowed):
         return "reaches into another backend's folder" if other and other != backend_of(path) else None
     if beside.is_file() or (root / place / name).is_file():
         return None
-    if folder in allowed and (root / "src" / name).is_file():
+    if (folder in allowed or name in allowed) and (root / "src" / name).is_file():
         return None
     return f"is not allowed in {place} (docs/architecture.md)"
 

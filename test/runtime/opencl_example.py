@@ -42,18 +42,29 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(end["lost"], 0, profile.losses())
         self.assertEqual(sum(v for _, v in self.folded("--weight", "count")), end["gpu_records"])
 
-    @rig.requires("opencl", "ebpf")
+    @rig.requires("opencl")
     def test_each_call_site_has_its_own_stack(self):
-        profile, stderr = self.record(self.TARGET)
+        for engine in rig.stack_engines():
+            with self.subTest(engine=engine):
+                self.check_call_sites(engine)
+
+    def check_call_sites(self, engine):
+        profile, stderr = self.record(self.TARGET, options=["--stacks", engine])
+        self.assertEqual(profile.meta()["stack_engine"], [engine])
         counts = by_site(self.folded("--weight", "count"))
         self.assertEqual(counts, {**dict.fromkeys(SITES, LAUNCHES), None: 0}, stderr)
         for frames, _ in self.folded():
             for site, (kernel, _) in SITES.items():
                 if has(frames, site):
                     self.assertTrue(frames[-1].startswith(kernel + "_[G]"), frames)
+            self.assertEqual(frames[1], "_start", frames)
+            self.assertNotIn("[truncated]", frames)
+        coverage = profile.coverage()
+        self.assertEqual(coverage["stack_whole"], coverage["launches"], stderr)
+        self.assertNotIn("stack_truncated", coverage)
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
-    @rig.requires("opencl", "ebpf")
+    @rig.requires("opencl")
     def test_time_ratio_of_the_call_sites(self):
         # Long kernels, so that the fixed cost of a launch is small beside them; the best of eight, as other
         # work on this machine only ever blurs the ratio.
@@ -128,7 +139,7 @@ class OpenClExample(rig.RuntimeTest):
         for row in rows:
             self.assertEqual(sum(map(int, row[7::2])), int(row[2]), "the buckets hold all values")
 
-    @rig.requires("opencl", "ebpf")
+    @rig.requires("opencl")
     def test_min_coverage(self):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)

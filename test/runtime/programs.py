@@ -56,7 +56,7 @@ class Unprivileged(rig.RuntimeTest):
     NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all")
 
     @rig.requires("opencl", "root", "program:setpriv")
-    def test_without_rights_it_records_and_says_what_is_missing(self):
+    def test_no_rights_are_needed(self):
         os.chmod(self.folder, 0o777)
         if self.run_command([*self.NOBODY, rig.EXAMPLE], env=self.environment()).returncode != 0:
             self.skipTest("the build folder is not readable for other users")
@@ -64,15 +64,26 @@ class Unprivileged(rig.RuntimeTest):
                                env=self.environment())
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, 0, stderr)
-        self.assertRegex(stderr, r"without CPU stacks|no CPU stacks")
-        self.assertRegex(stderr, r"root|sudo|CAP_BPF|cap_bpf")
+        self.assertNotIn("warning", stderr)
         self.profile_path = os.path.join(self.folder, "p.txt")
         profile = rig.Profile(self.profile_path)
         self.assertGreater(profile.end()["gpu_ns"], 0)
-        self.assertEqual(profile.end()["with_stack"], 0)
+        self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
+        self.assertEqual(profile.meta()["stack_engine"], ["inproc"])
         self.assert_conserved(profile)
         for frames, _ in self.folded():
-            self.assertIn("[no CPU stack]", frames)
+            self.assertIn("main", frames)
+
+    @rig.requires("opencl", "root", "program:setpriv")
+    def test_a_stack_engine_that_rights_are_missing_for_is_an_error_with_a_hint(self):
+        os.chmod(self.folder, 0o777)
+        for engine in ("bpf", "fp"):
+            run = self.run_command([*self.NOBODY, rig.GPUPROF, "record", "--stacks", engine, "-o", "p.txt", "--",
+                                    rig.EXAMPLE], env=self.environment())
+            stderr = run.stderr.decode("utf-8", "replace")
+            self.assertEqual(run.returncode, 1, stderr)
+            self.assertRegex(stderr, r"root|sudo|cap_bpf")
+            self.assertEqual(run.stdout, b"", "the command was run")
 
     @rig.requires("opencl", "root")
     def test_user_option_runs_the_target_as_that_user(self):

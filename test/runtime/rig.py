@@ -97,6 +97,10 @@ class Work(collections.namedtuple("Work", WORK_FIELDS)):
     GRAPH_NODE, UNSAMPLED = 1, 2
 
 
+# A frame of a CPU stack; an element that is only a text has the kind `text`. `interpreter`: its own machine code.
+Frame = collections.namedtuple("Frame", "kind name file line module address interpreter")
+
+
 class Profile:
     """A profile read line by line, by the words of FORMAT.md and without gpuprof's own reader."""
 
@@ -129,13 +133,18 @@ class Profile:
         return result
 
     @functools.cached_property
-    def _stacks(self):
-        names = {row[0]: self.strings().get(row[2], "") for row in self.of("FRAME")}
-        return {row[0]: [names.get(element, element) for element in row[1:]] for row in self.of("USTACK")}
+    def stacks(self):
+        """{USTACK id: [Frame]}, root first"""
+        text, interpreter = self.strings(), {row[0] for row in self.of("INTERPRETER")}
+        frames = {row[0]: Frame(row[1], text.get(row[2], ""), text.get(row[3], ""), int(row[4]), text.get(row[5], ""),
+                                int(row[7], 0), row[0] in interpreter)
+                  for row in self.of("FRAME")}
+        return {row[0]: [frames.get(element, Frame("text", element, "", 0, "", 0, False)) for element in row[1:]]
+                for row in self.of("USTACK")}
 
     def frames(self, ustack):
         """The names of a USTACK's frames, root first; [] for none."""
-        return self._stacks.get(ustack, [])
+        return [frame.name for frame in self.stacks.get(ustack, [])]
 
     @functools.cached_property
     def ranges(self):
@@ -193,6 +202,11 @@ def parse_folded(text):
             raise ValueError(f"line {number} is not a folded stack: {line!r}")
         stacks.append((match.group(1).split(";"), int(match.group(2))))
     return stacks
+
+
+def stack_engines():
+    """Those that walk by tables and can be used here."""
+    return ["inproc", *(["bpf"] if doctor()["stacks"]["bpf"] == "ok" else [])]
 
 
 class RuntimeTest(unittest.TestCase):

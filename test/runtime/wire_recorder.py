@@ -15,7 +15,7 @@ import threading
 import time
 
 MAGIC = 0x46525047
-VERSION = 2
+VERSION = 3
 RINGS = 8
 RING_BYTES = 4 << 20
 DATA_OFFSET = 4096
@@ -27,26 +27,32 @@ STACK_SHARE = 248
 ALL_STACKS = 65536
 
 CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH, CONTROL_CALLS, CONTROL_RETRACT = 1, 2, 4, 8, 16
-OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED = 1, 2, 4
+OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED, OPTION_STACKS, OPTION_NO_PYTHON = 1, 2, 4, 8, 16
+WORD_PYTHON, WORD_EVAL, WORD_EXACT, WORD_ADDRESS = 1 << 63, 1 << 62, 1 << 61, (1 << 57) - 1  # src/wire/stack.h
+STACK_TRUNCATED, STACK_NO_PYTHON = 1, 2
 HOST, NODE = 1 << 63, 1 << 62  # bits of correlation ids
 STATES = ["starting", "active", "finished", "disabled"]
 LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
-          "unfinished", "range_limit"]
+          "unfinished", "range_limit", "stack"]
 COUNTS = ["captured", "failed", "unsampled", "outside", "gpu_ops"]
 OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph"]
 HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]
 NO_DEVICE = 0xFFFFFFFF
 
-HELLO = struct.Struct("<II32s16sQ")
+HELLO = struct.Struct("<II32s16sQ88s")
 WELCOME = struct.Struct("<IIII")
 HEADER = struct.Struct("<HHI")
 GPU_OP = struct.Struct("<8xQQQQQQQIIHHIQII")
-LAUNCH = struct.Struct("<8xQQII16s")
+LAUNCH = struct.Struct("<8xQQII16sQ")
 HOST_OP = struct.Struct("<8xQQQQQIIIHH")
 GRAPH_NODE = struct.Struct("<8xQQQII")
 RANGE = struct.Struct("<8xIIII")
 CALL = struct.Struct("<8xQQQII")
 SPAN = struct.Struct("<8xQQII")
+STACK = struct.Struct("<8xQIHH")
+MODULE = struct.Struct("<8xQQQII96x")
+CODE = struct.Struct("<8xIIIIII")
+PYTHON = struct.Struct("<IIQQQ")  # the first fields of gpuprof_python_layout
 
 
 class Source:
@@ -64,6 +70,12 @@ class Source:
         self.gpu_ops, self.launch_records, self.host_ops, self.graph_nodes = [], [], [], []
         self.calls, self.spans = [], []
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
+        self.stack_words = {}  # stack id -> (words, flags)
+        self.stack_of = {}  # correlation id -> stack id, where a stack was taken
+        self.modules = {}  # module number -> (start, end, offset, path)
+        self.mappings_changed = 0
+        self.codes = {}  # code id -> {version, first_line, name, file, line_table}
+        self.python = {}  # what runs Python: {version, flags, code_type, eval_begin, eval_end}
         self.beat()
 
     def beat(self, seconds_ago=0):
@@ -149,7 +161,9 @@ class Source:
                 ["correlation", "start", "end", "queued", "submitted", "bytes", "stream", "name_id", "device", "op",
                  "flags", "context", "graph_node", "tid", "range"], fields)))
         elif kind == 4:
-            correlation, when, tid, range_id, thread = LAUNCH.unpack(record)
+            correlation, when, tid, range_id, thread, stack = LAUNCH.unpack(record)
+            if stack != 0:
+                self.stack_of[correlation] = stack
             name = thread.split(b"\0")[0].decode()
             if correlation & (HOST | NODE):
                 self.stacks[correlation] = (tid, name)
@@ -173,8 +187,42 @@ class Source:
             self.calls.append(dict(zip(["correlation", "start", "end", "name_id", "tid"], CALL.unpack(record))))
         elif kind == 10:
             self.spans.append(dict(zip(["start", "end", "range", "tid"], SPAN.unpack(record))))
+        elif kind == 11:
+            stack, count, flags, modules = STACK.unpack_from(record)
+            assert stack != 0 and count != 0, "a stack without id or words"
+            for module in struct.unpack_from(f"<{modules}Q", record, STACK.size + 8 * count):
+                assert module in self.modules, f"a stack in a module {module} that is not known"
+            words = list(struct.unpack_from(f"<{count}Q", record, STACK.size))
+            assert self.stack_words.setdefault(stack, (words, flags)) == (words, flags), "one id for two stacks"
+        elif kind == 12:
+            self._take_code(record)
+        elif kind == 13:
+            self.take_python(record[8:])
+        elif kind == 14:
+            start, end, offset, module, length = MODULE.unpack_from(record)
+            path = record[MODULE.size:MODULE.size + length].decode()
+            known = self.modules.setdefault(module, (start, end, offset, path))
+            assert known == (start, end, offset, path), f"module number {module} given twice"
+        elif kind == 15:
+            self.mappings_changed += 1
         else:
             assert kind == 0, f"unknown record kind {kind}"
+
+    def _take_code(self, record):
+        code_id, first_line, version, *sizes = CODE.unpack_from(record)
+        assert 1 <= code_id < 1 << 31 and len(record) >= CODE.size + sum(sizes), f"a strange code object {code_id}"
+        parts, at = [], CODE.size
+        for size in sizes:
+            parts.append(record[at:at + size])
+            at += size
+        code = dict(zip(["version", "first_line", "name", "file", "line_table"],
+                        [version, first_line, parts[0].decode(), parts[1].decode(), parts[2]]))
+        assert self.codes.setdefault(code_id, code) == code, f"code id {code_id} given twice"
+
+    def take_python(self, layout):
+        fields = dict(zip(["version", "flags", "code_type", "eval_begin", "eval_end"], PYTHON.unpack_from(layout)))
+        if fields["version"] != 0:
+            self.python = fields
 
     def totals(self):
         """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
@@ -238,10 +286,11 @@ class Recorder:
 
     def _welcome(self, connection):
         with connection:
-            magic, version, token, backend, _ = HELLO.unpack(connection.recv(HELLO.size))
+            magic, version, token, backend, _, python = HELLO.unpack(connection.recv(HELLO.size))
             assert (magic, version, token.decode()) == (MAGIC, VERSION, self.token), "a strange hello"
             pid, = struct.unpack_from("<i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             source = Source(len(self.sources) + 1, backend.split(b"\0")[0].decode(), pid, self.settings)
+            source.take_python(python)
             self.sources.append(source)
             welcome = WELCOME.pack(MAGIC, VERSION, source.id, SEGMENT_BYTES)
             socket.send_fds(connection, [welcome], [source.fd])

@@ -50,7 +50,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertGreater(end["with_stack"], end["gpu_records"] * 0.9, stderr)
         return profile
 
-    @rig.requires("root", "ebpf")
+    @rig.requires("root")
     def test_durations_twice_and_a_program_that_goes_on(self):
         process = self.start(*LONG)
         before = threads(process.pid)
@@ -62,7 +62,7 @@ class RecordAttach(rig.RuntimeTest):
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns"))
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
-    @rig.requires("root", "ebpf")
+    @rig.requires("root")
     def test_until_the_program_ends(self):
         process = self.start("--launches", "8000", "--gap-us", "300", "--kernels-only")
         self.assert_durations(self.record(process.pid, 0, end=None))
@@ -70,7 +70,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertEqual((process.returncode, stderr), (0, ""))
         self.assertEqual(json.loads(stdout)["launches"], 24000)
 
-    @rig.requires("root", "ebpf")
+    @rig.requires("root")
     def test_a_killed_recorder(self):
         process = self.start(*LONG)
         before = threads(process.pid)

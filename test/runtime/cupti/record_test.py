@@ -50,10 +50,15 @@ class RecordCupti(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 self.assert_exact(*self.record_app("--launches", "200", *arguments))
 
-    @rig.requires("ebpf")
     def test_each_call_site_has_its_own_stack(self):
+        for engine in rig.stack_engines():
+            with self.subTest(engine=engine):
+                self.check_call_sites(engine)
+
+    def check_call_sites(self, engine):
         launches = 300
-        profile, did, stderr = self.record_app("--launches", str(launches), "--kernels-only")
+        profile, did, stderr = self.record_app("--launches", str(launches), "--kernels-only",
+                                               options=["--stacks", engine])
         self.assert_exact(profile, did, stderr)
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
         sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
@@ -61,6 +66,8 @@ class RecordCupti(rig.RuntimeTest):
         for frames, ns in self.folded():
             # CPU frames only: two of the kernels are called like a site.
             cpu = [frame for frame in frames if not frame.endswith(("_[G]", "_[g]"))]
+            self.assertEqual(frames[1], "_start", frames)
+            self.assertNotIn("[truncated]", frames)
             for site in sites:
                 if any(site + "(" in frame or frame == site or frame.endswith("::" + site) for frame in cpu):
                     found[site] += ns
