@@ -126,13 +126,6 @@ demo() {
   out=$(realpath "$BUILD_DIR")/demo
   mkdir -p "$out"
   local record=("$BUILD_DIR/gpuprof" record -o "$out/gpuprof.txt")
-  if [[ $EUID -ne 0 ]]; then
-    if command -v sudo >/dev/null && sudo true; then
-      record=(sudo -- "${record[@]}" --user "$(id -un)")
-    else
-      say "no root rights: recording without CPU stacks"
-    fi
-  fi
   say "${record[*]} -- $BUILD_DIR/examples/opencl/example_opencl"
   "${record[@]}" -- "$BUILD_DIR/examples/opencl/example_opencl" </dev/null
   echo
@@ -175,7 +168,7 @@ main() {
       return 2
       ;;
   esac
-  say "needs root or sudo to install packages and for eBPF; without eBPF rights it records without CPU stacks"
+  say "needs root or sudo only to install packages; recording and its CPU stacks need no rights"
   case $1 in
     demo) demo ;;
     test) run_tests ;;

@@ -15,9 +15,9 @@ _gpuprof() {
       fi
     done
   fi
-  local words=
+  local words="" shown="--trim-to --python --only --hide --collapse-recursion"
   case $previous in
-    --stacks) words="auto bpf none" ;;
+    --stacks) words="auto inproc bpf fp none" ;;
     --wait) words="all main" ;;
     --unit) words="us ns" ;;
     --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
@@ -26,6 +26,7 @@ _gpuprof() {
     --graphs) words="nodes whole" ;;
     --nvtx) words="frames filter off" ;;
     --unsampled) words="spread show" ;;
+    --python) words="frames native off" ;;
     --format) words="chrome" ;;
     --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
     -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
@@ -39,11 +40,11 @@ _gpuprof() {
         ;;
       flame)
         words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
-          --min-coverage --lenient -q -v --help"
+          --min-coverage $shown --lenient -q -v --help"
         ;;
-      report) words="-i --input --top --width --json --min-coverage --lenient -q -v --help" ;;
-      latency) words="-i --input --paths --kernel --top --width --json --lenient -q -v --help" ;;
-      export) words="-i --input --format -o --output --lenient -q -v --help" ;;
+      report) words="-i --input --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
+      latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help" ;;
+      export) words="-i --input --format -o --output $shown --lenient -q -v --help" ;;
       merge) words="-o --output --lenient -q -v --help" ;;
       dump) words="-i --input --raw --lenient -q -v --help" ;;
       doctor) words="--json --help" ;;
