@@ -99,6 +99,10 @@ __attribute__((noinline)) int descend(int depth, unsigned shape, void (*then)())
 // An engine attached to this program, which knows its mappings. Null, with a printed reason, where this kernel or
 // these rights have none by tables.
 std::unique_ptr<StackEngine> engine_or_skip() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::cerr << "skipped: sanitizers add frames of their own to those of backtrace()\n";
+  return nullptr;
+#endif
   auto engine = gpuprof::record::make_bpf_engine(BpfWalk::tables);
   if (!engine) {
     std::cerr << "skipped: " << engine.error().message << "\n";

@@ -157,7 +157,8 @@ TEST_CASE("a file that was seen mapped once is known after it is gone") {
 
 TEST_CASE("another part of the right file is not the right mapping") {
   Two two;
-  Module shifted = two.files.module(3, two.files.path("a"), 'a');
+  const std::string path = two.files.path("a");
+  Module shifted = two.files.module(3, path, 'a');
   shifted.offset = 0;
   two.modules.add(shifted);
   CHECK(two.over(3, two.word).size() == 1);
@@ -165,7 +166,8 @@ TEST_CASE("another part of the right file is not the right mapping") {
 
 TEST_CASE("a module without anything to know it by has no file, and a number is given once") {
   Two two;
-  Module bare = two.files.module(3, two.files.path("a"), 'a');
+  const std::string path = two.files.path("a");
+  Module bare = two.files.module(3, path, 'a');
   bare.marks = {};
   two.modules.add(bare);
   const MappingsOver over = two.over(3, two.word);
