@@ -69,7 +69,7 @@ void fold(std::string_view text, bool lenient) {
   if (!reader) {
     return;
   }
-  auto result = analyze::fold(*reader, analyze::FoldOptions{.lines = lenient});
+  auto result = analyze::fold(*reader, analyze::FoldOptions{.stacks = {.lines = lenient}});
   if (!result) {
     require(!result.error().message.empty());
     return;
