@@ -163,7 +163,7 @@ bool is_timed(const ThreadState& thread) {
 }
 
 // Where no BPF program listens at the probe: who launched, when, and from where.
-void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
+bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
   gpuprof_launch record = {};
   record.header.type = GPUPROF_RECORD_LAUNCH;
   record.correlation = correlation;
@@ -172,16 +172,18 @@ void emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correla
   record.range = range;
   memcpy(record.thread, thread.name, sizeof(record.thread));
   record.stack = stack;
-  write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
+  return write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
 }
 
 void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
-  const uint32_t flags = segment->options.flags;
-  const void* python = (flags & GPUPROF_OPTION_NO_PYTHON) == 0 ? python_thread() : nullptr;
+  const void* python = python_thread();
   gpuprof_launch_probe_here(correlation, state.source, range, python);
   if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
-    const uint64_t stack = (flags & GPUPROF_OPTION_STACKS) != 0 ? take_stack(segment, thread, python) : 0;
-    emit_launch(segment, thread, correlation, range, stack);
+    const bool wanted = (segment->options.flags & GPUPROF_OPTION_STACKS) != 0;
+    const uint64_t stack = wanted ? take_stack(segment, thread, python) : 0;
+    if (!emit_launch(segment, thread, correlation, range, stack) || (wanted && stack == 0)) {
+      add_relaxed(&ring_of(segment, thread).lost[GPUPROF_LOSS_STACK], uint64_t{1});
+    }
   }
 }
 

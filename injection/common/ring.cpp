@@ -79,6 +79,25 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   return true;
 }
 
+// Only missing GPU work is told as such.
+void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
+  switch (type) {
+    case GPUPROF_RECORD_GPU_OP:
+    case GPUPROF_RECORD_GRAPH_NODE:
+      add_relaxed(&ring.lost[why], uint64_t{1});
+      break;
+    case GPUPROF_RECORD_LAUNCH:  // of these, whoever makes them counts launches, or tells them again
+    case GPUPROF_RECORD_STACK:
+    case GPUPROF_RECORD_CODE:
+    case GPUPROF_RECORD_PYTHON:
+    case GPUPROF_RECORD_MODULE:
+    case GPUPROF_RECORD_MAPPINGS:
+      break;
+    default:
+      add_relaxed(&ring.lost[GPUPROF_LOSS_DETAIL], uint64_t{1});
+  }
+}
+
 }  // namespace
 
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
@@ -125,7 +144,7 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
     }
   }
   if (!written) {
-    add_relaxed(&ring_of(segment, thread).lost[loss], uint64_t{1});
+    count_unwritten(ring_of(segment, thread), head->type, loss);
   }
   --thread.in_write;
   return written;

@@ -223,20 +223,18 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   PythonWalk frames = {slot.python, GPUPROF_STACK_MAX_WORDS, 0, 0};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
-  if ((segment->options.flags & GPUPROF_OPTION_NO_PYTHON) == 0) {
-    const gpuprof_python_layout layout = python_layout();
-    if (python != nullptr) {
-      const bool careful = native.in_signal != 0 || native.truncated != 0;  // a signal frame may be further out
-      walk_python(segment, python, careful, &frames);
-    }
-    input.python_count = frames.count;
-    input.eval_begin = layout.eval_begin;
-    input.eval_end = layout.eval_end;
-    if (frames.truncated != 0) {
-      flags |= GPUPROF_STACK_TRUNCATED;
-    } else if (frames.count == 0 && layout.version != 0 && (layout.flags & GPUPROF_PYTHON_REFUSED) == 0) {
-      flags |= GPUPROF_STACK_NO_PYTHON;
-    }
+  const gpuprof_python_layout layout = python_layout();
+  if (python != nullptr) {
+    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a signal frame may be further out
+    walk_python(segment, python, careful, &frames);
+  }
+  input.python_count = frames.count;
+  input.eval_begin = layout.eval_begin;
+  input.eval_end = layout.eval_end;
+  if (frames.truncated != 0) {
+    flags |= GPUPROF_STACK_TRUNCATED;
+  } else if (frames.count == 0 && layout.version != 0 && (layout.flags & GPUPROF_PYTHON_REFUSED) == 0) {
+    flags |= GPUPROF_STACK_NO_PYTHON;
   }
   const MergeResult merged = StackMerge(input, slot.words, GPUPROF_STACK_MAX_WORDS).merge();
   return {merged.count, flags | (merged.complete ? 0 : GPUPROF_STACK_TRUNCATED)};
@@ -299,10 +297,7 @@ uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* p
     }
     store_release(&slot->busy, 0U);
   }
-  if (!sent) {
-    add_relaxed(&ring_of(segment, thread).lost[GPUPROF_LOSS_STACK], uint64_t{1});
-  }
-  return id;
+  return sent ? id : 0;
 }
 
 // The slots stay: walks of the connection before may not have come to their end.

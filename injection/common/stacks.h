@@ -10,8 +10,7 @@
 namespace gpuprof::injection {
 
 // The id of this thread's stack; a STACK record goes to the recorder before its first use. 0: it could not be taken
-// or handed over (counted as GPUPROF_LOSS_STACK).
-// `python`: this thread's PyThreadState; null for none, or where Python frames are not wanted.
+// or handed over, which the caller counts. `python`: this thread's PyThreadState; null for none.
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python);
 
 // A new connection: the recorder knows no stacks yet.

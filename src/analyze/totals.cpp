@@ -13,10 +13,10 @@ namespace {
 namespace p = gpuprof::profile;
 
 // Of these, the GPU work itself is in the profile. All other reasons stand for GPU records that are not.
-constexpr std::array<std::string_view, 11> kOtherLosses = {
+constexpr std::array<std::string_view, 12> kOtherLosses = {
     "reentrant",       "bpf_ring_full",         "bpf_stack_lost",  "stack_unreadable",
     "stack_not_taken", "no_launch_record",      "process_refused", "range_limit",
-    "late_name",       "launch_without_record", "timeline_full"};
+    "late_name",       "launch_without_record", "timeline_full",   "details_lost"};
 
 bool has_stack(const p::Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;

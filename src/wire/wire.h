@@ -76,7 +76,6 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
 #define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
-#define GPUPROF_OPTION_NO_PYTHON 16u   /* leave Python frames out of stacks */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
@@ -90,7 +89,7 @@ enum gpuprof_state {
 
 /* Why something is missing. Counted per ring; the recorder turns them into LOSS records. */
 enum gpuprof_loss {
-  GPUPROF_LOSS_RING_FULL = 0,         /* a record did not fit into the ring */
+  GPUPROF_LOSS_RING_FULL = 0,         /* a record of GPU work did not fit into the ring */
   GPUPROF_LOSS_RING_BUSY = 1,         /* the ring's lock could not be had in bounded time */
   GPUPROF_LOSS_VENDOR_DROPPED = 2,    /* the vendor library (CUPTI, ...) says that it dropped records */
   GPUPROF_LOSS_INVALID_TIMESTAMP = 3, /* a GPU record with start 0, end 0 or end < start */
@@ -99,7 +98,8 @@ enum gpuprof_loss {
   GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
   GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
   GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more distinct NVTX ranges than are kept apart */
-  GPUPROF_LOSS_STACK = 9,             /* launches whose stack could not be taken or handed over */
+  GPUPROF_LOSS_STACK = 9,   /* launches that could not be told of, or whose stack could not be taken or handed over */
+  GPUPROF_LOSS_DETAIL = 10, /* a record of something else that did not fit, or not in time: a name, a call, ... */
   GPUPROF_LOSS_KINDS = 16
 };
 

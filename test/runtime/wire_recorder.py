@@ -27,13 +27,13 @@ STACK_SHARE = 248
 ALL_STACKS = 65536
 
 CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH, CONTROL_CALLS, CONTROL_RETRACT = 1, 2, 4, 8, 16
-OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED, OPTION_STACKS, OPTION_NO_PYTHON = 1, 2, 4, 8, 16
+OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED, OPTION_STACKS = 1, 2, 4, 8
 WORD_PYTHON, WORD_EVAL, WORD_EXACT, WORD_ADDRESS = 1 << 63, 1 << 62, 1 << 61, (1 << 57) - 1  # src/wire/stack.h
 STACK_TRUNCATED, STACK_NO_PYTHON = 1, 2
 HOST, NODE = 1 << 63, 1 << 62  # bits of correlation ids
 STATES = ["starting", "active", "finished", "disabled"]
 LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
-          "unfinished", "range_limit", "stack"]
+          "unfinished", "range_limit", "stack", "detail"]
 COUNTS = ["captured", "failed", "unsampled", "outside", "gpu_ops"]
 OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph"]
 HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]

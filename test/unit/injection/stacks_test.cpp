@@ -112,6 +112,28 @@ TEST_CASE("a stack that the ring has no room for is counted") {
   });
   CHECK(source.launches == 5);
   CHECK(source.lost[GPUPROF_LOSS_STACK] == 5);
+  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] == 0);  // no GPU work is missing
+}
+
+TEST_CASE("in a full ring, lost GPU work and launches without a stack are told apart") {
+  constexpr uint64_t kLaunches = GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // too many
+  FakeRecorder::Options options = with_stacks();
+  options.drain = false;
+  const Source source = record_one(options, [] {
+    for (uint64_t i = 1; i <= kLaunches; ++i) {
+      launch_at(3, i);
+      gpuprof_gpu_op op = {};
+      op.correlation = i;
+      injection::gpu_op(op, true);
+    }
+    injection::finish();
+    return 0;
+  });
+  CHECK(source.launches == kLaunches);
+  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
+  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == kLaunches);
+  CHECK(source.lost[GPUPROF_LOSS_STACK] > 0);
+  CHECK(source.launch_records.size() + source.lost[GPUPROF_LOSS_STACK] == kLaunches);
 }
 
 TEST_CASE("deep stacks and many of them arrive") {
