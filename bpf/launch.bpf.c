@@ -160,10 +160,9 @@ static __u64 stack_id(struct pt_regs* ctx, struct scratch* scratch, __u32 pid) {
 }
 
 static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range) {
-  __u64 time_ns = bpf_ktime_get_ns(); /* before our own work */
-  struct launch launch = {time_ns, correlation, ids_of_thread(), source, range};
-  if (launch.ids == 0) {
-    return; /* a process outside of our namespace */
+  struct launch launch;
+  if (!begin_launch(&launch, source, correlation, range)) {
+    return;
   }
   __u32 pid = launch.ids >> 32;
   send_name(pid, (__u32)launch.ids);

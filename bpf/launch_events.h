@@ -129,6 +129,16 @@ struct launch {
   __u32 range;
 };
 
+/* The launch that the calling thread is about to make. False: its process is outside of the recorder's namespace. */
+static __always_inline int begin_launch(struct launch* launch, __u32 source, __u64 correlation, __u32 range) {
+  launch->time_ns = bpf_ktime_get_ns(); /* before our own work */
+  launch->correlation = correlation;
+  launch->ids = ids_of_thread();
+  launch->source = source;
+  launch->range = range;
+  return launch->ids != 0;
+}
+
 static inline void send_launch(const struct launch* launch, __u64 stack) {
   struct gpuprof_bpf_launch* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {

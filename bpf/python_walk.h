@@ -150,8 +150,8 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
 static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u64 hash = mix(mix(code, slot->walk.pid), slot->process.image);
-  __u32 at = slot->process.code_version;
-  __u32 version = at ? (__u32)object_word(slot, at) : 0;
+  __u32 at = python->code_version;
+  __u32 version = at != GPUPROF_PYTHON_NONE ? (__u32)object_word(slot, at) : 0;
   if (version) {
     return mix(hash, version);
   }
@@ -239,8 +239,8 @@ static __always_inline long instruction_offset(struct slot* slot, __u64 code) {
     return index < 0 ? 0xffffffffll : (__u32)index * python->instruction_unit;
   }
   __s64 offset = instruction - (code + python->code_start);
-  __s64 first = 2 * (__s64)(__s32)object_word(slot, slot->process.code_first_traceable);
-  if (offset < first && frame_byte(slot, slot->process.frame_owner) != OWNED_BY_GENERATOR) {
+  __s64 first = 2 * (__s64)(__s32)object_word(slot, python->code_first_traceable);
+  if (offset < first && frame_byte(slot, python->frame_owner) != OWNED_BY_GENERATOR) {
     return -1;
   }
   return offset < 0 || offset > 0x7fffffff ? 0xffffffffll : offset;

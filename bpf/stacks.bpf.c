@@ -122,9 +122,9 @@ static long step(__u32 index, struct slot_context* context) {
   return slot->walk.mode == WALK_PYTHON ? step_python(slot) : step_native(slot);
 }
 
-static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, __u32 pid, __u64 thread) {
+static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, __u32 pid,
+                                       const struct gpuprof_bpf_process* process, __u64 thread) {
   struct walk* walk = &slot->walk;
-  struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
   if (process) {
     slot->process = *process;
   } else {
@@ -181,42 +181,47 @@ static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
   return id;
 }
 
-static __always_inline void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u32 range, __u64 thread) {
-  __u64 time_ns = bpf_ktime_get_ns(); /* before our own work */
-  struct launch launch = {time_ns, correlation, ids_of_thread(), source, range};
-  if (launch.ids == 0) {
-    return; /* a process outside of our namespace */
-  }
-  __u32 pid = launch.ids >> 32;
-  send_name(pid, (__u32)launch.ids);
+/* `process`: null where the recorder has not told of it. */
+static __always_inline void on_launch(struct pt_regs* ctx, const struct launch* launch,
+                                      const struct gpuprof_bpf_process* process, __u64 thread) {
+  __u32 pid = launch->ids >> 32;
+  send_name(pid, (__u32)launch->ids);
   __u64 stack = 0;
   struct slot* slot = take_slot_of(&slots);
   if (slot) {
-    walk_stack(ctx, slot, pid, thread);
+    walk_stack(ctx, slot, pid, process, thread);
     stack = stack_id(slot, pid);
     give_slot_back(slot);
   } else {
     count_loss(GPUPROF_BPF_LOST_READ);
   }
-  send_launch(&launch, stack);
+  send_launch(launch, stack);
 }
 
 SEC("uprobe")
 int on_launch_probe(struct pt_regs* ctx) {
-  __u32 pid = ids_of_thread() >> 32;
-  /* The probe is in every process that maps our library. Those that are not recorded are left alone: they could make a
-   * walk sleep for as long as they like. */
-  if (!bpf_map_lookup_elem(&processes, &pid)) {
+  struct launch launch;
+  __u32 source = (__u32)GPUPROF_ARG2(ctx);
+  /* Source 0 means on_launch_function. */
+  if (source == 0 || !begin_launch(&launch, source, GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx))) {
     return 0;
   }
-  if ((__u32)GPUPROF_ARG2(ctx) != 0) { /* source 0 means on_launch_function */
-    on_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx), GPUPROF_ARG4(ctx));
+  __u32 pid = launch.ids >> 32;
+  const struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
+  /* The probe is in every process that maps our library. Those that are not recorded are left alone: they could make a
+   * walk sleep for as long as they like. */
+  if (process) {
+    on_launch(ctx, &launch, process, GPUPROF_ARG4(ctx));
   }
   return 0;
 }
 
 SEC("uprobe")
 int on_launch_function(struct pt_regs* ctx) {
-  on_launch(ctx, 0, bpf_get_attach_cookie(ctx), 0, 0);
+  struct launch launch;
+  if (begin_launch(&launch, 0, bpf_get_attach_cookie(ctx), 0)) {
+    __u32 pid = launch.ids >> 32;
+    on_launch(ctx, &launch, bpf_map_lookup_elem(&processes, &pid), 0);
+  }
   return 0;
 }

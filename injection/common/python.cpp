@@ -414,7 +414,7 @@ class FrameWalk {
     uint8_t owner = 0;
     int32_t first = 0;
     if (!Memory::load(frame_ + wire.frame_instruction, &instruction) ||
-        !Memory::load(frame_ + layout_.frame_owner, &owner) || !Memory::load(code + layout_.first_traceable, &first)) {
+        !Memory::load(frame_ + wire.frame_owner, &owner) || !Memory::load(code + wire.code_first_traceable, &first)) {
       return Kind::bad;
     }
     const auto bytes = static_cast<int64_t>(instruction - (code + wire.code_start));

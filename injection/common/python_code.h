@@ -151,7 +151,7 @@ bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
   uint32_t first_line = 0;
   uint32_t number = 0;
   if (!Memory::load(code + layout.wire.code_first_line, &first_line) ||
-      (layout.code_version != GPUPROF_PYTHON_NONE && !Memory::load(code + layout.code_version, &number))) {
+      (layout.wire.code_version != GPUPROF_PYTHON_NONE && !Memory::load(code + layout.wire.code_version, &number))) {
     return false;
   }
   uint64_t sum = code * kHashFactors[0] + (uint64_t{number} << 32U | first_line) * kHashFactors[1];

@@ -43,13 +43,13 @@ constexpr PythonLayout kCommon = {
             .text_state = 32,
             .text_ascii = 48,
             .text_wide = 72,
+            .frame_owner = kNone,
+            .code_first_traceable = kNone,
+            .code_version = kNone,
             .text_kind_shift = 2,
             .pad = {},
         },
     .thread_ident = 176,
-    .frame_owner = kNone,
-    .first_traceable = kNone,
-    .code_version = kNone,
 };
 
 // Frames are objects, each with an evaluation loop of its own; the thread state points to the innermost.
@@ -91,8 +91,8 @@ constexpr PythonLayout layout_3_11() {
   layout.wire.code_first_line = 72;
   layout.wire.code_line_table = 136;
   layout.thread_ident = 152;
-  layout.frame_owner = 69;
-  layout.first_traceable = 168;
+  layout.wire.frame_owner = 69;
+  layout.wire.code_first_traceable = 168;
   return layout;
 }
 
@@ -111,9 +111,9 @@ constexpr PythonLayout layout_3_12() {
   layout.wire.text_ascii = 40;
   layout.wire.text_wide = 56;
   layout.thread_ident = 136;
-  layout.frame_owner = 70;
-  layout.first_traceable = 176;
-  layout.code_version = 92;
+  layout.wire.frame_owner = 70;
+  layout.wire.code_first_traceable = 176;
+  layout.wire.code_version = 92;
   return layout;
 }
 
@@ -124,7 +124,7 @@ constexpr PythonLayout layout_3_13() {
   layout.wire.tstate_frame = 72;
   layout.wire.code_start = 200;
   layout.thread_ident = 152;
-  layout.first_traceable = 184;
+  layout.wire.code_first_traceable = 184;
   return layout;
 }
 
@@ -132,8 +132,8 @@ constexpr PythonLayout layout_3_14() {
   PythonLayout layout = layout_3_13();
   layout.wire.code_tagged = 1;
   layout.wire.code_start = 208;
-  layout.first_traceable = 192;
-  layout.code_version = kNone;  // see describe()
+  layout.wire.code_first_traceable = 192;
+  layout.wire.code_version = kNone;  // see describe()
   return layout;
 }
 
@@ -186,9 +186,9 @@ bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, PythonLayout*
   // Characters follow the structure of an ASCII string, or the one of others, which has two words more.
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
-  layout->frame_owner = wire.frame_boundary;
-  layout->first_traceable = static_cast<uint16_t>(wire.code_start - 16);       // an int, a pointer, then the code
-  layout->code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints on
+  wire.frame_owner = wire.frame_boundary;
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
+  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints on
   return true;
 }
 

@@ -54,7 +54,8 @@ uint32_t frame_bytes(const gpuprof_python_layout& python) {
   const uint32_t bytes = last_byte({{python.frame_previous, 8},
                                     {python.frame_code, 8},
                                     {python.frame_instruction, python.instruction_unit != 0 ? 4 : 8},
-                                    {python.frame_boundary, 1}});
+                                    {python.frame_boundary, 1},
+                                    {python.frame_owner, 1}});
   return bytes <= kMaxObjectBytes ? bytes : 0;
 }
 
@@ -64,21 +65,10 @@ uint32_t code_bytes(const gpuprof_python_layout& python) {
                                     {python.code_qualname, 8},
                                     {python.code_filename, 8},
                                     {python.code_line_table, 8},
-                                    {python.code_first_line, 8}});
+                                    {python.code_first_line, 8},
+                                    {python.code_first_traceable, 8},
+                                    {python.code_version, 8}});
   return bytes <= kMaxObjectBytes ? bytes : 0;
-}
-
-// What the layout does not name, but follows from it: the structures of CPython have had these neighbours since 3.11.
-void add_derived(gpuprof_bpf_process& process) {
-  const gpuprof_python_layout& python = process.python;
-  if (python.boundary == GPUPROF_PYTHON_EACH) {
-    return;
-  }
-  const bool shim = python.boundary == GPUPROF_PYTHON_SHIM;
-  process.frame_owner = static_cast<uint16_t>(python.frame_boundary + (shim ? 0 : 1));
-  process.code_first_traceable = static_cast<uint16_t>(python.code_start - 16);  // an int, a pointer, then the code
-  process.code_version = shim ? static_cast<uint16_t>(python.code_first_line + 6 * 4) : uint16_t{0};  // six ints on
-  process.code_bytes = std::max<uint32_t>(process.code_bytes, process.code_first_traceable + 8U);
 }
 
 size_t words_of(const unwind::Table& table) {
@@ -377,8 +367,7 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   value.frame_bytes = frame_bytes(process.python);
   value.code_bytes = code_bytes(process.python);
   value.python = process.python;
-  add_derived(value);
-  if (value.frame_bytes == 0 || value.code_bytes == 0 || value.code_bytes > kMaxObjectBytes) {
+  if (value.frame_bytes == 0 || value.code_bytes == 0) {
     value.python.version = 0;  // offsets that no interpreter has
   }
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);

@@ -35,8 +35,6 @@ class BpfTables {
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 
-  [[nodiscard]] uint64_t kernel_bytes() const { return kernel_bytes_; }  // of tables in BPF maps
-
  private:
   using FilePointer = std::shared_ptr<symbolize::MappedFile>;
   using TablePointer = std::shared_ptr<const unwind::Table>;

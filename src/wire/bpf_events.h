@@ -97,18 +97,13 @@ struct gpuprof_bpf_lines {
  *
  * A process: its number, which changes when something else is mapped where something was, and its mappings (in an inner
  * map of `mappings`: `begin` of entry 0 is their number, so that the two can not differ; then they ascend), each with
- * the rows of its file (in an inner map of
- * `pools`: 64-bit words).
+ * the rows of its file (in an inner map of `pools`: 64-bit words).
  */
 struct gpuprof_bpf_process {
   gpuprof_u32 number;      /* 1 .. 65535: of the addresses in the cache of rules; 0: its tables are not ready */
   gpuprof_u32 image;       /* another one for each program that has run under this pid */
   gpuprof_u32 frame_bytes; /* of a Python frame and ... */
   gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
-  gpuprof_u16 frame_owner; /* a byte that tells a generator's frame; not used up to 3.10, as the next two */
-  gpuprof_u16 code_first_traceable; /* a frame before this instruction has not begun */
-  gpuprof_u16 code_version;         /* a number that differs between code objects; 0: there is none */
-  gpuprof_u16 pad;
   struct gpuprof_python_layout python;
 };
 

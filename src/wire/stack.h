@@ -120,12 +120,15 @@ struct gpuprof_python_layout {
   GPUPROF_U16 code_line_table;
   GPUPROF_U16 bytes_size; /* of a bytes object */
   GPUPROF_U16 bytes_data;
-  GPUPROF_U16 text_length;    /* of a str object, in characters */
-  GPUPROF_U16 text_state;     /* of its bit field: 32 bits */
-  GPUPROF_U16 text_ascii;     /* of the characters of a compact ASCII string */
-  GPUPROF_U16 text_wide;      /* of the characters of another compact string */
-  GPUPROF_U8 text_kind_shift; /* in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
-  GPUPROF_U8 pad[5];
+  GPUPROF_U16 text_length;          /* of a str object, in characters */
+  GPUPROF_U16 text_state;           /* of its bit field: 32 bits */
+  GPUPROF_U16 text_ascii;           /* of the characters of a compact ASCII string */
+  GPUPROF_U16 text_wide;            /* of the characters of another compact string */
+  GPUPROF_U16 frame_owner;          /* a byte, 1 in the frame of a generator (3.11 on) */
+  GPUPROF_U16 code_first_traceable; /* an int, 2-byte units: a frame before this instruction has not begun (3.11 on) */
+  GPUPROF_U16 code_version;         /* an int that differs between code objects, or 0 (3.12 on) */
+  GPUPROF_U8 text_kind_shift;       /* in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
+  GPUPROF_U8 pad[3];
 };
 
 #endif /* GPUPROF_WIRE_STACK_H */

@@ -123,8 +123,8 @@ class Objects {
     put(object, layout_.wire.code_name, name);
     if (layout_.wire.code_qualname != GPUPROF_PYTHON_NONE) {
       put(object, layout_.wire.code_qualname, name);
-      if (layout_.code_version != GPUPROF_PYTHON_NONE) {
-        put(object, layout_.code_version, number);
+      if (layout_.wire.code_version != GPUPROF_PYTHON_NONE) {
+        put(object, layout_.wire.code_version, number);
       }
     }
     put(object, layout_.wire.code_filename, file);
@@ -199,8 +199,8 @@ TEST_CASE("another code object at the same address has another id") {
     const uint64_t name = objects.text(U"<lambda>", 1, true);
     const uint64_t code = objects.code(name, name, table, 1);
     const uint32_t first = code_id(segment.get(), objects.layout(), memory, code);
-    if (objects.layout().code_version != GPUPROF_PYTHON_NONE) {
-      Objects::put(code, objects.layout().code_version, uint32_t{2});
+    if (objects.layout().wire.code_version != GPUPROF_PYTHON_NONE) {
+      Objects::put(code, objects.layout().wire.code_version, uint32_t{2});
     } else {
       Objects::put(table, objects.layout().wire.bytes_data, char{'F'});
     }
@@ -315,7 +315,7 @@ TEST_CASE("more code objects than are remembered") {
   const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
   std::map<uint32_t, uint32_t> seen;
   for (uint32_t number = 1; number <= 2 * kCodeSets * kCodeWays; ++number) {
-    Objects::put(code, objects.layout().code_version, number);
+    Objects::put(code, objects.layout().wire.code_version, number);
     ++seen[code_id(segment.get(), objects.layout(), memory, code)];
     segment.fill(false);
   }
@@ -436,7 +436,7 @@ TEST_CASE("an interpreter that describes itself") {
   CHECK(layout.wire.flags == 0);
   CHECK(layout.wire.tstate_frame == 72);
   CHECK(layout.wire.code_start == 200);
-  CHECK(layout.first_traceable == 184);
+  CHECK(layout.wire.code_first_traceable == 184);
   CHECK(layout.thread_ident == 152);
   CHECK(layout.wire.text_ascii == 40);
 

@@ -444,6 +444,9 @@ gpuprof_python_layout fake_layout(uint64_t code_type) {
   layout.text_state = 32;
   layout.text_ascii = 40;
   layout.text_wide = 56;
+  layout.frame_owner = 70;
+  layout.code_first_traceable = 176;
+  layout.code_version = 92;
   layout.text_kind_shift = 2;
   return layout;
 }

@@ -1,5 +1,5 @@
 // This process's own stacks, walked by rules from memory, against libgcc's unwinder.
-#include "unwind/walk.h"
+#include "walk.h"
 
 #include <execinfo.h>
 #include <pthread.h>
