@@ -302,9 +302,6 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
       return GPUPROF_UNWIND_NONE;
     }
   }
-  if (walk->fp == 0) {
-    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);
-  }
   if (walk->fp < walk->sp || walk->fp - walk->sp > FARTHEST_FRAME_POINTER) {
     return GPUPROF_UNWIND_NONE;
   }

@@ -68,7 +68,7 @@ static __always_inline long end_native(struct slot* slot, long result) {
 }
 
 /* A native frame of known CFA, with the Python frames that it runs before it. */
-static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule) {
+static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule, int guessed) {
   __u64 cfa = cfa_of(slot, rule);
   if (runs_python(slot, cfa)) {
     add_run(slot);
@@ -78,6 +78,9 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule)
     return 1;
   }
   long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_ASTRAY;
+  if (guessed && result == STEP_WHOLE) {
+    result = STEP_ASTRAY; /* it may have been no frame pointer */
+  }
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
 
@@ -100,7 +103,8 @@ static __always_inline long step_native(struct slot* slot) {
     word |= walk->exact ? GPUPROF_WORD_EXACT : 0;
   }
   walk->at_entry = 0;
-  if (GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE) {
+  int guessed = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE;
+  if (guessed) {
     __u32 is_code = 1;
     rule = guess_rule(slot, !walk->exact, &is_code);
     if (!is_code) {
@@ -108,7 +112,7 @@ static __always_inline long step_native(struct slot* slot) {
     }
   }
   if (GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_END && GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_SIGNAL) {
-    return add_frame(slot, word, rule);
+    return add_frame(slot, word, rule, guessed);
   }
   if (add_word(slot, word) != 0) {
     return 1;

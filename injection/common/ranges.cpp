@@ -286,7 +286,8 @@ bool process_path(uint32_t count, uint32_t* path) {
   return count != UINT32_MAX;
 }
 
-// The thread's path with everything that has changed since it was last asked for.
+// The thread's path with everything that has changed since it was last asked for. Where that could not be had it ends
+// further out, and a detail is lost.
 uint32_t update_path(Stack& s) {
   const uint32_t generation = load_acquire(&shared.generation);
   if (load_acquire(&shared.paths) == nullptr) {
@@ -295,6 +296,7 @@ uint32_t update_path(Stack& s) {
   if (s.generation != generation) {
     s.known = 0;
     if (!process_path(kMaxOpen, &s.base)) {
+      lost(GPUPROF_LOSS_DETAIL, 1);
       return s.base;
     }
     s.generation = generation;
@@ -303,6 +305,7 @@ uint32_t update_path(Stack& s) {
   for (; s.known < s.depth; ++s.known) {
     const uint32_t below = path_below(path, s.entries[s.known].label);
     if (below == 0) {
+      lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }
     path = s.entries[s.known].path = below;

@@ -336,12 +336,16 @@ FRAME void broken_frames(void) {
   STACK_ENTER;
   // A chain of frame pointers that leads to itself, from behind the call in code without CFI.
   void* loop[2] = {loop, (void*)((uintptr_t)asm_without_cfi + 16)};
+  // To where a thread's outermost frame would end.
+  void* zeros[2] = {NULL, NULL};
   const struct {
     const char* kernel;
     void* frame_pointer;
   } frames[] = {{"broken_not_canonical", (void*)(uintptr_t)0x6761726261676521},
                 {"broken_not_mapped", (void*)(uintptr_t)0x1000},
-                {"broken_loop", loop}};
+                {"broken_loop", loop},
+                {"broken_zero", NULL},
+                {"broken_zeros", zeros}};
   for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); ++i) {
     struct StackShadow shadow = {.depth = 0};
     stack_prepare(frames[i].kernel);

@@ -128,11 +128,13 @@ TEST_CASE("a path is told once, however many threads come upon it") {
   REQUIRE(sources.size() == 1);
   const auto paths = paths_of(sources[0]);
   CHECK(paths.size() == size_t{kThreads} * kRounds);
+  uint64_t further_out = 0;  // on a busy machine a thread may wait in vain for the lock
   for (const auto& [correlation, path] : paths) {
     const std::string round = "round " + std::to_string((correlation - 1) % kRounds);
-    CHECK(path.substr(0, 6) == "whole/");  // then those of other threads, for a moment
-    CHECK(path.substr(path.rfind('/') + 1) == round);
+    const bool exact = path.starts_with("whole/") && path.ends_with("/" + round);  // others' for a moment in between
+    further_out += exact ? 0 : 1;
   }
+  CHECK(further_out <= sources[0].lost[GPUPROF_LOSS_DETAIL]);
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> different;
   for (const gpuprof_range& range : sources[0].ranges) {
     CHECK(different.emplace(range.parent, range.domain_id, range.name_id).second);
