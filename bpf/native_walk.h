@@ -43,6 +43,20 @@ struct {
   __type(value, struct gpuprof_bpf_process);
 } processes SEC(".maps");
 
+/* When a process has unloaded a library last. Until its mappings have been read again, others may lie there. */
+struct unload {
+  __u64 time_ns; /* UNLOADING: it is at it */
+  __u64 told;    /* 1: to the recorder */
+};
+#define UNLOADING (~0ull)
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, GPUPROF_BPF_MAX_PROCESSES);
+  __type(key, __u32); /* pid */
+  __type(value, struct unload);
+} unloads SEC(".maps");
+
 /* Inner maps are described by sizes only: Linux 6.1 takes no other map in their place once they have a type. */
 struct inner_mappings {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -74,6 +88,58 @@ struct {
   __type(key, __u32);
   __array(values, struct inner_pool);
 } pools SEC(".maps");
+
+static __always_inline int tell_loader(__u32 pid) {
+  struct gpuprof_bpf_loader* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    return 0;
+  }
+  event->type = GPUPROF_BPF_LOADER;
+  event->pid = pid;
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+  return 1;
+}
+
+/* Whether the mappings of the process were read before it last unloaded something. */
+static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_process* process) {
+  struct unload* unload = bpf_map_lookup_elem(&unloads, &pid);
+  if (!unload || unload->time_ns < process->read_ns) {
+    return 0;
+  }
+  if (unload->time_ns != UNLOADING && !unload->told) { /* there was no room then */
+    unload->told = tell_loader(pid);
+  }
+  return 1;
+}
+
+struct wanted_file {
+  __u64 inode;
+  __u64 offset; /* of pc */
+  __u64 pc;
+  __u32 found;
+};
+
+static long compare_file(struct task_struct* task, struct vm_area_struct* vma, struct wanted_file* wanted) {
+  struct file* file = vma->vm_file;
+  if (file) {
+    __u64 offset = wanted->pc - vma->vm_start + ((__u64)vma->vm_pgoff << 12);
+    wanted->found = file->f_inode->i_ino == wanted->inode && offset == wanted->offset;
+  }
+  return 0;
+}
+
+/* Whether the file is still mapped at pc: the recorder keeps it open, so that no other one gets its inode number. */
+static __noinline int is_still_mapped(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
+  if (!mapping) { /* for the verifier */
+    return 0;
+  }
+  if (mapping->inode == 0) {
+    return !mapping->gone; /* the vdso */
+  }
+  struct wanted_file wanted = {mapping->inode, pc - mapping->begin + mapping->offset, pc, 0};
+  bpf_find_vma(bpf_get_current_task_btf(), pc, compare_file, &wanted, 0);
+  return wanted.found;
+}
 
 /* The rule at `relative` in a file: the last row that does not begin behind it. */
 static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u64 relative) {
@@ -158,6 +224,7 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
 }
 
 static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
+  struct walk* walk = &slot->walk;
   __u32 number = slot->process.number;
   if (number == 0 || pc >> 48) {
     return GPUPROF_UNWIND_NONE;
@@ -169,14 +236,22 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
     return GPUPROF_UNWIND_NONE;
   }
   __u64 rule = cached->rule;
-  if ((cached->check ^ rule) == key) {
+  if ((cached->check ^ rule) == key && !walk->outdated) {
     return rule;
   }
   struct gpuprof_bpf_mapping* mapping = find_mapping(slot, pc);
   if (!mapping) {
     return GPUPROF_UNWIND_NONE; /* not kept: the recorder may get to know it */
   }
+  int doubtful = walk->outdated || mapping->gone;
+  if (doubtful && !is_still_mapped(mapping, pc)) {
+    walk->astray = 1;
+    return GPUPROF_UNWIND_NONE;
+  }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
+  if (doubtful) {
+    return rule;
+  }
   cached->rule = rule;
   cached->check = key ^ rule;
   return rule;

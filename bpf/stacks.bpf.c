@@ -6,6 +6,8 @@
  * or allocate come the same way, with a bit of their own in the correlation id. on_launch_function runs at a launch
  * function (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without our library: counts only.
  *
+ * on_loader runs whenever the loader has begun or ended to change what is loaded.
+ *
  * One loop, one frame a turn. A stack is sent once; a launch then costs one 48-byte event. The consumer polls (no
  * wake-ups). Loaded as sleepable where the kernel can do that.
  */
@@ -102,6 +104,9 @@ static __always_inline long step_native(struct slot* slot) {
     rule = rule_of(slot, walk->pc - !walk->exact);
     word |= walk->exact ? GPUPROF_WORD_EXACT : 0;
   }
+  if (walk->astray) { /* the frame would get the name of what was there */
+    return end_native(slot, STEP_ASTRAY);
+  }
   walk->at_entry = 0;
   int guessed = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE;
   if (guessed) {
@@ -149,6 +154,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, _
   slot->stack.count = 0;
   /* Without tables frame pointers may lead past frames, or to a wrong end. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
+  walk->outdated = process && is_outdated(pid, process);
   begin_python(slot, thread);
   struct slot_context context = {slot};
   long turns = bpf_loop(config.max_turns, step, &context, 0);
@@ -226,6 +232,31 @@ int on_launch_function(struct pt_regs* ctx) {
   if (begin_launch(&launch, 0, bpf_get_attach_cookie(ctx), 0)) {
     __u32 pid = launch.ids >> 32;
     on_launch(ctx, &launch, bpf_map_lookup_elem(&processes, &pid), 0);
+  }
+  return 0;
+}
+
+/* r_state of the loader's struct r_debug, whose address relative to the probe's is the cookie. */
+#define LOADER_CONSISTENT 0
+#define LOADER_DELETES 2
+
+SEC("uprobe")
+int on_loader(struct pt_regs* ctx) {
+  __u32 pid = ids_of_thread() >> 32;
+  __u32 state = 0;
+  if (!bpf_map_lookup_elem(&processes, &pid) ||
+      read_user(&state, sizeof(state), GPUPROF_INSTRUCTION_POINTER(ctx) + bpf_get_attach_cookie(ctx)) != 0) {
+    return 0;
+  }
+  struct unload* unload = bpf_map_lookup_elem(&unloads, &pid);
+  if (state == LOADER_DELETES) {
+    struct unload begun = {UNLOADING, 0};
+    bpf_map_update_elem(&unloads, &pid, &begun, BPF_ANY);
+  } else if (state == LOADER_CONSISTENT && unload && unload->time_ns == UNLOADING) {
+    unload->time_ns = bpf_ktime_get_ns();
+    unload->told = tell_loader(pid);
+  } else if (state == LOADER_CONSISTENT) {
+    tell_loader(pid); /* what it has loaded is not known before */
   }
   return 0;
 }

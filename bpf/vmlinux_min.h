@@ -44,6 +44,20 @@ enum {
 
 struct task_struct;
 
+struct inode {
+  unsigned long i_ino;
+} __attribute__((preserve_access_index));
+
+struct file {
+  struct inode* f_inode;
+} __attribute__((preserve_access_index));
+
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_pgoff;
+  struct file* vm_file;
+} __attribute__((preserve_access_index));
+
 struct bpf_pidns_info {
   __u32 pid;
   __u32 tgid;

@@ -34,7 +34,9 @@ struct walk {
   __u32 switches;     /* from one stack to another so far */
   __u32 at_entry;     /* 1: pc is the first instruction of its function */
   __u32 pid;
-  __u32 unsent; /* 1: a code object could not be sent */
+  __u32 unsent;   /* 1: a code object could not be sent */
+  __u32 outdated; /* 1: what is mapped where must be looked at */
+  __u32 astray;   /* 1: something else than is known is mapped at pc */
 };
 
 struct slot {

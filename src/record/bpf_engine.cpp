@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -21,6 +23,11 @@
 
 namespace gpuprof::record {
 namespace {
+
+// ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld-2.31.so: not each library is worth a look.
+bool may_be_loader(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).starts_with("ld");
+}
 
 class BpfEngine final : public StackEngine {
  public:
@@ -38,8 +45,10 @@ class BpfEngine final : public StackEngine {
     }
     if (walk_ == BpfWalk::tables) {
       const bpf_map* cache = bpf_object__find_map_by_name(object_.get(), "rule_cache");
-      const BpfTableMaps maps{map_fd("processes"), map_fd("mappings"), map_fd("pools"), map_fd("rule_cache"),
-                              cache != nullptr ? bpf_map__max_entries(cache) : 0};
+      const BpfTableMaps maps{map_fd("processes"),  map_fd("mappings"),
+                              map_fd("pools"),      map_fd("unloads"),
+                              map_fd("rule_cache"), cache != nullptr ? bpf_map__max_entries(cache) : 0};
+      loader_ = bpf_object__find_program_by_name(object_.get(), "on_loader");
       tables_ = std::make_unique<BpfTables>(maps, unwind::TableCache::default_directory());
     }
     return {};
@@ -50,6 +59,7 @@ class BpfEngine final : public StackEngine {
 
   void on_process(const symbolize::ProcessMaps& maps) override {
     if (tables_) {
+      watch_loader(maps);
       tables_->on_process(maps);
     }
   }
@@ -112,9 +122,32 @@ class BpfEngine final : public StackEngine {
   }
 
  private:
+  // Where it can not be watched, a library that takes the place of another is known when mappings are read the next
+  // time: stacks until then are walked by the rules of what was there.
+  void watch_loader(const symbolize::ProcessMaps& maps) {
+    for (const symbolize::Mapping& mapping : maps.mappings()) {
+      const symbolize::MappedFile* file = mapping.file.get();
+      if (file == nullptr || !file->fd || !may_be_loader(file->path) ||
+          !seen_files_.emplace(file->device, file->inode).second) {
+        continue;
+      }
+      if (const auto probe = find_loader_probe(file->fd.get()); probe) {
+        const std::string path = "/proc/self/fd/" + std::to_string(file->fd.get());
+        if (auto link = make_link(loader_, path, probe->file_offset, -1, probe->state); link) {
+          loader_links_.push_back(std::move(*link));
+        } else {
+          log::debug(link.error().message);
+        }
+      }
+    }
+  }
+
   [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
 
-  Status attach(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid, uint64_t cookie) {
+  using Link = std::unique_ptr<bpf_link, BpfLinkDestroy>;
+
+  static Result<Link> make_link(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
+                                uint64_t cookie) {
     bpf_uprobe_opts options{};
     options.sz = sizeof(options);
     options.bpf_cookie = cookie;
@@ -122,7 +155,15 @@ class BpfEngine final : public StackEngine {
     if (link == nullptr) {
       return bpf_error("cannot attach a uprobe to " + path, errno);
     }
-    links_.emplace_back(link);
+    return Link(link);
+  }
+
+  Status attach(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid, uint64_t cookie) {
+    auto link = make_link(program, path, offset, pid, cookie);
+    if (!link) {
+      return std::move(link).error();
+    }
+    links_.push_back(std::move(*link));
     return {};
   }
 
@@ -154,6 +195,9 @@ class BpfEngine final : public StackEngine {
         sink_->on_thread(thread->pid, thread->tid, {thread->name, ::strnlen(thread->name, sizeof(thread->name))});
         break;
       }
+      case GPUPROF_BPF_LOADER:
+        sink_->on_loader(reinterpret_cast<const gpuprof_bpf_loader*>(event.data())->pid);
+        break;
       case GPUPROF_BPF_CODE:
         codes_.on_code(event, *sink_);
         break;
@@ -181,9 +225,12 @@ class BpfEngine final : public StackEngine {
   std::unique_ptr<BpfTables> tables_;  // null: by frame pointers. Of the thread that calls on_process()
   BpfCodes codes_;
   std::unique_ptr<ring_buffer, BpfRingFree> ring_;
-  std::vector<std::unique_ptr<bpf_link, BpfLinkDestroy>> links_;
+  std::vector<Link> links_;
+  std::vector<Link> loader_links_;                      // of the thread that calls on_process(), as ...
+  std::set<std::pair<uint64_t, uint64_t>> seen_files_;  // ... these, by device and inode
   bpf_program* probe_ = nullptr;
   bpf_program* function_ = nullptr;
+  bpf_program* loader_ = nullptr;
   int losses_fd_ = -1;
   int known_stacks_fd_ = -1;
   size_t drained_bytes_ = 0;

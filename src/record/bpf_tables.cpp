@@ -85,7 +85,7 @@ bool replaces(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpu
     while (is != fresh.end() && is->end <= was.begin) {
       ++is;
     }
-    return is == fresh.end() || !same(was, *is) || is->begin > was.begin || is->end < was.end;
+    return is == fresh.end() || !same(was, *is) || is->begin > was.begin || is->end < was.end || is->gone > was.gone;
   });
 }
 
@@ -139,12 +139,16 @@ void BpfTables::on_process(const symbolize::ProcessMaps& maps) {
   build(maps.mappings());
   use_files(maps.mappings());
   leave_files(std::exchange(process.mappings, maps.mappings()));
+  process.read_ns = maps.read_ns();
   set_mappings(maps.pid(), process);
 }
 
 void BpfTables::expect_process(uint32_t pid, bool anew) const {
   const gpuprof_bpf_process without_tables{};
   bpf_map_update_elem(maps_.processes, &pid, &without_tables, anew ? BPF_ANY : BPF_NOEXIST);
+  if (anew) {
+    bpf_map_delete_elem(maps_.unloads, &pid);
+  }
 }
 
 // A process is made known before its tables are made.
@@ -183,6 +187,7 @@ void BpfTables::on_python(uint32_t pid, const gpuprof_python_layout& layout) {
 
 void BpfTables::on_process_end(uint32_t pid) {
   bpf_map_delete_elem(maps_.processes, &pid);
+  bpf_map_delete_elem(maps_.unloads, &pid);
   const auto found = processes_.find(pid);
   if (found == processes_.end()) {
     return;
@@ -201,6 +206,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
+    write_process(pid, process);  // they have been read again
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -239,9 +245,18 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     const uint64_t offset = mapping.file ? mapping.offset : 0;
     if (const auto vaddr = table.vaddr_of(offset, offset); vaddr) {
       const auto rows_at = static_cast<uint32_t>(uploaded.words_at + table.pages().size());
-      entries.push_back({mapping.start, mapping.end, *vaddr - table.base(), uploaded.pool, uploaded.words_at,
-                         static_cast<uint32_t>(table.page_count()),
-                         rows_at + static_cast<uint32_t>(table.pcs().size())});
+      gpuprof_bpf_mapping entry{};
+      entry.begin = mapping.start;
+      entry.end = mapping.end;
+      entry.relative_begin = *vaddr - table.base();
+      entry.pool = uploaded.pool;
+      entry.words_at = uploaded.words_at;
+      entry.page_count = static_cast<uint32_t>(table.page_count());
+      entry.rules_at = rows_at + static_cast<uint32_t>(table.pcs().size());
+      entry.inode = mapping.file ? mapping.file->inode : 0;
+      entry.offset = offset;
+      entry.gone = mapping.gone ? 1 : 0;
+      entries.push_back(entry);
     }
   }
   return entries;
@@ -364,6 +379,7 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   gpuprof_bpf_process value{};
   value.number = process.number;
   value.image = process.image;
+  value.read_ns = process.read_ns;
   value.frame_bytes = frame_bytes(process.python);
   value.code_bytes = code_bytes(process.python);
   value.python = process.python;

@@ -20,6 +20,7 @@ struct BpfTableMaps {
   int processes = -1;
   int mappings = -1;
   int pools = -1;
+  int unloads = -1;
   int rule_cache = -1;
   uint32_t cached_rules = 0;
 };
@@ -42,6 +43,7 @@ class BpfTables {
   struct Process {
     uint32_t number = 0;
     uint32_t image = 0;
+    uint64_t read_ns = 0;  // of the mappings
     gpuprof_python_layout python{};
     std::vector<symbolize::Mapping> mappings;
     std::vector<gpuprof_bpf_mapping> entries;

@@ -271,6 +271,7 @@ void Correlator::forget_process(uint32_t pid) {
   processes_.forget(pid);
   std::erase_if(threads_, [pid](const auto& entry) { return entry.first >> 32 == pid; });
   forget_stacks(pid);
+  reloaders_.erase(pid);
   news_.push_back({.what = ProcessNews::What::ended, .pid = pid, .maps = nullptr, .layout = {}});
 }
 
@@ -317,6 +318,7 @@ void Correlator::settle(bool last) {
   nodes_.settle(now_ns_);
   settle_work(last);
   settle_timeline();
+  settle_mappings();
   launches_.expire(now_ns_);
   host_calls_.expire(now_ns_);
   bound_stacks();

@@ -118,6 +118,7 @@ class Correlator final : public SourceSink, public EngineSink {
   void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) override;
   void on_engine_code(uint32_t pid, const backend::PythonCode& code) override;
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name) override;
+  void on_loader(uint32_t pid) override;
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
 
@@ -260,6 +261,7 @@ class Correlator final : public SourceSink, public EngineSink {
   profile::WorkId intern(Image& image, WorkKey& key) { return image.works.intern(key, next_work_, batch_.works); }
   void settle_work(bool last, const Source* only = nullptr);
   void settle_timeline();
+  void settle_mappings();
   void add_call(Source& source, backend::SourceId id, const backend::Call& call);
 
   // correlate_launches.cpp
@@ -304,7 +306,8 @@ class Correlator final : public SourceSink, public EngineSink {
   CodeTable codes_;
   std::vector<uint64_t> ended_stacks_;
   std::vector<ProcessNews> news_;
-  std::vector<uint64_t> native_;  // addresses of the stack that is being taken
+  std::unordered_set<uint32_t> reloaders_;  // processes whose mappings must be read again
+  std::vector<uint64_t> native_;            // addresses of the stack that is being taken
   Depths native_depths_;
   Depths python_depths_;
   std::vector<Waiting<backend::GpuOp>> waiting_;

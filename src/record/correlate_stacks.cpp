@@ -167,6 +167,23 @@ void Correlator::on_mappings(backend::SourceId id) {
   }
 }
 
+void Correlator::on_loader(uint32_t pid) {
+  if (processes_.knows(pid)) {
+    reloaders_.insert(pid);
+  }
+}
+
+void Correlator::settle_mappings() {
+  std::erase_if(reloaders_, [&](uint32_t pid) {
+    ProcessTable::Entry& process = processes_.by_pid(pid);
+    const bool done = processes_.read_anew(process);
+    if (done && process.alive) {
+      tell_mapped(process);
+    }
+    return done;
+  });
+}
+
 void Correlator::on_source_code(backend::SourceId id, const backend::PythonCode& code) {
   Source* source = find_source(id);
   if (source != nullptr && options_.stacks_from_sources) {

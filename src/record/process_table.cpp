@@ -36,7 +36,8 @@ uint32_t parent_of(uint32_t pid) {
 
 bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize::Mapping>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
-    return one.start == other.start && one.end == other.end && one.offset == other.offset && one.file == other.file;
+    return one.start == other.start && one.end == other.end && one.offset == other.offset && one.file == other.file &&
+ one.gone == other.gone;
   });
 }
 
@@ -84,13 +85,13 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
   return *entry;
 }
 
-// A new snapshot: the writer thread may be reading the old one.
-bool ProcessTable::read(Entry& entry, uint64_t now) {
+// A new snapshot: the writer thread may be reading the old one. `anew`: taken even where nothing has changed.
+bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   auto maps = entry.maps->newer();
   entry.alive = maps != nullptr;
   entry.last_read_ns = now;
   entry.next_look_ns = now + kLookIntervalNs;
-  const bool changed = entry.alive && !same(maps->mappings(), entry.maps->mappings());
+  const bool changed = entry.alive && (anew || !same(maps->mappings(), entry.maps->mappings()));
   if (changed) {
     entry.maps = std::move(maps);
   }
@@ -100,6 +101,11 @@ bool ProcessTable::read(Entry& entry, uint64_t now) {
 bool ProcessTable::read_again(Entry& entry) {
   const uint64_t now = monotonic_ns();
   return now >= entry.last_read_ns + kRefreshIntervalNs && read(entry, now);
+}
+
+bool ProcessTable::read_anew(Entry& entry) {
+  const uint64_t now = monotonic_ns();
+  return now >= entry.last_read_ns + kRefreshIntervalNs && (read(entry, now, true) || !entry.alive);
 }
 
 bool ProcessTable::on_changed(Entry& entry) {

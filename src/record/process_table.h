@@ -58,12 +58,16 @@ class ProcessTable {
   // The same for what a process may say as often as it likes: soon, but not twice in 100 ms.
   bool on_changed(Entry& entry);
 
+  // Reads them again for somebody who must know when that was; not twice in 20 ms. True: that has been done, or the
+  // process is gone.
+  bool read_anew(Entry& entry);
+
   [[nodiscard]] bool knows(uint32_t pid) const { return by_pid_.contains(pid); }
   void forget(uint32_t pid);  // it has ended; a new process may get the number
 
  private:
   Entry make(uint32_t pid);
-  bool read(Entry& entry, uint64_t now);
+  bool read(Entry& entry, uint64_t now, bool anew = false);
   std::shared_ptr<symbolize::FileCache> files_;
   std::unordered_map<uint32_t, Entry> by_pid_;
   uint32_t next_id_ = 1;

@@ -39,6 +39,8 @@ class StackSink {
   // Before the first stack of the process that names it.
   virtual void on_code(uint32_t pid, const backend::PythonCode& code) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
+  // It has loaded or unloaded libraries: its mappings are to be read again.
+  virtual void on_loader(uint32_t pid) = 0;
   virtual void on_launch_stack(const LaunchStack& launch) = 0;
   // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls; source
   // and correlation are 0.

@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"
@@ -272,10 +273,12 @@ bool ProcessMaps::refresh() {
   if (!proc_fd_) {
     return false;
   }
+  const uint64_t now = monotonic_ns();
   const std::string text = read_all(proc_fd_.get(), "maps");
   if (text.empty()) {
     return false;  // gone, a zombie, or not ours to read
   }
+  read_ns_ = now;
   if (!perf_map_) {
     read_identity();
   }
@@ -317,6 +320,7 @@ void ProcessMaps::take_over(std::vector<Mapping> fresh) {
   size_t budget = kMaxMappings - std::min(kMaxMappings, fresh.size());
   auto next = fresh.begin();
   for (Mapping& old : mappings_) {
+    old.gone = true;
     while (next != fresh.end() && next->end <= old.start) {
       merged.push_back(std::move(*next++));
     }

@@ -26,6 +26,7 @@ struct Mapping {
   uint64_t end = 0;
   uint64_t offset = 0;               // in the file
   std::shared_ptr<MappedFile> file;  // null for anonymous memory
+  bool gone = false;                 // at the last reading; it stays known
   std::string name;                  // path, "[vdso]", "[stack]", "//anon", ...; empty for anonymous
 };
 
@@ -59,6 +60,8 @@ class ProcessMaps {
 
   [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
   [[nodiscard]] uint32_t pid() const { return pid_; }
+  // When refresh() last began to read what is known now (CLOCK_MONOTONIC); 0: never.
+  [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
   // Bytes of the process's vdso, captured at the first refresh; empty if it could not be read.
   [[nodiscard]] const std::vector<uint8_t>& vdso() const { return vdso_; }
   // The process's root directory (O_PATH); -1 when it could not be opened, paths are then tried in our own.
@@ -78,6 +81,7 @@ class ProcessMaps {
 
   uint32_t pid_;
   uint32_t namespace_pid_;
+  uint64_t read_ns_ = 0;
   std::shared_ptr<FileCache> cache_;
   UniqueFd proc_fd_;  // /proc/PID
   UniqueFd root_fd_;

@@ -26,7 +26,8 @@ enum gpuprof_bpf_event_type {
   GPUPROF_BPF_STACK = 2,  /* the frames behind a stack id, sent before its first launch */
   GPUPROF_BPF_THREAD = 3, /* a thread's name, sent before its first launch and when it changes */
   GPUPROF_BPF_CODE = 4,   /* a Python code object, sent before the first stack that names it */
-  GPUPROF_BPF_LINES = 5   /* a piece of its line table, sent right after it */
+  GPUPROF_BPF_LINES = 5,  /* a piece of its line table, sent right after it */
+  GPUPROF_BPF_LOADER = 6  /* a process has loaded or unloaded libraries: its mappings should be read again */
 };
 
 struct gpuprof_bpf_launch {
@@ -47,6 +48,11 @@ struct gpuprof_bpf_stack {
   gpuprof_u64 stack; /* hash of pid and words, never 0 */
   gpuprof_u32 count; /* of words as in wire/stack.h, which follow */
   gpuprof_u32 flags; /* GPUPROF_STACK_* */
+};
+
+struct gpuprof_bpf_loader {
+  gpuprof_u32 type;
+  gpuprof_u32 pid;
 };
 
 struct gpuprof_bpf_thread {
@@ -104,6 +110,7 @@ struct gpuprof_bpf_process {
   gpuprof_u32 image;       /* another one for each program that has run under this pid */
   gpuprof_u32 frame_bytes; /* of a Python frame and ... */
   gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
+  gpuprof_u64 read_ns;     /* when its mappings were read: CLOCK_MONOTONIC */
   struct gpuprof_python_layout python;
 };
 
@@ -118,6 +125,10 @@ struct gpuprof_bpf_mapping {
   gpuprof_u32 words_at; /* ... here on */
   gpuprof_u32 page_count;
   gpuprof_u32 rules_at; /* in the pool */
+  gpuprof_u64 inode;    /* of the file; 0: none */
+  gpuprof_u64 offset;   /* of `begin` in the file */
+  gpuprof_u32 gone;     /* 1: was not there any more when the mappings were read */
+  gpuprof_u32 pad;
 };
 #define GPUPROF_BPF_PAGE_SHIFT 12
 #define GPUPROF_BPF_MAX_MAPPINGS 65536

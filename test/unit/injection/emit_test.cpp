@@ -400,7 +400,7 @@ TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
     }
     return 0;
   });
-  CHECK(injection::now_ns() - begin < 2000000000ULL);
+  CHECK(injection::now_ns() - begin < 10000000000ULL);  // minutes, if each had waited
   CHECK(source.ops.size() >= rings * (kRing - 1));
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
   CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);

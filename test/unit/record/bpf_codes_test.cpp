@@ -17,6 +17,7 @@ struct Sink final : gpuprof::record::StackSink {
     line_table.assign(code.line_table.begin(), code.line_table.end());
   }
   void on_thread(uint32_t, uint32_t, std::string_view) override {}
+  void on_loader(uint32_t) override {}
   void on_launch_stack(const gpuprof::record::LaunchStack&) override {}
   void on_counted_launch(uint32_t, const gpuprof::record::LaunchStack&) override {}
   std::vector<std::string> got;

@@ -25,6 +25,7 @@ struct Sink final : gpuprof::record::StackSink {
   }
   void on_code(uint32_t, const gpuprof::backend::PythonCode&) override {}
   void on_thread(uint32_t, uint32_t tid, std::string_view name) override { threads[tid] = name; }
+  void on_loader(uint32_t) override {}
   void on_launch_stack(const LaunchStack& launch) override { launches.push_back(launch); }
   void on_counted_launch(uint32_t function, const LaunchStack&) override { ++counted[function]; }
   std::map<uint64_t, std::vector<uint64_t>> stacks;

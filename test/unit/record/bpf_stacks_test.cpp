@@ -1,6 +1,7 @@
 // The BPF walk by tables on this kernel: stacks of this very program, held against backtrace(). Compiled without frame
 // pointers.
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct Sink final : gpuprof::record::StackSink {
     codes[code.id] = {std::string(code.name), std::string(code.file), code.first_line, code.line_table.size()};
   }
   void on_thread(uint32_t, uint32_t, std::string_view name) override { threads.emplace_back(name); }
+  void on_loader(uint32_t pid) override { loaders.push_back(pid); }
   void on_launch_stack(const LaunchStack& launch) override { launches[launch.correlation] = launch.stack; }
   void on_counted_launch(uint32_t, const LaunchStack&) override {}
   [[nodiscard]] const Stack& stack_of(uint64_t correlation) const { return stacks.at(launches.at(correlation)); }
@@ -55,6 +57,7 @@ struct Sink final : gpuprof::record::StackSink {
   std::map<uint32_t, Code> codes;
   std::vector<std::string> threads;  // names, as they came
   std::map<uint64_t, uint64_t> launches;
+  std::vector<uint32_t> loaders;  // processes
 };
 
 // What backtrace() says at each launch, from the caller of launch() on.
@@ -216,6 +219,33 @@ TEST_CASE("only processes that are known are walked, and whole only with tables"
   engine->drain(sink);
   CHECK(matches(sink.stack_of(6), expected.at(6)));
   CHECK((sink.stack_of(7).flags & GPUPROF_STACK_TRUNCATED) != 0);
+}
+
+TEST_CASE("what the loader changes is told, and stacks stay whole meanwhile", "[bpf]") {
+  const auto engine = engine_or_skip();
+  if (!engine) {
+    return;
+  }
+  void* const library = ::dlopen("libgcc_s.so.1", RTLD_NOW);
+  REQUIRE(library != nullptr);
+  Dl_info info{};
+  REQUIRE(::dladdr(::dlsym(library, "_Unwind_Backtrace"), &info) != 0);
+  const auto copy = std::filesystem::temp_directory_path() / ("copy-" + std::to_string(::getpid()) + ".so");
+  std::filesystem::copy_file(info.dli_fname, copy, std::filesystem::copy_options::overwrite_existing);
+  Sink sink;
+  engine->drain(sink);
+  sink.loaders.clear();
+  void* const loaded = ::dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::filesystem::remove(copy);
+  REQUIRE(loaded != nullptr);
+  engine->drain(sink);
+  CHECK(sink.loaders.size() == 1);
+  ::dlclose(loaded);
+  descend(20, 1, launch);  // each frame's mapping is compared with what there is
+  engine->drain(sink);
+  CHECK(sink.loaders == std::vector<uint32_t>(2, static_cast<uint32_t>(::getpid())));
+  CHECK(matches(sink.stack_of(1), expected.at(1)));
+  ::dlclose(library);
 }
 
 TEST_CASE("files of processes that have ended are closed", "[bpf]") {
