@@ -16,10 +16,6 @@
 namespace gpuprof::injection {
 namespace {
 
-uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code) {
-  return memory.careful() ? code_id<true>(segment, layout, code) : code_id<false>(segment, layout, code);
-}
-
 struct Code {
   uint32_t version = 0;
   uint32_t first_line = 0;
@@ -145,42 +141,56 @@ class Objects {
 
 constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0};
 
+// An interpreter of one version, and the reader of its code objects for a recording that has just begun.
+struct Reader {
+  explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
+
+  [[nodiscard]] uint32_t id_of(uint64_t code) const {
+    return memory.careful() ? code_id<true>(segment.get(), objects.layout(), code)
+                            : code_id<false>(segment.get(), objects.layout(), code);
+  }
+  uint64_t code_named(const std::u32string& name) {
+    const uint64_t text = objects.text(name, 1, true);
+    return objects.code(text, text, objects.bytes("x"), 1);
+  }
+  [[nodiscard]] const gpuprof_python_layout& wire() const { return objects.layout().wire; }
+
+  Segment segment;
+  Objects objects;
+  PythonMemory memory;
+};
+
 TEST_CASE("a code object is told once, with its texts as UTF-8") {
   for (const uint32_t version : kVersions) {
     for (const bool careful : {false, true}) {
-      reset_code();
-      Segment segment;
-      Objects objects(version);
-      const PythonMemory memory(careful);
+      Reader reader(version, careful);
       // A byte of a file name that is no UTF-8, as Python keeps it.
       const std::u32string file = {U'/', U'a', U'\u65e5', char32_t{0xdcff}, U'.', U'p', U'y'};
-      const uint64_t code =
-          objects.code(objects.text(U"n\u00e4me", 1, false), objects.text(file, 2, false), objects.bytes("lines"), 1);
-      const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+      const uint64_t code = reader.objects.code(reader.objects.text(U"n\u00e4me", 1, false),
+                                                reader.objects.text(file, 2, false), reader.objects.bytes("lines"), 1);
+      const uint32_t id = reader.id_of(code);
       CHECK(id != 0);
-      const auto told = segment.codes();
+      const auto told = reader.segment.codes();
       REQUIRE(told.count(id) == 1);
       CHECK(told.at(id).name == "n\u00e4me");
       CHECK(told.at(id).file == "/a\u65e5\xff.py");
       CHECK(told.at(id).table == "lines");
       CHECK(told.at(id).first_line == 7);
       CHECK(told.at(id).version == version);
-      CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
-      CHECK(segment.codes().empty());
+      CHECK(reader.id_of(code) == id);
+      CHECK(reader.segment.codes().empty());
     }
   }
 }
 
 TEST_CASE("four bytes a character, and a name that is too long is cut between two") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[3]);
-  const PythonMemory memory(false);
-  const uint64_t file = objects.text(U"f", 1, true);
-  const uint64_t table = objects.bytes("");
-  const uint64_t code = objects.code(objects.text(std::u32string(5000, U'\U0001d518'), 4, false), file, table, 1);
-  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
-  const auto told = segment.codes();
+  Reader reader(kVersions[3]);
+  const uint64_t file = reader.objects.text(U"f", 1, true);
+  const uint64_t table = reader.objects.bytes("");
+  const uint64_t code =
+      reader.objects.code(reader.objects.text(std::u32string(5000, U'\U0001d518'), 4, false), file, table, 1);
+  const uint32_t id = reader.id_of(code);
+  const auto told = reader.segment.codes();
   REQUIRE(told.count(id) == 1);
   const std::string& name = told.at(id).name;
   CHECK(name.size() == 4096);
@@ -191,47 +201,41 @@ TEST_CASE("four bytes a character, and a name that is too long is cut between tw
 
 TEST_CASE("another code object at the same address has another id") {
   for (const uint32_t version : kVersions) {
-    reset_code();
-    Segment segment;
-    Objects objects(version);
-    const PythonMemory memory(false);
-    const uint64_t table = objects.bytes("first table");
-    const uint64_t name = objects.text(U"<lambda>", 1, true);
-    const uint64_t code = objects.code(name, name, table, 1);
-    const uint32_t first = code_id(segment.get(), objects.layout(), memory, code);
-    if (objects.layout().wire.code_version != GPUPROF_PYTHON_NONE) {
-      Objects::put(code, objects.layout().wire.code_version, uint32_t{2});
+    Reader reader(version);
+    const uint64_t table = reader.objects.bytes("first table");
+    const uint64_t name = reader.objects.text(U"<lambda>", 1, true);
+    const uint64_t code = reader.objects.code(name, name, table, 1);
+    const uint32_t first = reader.id_of(code);
+    if (reader.wire().code_version != GPUPROF_PYTHON_NONE) {
+      Objects::put(code, reader.wire().code_version, uint32_t{2});
     } else {
-      Objects::put(table, objects.layout().wire.bytes_data, char{'F'});
+      Objects::put(table, reader.wire().bytes_data, char{'F'});
     }
-    const uint32_t second = code_id(segment.get(), objects.layout(), memory, code);
+    const uint32_t second = reader.id_of(code);
     CHECK(second != first);
-    CHECK(segment.codes().size() == 2);
+    CHECK(reader.segment.codes().size() == 2);
   }
 }
 
 TEST_CASE("code compiled again into the same memory, from another file, under another name, with other lines") {
   for (const uint32_t version : {kVersions[0], kVersions[1], kVersions[2], kVersions[3]}) {
     for (const bool careful : {false, true}) {
-      reset_code();
-      Segment segment;
-      Objects objects(version);
-      const gpuprof_python_layout& wire = objects.layout().wire;
-      const PythonMemory memory(careful);
-      const uint64_t name = objects.text(U"K0000001.forward", 1, true);
-      const uint64_t file = objects.text(U"<eval_with_key>.1", 1, true);
-      const uint64_t table = objects.bytes(std::string(300, 'x'));
-      const uint64_t code = objects.code(name, file, table, 0);  // 3.12 has no more numbers to give
-      const uint32_t first = code_id(segment.get(), objects.layout(), memory, code);
-      CHECK(code_id(segment.get(), objects.layout(), memory, code) == first);
+      Reader reader(version, careful);
+      const gpuprof_python_layout& wire = reader.wire();
+      const uint64_t name = reader.objects.text(U"K0000001.forward", 1, true);
+      const uint64_t file = reader.objects.text(U"<eval_with_key>.1", 1, true);
+      const uint64_t table = reader.objects.bytes(std::string(300, 'x'));
+      const uint64_t code = reader.objects.code(name, file, table, 0);  // 3.12 has no more numbers to give
+      const uint32_t first = reader.id_of(code);
+      CHECK(reader.id_of(code) == first);
       Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');
-      const uint32_t second = code_id(segment.get(), objects.layout(), memory, code);
+      const uint32_t second = reader.id_of(code);
       Objects::put(name, static_cast<uint16_t>(wire.text_ascii + 7), '2');
-      const uint32_t third = code_id(segment.get(), objects.layout(), memory, code);
+      const uint32_t third = reader.id_of(code);
       Objects::put(table, static_cast<uint16_t>(wire.bytes_data + 150), 'y');
-      const uint32_t fourth = code_id(segment.get(), objects.layout(), memory, code);
+      const uint32_t fourth = reader.id_of(code);
       CHECK(std::set<uint32_t>{first, second, third, fourth}.size() == 4);
-      const auto told = segment.codes();
+      const auto told = reader.segment.codes();
       REQUIRE(told.count(fourth) == 1);
       CHECK(told.at(second).file == "<eval_with_key>.2");
       CHECK(told.at(third).name == "K0000002.forward");
@@ -241,94 +245,71 @@ TEST_CASE("code compiled again into the same memory, from another file, under an
 }
 
 TEST_CASE("a lock that a thread of the former recording holds does not bind the next one") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[1]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"busy", 1, true);
-  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  Reader reader(kVersions[1]);
+  const uint64_t code = reader.code_named(U"busy");
+  CHECK(reader.id_of(code) != 0);
   CodeTable* former = code_table;
   former->sets_lock = 1;
   former->scratch_lock = 1;
   reset_code();
-  CHECK(segment.codes().size() == 1);
-  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  CHECK(reader.segment.codes().size() == 1);
+  const uint32_t id = reader.id_of(code);
   CHECK(id != 0);
-  CHECK(segment.codes().count(id) == 1);
+  CHECK(reader.segment.codes().count(id) == 1);
   CHECK(code_table != former);
   CHECK(former->sets_lock == 1);
   CHECK(former->scratch_lock == 1);
 }
 
 TEST_CASE("an entry without an id gets one") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[1]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"half", 1, true);
-  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
+  Reader reader(kVersions[1]);
+  const uint64_t code = reader.code_named(U"half");
+  CHECK(reader.id_of(code) != 0);
   for (CodeSet& set : code_table->sets) {
     set.entries[0].id = 0;
   }
-  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  const uint32_t id = reader.id_of(code);
   CHECK(id != 0);
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
+  CHECK(reader.id_of(code) == id);
 }
 
 TEST_CASE("what found no room is told again, under its id") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[3]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"late", 1, true);
-  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
-  segment.fill(true);
-  const uint32_t id = code_id(segment.get(), objects.layout(), memory, code);
+  Reader reader(kVersions[3]);
+  const uint64_t code = reader.code_named(U"late");
+  reader.segment.fill(true);
+  const uint32_t id = reader.id_of(code);
   CHECK(id != 0);
-  segment.fill(false);
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) == id);
-  CHECK(segment.codes().count(id) == 1);
+  reader.segment.fill(false);
+  CHECK(reader.id_of(code) == id);
+  CHECK(reader.segment.codes().count(id) == 1);
 }
 
 TEST_CASE("a new recorder is told again") {
+  Reader reader(kVersions[1]);
+  const uint64_t code = reader.code_named(U"again");
+  CHECK(reader.id_of(code) != 0);
+  CHECK(reader.segment.codes().size() == 1);
   reset_code();
-  Segment segment;
-  Objects objects(kVersions[1]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"again", 1, true);
-  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
-  CHECK(segment.codes().size() == 1);
-  reset_code();
-  CHECK(code_id(segment.get(), objects.layout(), memory, code) != 0);
-  CHECK(segment.codes().size() == 1);
+  CHECK(reader.id_of(code) != 0);
+  CHECK(reader.segment.codes().size() == 1);
 }
 
 TEST_CASE("more code objects than are remembered") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[3]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"many", 1, true);
-  const uint64_t code = objects.code(name, name, objects.bytes("x"), 1);
+  Reader reader(kVersions[3]);
+  const uint64_t code = reader.code_named(U"many");
   std::map<uint32_t, uint32_t> seen;
   for (uint32_t number = 1; number <= 2 * kCodeSets * kCodeWays; ++number) {
-    Objects::put(code, objects.layout().wire.code_version, number);
-    ++seen[code_id(segment.get(), objects.layout(), memory, code)];
-    segment.fill(false);
+    Objects::put(code, reader.wire().code_version, number);
+    ++seen[reader.id_of(code)];
+    reader.segment.fill(false);
   }
   CHECK(seen.count(0) == 0);
   CHECK(seen.size() == size_t{2} * kCodeSets * kCodeWays);
 }
 
 TEST_CASE("a line table that is too long goes without its columns") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[3]);
-  const PythonMemory memory(false);
-  const uint64_t name = objects.text(U"long", 1, true);
+  Reader reader(kVersions[3]);
+  const uint64_t name = reader.objects.text(U"long", 1, true);
   std::string table;
   std::string expected;
   for (int i = 0; i < 8000; ++i) {
@@ -339,9 +320,8 @@ TEST_CASE("a line table that is too long goes without its columns") {
   }
   table += "\xff";  // eight units without a line
   expected += "\xff";
-  const uint32_t id =
-      code_id(segment.get(), objects.layout(), memory, objects.code(name, name, objects.bytes(table), 1));
-  const auto told = segment.codes();
+  const uint32_t id = reader.id_of(reader.objects.code(name, name, reader.objects.bytes(table), 1));
+  const auto told = reader.segment.codes();
   REQUIRE(told.count(id) == 1);
   CHECK((told.at(id).table == expected));
 
@@ -349,48 +329,44 @@ TEST_CASE("a line table that is too long goes without its columns") {
   for (int i = 0; i < 40000; ++i) {
     table += "\xe8\x04";
   }
-  const uint32_t longer =
-      code_id(segment.get(), objects.layout(), memory, objects.code(name, name, objects.bytes(table), 2));
-  const auto records = segment.codes();
+  const uint32_t longer = reader.id_of(reader.objects.code(name, name, reader.objects.bytes(table), 2));
+  const auto records = reader.segment.codes();
   REQUIRE(records.count(longer) == 1);
   CHECK(records.at(longer).table.empty());
 }
 
 TEST_CASE("memory that is no code object is refused, and never read where it is not mapped") {
-  reset_code();
-  Segment segment;
-  Objects objects(kVersions[3]);
-  const PythonMemory careful(true);
+  Reader reader(kVersions[3], true);
   void* hole = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto unmapped = reinterpret_cast<uint64_t>(hole);
-  CHECK(code_id(segment.get(), objects.layout(), careful, unmapped) == 0);
-  CHECK(code_id(segment.get(), objects.layout(), careful, 0) == 0);
-  CHECK(code_id(segment.get(), objects.layout(), careful, ~uint64_t{0} - 7) == 0);
+  CHECK(reader.id_of(unmapped) == 0);
+  CHECK(reader.id_of(0) == 0);
+  CHECK(reader.id_of(~uint64_t{0} - 7) == 0);
 
   // Texts that can not be read are left out; the id stands for the rest.
-  const uint64_t table = objects.bytes("lines");
-  const uint64_t good = objects.text(U"good", 1, true);
-  const uint64_t endless = objects.text(U"endless", 1, true);
-  Objects::put(endless, objects.layout().wire.text_length, ~uint64_t{0});
-  const uint64_t odd = objects.text(U"odd", 3, false);
+  const uint64_t table = reader.objects.bytes("lines");
+  const uint64_t good = reader.objects.text(U"good", 1, true);
+  const uint64_t endless = reader.objects.text(U"endless", 1, true);
+  Objects::put(endless, reader.wire().text_length, ~uint64_t{0});
+  const uint64_t odd = reader.objects.text(U"odd", 3, false);
   for (const uint64_t name : {unmapped, odd}) {
-    const uint32_t id = code_id(segment.get(), objects.layout(), careful, objects.code(name, good, table, 1));
-    const auto told = segment.codes();
+    const uint32_t id = reader.id_of(reader.objects.code(name, good, table, 1));
+    const auto told = reader.segment.codes();
     REQUIRE(told.count(id) == 1);
     CHECK(told.at(id).name.empty());
     CHECK(told.at(id).file == "good");
   }
-  const uint32_t id = code_id(segment.get(), objects.layout(), careful, objects.code(endless, good, table, 2));
-  const auto told = segment.codes();
+  const uint32_t id = reader.id_of(reader.objects.code(endless, good, table, 2));
+  const auto told = reader.segment.codes();
   REQUIRE(told.count(id) == 1);
   CHECK(told.at(id).name.size() <= 4096);
 
   // A line table that is too long, or not there.
-  const uint64_t huge = objects.bytes("lines");
-  Objects::put(huge, objects.layout().wire.bytes_size, uint64_t{1} << 40U);
+  const uint64_t huge = reader.objects.bytes("lines");
+  Objects::put(huge, reader.wire().bytes_size, uint64_t{1} << 40U);
   for (const uint64_t bad : {huge, unmapped}) {
-    const uint32_t without = code_id(segment.get(), objects.layout(), careful, objects.code(good, good, bad, 3));
-    const auto records = segment.codes();
+    const uint32_t without = reader.id_of(reader.objects.code(good, good, bad, 3));
+    const auto records = reader.segment.codes();
     REQUIRE(records.count(without) == 1);
     CHECK(records.at(without).table.empty());
   }
