@@ -37,7 +37,7 @@ uint32_t parent_of(uint32_t pid) {
 bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize::Mapping>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
     return one.start == other.start && one.end == other.end && one.offset == other.offset && one.file == other.file &&
- one.gone == other.gone;
+           one.gone == other.gone;
   });
 }
 
