@@ -7,7 +7,8 @@
 #include "walk.h"
 
 #define FARTHEST_FRAME_POINTER (1u << 20) /* from the stack pointer, where it is tried without a rule */
-#define MAX_SWITCHES 16                   /* from one stack to another in one walk */
+#define EBUSY 16
+#define MAX_SWITCHES 16 /* from one stack to another in one walk */
 
 /* The rule at a function's entry: nothing but the return address has been pushed. */
 #define AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
@@ -45,8 +46,9 @@ struct {
 
 /* When a process has unloaded a library last. Until its mappings have been read again, others may lie there. */
 struct unload {
-  __u64 time_ns; /* UNLOADING: it is at it */
-  __u64 told;    /* 1: to the recorder */
+  __u64 time_ns; /* UNLOADING: it is at it; 0: never */
+  __u32 told;    /* 1: the recorder knows that it has ended */
+  __u32 loading; /* 1: it is loading something */
 };
 #define UNLOADING (~0ull)
 
@@ -112,33 +114,51 @@ static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_proce
   return 1;
 }
 
+enum mapped {
+  MAPPED_OTHER = 0, /* another file, or nothing */
+  MAPPED_SAME = 1,
+  MAPPED_ANONYMOUS = 2,
+  MAPPED_NOT_TOLD = 3 /* another thread is changing the mappings */
+};
+
 struct wanted_file {
   __u64 inode;
   __u64 offset; /* of pc */
   __u64 pc;
-  __u32 found;
+  __u32 found; /* enum mapped */
+  __u32 pad;
 };
 
 static long compare_file(struct task_struct* task, struct vm_area_struct* vma, struct wanted_file* wanted) {
   struct file* file = vma->vm_file;
-  if (file) {
-    __u64 offset = wanted->pc - vma->vm_start + ((__u64)vma->vm_pgoff << 12);
-    wanted->found = file->f_inode->i_ino == wanted->inode && offset == wanted->offset;
+  if (!file) {
+    wanted->found = MAPPED_ANONYMOUS;
+    return 0;
   }
+  __u64 offset = wanted->pc - vma->vm_start + ((__u64)vma->vm_pgoff << 12);
+  wanted->found = file->f_inode->i_ino == wanted->inode && offset == wanted->offset ? MAPPED_SAME : MAPPED_OTHER;
   return 0;
 }
 
-/* Whether the file is still mapped at pc: the recorder keeps it open, so that no other one gets its inode number. */
-static __noinline int is_still_mapped(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
-  if (!mapping) { /* for the verifier */
-    return 0;
+/* What is at pc, compared with what the recorder has seen there (null: nothing). It keeps the file open, so that no
+ * other one of the same file system gets its inode number. */
+static __noinline __u32 look_at_mapping(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
+  struct wanted_file wanted = {0, 0, pc, MAPPED_OTHER, 0};
+  if (mapping) {
+    wanted.inode = mapping->inode;
+    wanted.offset = pc - mapping->begin + mapping->offset;
+    if (!wanted.inode) {
+      return mapping->gone ? MAPPED_OTHER : MAPPED_SAME; /* the vdso */
+    }
   }
-  if (mapping->inode == 0) {
-    return !mapping->gone; /* the vdso */
+  long result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result = bpf_find_vma(bpf_get_current_task_btf(), pc, compare_file, &wanted, 0);
+    if (result != -EBUSY) {
+      break;
+    }
   }
-  struct wanted_file wanted = {mapping->inode, pc - mapping->begin + mapping->offset, pc, 0};
-  bpf_find_vma(bpf_get_current_task_btf(), pc, compare_file, &wanted, 0);
-  return wanted.found;
+  return result == -EBUSY ? MAPPED_NOT_TOLD : wanted.found;
 }
 
 /* The rule at `relative` in a file: the last row that does not begin behind it. */
@@ -200,12 +220,12 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
     return 0;
   }
   __u32 first = 0;
-  struct gpuprof_bpf_mapping* head = bpf_map_lookup_elem(own, &first);
+  struct gpuprof_bpf_mappings* head = bpf_map_lookup_elem(own, &first);
   if (!head) {
     return 0;
   }
   __u32 low = 1;
-  __u32 high = (__u32)head->begin + 1;
+  __u32 high = (__u32)head->count + 1;
   for (__u32 i = 0; i < 17 && low < high; ++i) {
     __u32 middle = low + (high - low) / 2;
     struct gpuprof_bpf_mapping* mapping = bpf_map_lookup_elem(own, &middle);
@@ -221,6 +241,24 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
     }
   }
   return 0;
+}
+
+/* By which mappings this walk goes: the process may not have been written yet when they are. */
+static __always_inline void begin_native(struct slot* slot) {
+  __u32 first = 0;
+  __u32 pid = slot->walk.pid;
+  void* own = slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0;
+  struct gpuprof_bpf_mappings* head = own ? bpf_map_lookup_elem(own, &first) : 0;
+  slot->stack.read_ns = 0;
+  if (!head) {
+    return;
+  }
+  slot->stack.read_ns = head->read_ns;
+  slot->walk.id = mix(slot->walk.id, head->generation);
+  if (head->number != slot->process.number) {
+    slot->process.number = head->number;
+    slot->process.read_ns = head->read_ns;
+  }
 }
 
 static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
@@ -240,13 +278,24 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
     return rule;
   }
   struct gpuprof_bpf_mapping* mapping = find_mapping(slot, pc);
-  if (!mapping) {
-    return GPUPROF_UNWIND_NONE; /* not kept: the recorder may get to know it */
-  }
-  int doubtful = walk->outdated || mapping->gone;
-  if (doubtful && !is_still_mapped(mapping, pc)) {
-    walk->astray = 1;
-    return GPUPROF_UNWIND_NONE;
+  __u32 doubtful = !mapping || mapping->gone || walk->outdated;
+  if (doubtful) {
+    __u32 mapped = look_at_mapping(mapping, pc);
+    if (!mapping) {
+      if (mapped != MAPPED_ANONYMOUS) { /* a file without its rules: what follows may be right, and may not */
+        slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
+        walk->surprised = 1;
+      }
+      return GPUPROF_UNWIND_NONE; /* not kept: the recorder may get to know it */
+    }
+    if (mapped == MAPPED_OTHER || mapped == MAPPED_ANONYMOUS || (mapped == MAPPED_NOT_TOLD && mapping->gone)) {
+      walk->astray = 1;
+      walk->surprised = 1;
+      return GPUPROF_UNWIND_NONE;
+    }
+    if (mapped == MAPPED_NOT_TOLD) {
+      slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
+    }
   }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
   if (doubtful) {

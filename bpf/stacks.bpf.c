@@ -104,7 +104,7 @@ static __always_inline long step_native(struct slot* slot) {
     rule = rule_of(slot, walk->pc - !walk->exact);
     word |= walk->exact ? GPUPROF_WORD_EXACT : 0;
   }
-  if (walk->astray) { /* the frame would get the name of what was there */
+  if (walk->astray) {
     return end_native(slot, STEP_ASTRAY);
   }
   walk->at_entry = 0;
@@ -139,6 +139,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, _
   } else {
     slot->process.number = 0;
     slot->process.image = 0;
+    slot->process.read_ns = 0;
     slot->process.python.version = 0;
   }
   __builtin_memset(walk, 0, sizeof(*walk));
@@ -146,7 +147,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, _
   walk->sp = GPUPROF_STACK_POINTER(ctx);
   walk->fp = GPUPROF_FRAME_POINTER(ctx);
   /* A process id comes again, and so does an address when something else is mapped there. */
-  walk->id = mix(mix(mix(0x6770757072666cull, pid), slot->process.image), slot->process.number);
+  walk->id = mix(mix(0x6770757072666cull, pid), slot->process.image);
   walk->stack_begin = walk->sp;
   walk->exact = 1;
   walk->at_entry = 1;
@@ -154,7 +155,8 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, _
   slot->stack.count = 0;
   /* Without tables frame pointers may lead past frames, or to a wrong end. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
-  walk->outdated = process && is_outdated(pid, process);
+  begin_native(slot);
+  walk->outdated = process && is_outdated(pid, &slot->process);
   begin_python(slot, thread);
   struct slot_context context = {slot};
   long turns = bpf_loop(config.max_turns, step, &context, 0);
@@ -185,6 +187,9 @@ static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
   if (bpf_ringbuf_output(&events, &slot->stack, sizeof(slot->stack) + count * 8, BPF_RB_NO_WAKEUP) != 0) {
     count_loss(GPUPROF_BPF_LOST_STACK);
     return id;
+  }
+  if (slot->walk.surprised) {
+    tell_loader(pid);
   }
   __u8 one = 1;
   bpf_map_update_elem(&known_stacks, &id, &one, BPF_ANY);
@@ -238,6 +243,7 @@ int on_launch_function(struct pt_regs* ctx) {
 
 /* r_state of the loader's struct r_debug, whose address relative to the probe's is the cookie. */
 #define LOADER_CONSISTENT 0
+#define LOADER_ADDS 1
 #define LOADER_DELETES 2
 
 SEC("uprobe")
@@ -248,15 +254,21 @@ int on_loader(struct pt_regs* ctx) {
       read_user(&state, sizeof(state), GPUPROF_INSTRUCTION_POINTER(ctx) + bpf_get_attach_cookie(ctx)) != 0) {
     return 0;
   }
-  struct unload* unload = bpf_map_lookup_elem(&unloads, &pid);
-  if (state == LOADER_DELETES) {
-    struct unload begun = {UNLOADING, 0};
-    bpf_map_update_elem(&unloads, &pid, &begun, BPF_ANY);
-  } else if (state == LOADER_CONSISTENT && unload && unload->time_ns == UNLOADING) {
-    unload->time_ns = bpf_ktime_get_ns();
-    unload->told = tell_loader(pid);
-  } else if (state == LOADER_CONSISTENT) {
+  struct unload* last = bpf_map_lookup_elem(&unloads, &pid);
+  struct unload now = {last ? last->time_ns : 0, 1, 0};
+  if (state == LOADER_ADDS) {
+    now.told = last ? last->told : 1;
+    now.loading = 1;
+  } else if (state == LOADER_DELETES) {
+    now.time_ns = UNLOADING;
+  } else if (last && last->loading) {
+    now.told = last->told;
     tell_loader(pid); /* what it has loaded is not known before */
+  } else {
+    /* Has unloaded something; or a namespace of dlmopen() has changed, whose state is in another r_debug. */
+    now.time_ns = bpf_ktime_get_ns();
+    now.told = tell_loader(pid);
   }
+  bpf_map_update_elem(&unloads, &pid, &now, BPF_ANY);
   return 0;
 }

@@ -34,9 +34,11 @@ struct walk {
   __u32 switches;     /* from one stack to another so far */
   __u32 at_entry;     /* 1: pc is the first instruction of its function */
   __u32 pid;
-  __u32 unsent;   /* 1: a code object could not be sent */
-  __u32 outdated; /* 1: what is mapped where must be looked at */
-  __u32 astray;   /* 1: something else than is known is mapped at pc */
+  __u32 unsent;    /* 1: a code object could not be sent */
+  __u32 outdated;  /* 1: the process has unloaded something since its mappings were read: each is looked at */
+  __u32 astray;    /* 1: at pc is another file than the one whose names it would get */
+  __u32 surprised; /* 1: the recorder should look again at what is mapped */
+  __u32 pad;
 };
 
 struct slot {

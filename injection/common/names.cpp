@@ -179,7 +179,7 @@ uint32_t intern_whole(gpuprof_segment* segment, const char* text, size_t length)
   ThreadState& thread = thread_state();
   ++thread.in_write;
   uint32_t id = 0;
-  gpuprof_loss loss = GPUPROF_LOSS_RING_BUSY;
+  gpuprof_loss loss = GPUPROF_LOSS_DETAIL;
   bool counted = true;
   if (try_lock_bounded(&names.lock)) {
     const Added added = add(segment, hash, text, length, &id);

@@ -248,6 +248,7 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
     return found;
   }
   if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return 0;
   }
   found = add_path(paths, parent, label);
@@ -261,6 +262,7 @@ uint32_t copy_open(RangeLabel* labels, uint32_t count) {
     return 0;
   }
   if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return UINT32_MAX;
   }
   count = std::min(count, shared.open_count);
@@ -287,7 +289,7 @@ bool process_path(uint32_t count, uint32_t* path) {
 }
 
 // The thread's path with everything that has changed since it was last asked for. Where that could not be had it ends
-// further out, and a detail is lost.
+// further out, and a detail has been counted as lost.
 uint32_t update_path(Stack& s) {
   const uint32_t generation = load_acquire(&shared.generation);
   if (load_acquire(&shared.paths) == nullptr) {
@@ -296,7 +298,6 @@ uint32_t update_path(Stack& s) {
   if (s.generation != generation) {
     s.known = 0;
     if (!process_path(kMaxOpen, &s.base)) {
-      lost(GPUPROF_LOSS_DETAIL, 1);
       return s.base;
     }
     s.generation = generation;
@@ -305,7 +306,6 @@ uint32_t update_path(Stack& s) {
   for (; s.known < s.depth; ++s.known) {
     const uint32_t below = path_below(path, s.entries[s.known].label);
     if (below == 0) {
-      lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }
     path = s.entries[s.known].path = below;

@@ -83,14 +83,12 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:
-    case GPUPROF_RECORD_GRAPH_NODE:
       add_relaxed(&ring.lost[why], uint64_t{1});
       break;
-    case GPUPROF_RECORD_LAUNCH:  // of these, whoever makes them counts launches, or tells them again
+    case GPUPROF_RECORD_LAUNCH:  // whoever makes these counts the launch
     case GPUPROF_RECORD_STACK:
-    case GPUPROF_RECORD_CODE:
-    case GPUPROF_RECORD_PYTHON:
     case GPUPROF_RECORD_MODULE:
+    case GPUPROF_RECORD_PYTHON:  // told again later
     case GPUPROF_RECORD_MAPPINGS:
       break;
     default:

@@ -63,10 +63,15 @@ void emit_number(const char* key, unsigned long value) {
   meta(key, text);
 }
 
+// Loaded before there is a connection: the recorder reads what is mapped then.
+const Library& the_library() {
+  static const Library library = find_cupti(driver_version());
+  return library;
+}
+
 bool load_cupti() {
-  const int driver = driver_version();
-  emit_number("cuda.driver_version", static_cast<unsigned long>(driver));
-  Library library = find_cupti(driver);
+  emit_number("cuda.driver_version", static_cast<unsigned long>(driver_version()));
+  const Library& library = the_library();
   if (library.handle == nullptr) {
     disable(
         "no libcupti.so.13 or .12 found: set GPUPROF_CUPTI_PATH to its folder, or install it (pip install "
@@ -118,6 +123,7 @@ void initialize() {
     return;
   }
   const Guard guard;
+  the_library();
   if (!start("cupti") || !begin_recording()) {
     leave_session();
     return;

@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <set>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,16 +19,12 @@
 #include "record/bpf_object.h"
 #include "record/bpf_tables.h"
 #include "record/elf_functions.h"
+#include "record/loader_probe.h"
 #include "record/stack_engine.h"
 #include "wire/bpf_events.h"
 
 namespace gpuprof::record {
 namespace {
-
-// ld-linux-x86-64.so.2, ld-musl-x86_64.so.1, ld-2.31.so: not each library is worth a look.
-bool may_be_loader(std::string_view path) {
-  return path.substr(path.rfind('/') + 1).starts_with("ld");
-}
 
 class BpfEngine final : public StackEngine {
  public:
@@ -78,6 +75,7 @@ class BpfEngine final : public StackEngine {
 
   void on_process_end(uint32_t pid) override {
     if (tables_) {
+      loaders_.erase(pid);
       tables_->on_process_end(pid);
     }
   }
@@ -98,6 +96,9 @@ class BpfEngine final : public StackEngine {
   void drain(StackSink& sink) override {
     sink_ = &sink;
     drained_bytes_ = 0;
+    for (const uint32_t pid : take_to_read_again()) {
+      sink.on_loader(pid);
+    }
     ring_buffer__consume(ring_.get());
     sink_ = nullptr;
   }
@@ -122,29 +123,46 @@ class BpfEngine final : public StackEngine {
   }
 
  private:
-  // Where it can not be watched, a library that takes the place of another is known when mappings are read the next
-  // time: stacks until then are walked by the rules of what was there.
+  // Where it can not be watched (no glibc, or a static program), a library that takes the place of another is known
+  // when mappings are read the next time.
   void watch_loader(const symbolize::ProcessMaps& maps) {
+    Loader& loader = loaders_[maps.pid()];
     for (const symbolize::Mapping& mapping : maps.mappings()) {
       const symbolize::MappedFile* file = mapping.file.get();
-      if (file == nullptr || !file->fd || !may_be_loader(file->path) ||
-          !seen_files_.emplace(file->device, file->inode).second) {
+      if (file == nullptr || !file->fd || !is_loader(file->path) ||
+          (loader.device == file->device && loader.inode == file->inode)) {
         continue;
       }
-      if (const auto probe = find_loader_probe(file->fd.get()); probe) {
-        const std::string path = "/proc/self/fd/" + std::to_string(file->fd.get());
-        if (auto link = make_link(loader_, path, probe->file_offset, -1, probe->state); link) {
-          loader_links_.push_back(std::move(*link));
-        } else {
-          log::debug(link.error().message);
-        }
+      loader.device = file->device;
+      loader.inode = file->inode;
+      const auto probe = find_loader_probe(file->fd.get());
+      auto link = probe ? make_link(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
+                                    static_cast<pid_t>(maps.pid()), probe->state)
+                        : Result<Link>(Error{"no _dl_debug_state in " + file->path, ""});
+      if (!link) {
+        log::debug(link.error().message);
+        return;
       }
+      loader.link = std::move(*link);
+      const std::lock_guard lock(mutex_);
+      to_read_again_.push_back(maps.pid());  // what it has done since then was not seen
+      return;
     }
   }
 
   [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
 
   using Link = std::unique_ptr<bpf_link, BpfLinkDestroy>;
+  struct Loader {
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    Link link;
+  };
+
+  std::vector<uint32_t> take_to_read_again() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(to_read_again_, {});
+  }
 
   static Result<Link> make_link(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
                                 uint64_t cookie) {
@@ -186,7 +204,7 @@ class BpfEngine final : public StackEngine {
         const auto* stack = reinterpret_cast<const gpuprof_bpf_stack*>(event.data());
         if (event.size() >= sizeof(*stack) + size_t{stack->count} * sizeof(uint64_t)) {
           const auto* words = reinterpret_cast<const uint64_t*>(stack + 1);
-          sink_->on_stack(stack->stack, stack->pid, {words, stack->count}, stack->flags);
+          sink_->on_stack(stack->stack, stack->pid, {words, stack->count}, stack->flags, stack->read_ns);
         }
         break;
       }
@@ -226,8 +244,9 @@ class BpfEngine final : public StackEngine {
   BpfCodes codes_;
   std::unique_ptr<ring_buffer, BpfRingFree> ring_;
   std::vector<Link> links_;
-  std::vector<Link> loader_links_;                      // of the thread that calls on_process(), as ...
-  std::set<std::pair<uint64_t, uint64_t>> seen_files_;  // ... these, by device and inode
+  std::unordered_map<uint32_t, Loader> loaders_;  // by pid; of the thread that calls on_process()
+  std::mutex mutex_;                              // of the next one
+  std::vector<uint32_t> to_read_again_;           // processes
   bpf_program* probe_ = nullptr;
   bpf_program* function_ = nullptr;
   bpf_program* loader_ = nullptr;

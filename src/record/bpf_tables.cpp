@@ -21,6 +21,7 @@ constexpr uint64_t kKeptBytes = 256U << 20;  // of tables that no process uses n
 constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxBuilders = 8;
 constexpr uint32_t kMaxNumber = 0xFFFF;
+constexpr uint32_t kNoPool = UINT32_MAX;
 constexpr uint32_t kMaxObjectBytes = 256;  // as bpf/walk.h reads at most
 
 UniqueFd create_inner_map(const char* name, uint32_t value_bytes, size_t entries, uint32_t flags) {
@@ -75,18 +76,26 @@ size_t words_of(const unwind::Table& table) {
   return table.pages().size() + table.pcs().size() + table.rules().size();
 }
 
-// Whether something else is now where something was: what is known of addresses there is then wrong. Both ascend.
-bool replaces(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
+enum class Change : uint8_t { none, gone, replaced };
+
+// Whether something is not where it was, or something else is. Both ascend.
+Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   const auto same = [](const gpuprof_bpf_mapping& a, const gpuprof_bpf_mapping& b) {
-    return a.pool == b.pool && a.words_at == b.words_at && a.relative_begin - a.begin == b.relative_begin - b.begin;
+    return a.inode == b.inode && a.pool == b.pool && a.words_at == b.words_at &&
+           a.relative_begin - a.begin == b.relative_begin - b.begin && a.offset - a.begin == b.offset - b.begin;
   };
   auto is = fresh.begin();
-  return std::any_of(old.begin(), old.end(), [&](const gpuprof_bpf_mapping& was) {
+  Change change = Change::none;
+  for (const gpuprof_bpf_mapping& was : old) {
     while (is != fresh.end() && is->end <= was.begin) {
       ++is;
     }
-    return is == fresh.end() || !same(was, *is) || is->begin > was.begin || is->end < was.end || is->gone > was.gone;
-  });
+    if (is == fresh.end() || !same(was, *is) || is->begin > was.begin || is->end < was.end) {
+      return Change::replaced;
+    }
+    change = is->gone > was.gone ? Change::gone : change;
+  }
+  return change;
 }
 
 // After an exec nothing is where it was. Both ascend.
@@ -213,11 +222,13 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
     process.python = {};
     process.image = ++last_image_;
   }
-  if (process.number == 0 || replaces(process.entries, entries)) {
+  const Change change = change_of(process.entries, entries);
+  if (process.number == 0 || change != Change::none) {
     process.number = next_number();
   }
+  process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
-  if (!write_mappings(pid, entries)) {
+  if (!write_mappings(pid, process, entries)) {
     bpf_map_delete_elem(maps_.mappings, &pid);  // no rules are better than those of other files
   }
   write_process(pid, process);
@@ -236,26 +247,31 @@ BpfTables::TablePointer BpfTables::table_of(const Process& process, const symbol
 std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) const {
   std::vector<gpuprof_bpf_mapping> entries;
   for (const symbolize::Mapping& mapping : process.mappings) {
-    const auto found = uploaded_.find(table_of(process, mapping).get());
-    if (found == uploaded_.end() || entries.size() == GPUPROF_BPF_MAX_MAPPINGS) {
-      continue;
+    if (entries.size() == GPUPROF_BPF_MAX_MAPPINGS) {
+      break;
     }
-    const Uploaded& uploaded = found->second;
-    const unwind::Table& table = *uploaded.table;
     const uint64_t offset = mapping.file ? mapping.offset : 0;
-    if (const auto vaddr = table.vaddr_of(offset, offset); vaddr) {
-      const auto rows_at = static_cast<uint32_t>(uploaded.words_at + table.pages().size());
-      gpuprof_bpf_mapping entry{};
-      entry.begin = mapping.start;
-      entry.end = mapping.end;
-      entry.relative_begin = *vaddr - table.base();
-      entry.pool = uploaded.pool;
-      entry.words_at = uploaded.words_at;
-      entry.page_count = static_cast<uint32_t>(table.page_count());
-      entry.rules_at = rows_at + static_cast<uint32_t>(table.pcs().size());
-      entry.inode = mapping.file ? mapping.file->inode : 0;
-      entry.offset = offset;
-      entry.gone = mapping.gone ? 1 : 0;
+    gpuprof_bpf_mapping entry{};
+    entry.begin = mapping.start;
+    entry.end = mapping.end;
+    entry.pool = kNoPool;  // a file without rules is known, too
+    entry.inode = mapping.file ? mapping.file->inode : 0;
+    entry.offset = offset;
+    entry.gone = mapping.gone ? 1 : 0;
+    const auto found = uploaded_.find(table_of(process, mapping).get());
+    if (found != uploaded_.end()) {
+      const Uploaded& uploaded = found->second;
+      const unwind::Table& table = *uploaded.table;
+      if (const auto vaddr = table.vaddr_of(offset, offset); vaddr) {
+        entry.relative_begin = *vaddr - table.base();
+        entry.pool = uploaded.pool;
+        entry.words_at = uploaded.words_at;
+        entry.page_count = static_cast<uint32_t>(table.page_count());
+        entry.rules_at =
+            static_cast<uint32_t>(uploaded.words_at + table.pages().size()) + static_cast<uint32_t>(table.pcs().size());
+      }
+    }
+    if (mapping.file || entry.pool != kNoPool) {
       entries.push_back(entry);
     }
   }
@@ -331,7 +347,9 @@ bool BpfTables::upload(uint32_t pool, const std::vector<TablePointer>& tables, s
 
 void BpfTables::count_users(const std::vector<gpuprof_bpf_mapping>& entries, int change) {
   for (const gpuprof_bpf_mapping& entry : entries) {
-    pools_.at(entry.pool).users += static_cast<uint32_t>(change);
+    if (entry.pool != kNoPool) {
+      pools_.at(entry.pool).users += static_cast<uint32_t>(change);
+    }
   }
 }
 
@@ -353,7 +371,8 @@ void BpfTables::remove_unused() {
   }
 }
 
-bool BpfTables::write_mappings(uint32_t pid, const std::vector<gpuprof_bpf_mapping>& entries) const {
+bool BpfTables::write_mappings(uint32_t pid, const Process& process,
+                               const std::vector<gpuprof_bpf_mapping>& entries) const {
   if (entries.empty()) {
     bpf_map_delete_elem(maps_.mappings, &pid);
     return true;
@@ -363,11 +382,11 @@ bool BpfTables::write_mappings(uint32_t pid, const std::vector<gpuprof_bpf_mappi
   if (!worked("make a map for mappings", map.get() >= 0)) {
     return false;
   }
-  gpuprof_bpf_mapping head{};
-  head.begin = entries.size();
+  static_assert(sizeof(gpuprof_bpf_mappings) == sizeof(gpuprof_bpf_mapping));
+  const gpuprof_bpf_mappings head{entries.size(), process.read_ns, process.number, process.generation, {}};
   for (uint32_t i = 0; i <= entries.size(); ++i) {
-    const gpuprof_bpf_mapping& entry = i == 0 ? head : entries[i - 1];
-    if (!worked("write a mapping", bpf_map_update_elem(map.get(), &i, &entry, BPF_ANY) == 0)) {
+    const void* entry = i == 0 ? static_cast<const void*>(&head) : &entries[i - 1];
+    if (!worked("write a mapping", bpf_map_update_elem(map.get(), &i, entry, BPF_ANY) == 0)) {
       return false;
     }
   }

@@ -43,6 +43,7 @@ class BpfTables {
   struct Process {
     uint32_t number = 0;
     uint32_t image = 0;
+    uint32_t generation = 0;
     uint64_t read_ns = 0;  // of the mappings
     gpuprof_python_layout python{};
     std::vector<symbolize::Mapping> mappings;
@@ -81,7 +82,8 @@ class BpfTables {
   void leave_files(const std::vector<symbolize::Mapping>& mappings);
   void count_users(const std::vector<gpuprof_bpf_mapping>& entries, int change);
   void remove_unused();
-  [[nodiscard]] bool write_mappings(uint32_t pid, const std::vector<gpuprof_bpf_mapping>& entries) const;
+  [[nodiscard]] bool write_mappings(uint32_t pid, const Process& process,
+                                    const std::vector<gpuprof_bpf_mapping>& entries) const;
   void write_process(uint32_t pid, const Process& process) const;
   uint32_t next_number();
   TablePointer vdso_table(const std::vector<uint8_t>& image);

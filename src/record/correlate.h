@@ -115,7 +115,8 @@ class Correlator final : public SourceSink, public EngineSink {
   void on_source_end(backend::SourceId source) override;
 
   // StackSink
-  void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) override;
+  void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
+                uint64_t read_ns) override;
   void on_engine_code(uint32_t pid, const backend::PythonCode& code) override;
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name) override;
   void on_loader(uint32_t pid) override;

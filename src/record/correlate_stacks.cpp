@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMaxStacks = 300'000;        // whose words are kept; each takes a kilobyte or less
 constexpr size_t kMaxWords = 64'000'000;      // of them together: half a gigabyte
 constexpr size_t kMaxStacksSent = 2'000'000;  // of one process image; work with another one counts as without
+constexpr unsigned kMaxReadings = 4;          // of mappings, in one turn of the drain
 constexpr unsigned kMaxPythonChanges = 8;     // of what one source says of its interpreter: ours says it twice
 
 bool is_python(uint64_t word) {
@@ -66,12 +67,17 @@ void Correlator::keep_stack(uint64_t id, RawStack stack) {
   kept = std::move(stack);
 }
 
-void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) {
+void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
+                          uint64_t read_ns) {
   if (options_.stacks_from_sources || !is_recorded(pid)) {
     return;
   }
   ProcessTable::Entry& process = process_of(pid);
   RawStack raw = make_stack(process, words, flags);
+  // Other files may have come to lie there since.
+  if (auto maps = ProcessTable::other_view(process, read_ns, native_); maps != nullptr) {
+    raw.maps = std::move(maps);
+  }
   if (raw.shape.python != 0) {
     CodeIds& ids = image_of(process).engine_codes;
     for (uint64_t& word : raw.words) {
@@ -174,9 +180,15 @@ void Correlator::on_loader(uint32_t pid) {
 }
 
 void Correlator::settle_mappings() {
+  // Not all at once: the rings wait meanwhile.
+  unsigned read = 0;
   std::erase_if(reloaders_, [&](uint32_t pid) {
     ProcessTable::Entry& process = processes_.by_pid(pid);
+    if (read == kMaxReadings) {
+      return false;
+    }
     const bool done = processes_.read_anew(process);
+    read += done ? 1 : 0;
     if (done && process.alive) {
       tell_mapped(process);
     }

@@ -2,13 +2,10 @@
 
 #include <gelf.h>
 #include <libelf.h>
-#include <link.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
 #include <unordered_map>
-#include <utility>
 
 namespace gpuprof::record {
 namespace {
@@ -61,38 +58,12 @@ void search_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
   }
 }
 
-std::unique_ptr<Elf, ElfEnd> open_elf(int fd) {
-  elf_version(EV_CURRENT);
-  std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
-  return elf && elf_kind(elf.get()) == ELF_K_ELF ? std::move(elf) : nullptr;
-}
-
-// Of a symbol that the file exports.
-std::optional<uint64_t> exported_address(Elf* elf, std::string_view wanted) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    Elf_Data* data = nullptr;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM || header.sh_entsize == 0 ||
-        (data = elf_getdata(section, nullptr)) == nullptr) {
-      continue;
-    }
-    for (size_t i = 0; i < data->d_size / header.sh_entsize; ++i) {
-      GElf_Sym symbol;
-      const char* name = nullptr;
-      if (gelf_getsym(data, static_cast<int>(i), &symbol) != nullptr && symbol.st_shndx != SHN_UNDEF &&
-          (name = elf_strptr(elf, header.sh_link, symbol.st_name)) != nullptr && name == wanted) {
-        return symbol.st_value;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names) {
-  const auto elf = open_elf(fd);
-  if (!elf) {
+  elf_version(EV_CURRENT);
+  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF) {
     return Error{"not an ELF file", ""};
   }
   std::unordered_map<std::string_view, size_t> wanted;
@@ -108,18 +79,6 @@ Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::s
     }
   }
   return found;
-}
-
-std::optional<LoaderProbe> find_loader_probe(int fd) {
-  const auto elf = open_elf(fd);
-  const auto function = elf ? exported_address(elf.get(), "_dl_debug_state") : std::nullopt;
-  const auto debug = function ? exported_address(elf.get(), "_r_debug") : std::nullopt;
-  LoaderProbe probe;
-  if (!debug || !to_file_offset(elf.get(), *function, probe.file_offset)) {
-    return std::nullopt;
-  }
-  probe.state = *debug + offsetof(r_debug, r_state) - *function;
-  return probe;
 }
 
 }  // namespace gpuprof::record

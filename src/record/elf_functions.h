@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +17,5 @@ struct ElfFunction {
 
 // Looks in .symtab and .dynsym of the file behind `fd`; undefined symbols are no functions. Each (name, offset) once.
 Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names);
-
-// Where a dynamic loader says that it changes what is loaded (_dl_debug_state, the function that debuggers stop at).
-struct LoaderProbe {
-  uint64_t file_offset = 0;
-  uint64_t state = 0;  // address of r_debug.r_state less the function's, modulo 2^64
-};
-
-// None: the file is no loader, or not one that tells.
-std::optional<LoaderProbe> find_loader_probe(int fd);
 
 }  // namespace gpuprof::record

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "record/rank.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr uint64_t kRefreshIntervalNs = 20'000'000;
 constexpr uint64_t kChangedIntervalNs = 100'000'000;
+constexpr size_t kMaxFormer = 16;
 constexpr uint64_t kLookIntervalNs = 1'000'000'000;
 constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some are megabytes long
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
@@ -66,6 +68,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   maps->refresh();
   Entry entry;
   entry.image = std::move(image);
+  entry.since_ns = maps->read_ns();
   entry.maps = std::move(maps);
   entry.next_look_ns = monotonic_ns() + kLookIntervalNs;
   return entry;
@@ -90,12 +93,22 @@ bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   auto maps = entry.maps->newer();
   entry.alive = maps != nullptr;
   entry.last_read_ns = now;
+  entry.read_took_ns = monotonic_ns() - now;
   entry.next_look_ns = now + kLookIntervalNs;
-  const bool changed = entry.alive && (anew || !same(maps->mappings(), entry.maps->mappings()));
+  if (!entry.alive) {
+    return false;
+  }
+  const bool changed = !same(maps->mappings(), entry.maps->mappings());
   if (changed) {
+    entry.former.push_back({std::exchange(entry.since_ns, maps->read_ns()), entry.maps});
+    if (entry.former.size() > kMaxFormer) {
+      entry.former.pop_front();
+    }
+  }
+  if (changed || anew) {
     entry.maps = std::move(maps);
   }
-  return changed;
+  return changed || anew;
 }
 
 bool ProcessTable::read_again(Entry& entry) {
@@ -105,7 +118,24 @@ bool ProcessTable::read_again(Entry& entry) {
 
 bool ProcessTable::read_anew(Entry& entry) {
   const uint64_t now = monotonic_ns();
-  return now >= entry.last_read_ns + kRefreshIntervalNs && (read(entry, now, true) || !entry.alive);
+  const uint64_t pause = std::max(kRefreshIntervalNs, 20 * entry.read_took_ns);
+  return now >= entry.last_read_ns + pause && (read(entry, now, true) || !entry.alive);
+}
+
+std::shared_ptr<const symbolize::ProcessMaps> ProcessTable::other_view(const Entry& entry, uint64_t read_ns,
+                                                                       std::span<const uint64_t> addresses) {
+  const auto former = std::find_if(entry.former.rbegin(), entry.former.rend(),
+                                   [&](const auto& one) { return one.since_ns <= read_ns; });
+  if (read_ns >= entry.since_ns || former == entry.former.rend()) {
+    return nullptr;
+  }
+  const bool other = std::any_of(addresses.begin(), addresses.end(), [&](uint64_t address) {
+    const symbolize::Mapping* was = former->maps->find(address);
+    const symbolize::Mapping* is = entry.maps->find(address);
+    return was != nullptr && is != nullptr &&
+           (was->file != is->file || was->offset - was->start != is->offset - is->start);
+  });
+  return other ? former->maps : nullptr;
 }
 
 bool ProcessTable::on_changed(Entry& entry) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <set>
 #include <span>
@@ -37,7 +38,14 @@ class ProcessTable {
     bool alive = true;                            // at the last reading
     uint64_t next_refresh_ns = 0;                 // after a reading of the mappings that explained nothing
     uint64_t last_read_ns = 0;                    // of the mappings
-    uint64_t next_look_ns = 0;                    // what is mapped may be something else by then
+    uint64_t read_took_ns = 0;
+    uint64_t since_ns = 0;  // when the mappings were first read as they are in `maps`
+    struct Former {
+      uint64_t since_ns = 0;
+      std::shared_ptr<const symbolize::ProcessMaps> maps;
+    };
+    std::deque<Former> former;  // oldest first
+    uint64_t next_look_ns = 0;  // what is mapped may be something else by then
   };
 
   // The image that a new source of `backend` belongs to. A second source of one backend and pid is a new image.
@@ -58,9 +66,14 @@ class ProcessTable {
   // The same for what a process may say as often as it likes: soon, but not twice in 100 ms.
   bool on_changed(Entry& entry);
 
-  // Reads them again for somebody who must know when that was; not twice in 20 ms. True: that has been done, or the
-  // process is gone.
+  // Reads them again for somebody who must know when that was: entry.maps is another object then, changed or not. Takes
+  // at most a twentieth of the time, and not twice in 20 ms. True: that has been done, or the process is gone.
   bool read_anew(Entry& entry);
+
+  // The mappings as they were read at `read_ns`, where one of the addresses was in another file by them than it is by
+  // entry.maps; null: none was, or those mappings are not kept any more.
+  static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
+                                                                  std::span<const uint64_t> addresses);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return by_pid_.contains(pid); }
   void forget(uint32_t pid);  // it has ended; a new process may get the number

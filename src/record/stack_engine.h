@@ -34,8 +34,10 @@ class StackSink {
   StackSink& operator=(const StackSink&) = delete;
   virtual ~StackSink() = default;
 
-  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*.
-  virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags) = 0;
+  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*. `read_ns`: by the mappings that were read then (see
+  // ProcessMaps); 0: not by any.
+  virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
+                        uint64_t read_ns) = 0;
   // Before the first stack of the process that names it.
   virtual void on_code(uint32_t pid, const backend::PythonCode& code) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;

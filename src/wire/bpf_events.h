@@ -45,9 +45,10 @@ struct gpuprof_bpf_launch {
 struct gpuprof_bpf_stack {
   gpuprof_u32 type;
   gpuprof_u32 pid;
-  gpuprof_u64 stack; /* hash of pid and words, never 0 */
-  gpuprof_u32 count; /* of words as in wire/stack.h, which follow */
-  gpuprof_u32 flags; /* GPUPROF_STACK_* */
+  gpuprof_u64 stack;   /* hash of pid and words, never 0 */
+  gpuprof_u32 count;   /* of words as in wire/stack.h, which follow */
+  gpuprof_u32 flags;   /* GPUPROF_STACK_* */
+  gpuprof_u64 read_ns; /* of the mappings by which it was walked; 0: by none */
 };
 
 struct gpuprof_bpf_loader {
@@ -101,16 +102,15 @@ struct gpuprof_bpf_lines {
 /*
  * What the recorder writes into maps for the walk by tables.
  *
- * A process: its number, which changes when something else is mapped where something was, and its mappings (in an inner
- * map of `mappings`: `begin` of entry 0 is their number, so that the two can not differ; then they ascend), each with
- * the rows of its file (in an inner map of `pools`: 64-bit words).
+ * A process, and its mappings (in an inner map of `mappings`: entry 0 is a gpuprof_bpf_mappings, so that the two can
+ * not differ; the others ascend), each with the rows of its file (in an inner map of `pools`: 64-bit words).
  */
 struct gpuprof_bpf_process {
-  gpuprof_u32 number;      /* 1 .. 65535: of the addresses in the cache of rules; 0: its tables are not ready */
+  gpuprof_u32 number;      /* as in gpuprof_bpf_mappings, which may be newer; 0: its tables are not ready */
   gpuprof_u32 image;       /* another one for each program that has run under this pid */
   gpuprof_u32 frame_bytes; /* of a Python frame and ... */
   gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
-  gpuprof_u64 read_ns;     /* when its mappings were read: CLOCK_MONOTONIC */
+  gpuprof_u64 read_ns;     /* when its mappings were read last, and were still these: CLOCK_MONOTONIC */
   struct gpuprof_python_layout python;
 };
 
@@ -129,6 +129,13 @@ struct gpuprof_bpf_mapping {
   gpuprof_u64 offset;   /* of `begin` in the file */
   gpuprof_u32 gone;     /* 1: was not there any more when the mappings were read */
   gpuprof_u32 pad;
+};
+struct gpuprof_bpf_mappings {
+  gpuprof_u64 count;      /* of the entries that follow */
+  gpuprof_u64 read_ns;    /* when these were read */
+  gpuprof_u32 number;     /* 1 .. 65535, of addresses in the cache of rules: changes when a rule may be wrong */
+  gpuprof_u32 generation; /* changes when something else is mapped where something was */
+  gpuprof_u64 pad[5];
 };
 #define GPUPROF_BPF_PAGE_SHIFT 12
 #define GPUPROF_BPF_MAX_MAPPINGS 65536

@@ -108,7 +108,8 @@ def accounts(profile, did):
 
 
 # Losses of something else than GPU records.
-BESIDES = {"bpf_ring_full", "bpf_stack_lost", "stack_unreadable", "no_launch_record", "late_name", "range_limit"}
+BESIDES = {"bpf_ring_full", "bpf_stack_lost", "stack_unreadable", "no_launch_record", "late_name", "range_limit",
+           "stack_not_taken", "details_lost"}
 
 
 def judge(result, options):

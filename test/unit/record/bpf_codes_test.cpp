@@ -10,7 +10,7 @@ using gpuprof::record::BpfCodes;
 using gpuprof::record::decode_python_text;
 
 struct Sink final : gpuprof::record::StackSink {
-  void on_stack(uint64_t, uint32_t, std::span<const uint64_t>, uint32_t) override {}
+  void on_stack(uint64_t, uint32_t, std::span<const uint64_t>, uint32_t, uint64_t) override {}
   void on_code(uint32_t pid, const gpuprof::backend::PythonCode& code) override {
     got.push_back(std::to_string(pid) + ":" + std::to_string(code.id) + ":" + std::string(code.name) + ":" +
                   std::string(code.file) + ":" + std::to_string(code.line_table.size()));

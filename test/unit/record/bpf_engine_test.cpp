@@ -19,7 +19,7 @@ namespace {
 using gpuprof::record::LaunchStack;
 
 struct Sink final : gpuprof::record::StackSink {
-  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, uint32_t) override {
+  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, uint32_t, uint64_t) override {
     ++stack_events;
     stacks[stack].assign(addresses.begin(), addresses.end());
   }

@@ -40,7 +40,7 @@ struct Code {
 };
 
 struct Sink final : record::StackSink {
-  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> words, uint32_t flags) override {
+  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> words, uint32_t flags, uint64_t) override {
     stacks[stack] = {{words.begin(), words.end()}, flags};
   }
   void on_code(uint32_t, const backend::PythonCode& code) override {

@@ -42,7 +42,7 @@ struct Rig {
     correlator.on_device(source, 0, 0, 0);
   }
 
-  void stack(uint64_t id) { correlator.on_stack(id, kPid, kStack, 0); }
+  void stack(uint64_t id) { correlator.on_stack(id, kPid, kStack, 0, 0); }
 
   void launch(uint64_t correlation, uint64_t stack_id, uint64_t time_ns = 5000, uint32_t range = 0) {
     correlator.on_launch_stack({.source = 1,

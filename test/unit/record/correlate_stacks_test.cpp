@@ -167,9 +167,9 @@ TEST_CASE("code objects of a stack engine belong to a process, and may be define
   const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u)};
   gpuprof::record::StackSink& engine = rig.correlator;
   engine.on_code(kPid, PythonCode{.id = 7, .name = "old"});
-  rig.correlator.on_stack(1, kPid, words, 0);
+  rig.correlator.on_stack(1, kPid, words, 0, 0);
   engine.on_code(kPid, PythonCode{.id = 7, .name = "new"});
-  rig.correlator.on_stack(2, kPid, words, 0);
+  rig.correlator.on_stack(2, kPid, words, 0, 0);
   rig.launch(1, 1);
   rig.launch(2, 2);
   rig.correlator.on_gpu_op(Rig::kernel(1));
@@ -269,7 +269,7 @@ TEST_CASE("an id that a target has chosen does not give it the stack of another 
   Rig rig;
   constexpr uint32_t kOther = 1;
   rig.open(2, kOther);
-  rig.correlator.on_stack(77, kOther, kStack, 0);
+  rig.correlator.on_stack(77, kOther, kStack, 0, 0);
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.finish();

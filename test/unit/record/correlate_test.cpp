@@ -222,7 +222,7 @@ TEST_CASE("a process that has ended leaves nothing behind") {
 TEST_CASE("stacks and launches of strangers are not taken in") {
   Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
   correlator.open_window(1000);
-  correlator.on_stack(77, kPid, kStack, 0);
+  correlator.on_stack(77, kPid, kStack, 0, 0);
   correlator.on_counted_launch(0, {.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5});
   const Batch batch = correlator.take_batch();
   CHECK(batch.rows.empty());

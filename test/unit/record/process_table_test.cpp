@@ -61,3 +61,38 @@ TEST_CASE("what has been unmapped stays known until something else takes its pla
     unmap(address);
   }
 }
+
+TEST_CASE("an address is in the file that lay there when its stack was walked") {
+  ProcessTable processes;
+  ProcessTable::Entry& self = processes.by_pid(static_cast<uint32_t>(::getpid()));
+  const UniqueFd first(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const UniqueFd second(::open("/bin/sh", O_RDONLY | O_CLOEXEC));
+  REQUIRE(second);
+  const auto read = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    while (!processes.read_anew(self)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return self.maps;
+  };
+  const std::vector<uint64_t> library = {map_code(first.get())};
+  const auto before = read();
+  const auto same = read();
+  CHECK(same != before);
+  CHECK(ProcessTable::other_view(self, before->read_ns(), library) == nullptr);
+  map_code(second.get(), reinterpret_cast<void*>(library[0]));  // NOLINT
+  const auto after = read();
+  REQUIRE(ProcessTable::other_view(self, before->read_ns(), library) != nullptr);
+  CHECK(ProcessTable::other_view(self, before->read_ns(), library)->find(library[0])->file ==
+        before->find(library[0])->file);
+  CHECK(ProcessTable::other_view(self, same->read_ns(), library) != nullptr);
+  CHECK(ProcessTable::other_view(self, after->read_ns(), library) == nullptr);
+  CHECK(ProcessTable::other_view(self, before->read_ns(), {}) == nullptr);
+  CHECK(ProcessTable::other_view(self, 0, library) == nullptr);
+
+  REQUIRE(::mprotect(reinterpret_cast<void*>(library[0]), kBytes, PROT_NONE) == 0);  // NOLINT
+  CHECK(read()->find(library[0])->gone);
+  REQUIRE(::mprotect(reinterpret_cast<void*>(library[0]), kBytes, PROT_READ | PROT_EXEC) == 0);  // NOLINT
+  CHECK_FALSE(read()->find(library[0])->gone);
+  unmap(library[0]);
+}

@@ -64,9 +64,9 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   ProfileSink sink(file.take(), {});
   Rig rig({.attach_pid = kPid, .timeline = true, .latency = true});
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
-  rig.correlator.on_stack(77, kPid, code, 0);
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
   const uint64_t capturing_code[] = {reinterpret_cast<uint64_t>(&another_function) + 1};
-  rig.correlator.on_stack(88, kPid, capturing_code, GPUPROF_STACK_TRUNCATED);
+  rig.correlator.on_stack(88, kPid, capturing_code, GPUPROF_STACK_TRUNCATED, 0);
   rig.correlator.on_name(1, 3, "st;ep");
   rig.correlator.on_range(1, {.id = 4, .name_id = 3});
   rig.launch(1, 77, 5000, 4);
@@ -132,7 +132,7 @@ TEST_CASE("a stack of nothing but our own library is none, and said so at the en
   ProfileSink sink(file.take(), gpuprof::record::Instruments({program_invocation_short_name}));
   Rig rig;
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
-  rig.correlator.on_stack(77, kPid, code, 0);
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(Rig::kernel(1));
   auto batch = rig.take();
