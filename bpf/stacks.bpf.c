@@ -155,7 +155,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, _
   slot->stack.count = 0;
   /* Without tables frame pointers may lead past frames, or to a wrong end. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
-  begin_native(slot);
+  begin_mappings(slot);
   walk->outdated = process && is_outdated(pid, &slot->process);
   begin_python(slot, thread);
   struct slot_context context = {slot};
