@@ -182,6 +182,12 @@ static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u
   return rule ? *rule : GPUPROF_UNWIND_NONE;
 }
 
+/* Entry 0 of the mappings of a process. */
+static __always_inline struct gpuprof_bpf_mappings* head_of(void* own) {
+  __u32 first = 0;
+  return own ? bpf_map_lookup_elem(own, &first) : 0;
+}
+
 /* The mapping that holds pc; null: none that the recorder knows. */
 static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __u64 pc) {
   if (!slot) { /* for the verifier */
@@ -189,12 +195,8 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
   }
   __u32 pid = slot->walk.pid;
   void* own = bpf_map_lookup_elem(&mappings, &pid);
-  if (!own) {
-    return 0;
-  }
-  __u32 first = 0;
-  struct gpuprof_bpf_mappings* head = bpf_map_lookup_elem(own, &first);
-  if (!head) {
+  struct gpuprof_bpf_mappings* head = head_of(own);
+  if (!own || !head) {
     return 0;
   }
   __u32 low = 1;
@@ -218,10 +220,8 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
 
 /* By which mappings this walk goes: the process may not have been written yet when they are. */
 static __always_inline void begin_mappings(struct slot* slot) {
-  __u32 first = 0;
   __u32 pid = slot->walk.pid;
-  void* own = slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0;
-  struct gpuprof_bpf_mappings* head = own ? bpf_map_lookup_elem(own, &first) : 0;
+  struct gpuprof_bpf_mappings* head = head_of(slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0);
   slot->stack.read_ns = 0;
   if (!head) {
     return;

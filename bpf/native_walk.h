@@ -35,6 +35,29 @@ struct {
   __type(value, struct cached_rule);
 } rule_cache SEC(".maps");
 
+/* Whether the rules of the mapping (null: none is known) hold for pc, of which that is not sure. What may be wrong
+ * marks the stack; where pc would get the name of what was there, the walk is astray. */
+static __always_inline int still_holds(struct slot* slot, const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
+  struct walk* walk = &slot->walk;
+  __u32 mapped = look_at_mapping(mapping, pc);
+  if (!mapping) {
+    if (mapped != MAPPED_ANONYMOUS) { /* a file without its rules */
+      slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
+      walk->surprised = 1;
+    }
+    return 0;
+  }
+  if (mapped == MAPPED_NOT_TOLD && !mapping->gone) {
+    slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
+    return 1;
+  }
+  if (mapped != MAPPED_SAME) {
+    walk->astray = 1;
+    walk->surprised = 1;
+  }
+  return mapped == MAPPED_SAME;
+}
+
 static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
   struct walk* walk = &slot->walk;
   __u32 number = slot->process.number;
@@ -53,30 +76,17 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
   }
   struct gpuprof_bpf_mapping* mapping = find_mapping(slot, pc);
   __u32 doubtful = !mapping || mapping->gone || walk->outdated;
-  if (doubtful) {
-    __u32 mapped = look_at_mapping(mapping, pc);
-    if (!mapping) {
-      if (mapped != MAPPED_ANONYMOUS) { /* a file without its rules: what follows may be right, and may not */
-        slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
-        walk->surprised = 1;
-      }
-      return GPUPROF_UNWIND_NONE; /* not kept: the recorder may get to know it */
-    }
-    if (mapped == MAPPED_OTHER || mapped == MAPPED_ANONYMOUS || (mapped == MAPPED_NOT_TOLD && mapping->gone)) {
-      walk->astray = 1;
-      walk->surprised = 1;
-      return GPUPROF_UNWIND_NONE;
-    }
-    if (mapped == MAPPED_NOT_TOLD) {
-      slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
-    }
+  if (doubtful && !still_holds(slot, mapping, pc)) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  if (!mapping) { /* for the verifier */
+    return GPUPROF_UNWIND_NONE;
   }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
-  if (doubtful) {
-    return rule;
+  if (!doubtful) { /* else the recorder will soon know better */
+    cached->rule = rule;
+    cached->check = key ^ rule;
   }
-  cached->rule = rule;
-  cached->check = key ^ rule;
   return rule;
 }
 

@@ -288,8 +288,7 @@ bool process_path(uint32_t count, uint32_t* path) {
   return count != UINT32_MAX;
 }
 
-// The thread's path with everything that has changed since it was last asked for. Where that could not be had it ends
-// further out, and a detail has been counted as lost.
+// The thread's path, brought up to date. Where that could not be had it ends further out, which has been counted.
 uint32_t update_path(Stack& s) {
   const uint32_t generation = load_acquire(&shared.generation);
   if (load_acquire(&shared.paths) == nullptr) {

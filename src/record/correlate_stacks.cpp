@@ -183,10 +183,10 @@ void Correlator::settle_mappings() {
   // Not all at once: the rings wait meanwhile.
   unsigned read = 0;
   std::erase_if(reloaders_, [&](uint32_t pid) {
-    ProcessTable::Entry& process = processes_.by_pid(pid);
     if (read == kMaxReadings) {
       return false;
     }
+    ProcessTable::Entry& process = processes_.by_pid(pid);
     const bool done = processes_.read_anew(process);
     read += done ? 1 : 0;
     if (done && process.alive) {

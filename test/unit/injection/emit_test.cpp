@@ -23,23 +23,12 @@
 using gpuprof::test::Environment;
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::fork_child;
+using gpuprof::test::op_with;
 using gpuprof::test::record;
 using gpuprof::test::record_one;
 using gpuprof::test::Source;
 using gpuprof::test::wait_for;
 namespace injection = gpuprof::injection;
-
-namespace {
-
-gpuprof_gpu_op op_with(uint64_t correlation) {
-  gpuprof_gpu_op op = {};
-  op.correlation = correlation;
-  op.start_ns = correlation * 10;
-  op.end_ns = correlation * 10 + 5;
-  return op;
-}
-
-}  // namespace
 
 TEST_CASE("without a recorder profiling stays off") {
   const Environment nobody = {{GPUPROF_ENV_SOCKET, "gpuprof-test-nobody"},
@@ -356,114 +345,6 @@ TEST_CASE("a long name is cut between characters") {
   CHECK(cut.substr(cut.size() - 3) == "...");
   CHECK((cut.size() - 3) % 3 == 0);
   CHECK(injection::cut_length(fits.data(), fits.size()) == fits.size());
-}
-
-TEST_CASE("a ring that is read as it is written loses nothing when it goes round") {
-  constexpr uint64_t kOps = 3 * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
-  const Source source = record_one({}, [&] {
-    for (uint64_t i = 1; i <= kOps; ++i) {
-      injection::gpu_op(op_with(i), true);
-      if (i % 8192 == 0) {
-        usleep(10000);  // a reader on a busy machine must get its turn
-      }
-    }
-    return 0;
-  });
-  CHECK(source.all_lost() == 0);
-  CHECK(source.pads > 0);  // 96 bytes do not divide the ring
-  REQUIRE(source.ops.size() == kOps);
-  for (uint64_t i = 0; i < kOps; ++i) {
-    REQUIRE(source.ops[i].correlation == i + 1);
-  }
-}
-
-TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
-  constexpr uint64_t kRing = GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
-  FakeRecorder::Options options;
-  options.drain = false;
-  bool may_wait = false;
-  SECTION("on a launching thread") {}
-  SECTION("with a recorder that is gone") {
-    options.beat = false;
-    may_wait = true;
-  }
-  SECTION("with a recorder that is stuck") {
-    may_wait = true;
-  }
-  // A thread that may wait fills the other rings first.
-  const uint64_t rings = may_wait ? GPUPROF_RING_COUNT : 1;
-  const uint64_t ops = (rings + 1) * kRing;
-  const uint64_t begin = injection::now_ns();
-  const Source source = record_one(options, [&] {
-    for (uint64_t i = 1; i <= ops; ++i) {
-      injection::gpu_op(op_with(i), may_wait);
-    }
-    return 0;
-  });
-  CHECK(injection::now_ns() - begin < 10000000000ULL);  // minutes, if each had waited
-  CHECK(source.ops.size() >= rings * (kRing - 1));
-  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
-  CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);
-}
-
-TEST_CASE("a name that could not be sent is not used") {
-  FakeRecorder::Options options;
-  options.drain = false;
-  const Source source = record_one(options, [] {
-    for (uint64_t i = 0; i < GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op) + 1; ++i) {
-      injection::gpu_op(op_with(1), false);
-    }
-    return injection::name_id("too late, and too long for the few bytes that are left in the ring") == 0 ? 0 : 1;
-  });
-  CHECK(source.names.empty());
-}
-
-TEST_CASE("a recorder gone mad does no harm") {
-  FakeRecorder::Options options;
-  options.tail = 0x123456789;
-  const Source source = record_one(options, [] {
-    for (uint64_t i = 1; i <= 1000; ++i) {
-      injection::gpu_op(op_with(i), false);
-    }
-    return 0;
-  });
-  CHECK(source.lost[GPUPROF_LOSS_RING_FULL] == 1000);
-}
-
-TEST_CASE("many threads write without losing order or records") {
-  constexpr uint64_t kThreads = 24;  // more than rings
-  constexpr uint64_t kEach = 5000;
-  const Source source = record_one({}, [&] {
-    // Sent before the crowd comes: a name that is lost counts as a loss, too, and the sum below is of GPU work.
-    for (int i = 0; i < 100; ++i) {
-      injection::name_id(("name " + std::to_string(i)).c_str());
-    }
-    std::vector<std::thread> threads;
-    for (uint64_t t = 0; t < kThreads; ++t) {
-      threads.emplace_back([t] {
-        for (uint64_t i = 0; i < kEach; ++i) {
-          gpuprof_gpu_op op = op_with(t * kEach + i + 1);
-          op.stream = t;
-          op.name_id = injection::name_id(("name " + std::to_string(i % 100)).c_str());
-          injection::launch(op.correlation);
-          injection::gpu_op(op, true);
-        }
-      });
-    }
-    for (std::thread& thread : threads) {
-      thread.join();
-    }
-    return 0;
-  });
-  CHECK(source.launches == kThreads * kEach);
-  CHECK(source.names.size() == 100);
-  CHECK(source.ops.size() + source.all_lost() == kThreads * kEach);
-  CHECK(source.ops.size() > kThreads * kEach / 2);
-  std::vector<uint64_t> last(kThreads, 0);
-  for (const gpuprof_gpu_op& op : source.ops) {
-    REQUIRE(op.correlation > last[op.stream]);
-    last[op.stream] = op.correlation;
-  }
 }
 
 TEST_CASE("a forked child is a source of its own") {

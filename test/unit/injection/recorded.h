@@ -10,6 +10,14 @@
 
 namespace gpuprof::test {
 
+inline gpuprof_gpu_op op_with(uint64_t correlation) {
+  gpuprof_gpu_op op = {};
+  op.correlation = correlation;
+  op.start_ns = correlation * 10;
+  op.end_ns = correlation * 10 + 5;
+  return op;
+}
+
 // Runs `body` as a target of a recorder with `options`; what the recorder saw.
 template <typename Body>
 std::vector<Source> record(const FakeRecorder::Options& options, const Body& body, int* status) {

@@ -17,6 +17,7 @@
 #include "recorded.h"
 
 using gpuprof::test::FakeRecorder;
+using gpuprof::test::op_with;
 using gpuprof::test::record;
 using gpuprof::test::record_one;
 using gpuprof::test::Source;
@@ -122,9 +123,7 @@ TEST_CASE("in a full ring, lost GPU work and launches without a stack are told a
   const Source source = record_one(options, [] {
     for (uint64_t i = 1; i <= kLaunches; ++i) {
       launch_at(3, i);
-      gpuprof_gpu_op op = {};
-      op.correlation = i;
-      injection::gpu_op(op, true);
+      injection::gpu_op(op_with(i), true);
     }
     injection::finish();
     return 0;
