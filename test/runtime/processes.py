@@ -9,16 +9,6 @@ import time
 import rig
 
 
-def wait_for(condition, seconds):
-    """Whether the condition came true within that time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 class Processes(rig.RuntimeTest):
     @rig.requires("opencl")
     def test_three_processes_by_fork_and_exec(self):
@@ -77,7 +67,7 @@ class Windows(rig.RuntimeTest):
                 [rig.GPUPROF, "record", "-q", "-o", self.profile_path, *options, "--", *self.LOOP], cwd=self.folder,
                 stdin=null, stdout=null, stderr=null)
         self.addCleanup(process.kill)
-        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid")), 20))
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid")), 20))
         return process
 
     def finish(self, process):
@@ -133,7 +123,7 @@ class Killed(rig.RuntimeTest):
             process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=null, stderr=stderr,
                                        start_new_session=True)
         self.addCleanup(self.reap, process)
-        self.assertTrue(wait_for(self.has_gpu_record, 30), "no GPU record in the file after 30 s: " + self.stderr())
+        self.assertTrue(rig.wait_for(self.has_gpu_record, 30), "no GPU record in the file after 30 s: " + self.stderr())
         return process
 
     def stderr(self):
@@ -186,10 +176,10 @@ class Killed(rig.RuntimeTest):
             process = subprocess.Popen(command, cwd=self.folder, stdin=null, stdout=null, stderr=null,
                                        start_new_session=True)
         self.addCleanup(self.reap, process)
-        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "ready")), 10))
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ready")), 10))
         process.kill()
         process.wait(10)
-        self.assertTrue(wait_for(lambda: os.path.exists(os.path.join(self.folder, "well")), 30))
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "well")), 30))
 
     @rig.requires("opencl")
     def test_sigint_and_sigterm_stop_cleanly(self):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SKIPPED = 77  # the exit status that ctest reads as "skipped"
@@ -190,7 +191,21 @@ class Profile:
         return dict(zip(names, map(int, rows[-1]))) if rows else None
 
     def losses(self):
-        return [(row[1], int(row[2])) for row in self.of("LOSS")]
+        """{reason: count}; each LOSS line adds to those before it."""
+        result = collections.Counter()
+        for _, reason, count in self.of("LOSS"):
+            result[reason] += int(count)
+        return result
+
+
+def wait_for(condition, seconds=10):
+    """Whether the condition came true within that time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def parse_folded(text):

@@ -70,16 +70,14 @@ class Matrix:
     def start_recording(self, program, *options):
         path = self.path()
         return measure.RunningRecorder([rig.GPUPROF, "record", "-o", path, *options, "--", *program.command],
-                                       self.folder, self.environment(program), path)
+                                       self.folder, self.environment(program), path, program)
 
     def attach(self, pid, *options):
         """A recorder of a running process, once it records."""
         path = self.path()
         recorder = measure.RunningRecorder([rig.GPUPROF, "record", "-p", str(pid), "-o", path, *options], self.folder,
                                            self.environment(None), path)
-        deadline = time.monotonic() + 15
-        while time.monotonic() < deadline and recorder.process.poll() is None and not begun(path):
-            time.sleep(0.05)
+        rig.wait_for(lambda: recorder.process.poll() is not None or recorder.begun(), 15)
         return recorder
 
     def attach_until_end(self, program, target):
@@ -96,15 +94,6 @@ class Matrix:
     def need_devices(self, count):
         if self.platform.devices() < count:
             raise measure.Skip(f"{self.platform.devices()} GPU here, this row wants {count}")
-
-
-def begun(path):
-    """Whether a profile knows a process already: its recorder is attached."""
-    try:
-        with open(path, "rb") as file:
-            return b"\nPROCESS;" in file.read()
-    except FileNotFoundError:
-        return False
 
 
 def out_of_time(_signal, _frame):

@@ -143,7 +143,7 @@ class Recording:
         require_equal(sum(numbers[1] for _, numbers in rows), end["gpu_ns"], "sum of GPU lines against END, ns")
         require_equal(sum(numbers[0] for _, numbers in rows), end["gpu_records"], "GPU lines against END, records")
         require_equal(self.folded_total("--unit", "ns"), end["gpu_ns"], "folded ns against END")
-        require_equal(sum(count for _, count in self.profile.losses()), end["lost"], "LOSS lines against END")
+        require_equal(sum(self.profile.losses().values()), end["lost"], "LOSS lines against END")
         if vendor:
             require_equal(self.vendor("valid_ns"), end["gpu_ns"], "CUPTI's valid ns against END")
             require_equal(self.vendor("valid_records"), end["gpu_records"], "CUPTI's valid records against END")
@@ -279,6 +279,14 @@ class RunningRecorder(Running):
     def __init__(self, command, folder, env, path, program=None):
         super().__init__(command, folder, env)
         self.path, self.program = path, program
+
+    def begun(self):
+        """Whether the profile knows a process already: it is being recorded."""
+        try:
+            with open(self.path, "rb") as file:
+                return b"\nPROCESS;" in file.read()
+        except FileNotFoundError:
+            return False
 
     def recording(self):
         """What it has recorded, after its end."""

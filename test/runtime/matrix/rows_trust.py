@@ -88,7 +88,7 @@ def faults_counted(matrix):
         recording = with_faults(matrix, matrix.platform.sites(500), fault)
         recording.check_conserved()
         launched = recording.expect["records"]
-        lost = dict(recording.profile.losses()).get(reason, 0)
+        lost = recording.profile.losses()[reason]
         require_equal(lost, launched * percent // 100, f"{fault}: LOSS {reason}")
         require_equal(recording.profile.end()["gpu_records"], launched - lost, f"{fault}: records")
 
@@ -216,7 +216,7 @@ def unclean_footer(matrix):
                              capture_output=True, text=True, timeout=60, check=False)
         require_equal(run.returncode, 0, f"gpuprof {command[0]}: {run.stderr}")
         require(str(recording.profile.end()["lost"]) in run.stderr + run.stdout,
-                f"gpuprof {command[0]} says nothing of {recording.profile.losses()}: {run.stderr}")
+                f"gpuprof {command[0]} says nothing of {dict(recording.profile.losses())}: {run.stderr}")
     statuses = {limit: min_coverage(recording, limit) for limit in (50, 70, 80, 99)}
     require_equal([statuses[50], statuses[70]], [0, 0], f"status with --min-coverage below: {statuses}")
     require(statuses[80] != 0 and statuses[80] == statuses[99], f"status with --min-coverage above: {statuses}")
