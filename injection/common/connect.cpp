@@ -54,18 +54,22 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
-bool say_hello(int fd, const char* backend, const char* token) {
-  gpuprof_hello hello = {};
-  hello.magic = GPUPROF_WIRE_MAGIC;
-  hello.version = GPUPROF_WIRE_VERSION;
+bool make_hello(const char* backend, const char* token, gpuprof_hello* hello) {
+  *hello = {};
+  hello->magic = GPUPROF_WIRE_MAGIC;
+  hello->version = GPUPROF_WIRE_VERSION;
   const size_t token_length = strlen(token);
   const size_t backend_length = strlen(backend);
-  if (token_length != sizeof(hello.token) || backend_length >= sizeof(hello.backend)) {
+  if (token_length != sizeof(hello->token) || backend_length >= sizeof(hello->backend)) {
     return false;
   }
-  memcpy(hello.token, token, token_length);
-  memcpy(hello.backend, backend, backend_length);
-  hello.python = python_layout();
+  memcpy(hello->token, token, token_length);
+  memcpy(hello->backend, backend, backend_length);
+  hello->python = python_layout();
+  return true;
+}
+
+bool say_hello(int fd, const gpuprof_hello& hello) {
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t sent = 0;
   do {
@@ -126,12 +130,14 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
 
 bool connect_uninterrupted(const char* backend, const Address& address, Connection* connection) {
   int fd = -1;
-  if (address.socket == nullptr || address.token == nullptr || !open_socket(&fd)) {
+  gpuprof_hello hello;  // before we connect: to look at an interpreter takes its time
+  if (address.socket == nullptr || address.token == nullptr || !make_hello(backend, address.token, &hello) ||
+      !open_socket(&fd)) {
     return false;
   }
   gpuprof_welcome welcome = {};
   int memory = -1;
-  if (connect_to(fd, address.socket) && say_hello(fd, backend, address.token)) {
+  if (connect_to(fd, address.socket) && say_hello(fd, hello)) {
     memory = receive_welcome(fd, &welcome);
   }
   close(fd);

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -21,21 +19,6 @@
 namespace gpuprof::record {
 namespace {
 
-std::string random_hex(size_t digits) {
-  std::string bytes((digits + 1) / 2, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return {};
-  }
-  std::string hex;
-  for (const char byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    hex += kDigits[(static_cast<unsigned char>(byte) >> 4) & 15];
-    hex += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  hex.resize(digits);
-  return hex;
-}
-
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
 T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
@@ -44,20 +27,6 @@ T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
 template <typename T>
 void store(T& field, T value, std::memory_order order = std::memory_order_relaxed) {
   std::atomic_ref<T>(field).store(value, order);
-}
-
-Result<UniqueFd> listen_abstract(const std::string& name) {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(fd.get(), 128) != 0) {
-    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
-                 "gpuprof needs Unix sockets; check seccomp or container restrictions"};
-  }
-  return fd;
 }
 
 // A memfd that can neither shrink nor grow: a target that holds it can not make our reads fault.
@@ -119,30 +88,27 @@ struct Channel::Source {
   }
 };
 
-Channel::Channel(const ChannelOptions& options) : options_(options) {}
+Channel::Channel(const ChannelOptions& options, Listener listener)
+    : options_(options), listener_(std::move(listener)) {}
 Channel::~Channel() {
   disable_all();
 }
 
 Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
-  std::unique_ptr<Channel> channel(new Channel(options));
-  channel->name_ = "gpuprof-" + random_hex(24);
-  channel->token_ = random_hex(32);
-  auto listener = listen_abstract(channel->name_);
+  auto listener = Listener::open();
   if (!listener) {
     return std::move(listener).error();
   }
-  channel->listener_ = std::move(*listener);
-  return channel;
+  return std::unique_ptr<Channel>(new Channel(options, std::move(*listener)));
 }
 
 void Channel::prepare(backend::LaunchEnv& env) const {
-  env.set(GPUPROF_ENV_SOCKET, name_);
-  env.set(GPUPROF_ENV_TOKEN, token_);
+  env.set(GPUPROF_ENV_SOCKET, socket_name());
+  env.set(GPUPROF_ENV_TOKEN, token());
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
-  fds.push_back({listener_.get(), POLLIN, 0});
+  listener_.add_poll_fds(fds);
   for (const auto& source : sources_) {
     if (source->pidfd && !source->exited) {
       fds.push_back({source->pidfd.get(), POLLIN, 0});
@@ -151,49 +117,23 @@ void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
 }
 
 void Channel::accept_all(backend::EventSink& sink) {
-  // Strangers may connect, too, and wait: a turn must end.
-  constexpr int kMaxPerTurn = 16;
-  for (int i = 0; i < kMaxPerTurn; ++i) {
-    UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!connection) {
-      if (errno == EMFILE || errno == ENFILE) {
-        ::usleep(10'000);  // the descriptor stays readable; do not spin on it
-      }
-      return;
-    }
-    accept_one(std::move(connection), sink);
+  for (Caller& caller : listener_.take()) {
+    accept_one(std::move(caller), sink);
   }
 }
 
-void Channel::accept_one(UniqueFd connection, backend::EventSink& sink) {
-  ucred peer{};
-  socklen_t peer_bytes = sizeof(peer);
-  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0) {
-    log::debug("refused a connection of a process outside of our pid namespace");
-    return;
-  }
-  // The library says hello right after it connects; one that does not is not ours, and must not hold us up.
-  gpuprof_hello hello{};
-  pollfd readable{connection.get(), POLLIN, 0};
-  if (::poll(&readable, 1, 20) != 1 ||
-      ::recv(connection.get(), &hello, sizeof(hello), MSG_DONTWAIT) != static_cast<ssize_t>(sizeof(hello)) ||
-      hello.magic != GPUPROF_WIRE_MAGIC || hello.version != GPUPROF_WIRE_VERSION ||
-      std::string_view(hello.token, sizeof(hello.token)) != token_) {
-    log::debug("refused a connection without our handshake");
-    return;
-  }
-
+void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   auto source = std::make_unique<Source>(options_.max_overhead);
   source->id = next_source_;
-  source->pid = static_cast<uint32_t>(peer.pid);
-  source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  source->pid = caller.pid;
+  source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, caller.pid, 0)));
   UniqueFd file = make_segment_file();
   void* memory =
       !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED || !source->pidfd) {
     ++refused_;
     const bool ended = errno == ESRCH;
-    log::warn("cannot record process " + std::to_string(peer.pid) + ": " +
+    log::warn("cannot record process " + std::to_string(caller.pid) + ": " +
                   (ended ? "it ended while gpuprof was stopped or starved" : std::strerror(errno)),
               ended ? "" : "raise the limits on open files or memory (ulimit -n, container memory)");
     return;
@@ -202,12 +142,12 @@ void Channel::accept_one(UniqueFd connection, backend::EventSink& sink) {
   set_up(options_, share_, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
-  const std::string backend(hello.backend, ::strnlen(hello.backend, sizeof(hello.backend)));
+  const std::string backend(caller.hello.backend, ::strnlen(caller.hello.backend, sizeof(caller.hello.backend)));
   sink.on_source(source->id, source->pid, backend);
-  if (is_python_layout(hello.python)) {
-    sink.on_python(source->id, hello.python);
+  if (is_python_layout(caller.hello.python)) {
+    sink.on_python(source->id, caller.hello.python);
   }
-  source->connection = std::move(connection);
+  source->connection = std::move(caller.connection);
   source->file = std::move(file);
   if (options_.hold) {
     held_.push_back(source->id);
@@ -226,7 +166,13 @@ void Channel::accept_one(UniqueFd connection, backend::EventSink& sink) {
 void Channel::welcome(Source& source) {
   const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
   if (!send_welcome(source.connection.get(), welcome, source.file.get())) {
-    log::debug("a target went away during the handshake");
+    pollfd ended{source.pidfd.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) != 1) {
+      ++refused_;
+      log::warn("process " + std::to_string(source.pid) + " is not recorded: it has waited in vain for gpuprof",
+                "gpuprof was stopped, or the machine is overloaded");
+    }
+    source.exited = true;
   }
   source.connection.reset();
   source.file.reset();

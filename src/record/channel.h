@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/budget.h"
+#include "record/listener.h"
 #include "record/wire_decoder.h"
 #include "wire/wire.h"
 
@@ -88,8 +89,8 @@ class Channel {
   [[nodiscard]] bool all_retracted() const;
 
   // What a process that was not started by us must be told to find this channel.
-  [[nodiscard]] const std::string& socket_name() const { return name_; }
-  [[nodiscard]] const std::string& token() const { return token_; }
+  [[nodiscard]] const std::string& socket_name() const { return listener_.name(); }
+  [[nodiscard]] const std::string& token() const { return listener_.token(); }
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
@@ -104,8 +105,8 @@ class Channel {
 
  private:
   struct Source;
-  explicit Channel(const ChannelOptions& options);
-  void accept_one(UniqueFd connection, backend::EventSink& sink);
+  Channel(const ChannelOptions& options, Listener listener);
+  void accept_one(Caller caller, backend::EventSink& sink);
   void welcome(Source& source);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void report_counters(Source& source, backend::EventSink& sink);
@@ -113,9 +114,7 @@ class Channel {
   static void set_up(const ChannelOptions& options, uint32_t share, Source& source);
 
   ChannelOptions options_;
-  std::string name_;  // of the abstract socket
-  std::string token_;
-  UniqueFd listener_;
+  Listener listener_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<backend::SourceId> held_;
   uint32_t next_source_ = 1;

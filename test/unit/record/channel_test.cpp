@@ -23,23 +23,33 @@ using gpuprof::test::Rig;
 
 namespace {
 
+UniqueFd connect_to(const Channel& channel) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, channel.socket_name().data(), channel.socket_name().size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel.socket_name().size());
+  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
+  return socket;
+}
+
+void say_hello(const UniqueFd& socket, const std::string& token, const char* backend = "mock",
+               const gpuprof_python_layout& python = {}) {
+  gpuprof_hello hello{};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  std::memcpy(hello.token, token.data(), sizeof(hello.token));
+  std::strcpy(hello.backend, backend);
+  hello.python = python;
+  REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+}
+
 // A target in this process: connects, and maps what it gets.
 class FakeTarget {
  public:
   explicit FakeTarget(const Channel& channel, const char* backend = "mock", const gpuprof_python_layout& python = {})
-      : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, channel.socket_name().data(), channel.socket_name().size());
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel.socket_name().size());
-    REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
-    gpuprof_hello hello{};
-    hello.magic = GPUPROF_WIRE_MAGIC;
-    hello.version = GPUPROF_WIRE_VERSION;
-    std::memcpy(hello.token, channel.token().data(), sizeof(hello.token));
-    std::strcpy(hello.backend, backend);
-    hello.python = python;
-    REQUIRE(::send(socket_.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+      : socket_(connect_to(channel)) {
+    say_hello(socket_, channel.token(), backend, python);
   }
   FakeTarget(const FakeTarget&) = delete;
   FakeTarget& operator=(const FakeTarget&) = delete;
@@ -199,18 +209,61 @@ TEST_CASE("a process that does not know the token gets nothing") {
   const auto channel = open({});
   const auto other = open({});
   Rig rig;
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, channel->socket_name().data(), channel->socket_name().size());
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel->socket_name().size());
-  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
-  gpuprof_hello hello{};
-  hello.magic = GPUPROF_WIRE_MAGIC;
-  hello.version = GPUPROF_WIRE_VERSION;
-  std::memcpy(hello.token, other->token().data(), sizeof(hello.token));
-  REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+  const UniqueFd socket = connect_to(*channel);
+  say_hello(socket, other->token());
   channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 0);
+}
+
+TEST_CASE("a process that is held up before it says hello is recorded") {
+  const auto channel = open({});
+  Rig rig;
+  const UniqueFd silent = connect_to(*channel);
+  for (int turn = 0; turn < 3; ++turn) {
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->live_sources() == 0);
+  FakeTarget other(*channel);  // is not held up by it
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+
+  say_hello(silent, channel->token(), "late");
+  std::vector<pollfd> fds;
+  channel->add_poll_fds(fds);
+  CHECK(::poll(fds.data(), fds.size(), 0) == 1);
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 2);
+}
+
+TEST_CASE("strangers who connect and say nothing keep nobody out") {
+  const auto channel = open({});
+  Rig rig;
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 600; ++i) {
+    strangers.push_back(connect_to(*channel));
+    channel->accept_all(rig.correlator);
+  }
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  std::vector<pollfd> fds;
+  channel->add_poll_fds(fds);
+  CHECK(fds.size() < 300);  // they are forgotten
+}
+
+TEST_CASE("a living process that has given up in its handshake is counted") {
+  Rig rig;
+  const auto channel = open({.hold = true});
+  {
+    const FakeTarget target(*channel);
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->refused() == 0);
+  for (const auto source : channel->take_held()) {
+    channel->release(source);
+  }
+  CHECK(channel->refused() == 1);
+  channel->drain(rig.correlator);
   CHECK(channel->live_sources() == 0);
 }
 
