@@ -279,7 +279,7 @@ class Session {
       wait_ms = turn() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
       if (switch_->update(now)) {
-        apply_switch(now);
+        apply_switch();
       }
       if (now >= next_budget_ns_) {
         channel_->keep_budget(now);
@@ -294,12 +294,14 @@ class Session {
     }
   }
 
-  void apply_switch(uint64_t now) {
-    channel_->set_enabled(switch_->on() && !write_failed_);
+  // A window holds all of the time in which targets record, also where we are held up in between.
+  void apply_switch() {
     if (switch_->on()) {
-      correlator_->open_window(now);
+      correlator_->open_window(monotonic_ns());
+      channel_->set_enabled(!write_failed_);
     } else {
-      correlator_->close_window(now);
+      channel_->set_enabled(false);
+      correlator_->close_window(monotonic_ns());
     }
     log::debug(switch_->on() ? "recording is on" : "recording is off");
   }
@@ -425,7 +427,7 @@ class Session {
       const uint64_t now = monotonic_ns();
       if (event->signal == SIGUSR1 || event->signal == SIGUSR2) {
         if (switch_->turn(event->signal == SIGUSR1, now)) {
-          apply_switch(now);
+          apply_switch();
         }
         continue;
       }

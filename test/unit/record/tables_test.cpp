@@ -81,6 +81,14 @@ TEST_CASE("a delay, then a duration") {
   CHECK_FALSE(recording.update(1000));
 }
 
+TEST_CASE("a duration that begins late is whole") {
+  RecordingSwitch recording({.delay_ns = 50, .duration_ns = 200}, 100);
+  CHECK(recording.update(1000));
+  CHECK_FALSE(recording.update(1199));
+  CHECK(recording.update(1200));
+  CHECK(recording.expired());
+}
+
 TEST_CASE("signals switch whatever the delay says, and each switching on lasts for the duration") {
   RecordingSwitch recording({.duration_ns = 200, .paused = true}, 100);
   CHECK_FALSE(recording.on());
