@@ -60,7 +60,8 @@ class Work {
   Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)
       : request_(request), maps_(maps), loader_(std::move(loader)), thread_(thread) {}
 
-  Result<Injection> run() {
+  // Nothing: the library belongs to another recording.
+  Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
       return Error{"it has no system call that could be borrowed", ""};
@@ -82,7 +83,7 @@ class Work {
   }
 
  private:
-  Result<Injection> bring_and_start() {
+  Result<std::optional<Injection>> bring_and_start() {
     Injection injection;
     size_t others = 0;
     std::shared_ptr<symbolize::MappedFile> library = find_library(others);
@@ -101,10 +102,11 @@ class Work {
     }
     injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
     injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
-    if (auto status = start(entry); !status) {
-      return std::move(status).error();
+    auto started = start(entry);
+    if (!started) {
+      return std::move(started).error();
     }
-    return injection;
+    return *started ? std::optional<Injection>(std::move(injection)) : std::nullopt;
   }
 
   Result<int64_t> call_kernel(long number, const std::array<uint64_t, 6>& arguments) {
@@ -270,7 +272,8 @@ class Work {
     return reason;
   }
 
-  Status start(uint64_t entry) {
+  // False: it belongs to another recording.
+  Result<bool> start(uint64_t entry) {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);
     if (!socket || !token) {
@@ -281,13 +284,10 @@ class Work {
       return std::move(result).error();
     }
     const auto code = static_cast<int32_t>(*result);
-    if (code == EBUSY) {
-      return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
-    }
-    if (code != 0) {
+    if (code != 0 && code != EBUSY) {
       return Error{"no thread of ours could be started there: " + std::string(std::strerror(code)), ""};
     }
-    return {};
+    return code == 0;
   }
 
   const InjectionRequest& request_;
@@ -297,7 +297,7 @@ class Work {
   uint64_t scratch_ = 0;
 };
 
-Result<Injection> inject_here(const InjectionRequest& request) {
+Result<std::optional<Injection>> inject_here(const InjectionRequest& request) {
   if (auto status = check_process(request.pid); !status) {
     return std::move(status).error();
   }
@@ -316,20 +316,38 @@ Result<Injection> inject_here(const InjectionRequest& request) {
   return Work(request, maps, std::move(*loader), *thread).run();
 }
 
-}  // namespace
-
-Result<Injection> inject(const InjectionRequest& request) {
-  if (!arch::supported) {
-    return Error{"bringing code into a process is not written for this processor", ""};
-  }
-  // In a thread of its own: when it ends, the kernel lets go of everything that it has traced, whatever went wrong.
-  std::optional<Result<Injection>> result;
+// In a thread of its own: when it ends, the kernel lets go of everything that it has traced, whatever went wrong.
+Result<std::optional<Injection>> inject_once(const InjectionRequest& request) {
+  std::optional<Result<std::optional<Injection>>> result;
   try {
     std::thread([&] { result.emplace(inject_here(request)); }).join();
   } catch (const std::system_error& error) {
     return Error{"no thread for it: " + std::string(error.what()), ""};
   }
   return std::move(*result);
+}
+
+}  // namespace
+
+Result<Injection> inject(const InjectionRequest& request) {
+  if (!arch::supported) {
+    return Error{"bringing code into a process is not written for this processor", ""};
+  }
+  // A recording that has just ended leaves the process a moment later.
+  constexpr useconds_t kLastPauseUs = 800'000;
+  for (useconds_t pause = 100'000;; pause *= 2) {
+    auto injection = inject_once(request);
+    if (!injection) {
+      return std::move(injection).error();
+    }
+    if (*injection) {
+      return std::move(**injection);
+    }
+    if (pause > kLastPauseUs) {
+      return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
+    }
+    ::usleep(pause);
+  }
 }
 
 }  // namespace gpuprof::record
