@@ -19,6 +19,7 @@ constexpr uint32_t kMaxPaths = 4096;
 constexpr uint32_t kMaxLabels = 32768;
 constexpr uint32_t kMaxDomains = 256;
 constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
+constexpr uint32_t kMaxLate = 64;   // ends of such ranges that wait for the lock
 constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
 constexpr size_t kMaxTextBytes = 8U << 20;
 constexpr size_t kMaxName = 4096;
@@ -78,6 +79,8 @@ struct Shared {
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
+  uint64_t late[kMaxLate];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
+  uint32_t any_late;        // atomic
   char* chunk;
   size_t chunk_left;
   size_t text_bytes;
@@ -256,36 +259,93 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
   return found;
 }
 
-// The labels of the process's first `count` ranges at most, in the order of their start; UINT32_MAX: not to be had.
-uint32_t copy_open(RangeLabel* labels, uint32_t count) {
-  if (load_relaxed(&shared.open_count) == 0) {
-    return 0;
+// Call with the lock held.
+void remove_open(uint64_t id) {
+  uint32_t index = 0;
+  while (index < shared.open_count && shared.open[index].id != id) {
+    ++index;
   }
-  if (!try_lock_bounded(&shared.lock)) {
-    lost(GPUPROF_LOSS_DETAIL, 1);
-    return UINT32_MAX;
+  if (index < shared.open_count) {
+    store_relaxed(&shared.open_count, shared.open_count - 1);
+    memmove(&shared.open[index], &shared.open[index + 1], (shared.open_count - index) * sizeof(Open));
   }
-  count = std::min(count, shared.open_count);
-  for (uint32_t i = 0; i < count; ++i) {
-    labels[i] = shared.open[i].label;
-  }
-  unlock(&shared.lock);
-  return count;
 }
 
-// The path of the process's first `count` ranges at most. False: only `path` of it could be had.
-bool process_path(uint32_t count, uint32_t* path) {
+// For `open`, which is up to date then. False: not to be had now.
+bool lock_open() {
+  if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return false;
+  }
+  if (load_relaxed(&shared.any_late) != 0) {
+    store_release(&shared.any_late, 0U);  // first: whoever adds one meanwhile says so afterwards
+    for (uint64_t& late : shared.late) {
+      if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_ACQ_REL); id != 0) {
+        remove_open(id);
+      }
+    }
+  }
+  return true;
+}
+
+// The next one to hold the lock removes it: launches must not be in a range for ever that has ended.
+void remove_later(uint64_t id) {
+  for (uint64_t& late : shared.late) {
+    uint64_t expected = 0;
+    if (__atomic_compare_exchange_n(&late, &expected, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      store_release(&shared.any_late, 1U);
+      return;
+    }
+  }
+}
+
+constexpr uint64_t kAllOpen = 0;  // no range's id
+
+// Of the process's ranges in the order of their start, up to `last`.
+struct OpenRanges {
   RangeLabel labels[kMaxOpen];
+  uint32_t count;
+  uint64_t last_start_ns;  // 0: not known, or there is no such range
+};
+
+// False: not to be had now.
+bool copy_open(uint64_t last, OpenRanges* ranges) {
+  ranges->count = 0;
+  ranges->last_start_ns = 0;
+  if (load_relaxed(&shared.open_count) == 0) {
+    return true;
+  }
+  if (!lock_open()) {
+    return false;
+  }
+  bool found = false;
+  for (uint32_t i = 0; i < shared.open_count && !found; ++i) {
+    const Open& open = shared.open[i];
+    found = open.id == last;
+    ranges->last_start_ns = found ? open.start_ns : 0;
+    ranges->labels[ranges->count++] = open.label;
+  }
+  unlock(&shared.lock);
+  return true;
+}
+
+// False: only `path` of it could be had.
+bool path_of(const OpenRanges& ranges, uint32_t* path) {
   *path = 0;
-  count = copy_open(labels, count);
-  for (uint32_t i = 0; i < count && count != UINT32_MAX; ++i) {
-    const uint32_t below = path_below(*path, labels[i]);
+  for (uint32_t i = 0; i < ranges.count; ++i) {
+    const uint32_t below = path_below(*path, ranges.labels[i]);
     if (below == 0) {
       return false;
     }
     *path = below;
   }
-  return count != UINT32_MAX;
+  return true;
+}
+
+bool process_path(uint32_t* path) {
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): large; copy_open() sets what it has
+  *path = 0;
+  return copy_open(kAllOpen, &ranges) && path_of(ranges, path);
 }
 
 // The thread's path, brought up to date. Where that could not be had it ends further out, which has been counted.
@@ -296,7 +356,7 @@ uint32_t update_path(Stack& s) {
   }
   if (s.generation != generation) {
     s.known = 0;
-    if (!process_path(kMaxOpen, &s.base)) {
+    if (!process_path(&s.base)) {
       return s.base;
     }
     s.generation = generation;
@@ -338,20 +398,23 @@ bool is_wanted(RangeLabel label, const char* wanted) {
   return result;
 }
 
-bool look_for_wanted(const Stack& s, const char* wanted) {
-  for (uint32_t i = 0; i < s.depth; ++i) {
-    if (is_wanted(s.entries[i].label, wanted)) {
-      return true;
-    }
+// False: it could not be found out now.
+bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
+  *found = false;
+  for (uint32_t i = 0; i < s.depth && !*found; ++i) {
+    *found = is_wanted(s.entries[i].label, wanted);
   }
-  RangeLabel labels[kMaxOpen];
-  const uint32_t count = copy_open(labels, kMaxOpen);
-  for (uint32_t i = 0; i < count && count != UINT32_MAX; ++i) {
-    if (is_wanted(labels[i], wanted)) {
-      return true;
-    }
+  if (*found) {
+    return true;
   }
-  return false;
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
+  if (!copy_open(kAllOpen, &ranges)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < ranges.count && !*found; ++i) {
+    *found = is_wanted(ranges.labels[i], wanted);
+  }
+  return true;
 }
 
 bool spans_wanted() {
@@ -389,6 +452,18 @@ void tell_pushed_span(Stack& s, uint32_t index) {
   }
   if (index < s.known) {
     tell_span(s.entries[index].start_ns, s.entries[index].path, s.tid);
+  }
+}
+
+void tell_open_span(uint64_t id) {
+  const Guard guard;
+  if (!guard.entered() || !spans_wanted()) {
+    return;
+  }
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
+  uint32_t path = 0;
+  if (copy_open(id, &ranges) && ranges.last_start_ns != 0 && path_of(ranges, &path)) {
+    tell_span(ranges.last_start_ns, path, 0);
   }
 }
 
@@ -434,7 +509,7 @@ uint32_t current_range() {
   } else {
     path = update_path(s);
   }
-  if (path == kMorePaths) {
+  if (path == kMorePaths || s.deeper > 0) {
     lost(GPUPROF_LOSS_RANGE_LIMIT, 1);
   }
   return path;
@@ -448,7 +523,11 @@ bool in_wanted_range() {
   Stack& s = stack;
   const uint32_t generation = load_acquire(&shared.generation);
   if (s.wanted_generation != generation || s.wanted_changes != s.changes) {
-    s.wanted = look_for_wanted(s, wishes->nvtx_range);
+    bool found = false;
+    if (!look_for_wanted(s, wishes->nvtx_range, &found)) {
+      return found;
+    }
+    s.wanted = found;
     s.wanted_generation = generation;
     s.wanted_changes = s.changes;
   }
@@ -472,6 +551,7 @@ uint32_t range_domain(const char* name, size_t length) {
   const KeepErrno keep_errno;
   length = std::min(length, kMaxName);
   if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return kOtherDomain;
   }
   uint32_t domain = 1;
@@ -503,6 +583,7 @@ RangeLabel range_label(uint32_t domain, const char* text, size_t length) {
   }
   const KeepErrno keep_errno;
   if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return kOtherLabel;
   }
   label = add_label(hash, domain, text, length);
@@ -551,50 +632,30 @@ int pop_range(uint32_t domain) {
 uint64_t start_range(RangeLabel label) {
   const uint64_t id = add_relaxed(&shared.last_open, uint64_t{1}) + 1;
   const uint64_t start_ns = start_time();
-  if (try_lock_bounded(&shared.lock)) {
-    if (shared.open_count < kMaxOpen) {
-      shared.open[shared.open_count] = {id, start_ns, label};
-      store_relaxed(&shared.open_count, shared.open_count + 1);
-      new_generation();
-    }
-    unlock(&shared.lock);
+  if (!lock_open()) {
+    return id;
   }
+  if (shared.open_count < kMaxOpen) {
+    shared.open[shared.open_count] = {id, start_ns, label};
+    store_relaxed(&shared.open_count, shared.open_count + 1);
+    new_generation();
+  } else {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+  }
+  unlock(&shared.lock);
   return id;
 }
 
 void end_range(uint64_t id) {
-  if (!try_lock_bounded(&shared.lock)) {
-    return;
-  }
-  uint32_t index = 0;
-  while (index < shared.open_count && shared.open[index].id != id) {
-    ++index;
-  }
-  const bool found = index < shared.open_count;
-  const uint64_t start_ns = found ? shared.open[index].start_ns : 0;
-  unlock(&shared.lock);
-  if (!found) {
-    return;
-  }
-  if (const Guard guard; guard.entered() && spans_wanted()) {
-    uint32_t path = 0;
-    if (process_path(index + 1, &path)) {
-      tell_span(start_ns, path, 0);
-    }
-  }
-  if (!try_lock_bounded(&shared.lock)) {
-    return;
-  }
-  index = 0;
-  while (index < shared.open_count && shared.open[index].id != id) {
-    ++index;
-  }
-  if (index < shared.open_count) {
-    store_relaxed(&shared.open_count, shared.open_count - 1);
-    memmove(&shared.open[index], &shared.open[index + 1], (shared.open_count - index) * sizeof(Open));
+  tell_open_span(id);
+  if (lock_open()) {
+    remove_open(id);
+    new_generation();
+    unlock(&shared.lock);
+  } else {
+    remove_later(id);
     new_generation();
   }
-  unlock(&shared.lock);
 }
 
 }  // namespace gpuprof::injection

@@ -97,7 +97,7 @@ enum gpuprof_loss {
   GPUPROF_LOSS_OUT_OF_MEMORY = 5,     /* no memory for a buffer or a name */
   GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
   GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
-  GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more distinct NVTX ranges than are kept apart */
+  GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more NVTX ranges than are kept apart */
   GPUPROF_LOSS_STACK = 9,   /* launches that could not be told of, or whose stack could not be taken or handed over */
   GPUPROF_LOSS_DETAIL = 10, /* a record of something else that did not fit, or not in time: a name, a call, ... */
   GPUPROF_LOSS_KINDS = 16

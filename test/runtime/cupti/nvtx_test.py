@@ -14,6 +14,7 @@ APP = os.environ["MOCK_NVTX_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 MAX_PATHS = 4096
+DEEPER = 1  # launches in more nested ranges than are kept
 
 
 def path_of(source, range_id):
@@ -50,7 +51,7 @@ class Nvtx(unittest.TestCase):
     def test_each_launch_is_in_its_path(self):
         source, did = self.run_app()
         self.assertEqual(launches_by_path(source), did)
-        self.assertEqual((source.state, source.lost), ("finished", {}))
+        self.assertEqual((source.state, source.lost), ("finished", {"range_limit": DEEPER}))
         self.assertEqual(source.launches, sum(did.values()))
         paths = [(entry["parent"], entry["domain_id"], entry["name_id"]) for entry in source.ranges.values()]
         self.assertEqual(len(set(paths)), len(paths), "a path was told twice")
@@ -61,7 +62,7 @@ class Nvtx(unittest.TestCase):
         found = launches_by_path(source)
         self.assertEqual(len(source.ranges), MAX_PATHS + 1)
         more = found.pop("[more ranges]")
-        self.assertEqual(source.lost, {"range_limit": more})
+        self.assertEqual(source.lost, {"range_limit": more + DEEPER})
         kept = sum(count for path, count in found.items() if path.startswith("step "))
         self.assertEqual(kept + more, steps)
         self.assertEqual({path: count for path, count in found.items() if not path.startswith("step ")},
