@@ -349,7 +349,7 @@ void end_look() {
 // Not for ever: fork() may be called by a constructor, under the lock that a look waits for. But long enough for a look
 // that has lost its processor to another program.
 void hold_off_looks() {
-  constexpr int kTries = 10;
+  constexpr int kTries = 100;  // two seconds: without, the child would wait for the loader for ever
   ThreadState& thread = thread_state();
   for (int i = 0; i < kTries && thread.holds_looks == 0; ++i) {
     thread.holds_looks = try_lock_bounded(&looking) ? 1 : 0;

@@ -89,8 +89,8 @@ void watch(cl_event event, Pending* pending) {
 }
 
 void wait_for_outstanding() {
-  constexpr int kNaps = 200;
-  constexpr int kNapsWithoutProgress = 50;
+  constexpr int kNaps = 1000;
+  constexpr int kNapsWithoutProgress = 200;
   const timespec nap = {0, 1000000};
   uint64_t left = load_relaxed(&outstanding);
   for (int total = 0, idle = 0; left != 0 && total < kNaps && idle < kNapsWithoutProgress; ++total, ++idle) {

@@ -22,8 +22,8 @@ struct Pending {
 // Asks the driver to call us when `event` completes. Takes over `pending` and one reference to the event.
 void watch(cl_event event, Pending* pending);
 
-// At exit: gives commands that are still running a moment, 200 ms at most and as long as some complete; the rest is
-// counted.
+// At exit: gives commands that are still running a moment, 0.2 s, and as long as some complete, but one second at most;
+// the rest is counted.
 void wait_for_outstanding();
 
 // In a forked child, where the commands of the parent never complete.
