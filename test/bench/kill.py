@@ -6,8 +6,8 @@
 The target fills memory of the mock GPU and logs how often, with the time, each few milliseconds. After each kill:
 every profile must be readable and none may lack more than was done in the last second before it, or hold more than was
 done at all; a target whose recorder dies must go on. One kill in five is of a program under PoCL, if --opencl names
-one: it logs nothing, so its profile must be readable and reach to the last second. Exit status 1 if something does not
-hold, 77 if nothing can be tried here.
+one: it logs nothing, so its profile must be readable and reach to the last second. Other work on the machine excuses
+three seconds for a tenth of the kills. Exit status 1 if something does not hold, 77 if nothing can be tried here.
 """
 
 import argparse
@@ -28,15 +28,20 @@ sys.path.insert(0, os.path.join(HERE, "..", "runtime"))
 PROCESS_TREE = os.path.join(SOURCE, "examples", "python", "process_tree.py")
 SECOND = 1000000000
 FILLS = 20  # between two lines of the log
+LATE_S = 3
 
 
 class Broken(Exception):
     pass
 
 
-def require(condition, text):
+class Late(Broken):
+    """More is missing than a machine that has nothing else to do may lose."""
+
+
+def require(condition, text, error=Broken):
     if not condition:
-        raise Broken(text)
+        raise error(text)
 
 
 def alive(pid):
@@ -84,7 +89,7 @@ class Try:
             self.kill(recorder)
             if self.victim == "recorder":
                 self.check_target_goes_on()
-                recorder.wait(timeout=10)
+                recorder.wait(timeout=30)
             elif self.victim == "child":
                 time.sleep(0.7)
                 recorder.send_signal(signal.SIGTERM)
@@ -127,9 +132,11 @@ class Try:
     def check_target_goes_on(self):
         before = {pid: len(read_log(f"{self.log}.{pid}")) for pid in self.pids()}
         time.sleep(0.6)
+        import rig
         for pid, lines in before.items():
             require(alive(pid), f"target {pid} died with its recorder")
-            require(len(read_log(f"{self.log}.{pid}")) > lines, f"target {pid} stands still without its recorder")
+            require(rig.wait_for(lambda log=f"{self.log}.{pid}", count=lines: len(read_log(log)) > count),
+                    f"target {pid} stands still without its recorder")
 
     def end_all(self, recorder):
         try:
@@ -169,7 +176,7 @@ class Try:
         self.loss_s = max(self.loss_s, (self.killed_at - missing_since) / SECOND)
         require(recorded >= a_second_before,
                 f"process {pid}: {recorded} in the profile, {a_second_before} done a second before the kill: "
-                f"{self.loss_s:.2f} s are missing")
+                f"{self.loss_s:.2f} s are missing", Late if self.loss_s < LATE_S else Broken)
         if self.victim == "target":
             most = (done[-1] if done else 0) + FILLS
             require(recorded <= most, f"process {pid}: {recorded} in the profile, at most {most} done")
@@ -207,7 +214,8 @@ class OpenclTry(Try):
         require(slices, "no work in the profile")
         last = int(meta["start_ns"][0]) + (max(slices) + 1) * int(meta["interval_ns"][0])
         self.loss_s = max((self.killed_at - last) / SECOND, 0.0)
-        require(self.loss_s < 1.2, f"the last work is {self.loss_s:.2f} s before the kill")
+        require(self.loss_s < 1.2, f"the last work is {self.loss_s:.2f} s before the kill",
+                Late if self.loss_s < LATE_S else Broken)
 
 
 def main():
@@ -232,7 +240,7 @@ def main():
 
 
 def run_all(options, chance):
-    broken, losses = 0, collections.defaultdict(list)
+    broken, late, losses = 0, 0, collections.defaultdict(list)
     for number in range(options.kills):
         opencl = options.opencl and number % 5 == 4
         victim = ("target", "recorder", "child")[number % 3]
@@ -245,9 +253,10 @@ def run_all(options, chance):
             attempt.run()
             losses[victim].append(attempt.loss_s)
         except Broken as reason:
-            broken += 1
+            late += isinstance(reason, Late)
+            broken += not isinstance(reason, Late)
             what = f"{'PoCL, ' if opencl else ''}{victim} after {delay:.2f} s"
-            print(f"FAIL  kill {number}, {what}: {reason}", flush=True)
+            print(f"{'LATE' if isinstance(reason, Late) else 'FAIL'}  kill {number}, {what}: {reason}", flush=True)
             if options.keep:
                 subprocess.run(["cp", "-r", folder.name, os.path.join(options.keep, f"kill-{number}")], check=False)
         folder.cleanup()
@@ -255,8 +264,8 @@ def run_all(options, chance):
             print(f"{number + 1} kills, {broken} broken", flush=True)
     figures = {victim: {"kills": len(values), "longest_loss_s": round(max(values), 3)}
                for victim, values in losses.items()}
-    print(json.dumps({"kills": options.kills, "broken": broken, "held": figures}))
-    return 1 if broken else 0
+    print(json.dumps({"kills": options.kills, "broken": broken, "late": late, "held": figures}))
+    return 1 if broken or late > max(2, options.kills / 10) else 0
 
 
 if __name__ == "__main__":

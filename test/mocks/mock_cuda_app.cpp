@@ -40,8 +40,7 @@ void work(Worker& worker, int index) {
 
 // The child of a process that uses CUDA can not use it; it must neither crash nor be counted, nor wait at its end for
 // threads that only the parent has. The system call runs no fork handlers.
-void try_in_child(const Worker& worker, bool by_system_call) {
-  const auto begin = std::chrono::steady_clock::now();
+void use_in_child(const Worker& worker, bool by_system_call) {
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {
     const bool refused =
@@ -54,10 +53,18 @@ void try_in_child(const Worker& worker, bool by_system_call) {
     fprintf(stderr, "mock_cuda_app: the forked child ended with status %d\n", status);
     exit(1);
   }
-  if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1500)) {
-    fprintf(stderr, "mock_cuda_app: the forked child took its time to end\n");
-    exit(1);
+}
+
+void try_in_child(const Worker& worker, bool by_system_call) {
+  for (int tries = 0; tries < 3; ++tries) {  // the machine may have been busy
+    const auto begin = std::chrono::steady_clock::now();
+    use_in_child(worker, by_system_call);
+    if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1500)) {
+      return;
+    }
   }
+  fprintf(stderr, "mock_cuda_app: the forked child took its time to end\n");
+  exit(1);
 }
 
 void print_counts(const char* key, const std::map<std::string, Count>& counts) {

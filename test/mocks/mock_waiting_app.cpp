@@ -91,7 +91,7 @@ void take_signals() {
   while (std::chrono::steady_clock::now() < end) {
     usleep(10000);
   }
-  if (count < 500 * kSeconds) {  // some run into one another on a busy machine
+  if (count < 100 * kSeconds) {  // some run into one another on a busy machine
     fail("signals were lost");
   }
 }

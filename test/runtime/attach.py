@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 
 import rig
 
@@ -25,7 +24,8 @@ class Attach(rig.RuntimeTest):
     def attach(self, pid, profile):
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", profile],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)  # the probes are in place well before
+        # The profile takes its name when the probes are in place.
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(profile) or recorder.poll() is not None))
         return recorder
 
     @rig.requires("opencl", "pyopencl", "ebpf")

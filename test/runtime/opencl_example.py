@@ -66,13 +66,15 @@ class OpenClExample(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_time_ratio_of_the_call_sites(self):
-        # Long kernels, so that the fixed cost of a launch is small beside them; the best of eight, as other
-        # work on this machine only ever blurs the ratio.
-        shares = []
-        for _ in range(8):
+        # Long kernels, so that the fixed cost of a launch is small beside them; each site's least time of up to twelve
+        # runs, as other work on this machine only ever adds to it.
+        least, shares = {}, []
+        for _ in range(12):
             self.record([rig.EXAMPLE, "--launches", "20", "--steps", "60000"])
             times = by_site(self.folded())
-            shares.append({site: times[site] / sum(times.values()) for site in SITES})
+            self.assertEqual(times[None], 0)
+            least = {site: min(times[site], least.get(site, times[site])) for site in SITES}
+            shares.append({site: least[site] / sum(least.values()) for site in SITES})
             if all(abs(shares[-1][site] / share - 1) <= 0.10 for site, (_, share) in SITES.items()):
                 return
         self.fail(f"no call site's share may be off by more than 10%: {shares}")

@@ -198,14 +198,35 @@ class Profile:
         return result
 
 
-def wait_for(condition, seconds=10):
+def wait_for(condition, seconds=30, pause=0.05):
     """Whether the condition came true within that time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
             return True
-        time.sleep(0.05)
-    return False
+        time.sleep(pause)
+    return bool(condition())  # we may have slept through the rest of the time
+
+
+def gpu_records(path):
+    """GPU records in a profile that is being written, or None where there is no file yet."""
+    try:
+        return sum(row[3] for row in Profile(path).gpu())
+    except FileNotFoundError:
+        return None
+
+
+def napping(pid):
+    """Whether a process sleeps: a program that does so between its launches has begun with them."""
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+            return file.read().split()[:1] in (["230"], ["115"])  # clock_nanosleep on x86-64 and aarch64
+    except OSError:
+        return False
+
+
+def threads(pid):
+    return {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
 
 
 def parse_folded(text):

@@ -58,7 +58,7 @@ class Browser:
             except WebDriverError:
                 pass
         self._driver.terminate()
-        self._driver.wait(10)
+        self._driver.wait(60)
         self._driver.stdout.close()
         self._log.close()
         self._profile.cleanup()
@@ -144,7 +144,7 @@ class Browser:
         entries = self._call("POST", "/se/log", {"type": "browser"})
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
-    def wait_for(self, text, seconds=10):
+    def wait_for(self, text, seconds=30):
         """Waits until a script expression is true."""
         end = time.monotonic() + seconds
         while not self.script("return " + text):

@@ -7,10 +7,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
+import sys
 import unittest
 
 import wire_recorder
+from rig import napping, threads, wait_for
 from wire_recorder import CONTROL_RETRACT
 
 DRIVER = os.environ["ATTACH_DRIVER"]
@@ -21,14 +22,24 @@ MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
 
+# As mock_cuda_app with --sleep-ms, but it ends when it is told to.
+IDLE_APP = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+results = [cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
+           cuda.cuModuleLoadData(ctypes.byref(module), b"k 1000"),
+           cuda.cuModuleGetFunction(ctypes.byref(function), module, b"k")]
+results += [cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None) for _ in range(50)]
+assert results + [cuda.cuCtxSynchronize()] == [0] * 56
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
 
 def mapped(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         return "libgpuprof_cupti.so" in maps.read()
-
-
-def threads(pid):
-    return {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
 
 
 def in_status(pid, pattern):
@@ -43,11 +54,9 @@ def signals_of(pid):
     return [(name, int(mask, 16) & ~(3 << 31)) for name, mask in values]
 
 
-def wait_until(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
+def waits(pid):
+    """Whether a program sleeps, in whatever way."""
+    return in_status(pid, r"State:\tS")
 
 
 class AttachTest(unittest.TestCase):
@@ -61,8 +70,21 @@ class AttachTest(unittest.TestCase):
         return process
 
     def start_cuda(self, *arguments):
-        process = self.start(CUDA_APP, *arguments, ready=False)
-        time.sleep(0.5)
+        """It launches, with all of its threads."""
+        process = self.start(CUDA_APP, *arguments, "--kernels-only", ready=False)
+        count = int(arguments[arguments.index("--threads") + 1]) if "--threads" in arguments else 1
+        self.assertTrue(wait_for(lambda: len(threads(process.pid)) >= count and napping(process.pid)))
+        return process
+
+    def start_idle(self):
+        return self.start(sys.executable, "-c", IDLE_APP)
+
+    def start_waiting(self, how):
+        process = self.start(WAITING_APP, how)
+        if how == "signals":
+            self.assertTrue(wait_for(lambda: ("SigCgt:", 0) not in signals_of(process.pid)))
+        elif how != "spin":
+            self.assertTrue(wait_for(lambda: waits(process.pid)))
         return process
 
     def recorder(self, **settings):
@@ -82,7 +104,7 @@ class AttachTest(unittest.TestCase):
         new = threads(pid) - before
         self.ours = min(new) if new else 0  # CUPTI makes others, under the same name
         self.assertTrue(result["path_holds_library"])
-        self.assertTrue(wait_until(lambda: recorder.sources), "the library did not connect")
+        self.assertTrue(wait_for(lambda: recorder.sources), "the library did not connect")
         self.assertEqual(recorder.sources[0].pid, pid)
         return result
 
@@ -94,8 +116,8 @@ class AttachTest(unittest.TestCase):
     def retract(self, recorder, pid):
         source, = recorder.sources
         source.control |= CONTROL_RETRACT
-        self.assertTrue(wait_until(lambda: source.state == "finished", 5), source.state)
-        self.assertTrue(wait_until(lambda: self.ours not in threads(pid)))
+        self.assertTrue(wait_for(lambda: source.state == "finished"), source.state)
+        self.assertTrue(wait_for(lambda: self.ours not in threads(pid)))
         recorder.close()
         return source
 
@@ -106,8 +128,7 @@ class Waits(AttachTest):
     def test_waits_are_not_cut_short(self):
         for how in ("sleep", "poll", "epoll", "futex", "spin", "signals"):
             with self.subTest(how=how):
-                process = self.start(WAITING_APP, how)
-                time.sleep(0.3)
+                process = self.start_waiting(how)
                 before = signals_of(process.pid)
                 recorder = self.recorder()
                 self.attach_and_connect(process.pid, recorder)
@@ -116,14 +137,12 @@ class Waits(AttachTest):
                 recorder.close()
 
     def test_read_gets_what_is_written(self):
-        process = self.start(WAITING_APP, "read")
-        time.sleep(0.2)
+        process = self.start_waiting("read")
         self.attach_and_connect(process.pid, self.recorder())
         self.assert_ends_well(process, "go\n")
 
     def test_the_signal_mask_is_the_old_one(self):
-        process = self.start(WAITING_APP, "sigsuspend")
-        time.sleep(0.2)
+        process = self.start_waiting("sigsuspend")
         self.attach_and_connect(process.pid, self.recorder())
         process.send_signal(signal.SIGUSR1)
         self.assert_ends_well(process)
@@ -146,92 +165,99 @@ class Waits(AttachTest):
 
 class Recording(AttachTest):
     def test_a_busy_program_and_again(self):
-        process = self.start_cuda("--launches", "30000", "--gap-us", "200", "--kernels-only")
+        process = self.start_cuda("--launches", "50000", "--gap-us", "200")
         for was_there in (False, True):
             recorder = self.recorder()
             result = self.attach_and_connect(process.pid, recorder)
             self.assertEqual(result["was_there"], was_there)
-            self.assertTrue(wait_until(lambda: len(recorder.sources[0].gpu_ops) > 1000))
+            self.assertTrue(wait_for(lambda: len(recorder.sources[0].gpu_ops) > 1000))
             source = self.retract(recorder, process.pid)
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Work that was launched before we came, or was cut by our going.
-            strange = [op for op in source.gpu_ops if op["correlation"] not in launches]
-            self.assertLess(len(strange), 20)
+            # Work that was launched before our callbacks were there, or that our going has cut: none in between.
+            first, last = self.bounds(source)
+            strange = [op["start"] for op in source.gpu_ops if op["correlation"] not in launches]
+            self.assertEqual([start for start in strange if first <= start <= last], [])
             self.assertEqual(int(source.meta["cupti.valid_records"]), len(source.gpu_ops))
         self.assertIsNone(process.poll())
         did = json.loads(self.assert_ends_well(process))
-        self.assertEqual(did["launches"], 90000)
+        self.assertEqual(did["launches"], 150000)
+
+    def bounds(self, source):
+        """Times of the first and the last launch that we were told of."""
+        times = [launch[3] for launch in source.launch_records]
+        return min(times), max(times)
 
     def test_an_idle_program(self):
-        process = self.start_cuda("--launches", "50", "--sleep-ms", "6000")
+        process = self.start_idle()
         for _ in range(2):
             recorder = self.recorder()
             self.attach_and_connect(process.pid, recorder)
-            self.assertTrue(wait_until(lambda: recorder.sources[0].state == "active"))
+            self.assertTrue(wait_for(lambda: recorder.sources[0].state == "active"))
             source = self.retract(recorder, process.pid)
             self.assertEqual((source.launches, source.gpu_ops), (0, []))
             self.assertNotIn("cupti.retracted", source.meta)
-        self.assert_ends_well(process)
+        self.assert_ends_well(process, "end\n")
 
     def test_several_threads(self):
-        process = self.start_cuda("--launches", "8000", "--gap-us", "300", "--kernels-only", "--threads", "6")
+        process = self.start_cuda("--launches", "25000", "--gap-us", "300", "--threads", "6")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
-        self.assertTrue(wait_until(lambda: len({launch[1] for launch in recorder.sources[0].launch_records}) == 6))
+        self.assertTrue(wait_for(lambda: len({launch[1] for launch in recorder.sources[0].launch_records}) == 6))
         self.retract(recorder, process.pid)
         self.assert_ends_well(process)
 
     def test_to_the_end_of_the_program(self):
-        process = self.start_cuda("--launches", "3000", "--gap-us", "300", "--kernels-only")
+        process = self.start_cuda("--launches", "15000", "--gap-us", "300")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
         self.assert_ends_well(process)
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        self.assertLess(abs(len(source.gpu_ops) - source.launches), 5)
+        # But for the first ones: callbacks and records begin one after the other.
+        launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
+        first, _ = self.bounds(source)
+        self.assertEqual([op for op in source.gpu_ops if op["correlation"] not in launches and op["start"] > first], [])
+        both = min(launch[3] for launch in source.launch_records if launch[0] in done)
+        self.assertEqual([row for row in source.launch_records if row[0] not in done and row[3] > both], [])
+        self.assertGreater(len(launches & done), 1000)
 
     def test_a_recorder_that_was_killed(self):
-        process = self.start_cuda("--launches", "40000", "--gap-us", "300", "--kernels-only")
+        process = self.start_cuda("--launches", "400000", "--gap-us", "300")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
         recorder.silent = True  # as if it had died a minute ago
-        begin = time.monotonic()
-        self.assertTrue(wait_until(lambda: self.ours not in threads(process.pid), 12))
-        self.assertLess(time.monotonic() - begin, 12)
+        self.assertTrue(wait_for(lambda: self.ours not in threads(process.pid)))
         self.assertEqual(recorder.sources[0].state, "finished")
         again = self.recorder()
         self.attach_and_connect(process.pid, again)
-        self.assertTrue(wait_until(lambda: len(again.sources[0].gpu_ops) > 100))
+        self.assertTrue(wait_for(lambda: len(again.sources[0].gpu_ops) > 100))
         self.retract(again, process.pid)
         process.kill()
 
     def test_twice_at_a_time(self):
-        process = self.start_cuda("--launches", "50", "--sleep-ms", "4000")
+        process = self.start_idle()
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
         result = self.attach(process.pid, self.recorder(), expect=1)
         self.assertIn("is being recorded already", result["error"])
-        self.assert_ends_well(process)
+        self.assert_ends_well(process, "end\n")
 
     def test_another_profiler_is_there(self):
-        process = self.start(CUDA_APP, "--launches", "50", "--sleep-ms", "4000", ready=False)
         recorder = self.recorder()
-        time.sleep(0.3)
         os.environ["MOCK_CUPTI_FAULTS"] = "subscriber_conflict"
         try:
-            faulty = self.start_cuda("--launches", "50", "--sleep-ms", "4000")
+            faulty = self.start_idle()
         finally:
             del os.environ["MOCK_CUPTI_FAULTS"]
         self.attach_and_connect(faulty.pid, recorder)
         source, = recorder.sources
-        self.assertTrue(wait_until(lambda: source.state == "disabled"))
+        self.assertTrue(wait_for(lambda: source.state == "disabled"))
         self.assertIn("another profiler uses CUPTI", source.reason)
-        self.assertTrue(wait_until(lambda: self.ours not in threads(faulty.pid)))
-        self.assert_ends_well(faulty)
-        self.assert_ends_well(process)
+        self.assertTrue(wait_for(lambda: self.ours not in threads(faulty.pid)))
+        self.assert_ends_well(faulty, "end\n")
 
 
 class Refusals(AttachTest):
@@ -255,7 +281,7 @@ class Refusals(AttachTest):
     def test_a_stopped_program(self):
         process = self.start(WAITING_APP, "read")
         process.send_signal(signal.SIGSTOP)
-        self.assertTrue(wait_until(lambda: in_status(process.pid, r"T \(stopped\)")))
+        self.assertTrue(wait_for(lambda: in_status(process.pid, r"T \(stopped\)")))
         self.assertIn("is stopped", self.refused(process.pid))
         process.send_signal(signal.SIGCONT)
         self.assert_ends_well(process, "go\n")
@@ -267,14 +293,14 @@ class Refusals(AttachTest):
         process = self.start(WAITING_APP, "read")
         tracer = subprocess.Popen([strace, "-p", str(process.pid)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
-        self.assertTrue(wait_until(lambda: in_status(process.pid, r"TracerPid:\t[1-9]")))
+        self.assertTrue(wait_for(lambda: in_status(process.pid, r"TracerPid:\t[1-9]")))
         self.assertIn("is being traced", self.refused(process.pid))
         tracer.kill()
         tracer.wait()
         tracer.stdin.close()
 
     def test_a_thread_id(self):
-        process = self.start_cuda("--threads", "3", "--launches", "2000", "--gap-us", "500")
+        process = self.start_cuda("--threads", "3", "--launches", "10000", "--gap-us", "500")
         other = next(tid for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
         self.assertIn(f"is a thread of process {process.pid}", self.refused(int(other)))
         self.assert_ends_well(process)

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+import rig
 import wire_recorder
 from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS, HOST,
                            HOST_OPS, NO_DEVICE, NODE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
@@ -196,9 +197,14 @@ class HostOps(InjectionTest):
             syncs = self.of(source, "sync")
             self.assertEqual({source.names[op["name_id"]] for op in syncs},
                              {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"})
-            # The first of the three waits for the kernel of 16 us.
+            # The first of the three waits for the kernel of 16 us, where that has not ended before.
             events = [op for op in syncs if source.names[op["name_id"]] == "cuEventSynchronize"]
-            self.assertGreater(sum(op["end"] - op["start"] for op in events), 40 * 10000)
+            kernels = sorted(op["end"] for op in source.gpu_ops)
+            self.assertEqual((len(events), len(kernels)), (40, 40))
+            for wait, kernel in zip(sorted(events, key=lambda op: op["start"]), kernels):
+                self.assertLessEqual(kernel, wait["end"])
+            for earlier, wait in zip(kernels, sorted(op["start"] for op in events)[1:]):
+                self.assertLess(earlier, wait)
             for op in syncs:
                 self.assertLessEqual(op["start"], op["end"])
                 self.assertEqual((op["device"], op["tid"]), (NO_DEVICE, source.stacks[op["correlation"]][0]))
@@ -398,7 +404,7 @@ class Guest(InjectionTest):
     def test_work_still_running_at_exit(self):
         begin = time.monotonic()
         self.assert_exact(*self.run_app("--launches", "20", "--unfinished"))
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
 
     def test_an_injection_library_that_was_there_is_called(self):
         mark = os.path.join(self.folder, "mark")
@@ -419,28 +425,30 @@ class Guest(InjectionTest):
 class InTime(InjectionTest):
     """Records come while the program lives."""
 
-    def wait_for(self, condition, seconds=10):
-        deadline = time.monotonic() + seconds
-        while not condition() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertTrue(condition(), "waited in vain")
+    def wait_for(self, condition):
+        self.assertTrue(rig.wait_for(condition, pause=0.01), "waited in vain")
 
     def test_killed_after_a_second(self):
-        recorder, process = self.start("--launches", "100", "--sleep-ms", "60000")
-        did = json.loads(process.stdout.readline())
-        self.wait_for(lambda: recorder.sources and len(recorder.sources[0].gpu_ops) >= did["total_ops"], 1.5)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        recorder.close()
-        self.assertEqual(recorder.sources[0].totals(), did["ops"])
-        self.assertEqual(recorder.sources[0].state, "active")
+        seconds = []
+        while min(seconds, default=2) > 1.5 and len(seconds) < 5:  # the best, as other work can only add to it
+            recorder, process = self.start("--launches", "100", "--sleep-ms", "60000")
+            did = json.loads(process.stdout.readline())
+            begin = time.monotonic()
+            self.wait_for(lambda: recorder.sources and len(recorder.sources[0].gpu_ops) >= did["total_ops"])
+            seconds.append(time.monotonic() - begin)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            recorder.close()
+            self.assertEqual(recorder.sources[0].totals(), did["ops"])
+            self.assertEqual(recorder.sources[0].state, "active")
+        self.assertLess(min(seconds), 1.5)
 
     def test_flush_when_the_recorder_asks(self):
         recorder, process = self.start("--launches", "100", "--sleep-ms", "60000", GPUPROF_CUPTI_FLUSH_MS="1000")
         did = json.loads(process.stdout.readline())
         source = recorder.sources[0]
         source.control |= CONTROL_FLUSH
-        self.wait_for(lambda: source.flushed, 1)
+        self.wait_for(lambda: source.flushed)
         process.kill()
         process.wait()
         recorder.close()
@@ -451,12 +459,18 @@ class InTime(InjectionTest):
         self.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 30)
         source = recorder.sources[0]
         recorder.silent = True
-        time.sleep(1.5)
+
+        def stands_still(seconds):
+            launches, ops = source.launches, len(source.gpu_ops)
+            time.sleep(seconds)
+            return (source.launches, len(source.gpu_ops)) == (launches, ops)
+
+        self.wait_for(lambda: stands_still(1))
+        self.assertTrue(stands_still(1.5))
         launches, ops = source.launches, len(source.gpu_ops)
-        time.sleep(1.5)
-        self.assertEqual((source.launches, len(source.gpu_ops)), (launches, ops))
         recorder.silent = False  # it was only stopped
         self.wait_for(lambda: source.launches > launches + 30 and len(source.gpu_ops) > ops + 30)
+        self.wait_for(lambda: "cupti.not_recorded_ms" in source.meta)
         self.assertGreater(int(source.meta["cupti.not_recorded_ms"]), 1000)
         process.kill()
         process.wait()
@@ -522,11 +536,10 @@ class Faults(InjectionTest):
 
     def test_correlation_ids_that_come_round_again(self):
         """The note of an unsampled launch is not taken for one of a later launch with the same id."""
-        recorder, process = self.start("--launches", "0", "--rate", "2000", "--seconds", "1", stack_share=0,
-                                       MOCK_CUPTI_FAULTS="repeat_correlation=1000")
-        deadline = time.monotonic() + 5
-        while not (recorder.sources and recorder.sources[0].launches > 1000) and time.monotonic() < deadline:
-            time.sleep(0.001)
+        # An id comes back after two seconds, long after its record has been handed over.
+        recorder, process = self.start("--launches", "0", "--rate", "1000", "--seconds", "4", stack_share=0,
+                                       MOCK_CUPTI_FAULTS="repeat_correlation=2000")
+        self.assertTrue(rig.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 2000, pause=0.001))
         recorder.sources[0].stack_share = ALL_STACKS
         source, did = self.finish(recorder, process)
         self.assertEqual(source.totals(), did["ops"])
@@ -556,7 +569,7 @@ class Faults(InjectionTest):
     def test_a_flush_that_hangs_does_not_hang_the_program(self):
         begin = time.monotonic()
         source, did = self.run_app("--launches", "100", faults="hang_flush")
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
         self.assertIn("timed out", source.meta["cupti.exit_flush"])
@@ -584,7 +597,7 @@ class Endings(InjectionTest):
     """What has been flushed is there, however the program ends."""
 
     def assert_ends(self, ending, expect):
-        arguments = ("--launches", "200", "--graph-nodes", "4", "--sleep-ms", "600", "--ending", ending)
+        arguments = ("--launches", "200", "--graph-nodes", "4", "--sleep-ms", "2500", "--ending", ending)
         source, did = self.finish(*self.start(*arguments), expect=expect)
         self.assert_exact(source, did, state="active")
 
@@ -601,7 +614,7 @@ class Endings(InjectionTest):
         self.assert_ends("kill", -signal.SIGKILL)
 
     def test_exec_of_itself(self):
-        recorder, process = self.start("--launches", "200", "--sleep-ms", "600", "--ending", "exec")
+        recorder, process = self.start("--launches", "200", "--sleep-ms", "2500", "--ending", "exec")
         stdout, stderr = process.communicate(timeout=60)
         recorder.close()
         self.assertEqual((process.returncode, stderr), (0, ""))

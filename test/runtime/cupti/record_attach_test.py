@@ -6,17 +6,12 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import rig
 
 APP = os.environ["MOCK_CUDA_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
-LONG = ("--launches", "100000", "--gap-us", "300", "--kernels-only")
-
-
-def threads(pid):
-    return set(os.listdir(f"/proc/{pid}/task"))
+LONG = ("--launches", "1000000", "--gap-us", "300", "--kernels-only")
 
 
 class RecordAttach(rig.RuntimeTest):
@@ -25,20 +20,26 @@ class RecordAttach(rig.RuntimeTest):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(lambda: (process.poll() is None and process.kill(), process.wait(), process.stdout.close(),
                                  process.stderr.close()))
-        time.sleep(0.7)
+        self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         return process
 
-    def record(self, pid, seconds, end=signal.SIGINT):
-        """What the recorder said; the profile is at self.profile_path."""
+    def record(self, pid, records, end=signal.SIGINT):
+        """What the recorder said, ended when it had so many GPU records; the profile is at self.profile_path."""
+        if os.path.exists(self.profile_path):
+            os.unlink(self.profile_path)  # of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(seconds)
+        rig.wait_for(lambda: recorder.poll() is not None or self.has_records(records))
         if end is not None and recorder.poll() is None:
             recorder.send_signal(end)
         _, stderr = recorder.communicate(timeout=60)
         if end != signal.SIGKILL:
             self.assertEqual(recorder.returncode, 0, stderr)
         return stderr
+
+    def has_records(self, count):
+        found = rig.gpu_records(self.profile_path)
+        return found is not None and found >= count
 
     def assert_durations(self, stderr):
         profile = rig.Profile(self.profile_path)
@@ -53,39 +54,36 @@ class RecordAttach(rig.RuntimeTest):
     @rig.requires("root")
     def test_durations_twice_and_a_program_that_goes_on(self):
         process = self.start(*LONG)
-        before = threads(process.pid)
+        before = rig.threads(process.pid)
         for _ in range(2):
-            self.assert_durations(self.record(process.pid, 3))
-            time.sleep(0.5)
+            self.assert_durations(self.record(process.pid, 10000))
+            # Until the library has left; the mock's own thread stays.
+            self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll())
-        self.assertLessEqual(len(threads(process.pid) - before), 1)  # the mock's own
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns"))
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
     @rig.requires("root")
     def test_until_the_program_ends(self):
-        process = self.start("--launches", "8000", "--gap-us", "300", "--kernels-only")
+        process = self.start("--launches", "20000", "--gap-us", "300", "--kernels-only")
         self.assert_durations(self.record(process.pid, 0, end=None))
         stdout, stderr = process.communicate(timeout=30)
         self.assertEqual((process.returncode, stderr), (0, ""))
-        self.assertEqual(json.loads(stdout)["launches"], 24000)
+        self.assertEqual(json.loads(stdout)["launches"], 60000)
 
     @rig.requires("root")
     def test_a_killed_recorder(self):
         process = self.start(*LONG)
-        before = threads(process.pid)
-        self.record(process.pid, 2, end=signal.SIGKILL)
-        deadline = time.monotonic() + 16
-        while len(threads(process.pid) - before) > 1 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertLessEqual(len(threads(process.pid) - before), 1)
+        before = rig.threads(process.pid)
+        self.record(process.pid, 1, end=signal.SIGKILL)
+        self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll())
-        self.assert_durations(self.record(process.pid, 3))
+        self.assert_durations(self.record(process.pid, 10000))
 
     @rig.requires("root", "ebpf", "program:unshare")
     def test_another_network_namespace_is_counted_and_said(self):
         process = self.start(*LONG, prefix=("unshare", "-n"))
-        stderr = self.record(process.pid, 2)
+        stderr = self.record(process.pid, 0)
         self.assertIn("another network namespace", stderr)
         end = rig.Profile(self.profile_path).end()
         self.assertEqual(end["gpu_ns"], 0)

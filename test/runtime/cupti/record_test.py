@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import rig
 
@@ -90,7 +89,7 @@ class RecordCupti(rig.RuntimeTest):
                 [rig.GPUPROF, "record", "-o", self.profile_path, "--", APP, "--launches", "100", "--sleep-ms", "60000"],
                 env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             did = json.loads(process.stdout.readline())
-            time.sleep(1.5)
+            self.assertTrue(rig.wait_for(lambda: (rig.gpu_records(self.profile_path) or 0) >= did["total_ops"]))
             os.kill(did["pid"], signal.SIGKILL)
             _, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGKILL, stderr)

@@ -67,6 +67,12 @@ class Matrix:
         """Starts a program without recording it."""
         return measure.Running(program.command, self.folder, self.environment(program))
 
+    def start_endless(self):
+        """Starts the platform's endless program; it has begun to launch."""
+        target = self.start(self.platform.endless())
+        rig.wait_for(lambda: target.stdout() or rig.napping(target.pid), 10)
+        return target
+
     def start_recording(self, program, *options):
         path = self.path()
         return measure.RunningRecorder([rig.GPUPROF, "record", "-o", path, *options, "--", *program.command],
@@ -77,7 +83,7 @@ class Matrix:
         path = self.path()
         recorder = measure.RunningRecorder([rig.GPUPROF, "record", "-p", str(pid), "-o", path, *options], self.folder,
                                            self.environment(None), path)
-        rig.wait_for(lambda: recorder.process.poll() is not None or recorder.begun(), 15)
+        recorder.wait_for(recorder.begun, "recording of the process")
         return recorder
 
     def attach_until_end(self, program, target):
@@ -97,15 +103,26 @@ class Matrix:
 
 
 def out_of_time(_signal, _frame):
-    raise measure.Failed("this row took more than two minutes")
+    raise measure.Failed("this row took more than four minutes")
+
+
+def tried(row, matrix):
+    """What the row returns; a failure is printed when it is tried again."""
+    for left in reversed(range(row.tries)):
+        signal.alarm(240)
+        try:
+            return row.function(matrix)
+        except measure.Failed as reason:
+            if left == 0:
+                raise
+            print(f"again {row.number}.{row.name}  {reason}", flush=True)
 
 
 def run_row(row, matrix):
     """("PASS" | "FAIL" | "SKIP", text)"""
     signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(120)
     try:
-        return "PASS", row.function(matrix) or ""
+        return "PASS", tried(row, matrix) or ""
     except measure.Skip as reason:
         return "SKIP", str(reason)
     except measure.Failed as reason:

@@ -1,6 +1,7 @@
 """A recording of the matrix, and what must hold for it, computed from the profile's own lines (rig.Profile)."""
 
 import collections
+import glob
 import json
 import os
 import re
@@ -288,6 +289,14 @@ class RunningRecorder(Running):
         except FileNotFoundError:
             return False
 
+    def wait_for_records(self, count, seconds=60):
+        """Until the file has so many GPU records."""
+        self.wait_for(lambda: (rig.gpu_records(self.path) or 0) >= count, f"{count} GPU records", seconds)
+
+    def wait_for(self, condition, what, seconds=60):
+        require(rig.wait_for(lambda: condition() or self.process.poll() is not None, seconds) and condition(),
+                f"no {what}; the recorder's status: {self.process.poll()}, {self.stderr()[-300:]}")
+
     def recording(self):
         """What it has recorded, after its end."""
         return Recording(self.path, self.program, self.stdout(), self.stderr(), self.process.returncode)
@@ -301,12 +310,16 @@ def alive(pid):
         return False
 
 
-def has_library(pid, name):
-    try:
-        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
-            return any(name in line for line in maps)
-    except OSError:
-        return False
+def has_thread(pid, name):
+    """Whether one of the process's threads has that name."""
+    for path in glob.glob(f"/proc/{pid}/task/*/comm"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if file.read() == name + "\n":
+                    return True
+        except OSError:
+            pass  # it has ended
+    return False
 
 
 def environment(**changes):

@@ -161,8 +161,9 @@ class Mock:
     def loop(self, launches):
         return self.run("--launches", launches // 3, "--kernels-only")
 
+    # Long enough for some decisions of the budget, which is looked at each second.
     def many(self):
-        return self.sites(40000, gap_us=1)
+        return self.sites(40000, gap_us=50)
 
     def endless(self):
         return self.run("--launches", 100000000, "--kernels-only", "--gap-us", 500)

@@ -8,7 +8,7 @@ import time
 
 import platforms
 import rig
-from measure import Recording, Skip, alive, is_function, is_kernel, require, require_between, require_equal
+from measure import Recording, Skip, alive, has_thread, is_function, is_kernel, require, require_between, require_equal
 from registry import row
 
 
@@ -25,8 +25,8 @@ def check_tree(matrix, way):
 
 
 def check_ending(matrix, way, status):
-    """Ends a second after its work: all of it is there. Ends at once: what is not there is counted."""
-    recording = matrix.record(platforms.process_tree(way, pause_ms=1300), "--stacks=none", expect=status)
+    """Ends some time after its work: all of it is there. Ends at once: what is not there is counted."""
+    recording = matrix.record(platforms.process_tree(way, pause_ms=2500), "--stacks=none", expect=status)
     recording.check_conserved(vendor=False)
     recording.check_expectations(stacks=False)
     recording.check_clean(stacks=False)
@@ -91,11 +91,12 @@ def merge(matrix):
     require_equal({tuple(frames): value for frames, value in whole.flame("--unit", "ns")}, stacks, "folded stacks")
 
 
-@row(5, "killed-target")
+@row(5, "killed-target", tries=3)
 def killed_target(matrix):
     """SIGKILL of a target: the profile is whole, and what was launched a second before is in it."""
     recorder = matrix.start_recording(matrix.platform.endless())
-    time.sleep(4)
+    recorder.wait_for_records(1)
+    time.sleep(3)
     killed = time.monotonic_ns()
     os.kill(child_of(recorder.pid), signal.SIGKILL)
     require_equal(recorder.wait(30), -signal.SIGKILL, "exit status of record")
@@ -130,7 +131,7 @@ def last_slice_end(profile):
 def killed_recorder(matrix):
     """SIGKILL of the recorder: the target goes on unharmed, the profile is readable."""
     recorder = matrix.start_recording(matrix.platform.endless())
-    time.sleep(4)
+    recorder.wait_for_records(1)
     target = child_of(recorder.pid)
     recorder.kill()
     time.sleep(1.5)
@@ -182,9 +183,9 @@ def burst_counted(matrix):
     program = matrix.platform.sites(250000)
     recorder = matrix.start_recording(program)
     target = child_of(recorder.pid)
-    require(rig.wait_for(recorder.begun), "the target was not recorded")
+    require(rig.wait_for(lambda: has_thread(target, "gpuprof-flush"), pause=0.001), "the library did not connect")
     recorder.process.send_signal(signal.SIGSTOP)
-    require(rig.wait_for(lambda: not alive(target), 60), "the target did not end without its recorder")
+    rig.wait_for(lambda: not alive(target), 7)  # the library takes one that is silent for ten seconds for gone
     recorder.process.send_signal(signal.SIGCONT)
     require_equal(recorder.wait(), 0, "the recorder's exit status")
     recording = recorder.recording()
@@ -193,7 +194,7 @@ def burst_counted(matrix):
     losses = recording.profile.losses()
     stacks = losses["stack_not_taken"]
     lost = sum(losses.values()) - stacks - losses["details_lost"]  # GPU records
-    require(stacks > 0, "there was room for all records")
+    require(stacks > 0 and lost > 0, "there was room for all records")
     without = recording.profile.coverage().get("without_stack", 0)
     synchronizations = 1  # a call that has a stack, but no GPU record
     require_between(without, stacks, without + lost + synchronizations, "stacks lost")
@@ -251,17 +252,18 @@ def flush_each_second(matrix):
     """While the target runs, its work is in the file within two seconds, written to the end of a line or not at all."""
     recorder = matrix.start_recording(matrix.platform.endless())
     try:
-        time.sleep(3)
-        sizes = []
-        for _ in range(4):
-            sizes.append(os.path.getsize(recorder.path))
-            require(rig.Profile(recorder.path).of("GPU"), "no GPU lines after three seconds")
-            time.sleep(1.2)
-        require(all(a < b for a, b in zip(sizes, sizes[1:])), f"sizes: {sizes}")
+        recorder.wait_for_records(1)
+        seconds = []
+        for _ in range(5):
+            begin = time.monotonic()
+            recorder.wait_for_records(rig.gpu_records(recorder.path) + 1)
+            seconds.append(time.monotonic() - begin)
+        # The second best: the first may have been near, and other work on the machine holds some up.
+        require(sorted(seconds)[1] < 1.2, f"seconds between records in the file: {seconds}")
     finally:
         os.kill(child_of(recorder.pid), signal.SIGKILL)
         recorder.wait(30)
-    return f"sizes {sizes}"
+    return f"more records after {', '.join(f'{one:.2f}' for one in seconds)} s"
 
 
 @row(5, "torch-step", only="gpu")

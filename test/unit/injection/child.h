@@ -34,7 +34,7 @@ template <typename Body>
 pid_t fork_child(const Environment& environment, const Body& body) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(60);  // a child that hangs fails the test instead of stopping it
+    alarm(100);  // a child that hangs fails the test instead of stopping it
     set_environment(environment);
     _exit(body());
   }

@@ -200,7 +200,7 @@ class FakeRecorder {
         return;
       }
       gpuprof_hello hello = {};
-      const timeval timeout = {1, 0};
+      const timeval timeout = {10, 0};
       setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
       if (recv(client.get(), &hello, sizeof(hello), 0) == static_cast<ssize_t>(sizeof(hello)) &&
           hello.magic == GPUPROF_WIRE_MAGIC && hello.version == GPUPROF_WIRE_VERSION &&

@@ -1,8 +1,6 @@
 // The rings between target and recorder: full ones, unread ones, and many writers.
 #include "common/ring.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +14,7 @@ using gpuprof::test::FakeRecorder;
 using gpuprof::test::op_with;
 using gpuprof::test::record_one;
 using gpuprof::test::Source;
+using gpuprof::test::wait_until_read;
 namespace injection = gpuprof::injection;
 
 TEST_CASE("a ring that is read as it is written loses nothing when it goes round") {
@@ -24,7 +23,7 @@ TEST_CASE("a ring that is read as it is written loses nothing when it goes round
     for (uint64_t i = 1; i <= kOps; ++i) {
       injection::gpu_op(op_with(i), true);
       if (i % 8192 == 0) {
-        usleep(10000);  // a reader on a busy machine must get its turn
+        wait_until_read();
       }
     }
     return 0;
@@ -60,7 +59,7 @@ TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
     }
     return 0;
   });
-  CHECK(injection::now_ns() - begin < 10000000000ULL);  // minutes, if each had waited
+  CHECK(injection::now_ns() - begin < 40000000000ULL);  // half an hour, if each had waited
   CHECK(source.ops.size() >= rings * (kRing - 1));
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
   CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);

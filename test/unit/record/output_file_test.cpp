@@ -28,6 +28,7 @@ TEST_CASE("names of outputs") {
 
 TEST_CASE("an existing profile is kept") {
   const auto dir = std::filesystem::temp_directory_path() / ("gpuprof-out-" + std::to_string(::getpid()));
+  std::filesystem::remove_all(dir);  // of a process that had this number before
   std::filesystem::create_directory(dir);
   const std::string path = dir / "gpuprof.txt";
   std::ofstream(path) << "first";

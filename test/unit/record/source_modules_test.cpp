@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "catch.h"
 #include "correlate_rig.h"
@@ -199,13 +200,20 @@ TEST_CASE("a stack is handed on with what lay at its addresses") {
 TEST_CASE("a source that says that its mappings have changed has them read again, but not at any rate") {
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // of no source
-  ::usleep(120'000);
-  rig.correlator.on_mappings(1);
-  rig.correlator.take_news();
   Files files;
-  files.map("a");
-  rig.correlator.on_mappings(1);  // too soon
-  CHECK(rig.correlator.take_news().empty());
+  bool too_soon = false;  // as far as this process was not kept waiting
+  for (int i = 0; i < 100 && !too_soon; ++i) {
+    ::usleep(120'000);
+    const uint64_t begin = gpuprof::monotonic_ns();
+    rig.correlator.on_mappings(1);
+    rig.correlator.take_news();
+    files.map(i % 2 == 0 ? "a" : "b");
+    rig.correlator.on_mappings(1);
+    const bool quiet = rig.correlator.take_news().empty();
+    too_soon = gpuprof::monotonic_ns() - begin < 100'000'000;
+    CHECK((quiet || !too_soon));
+  }
+  REQUIRE(too_soon);
   ::usleep(120'000);
   rig.correlator.on_mappings(1);
   const auto news = rig.correlator.take_news();

@@ -23,7 +23,7 @@ gpuprof::Result<Target> spawn(std::vector<std::string> command) {
 }
 
 int wait_for(Target& target) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 12000; ++i) {
     if (const auto status = target.try_wait()) {
       return *status;
     }

@@ -259,6 +259,7 @@ TEST_CASE("the vdso") {
 
 TEST_CASE("compiled code in anonymous memory, named by perf-PID.map as it grows") {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
+  fs::remove(path);  // of a process that had this number before
   void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(page != MAP_FAILED);
   const auto start = reinterpret_cast<uint64_t>(page);
