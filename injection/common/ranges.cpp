@@ -16,34 +16,12 @@ namespace {
 
 // Bounds on what a program with endless new names ("step 4711") can make us keep.
 constexpr uint32_t kMaxPaths = 4096;
-constexpr uint32_t kMaxLabels = 32768;
-constexpr uint32_t kMaxDomains = 256;
 constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
 constexpr uint32_t kMaxLate = 64;   // ends of such ranges that wait for the lock
 constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
-constexpr size_t kMaxTextBytes = 8U << 20;
-constexpr size_t kMaxName = 4096;
-constexpr size_t kChunkBytes = 64U << 10;
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
-constexpr uint32_t kLabelSlots = 2 * kMaxLabels;
 constexpr uint32_t kMorePaths = kMaxPaths + 1;  // the id of the path that stands for all further ones
-constexpr RangeLabel kOtherLabel = 1;           // as its name says
-constexpr uint32_t kOtherDomain = kMaxDomains - 1;
-constexpr char kMoreRanges[] = "[more ranges]";
-constexpr char kMoreDomains[] = "[more domains]";
-
-struct Text {
-  const char* data;
-  uint32_t length;
-};
-
-struct Label {
-  uint64_t hash;
-  Text text;
-  uint32_t domain;
-  uint32_t wanted;  // atomic; 2 * connection + (whether the name is the wanted one), 0: not looked at
-};
 
 struct Path {
   uint32_t parent;
@@ -71,19 +49,11 @@ struct Shared {
   uint32_t generation;  // atomic; of `open` and `paths`: what a thread remembers is right while this is the same
   uint32_t connection;  // atomic; how often there was one
   Paths* paths;         // atomic; null before the first connection
-  uint32_t label_slots[kLabelSlots];
-  Label labels[kMaxLabels];   // by label - 1; the first is kMoreRanges
-  uint32_t label_count;       // atomic
-  Text domains[kMaxDomains];  // the first is the default one, the last stands for all further ones
-  uint32_t domain_count;      // atomic
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
   uint64_t late[kMaxLate];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
   uint32_t any_late;        // atomic
-  char* chunk;
-  size_t chunk_left;
-  size_t text_bytes;
 };
 constinit Shared shared = {};
 
@@ -110,93 +80,8 @@ struct Stack {
 // Nothing to end with the thread. constinit keeps the compiler from a guard at each access.
 constinit thread_local Stack stack = {};
 
-uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ (hash >> 29);
-}
-
-uint64_t hash_text(uint32_t domain, const char* text, size_t length) {
-  uint64_t hash = mix(domain, length);
-  while (length > 0) {
-    uint64_t word = 0;
-    const size_t step = std::min(length, sizeof(word));
-    memcpy(&word, text, step);
-    hash = mix(hash, word);
-    text += step;
-    length -= step;
-  }
-  return hash;
-}
-
-void* map_memory(size_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return address == MAP_FAILED ? nullptr : address;
-}
-
-// A copy that stays for ever; null data where there is no more room. Call with the lock held.
-Text keep_text(const char* text, size_t length) {
-  if (shared.text_bytes + length > kMaxTextBytes) {
-    return {};
-  }
-  if (shared.chunk_left < length) {
-    auto* chunk = static_cast<char*>(map_memory(kChunkBytes));
-    if (chunk == nullptr) {
-      return {};
-    }
-    shared.chunk = chunk;
-    shared.chunk_left = kChunkBytes;
-  }
-  const Text kept = {shared.chunk, static_cast<uint32_t>(length)};
-  memcpy(shared.chunk, text, length);
-  shared.chunk += length;
-  shared.chunk_left -= length;
-  shared.text_bytes += length;
-  return kept;
-}
-
-Label& label_of(RangeLabel label) {
-  return shared.labels[label - 1];
-}
-
-bool same(const Text& kept, const char* text, size_t length) {
-  return kept.length == length && (length == 0 || memcmp(kept.data, text, length) == 0);
-}
-
-// The label's slot, or the free one where it would go.
-uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t length, RangeLabel* found) {
-  for (uint64_t i = hash;; ++i) {
-    uint32_t* slot = &shared.label_slots[i % kLabelSlots];
-    *found = load_acquire(slot);
-    if (*found == 0) {
-      return slot;
-    }
-    const Label& label = label_of(*found);
-    if (label.hash == hash && label.domain == domain && same(label.text, text, length)) {
-      return slot;
-    }
-  }
-}
-
-// Call with the lock held.
-RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length) {
-  RangeLabel known = 0;
-  uint32_t* slot = find_label(hash, domain, text, length, &known);
-  if (known != 0) {
-    return known;
-  }
-  const Text kept = shared.label_count < kMaxLabels ? keep_text(text, length) : Text{};
-  if (kept.data == nullptr) {
-    return kOtherLabel;
-  }
-  const RangeLabel label = shared.label_count + 1;
-  label_of(label) = {hash, kept, domain, 0};
-  store_release(&shared.label_count, label);
-  store_release(slot, label);
-  return label;
-}
-
 uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* found) {
-  for (uint64_t i = mix(parent, label);; ++i) {
+  for (uint64_t i = mix_hash(parent, label);; ++i) {
     uint32_t* slot = &paths->slots[i % kPathSlots];
     *found = load_acquire(slot);
     if (*found == 0) {
@@ -209,7 +94,7 @@ uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* f
   }
 }
 
-bool tell_path(uint32_t id, uint32_t parent, const Text& domain, const Text& name) {
+bool tell_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
   gpuprof_range record = {};
   record.id = id;
   record.parent = parent;
@@ -226,12 +111,11 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
     return known;
   }
   if (paths->count == kMaxPaths) {
-    paths->more = paths->more || tell_path(kMorePaths, 0, {}, {kMoreRanges, sizeof(kMoreRanges) - 1});
+    paths->more = paths->more || tell_path(kMorePaths, 0, {}, text_of(kMoreRanges));
     return paths->more ? kMorePaths : 0;
   }
   const uint32_t id = paths->count + 1;
-  const Label& name = label_of(label);
-  if (!tell_path(id, parent, shared.domains[name.domain], name.text)) {
+  if (!tell_path(id, parent, domain_of(label), text_of(label))) {
     return 0;
   }
   paths->paths[paths->count++] = {parent, label};
@@ -372,37 +256,12 @@ uint32_t update_path(Stack& s) {
   return path;
 }
 
-// "NAME" in any domain, or "NAME@DOMAIN"; an empty DOMAIN is the default one.
-bool matches(const Label& label, const char* wanted) {
-  const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
-  if (same(label.text, wanted, length)) {
-    return true;
-  }
-  const auto* at = static_cast<const char*>(memrchr(wanted, '@', length));
-  if (at == nullptr) {
-    return false;
-  }
-  const auto name = static_cast<size_t>(at - wanted);
-  return same(label.text, wanted, name) && same(shared.domains[label.domain], at + 1, length - name - 1);
-}
-
-bool is_wanted(RangeLabel label, const char* wanted) {
-  const uint32_t connection = load_relaxed(&shared.connection);
-  uint32_t* known = &label_of(label).wanted;
-  const uint32_t before = load_relaxed(known);
-  if (before / 2 == connection) {
-    return before % 2 != 0;
-  }
-  const bool result = matches(label_of(label), wanted);
-  store_relaxed(known, connection * 2 + (result ? 1U : 0U));
-  return result;
-}
-
 // False: it could not be found out now.
 bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
+  const uint32_t connection = load_relaxed(&shared.connection);
   *found = false;
   for (uint32_t i = 0; i < s.depth && !*found; ++i) {
-    *found = is_wanted(s.entries[i].label, wanted);
+    *found = is_wanted(s.entries[i].label, wanted, connection);
   }
   if (*found) {
     return true;
@@ -412,7 +271,7 @@ bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
     return false;
   }
   for (uint32_t i = 0; i < ranges.count && !*found; ++i) {
-    *found = is_wanted(ranges.labels[i], wanted);
+    *found = is_wanted(ranges.labels[i], wanted, connection);
   }
   return true;
 }
@@ -484,17 +343,14 @@ void new_generation() {
 
 void after_fork_in_child() {
   store_release(&shared.lock, 0U);  // whoever held it is the parent's; what it was at is published last, or not at all
+  unlock_range_names();
   stack.tid = 0;
 }
 
 }  // namespace
 
 void init_ranges() {
-  // The NVTX code of two libraries may come here at once: whoever is later changes nothing, and finds all ready.
-  shared.labels[kOtherLabel - 1].text = {kMoreRanges, sizeof(kMoreRanges) - 1};
-  shared.domains[kOtherDomain] = {kMoreDomains, sizeof(kMoreDomains) - 1};
-  swap_if(&shared.label_count, 0, 1);
-  swap_if(&shared.domain_count, 0, 1);
+  init_range_names();
   static uint32_t fork_handler = 0;
   if (swap_if(&fork_handler, 0, 1)) {
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
@@ -537,7 +393,8 @@ bool in_wanted_range() {
 void reset_ranges() {
   const KeepErrno keep_errno;
   // Nothing is given back: a thread may be reading it. A recording is made anew seldom enough.
-  auto* paths = static_cast<Paths*>(map_memory(sizeof(Paths)));
+  void* memory = mmap(nullptr, sizeof(Paths), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* paths = memory == MAP_FAILED ? nullptr : static_cast<Paths*>(memory);
   const bool locked = try_lock_bounded(&shared.lock);
   store_release(&shared.paths, paths);
   add_relaxed(&shared.connection, 1U);
@@ -545,55 +402,6 @@ void reset_ranges() {
   if (locked) {
     unlock(&shared.lock);
   }
-}
-
-uint32_t range_domain(const char* name, size_t length) {
-  const KeepErrno keep_errno;
-  length = std::min(length, kMaxName);
-  if (!try_lock_bounded(&shared.lock)) {
-    lost(GPUPROF_LOSS_DETAIL, 1);
-    return kOtherDomain;
-  }
-  uint32_t domain = 1;
-  while (domain < shared.domain_count && !same(shared.domains[domain], name, length)) {
-    ++domain;
-  }
-  if (domain == shared.domain_count) {
-    const Text kept = domain < kOtherDomain ? keep_text(name, length) : Text{};
-    if (kept.data == nullptr) {
-      domain = kOtherDomain;
-    } else {
-      shared.domains[domain] = kept;
-      store_release(&shared.domain_count, domain + 1);
-    }
-  }
-  unlock(&shared.lock);
-  return domain;
-}
-
-RangeLabel range_label(uint32_t domain, const char* text, size_t length) {
-  length = std::min(length, kMaxName);
-  const bool known = domain < load_acquire(&shared.domain_count) || domain == kOtherDomain;
-  domain = known ? domain : kDefaultDomain;
-  const uint64_t hash = hash_text(domain, text, length);
-  RangeLabel label = 0;
-  find_label(hash, domain, text, length, &label);
-  if (label != 0) {
-    return label;
-  }
-  const KeepErrno keep_errno;
-  if (!try_lock_bounded(&shared.lock)) {
-    lost(GPUPROF_LOSS_DETAIL, 1);
-    return kOtherLabel;
-  }
-  label = add_label(hash, domain, text, length);
-  unlock(&shared.lock);
-  return label;
-}
-
-RangeLabel checked_label(uint32_t domain, RangeLabel label) {
-  const bool known = label > kOtherLabel && label <= load_acquire(&shared.label_count);
-  return known && label_of(label).domain == domain ? label : kOtherLabel;
 }
 
 int push_range(uint32_t domain, RangeLabel label) {

@@ -5,8 +5,9 @@
 // here allocates memory for a push. Safe from any thread, and in the child of a fork().
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+
+#include "common/range_names.h"
 
 namespace gpuprof::injection {
 
@@ -22,20 +23,6 @@ namespace gpuprof::injection {
 void reset_ranges();
 
 // ---- what NVTX says -----------------------------------------------------------------------------------------
-
-// A name in a domain; never 0. Where too many are known already, one that stands for all further ones.
-using RangeLabel = uint32_t;
-
-constexpr uint32_t kDefaultDomain = 0;
-
-// The id of a domain; the same for the same name. Where there are too many, one that stands for the others.
-uint32_t range_domain(const char* name, size_t length);
-
-// Texts longer than 4096 bytes are cut.
-RangeLabel range_label(uint32_t domain, const char* text, size_t length);
-
-// The same label where it is one of this domain; else the one that stands for all others.
-RangeLabel checked_label(uint32_t domain, RangeLabel label);
 
 // The level of the range in its domain on this thread, outermost 0.
 int push_range(uint32_t domain, RangeLabel label);

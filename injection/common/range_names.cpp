@@ -1,0 +1,217 @@
+#include "common/range_names.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/atomics.h"
+#include "common/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// Bounds on what a program with endless new names ("step 4711") can make us keep.
+constexpr uint32_t kMaxLabels = 32768;
+constexpr uint32_t kMaxDomains = 256;
+constexpr size_t kMaxTextBytes = 8U << 20;
+constexpr size_t kMaxName = 4096;
+constexpr size_t kChunkBytes = 64U << 10;
+
+constexpr uint32_t kLabelSlots = 2 * kMaxLabels;
+constexpr uint32_t kMoreDomains = kMaxDomains - 1;
+constexpr char kMoreRangesText[] = "[more ranges]";
+constexpr char kMoreDomainsText[] = "[more domains]";
+
+struct Label {
+  uint64_t hash;
+  RangeText text;
+  uint32_t domain;
+  uint32_t wanted;  // atomic; 2 * connection + (whether the name is the wanted one), 0: not looked at
+};
+
+// Slots and labels are read without the lock: they are stored last, with release, and never change.
+struct Names {
+  uint32_t lock;
+  uint32_t label_slots[kLabelSlots];
+  Label labels[kMaxLabels];        // by label - 1; the first is kMoreRanges
+  uint32_t label_count;            // atomic
+  RangeText domains[kMaxDomains];  // the first is the default one, the last stands for all further ones
+  uint32_t domain_count;           // atomic
+  char* chunk;
+  size_t chunk_left;
+  size_t text_bytes;
+};
+constinit Names names = {};
+
+uint64_t hash_text(uint32_t domain, const char* text, size_t length) {
+  uint64_t hash = mix_hash(domain, length);
+  while (length > 0) {
+    uint64_t word = 0;
+    const size_t step = std::min(length, sizeof(word));
+    memcpy(&word, text, step);
+    hash = mix_hash(hash, word);
+    text += step;
+    length -= step;
+  }
+  return hash;
+}
+
+// A copy that stays for ever; null data where there is no more room. Call with the lock held.
+RangeText keep_text(const char* text, size_t length) {
+  if (names.text_bytes + length > kMaxTextBytes) {
+    return {};
+  }
+  if (names.chunk_left < length) {
+    void* chunk = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (chunk == MAP_FAILED) {
+      return {};
+    }
+    names.chunk = static_cast<char*>(chunk);
+    names.chunk_left = kChunkBytes;
+  }
+  const RangeText kept = {names.chunk, static_cast<uint32_t>(length)};
+  memcpy(names.chunk, text, length);
+  names.chunk += length;
+  names.chunk_left -= length;
+  names.text_bytes += length;
+  return kept;
+}
+
+Label& label_of(RangeLabel label) {
+  return names.labels[label - 1];
+}
+
+bool same(const RangeText& kept, const char* text, size_t length) {
+  return kept.length == length && (length == 0 || memcmp(kept.data, text, length) == 0);
+}
+
+// The label's slot, or the free one where it would go.
+uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t length, RangeLabel* found) {
+  for (uint64_t i = hash;; ++i) {
+    uint32_t* slot = &names.label_slots[i % kLabelSlots];
+    *found = load_acquire(slot);
+    if (*found == 0) {
+      return slot;
+    }
+    const Label& label = label_of(*found);
+    if (label.hash == hash && label.domain == domain && same(label.text, text, length)) {
+      return slot;
+    }
+  }
+}
+
+// Call with the lock held.
+RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length) {
+  RangeLabel known = 0;
+  uint32_t* slot = find_label(hash, domain, text, length, &known);
+  if (known != 0) {
+    return known;
+  }
+  const RangeText kept = names.label_count < kMaxLabels ? keep_text(text, length) : RangeText{};
+  if (kept.data == nullptr) {
+    return kMoreRanges;
+  }
+  const RangeLabel label = names.label_count + 1;
+  label_of(label) = {hash, kept, domain, 0};
+  store_release(&names.label_count, label);
+  store_release(slot, label);
+  return label;
+}
+
+bool matches(const Label& label, const char* wanted) {
+  const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
+  if (same(label.text, wanted, length)) {
+    return true;
+  }
+  const auto* at = static_cast<const char*>(memrchr(wanted, '@', length));
+  if (at == nullptr) {
+    return false;
+  }
+  const auto name = static_cast<size_t>(at - wanted);
+  return same(label.text, wanted, name) && same(names.domains[label.domain], at + 1, length - name - 1);
+}
+
+}  // namespace
+
+void init_range_names() {
+  // The NVTX code of two libraries may come here at once: whoever is later changes nothing, and finds all ready.
+  names.labels[kMoreRanges - 1].text = {kMoreRangesText, sizeof(kMoreRangesText) - 1};
+  names.domains[kMoreDomains] = {kMoreDomainsText, sizeof(kMoreDomainsText) - 1};
+  swap_if(&names.label_count, 0, 1);
+  swap_if(&names.domain_count, 0, 1);
+}
+
+void unlock_range_names() {
+  unlock(&names.lock);
+}
+
+uint32_t range_domain(const char* name, size_t length) {
+  const KeepErrno keep_errno;
+  length = std::min(length, kMaxName);
+  if (!try_lock_bounded(&names.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return kMoreDomains;
+  }
+  uint32_t domain = 1;
+  while (domain < names.domain_count && !same(names.domains[domain], name, length)) {
+    ++domain;
+  }
+  if (domain == names.domain_count) {
+    const RangeText kept = domain < kMoreDomains ? keep_text(name, length) : RangeText{};
+    if (kept.data == nullptr) {
+      domain = kMoreDomains;
+    } else {
+      names.domains[domain] = kept;
+      store_release(&names.domain_count, domain + 1);
+    }
+  }
+  unlock(&names.lock);
+  return domain;
+}
+
+RangeLabel range_label(uint32_t domain, const char* text, size_t length) {
+  length = std::min(length, kMaxName);
+  const bool known = domain < load_acquire(&names.domain_count) || domain == kMoreDomains;
+  domain = known ? domain : kDefaultDomain;
+  const uint64_t hash = hash_text(domain, text, length);
+  RangeLabel label = 0;
+  find_label(hash, domain, text, length, &label);
+  if (label != 0) {
+    return label;
+  }
+  const KeepErrno keep_errno;
+  if (!try_lock_bounded(&names.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return kMoreRanges;
+  }
+  label = add_label(hash, domain, text, length);
+  unlock(&names.lock);
+  return label;
+}
+
+RangeLabel checked_label(uint32_t domain, RangeLabel label) {
+  const bool known = label > kMoreRanges && label <= load_acquire(&names.label_count);
+  return known && label_of(label).domain == domain ? label : kMoreRanges;
+}
+
+RangeText text_of(RangeLabel label) {
+  return label_of(label).text;
+}
+
+RangeText domain_of(RangeLabel label) {
+  return names.domains[label_of(label).domain];
+}
+
+bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection) {
+  uint32_t* known = &label_of(label).wanted;
+  const uint32_t before = load_relaxed(known);
+  if (before / 2 == connection) {
+    return before % 2 != 0;
+  }
+  const bool result = matches(label_of(label), wanted);
+  store_relaxed(known, connection * 2 + (result ? 1U : 0U));
+  return result;
+}
+
+}  // namespace gpuprof::injection
