@@ -82,7 +82,7 @@ Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::uniqu
                  "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
   }
   const auto library = backend->library();
-  return inject({pid, std::string(library.file_name), library.bytes, channel.socket, channel.token});
+  return inject({pid, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});
 }
 
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,

@@ -18,6 +18,7 @@ namespace gpuprof::record {
 struct AttachChannel {
   std::string socket;  // abstract name, without the leading NUL
   std::string token;
+  std::function<bool()> stop;  // as in InjectionRequest
 };
 
 // Brings in the library of the one backend whose vendor library the process has mapped (Backend::attaches_to). The

@@ -19,6 +19,9 @@
 namespace gpuprof::record {
 namespace {
 
+// Between the end of a process's connection and its own.
+constexpr uint64_t kLastBreathNs = 200'000'000;
+
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
 T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
@@ -71,8 +74,9 @@ struct Channel::Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   Budget budget;
-  UniqueFd connection;  // while the process waits for its welcome, and ...
-  UniqueFd file;        // ... what will come with it
+  UniqueFd connection;      // while the process waits for its welcome, and ...
+  UniqueFd file;            // ... what will come with it
+  uint64_t gave_up_ns = 0;  // when it turned out not to wait any more
 
   explicit Source(double max_overhead) : budget(max_overhead) {}
   Source(const Source&) = delete;
@@ -166,13 +170,8 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
 void Channel::welcome(Source& source) {
   const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
   if (!send_welcome(source.connection.get(), welcome, source.file.get())) {
-    pollfd ended{source.pidfd.get(), POLLIN, 0};
-    if (::poll(&ended, 1, 0) != 1) {
-      ++refused_;
-      log::warn("process " + std::to_string(source.pid) + " is not recorded: it has waited in vain for gpuprof",
-                "gpuprof was stopped, or the machine is overloaded");
-    }
-    source.exited = true;
+    log::debug("a target went away during the handshake");
+    source.gave_up_ns = monotonic_ns();
   }
   source.connection.reset();
   source.file.reset();
@@ -214,7 +213,8 @@ void Channel::snapshot() {
   for (const auto& source : sources_) {
     // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
     pollfd ended{source->pidfd.get(), POLLIN, 0};
-    source->exited = source->exited || ::poll(&ended, 1, 0) == 1;
+    source->exited = source->exited || ::poll(&ended, 1, 0) == 1 ||
+                     (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kLastBreathNs);
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
       source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
     }
@@ -291,11 +291,34 @@ size_t Channel::drain(backend::EventSink& sink) {
     report_counters(*source, sink);
     if (source->exited && !source->ended) {
       source->ended = true;
+      count_if_unheard(*source);
       sink.on_source_end(source->id);
     }
   }
   std::erase_if(sources_, [](const auto& source) { return source->ended; });
   return total;
+}
+
+// One that never took over its segment: it could not, or did not wait long enough. Not one that was executed anew, or
+// killed, in its handshake.
+void Channel::count_if_unheard(const Source& source) {
+  pollfd ended{source.pidfd.get(), POLLIN, 0};
+  const bool killed = source.gave_up_ns != 0 && ::poll(&ended, 1, 0) == 1;
+  const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
+    return other->id > source.id && other->pid == source.pid && other->backend == source.backend;
+  });
+  if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed) {
+    ++refused_;
+    log::warn("process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
+              "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
+  }
+}
+
+void Channel::count_unheard() {
+  listener_.forget_all();
+  for (const auto& source : sources_) {
+    count_if_unheard(*source);
+  }
 }
 
 void Channel::request_flush() {

@@ -94,7 +94,12 @@ class Channel {
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
-  [[nodiscard]] uint64_t refused() const { return refused_; }  // processes of ours that could not be recorded
+  // Processes of ours that could not be recorded.
+  [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }
+  // Whether a process of ours has called that is not a source yet.
+  [[nodiscard]] bool expects_callers() { return listener_.expects_ours(); }
+  // At the end: those that are still in their handshake have not been recorded.
+  void count_unheard();
 
   // What our own code cost in the targets, from the sampled launches.
   struct Overhead {
@@ -109,6 +114,7 @@ class Channel {
   void accept_one(Caller caller, backend::EventSink& sink);
   void welcome(Source& source);
   size_t drain_source(Source& source, backend::EventSink& sink);
+  void count_if_unheard(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
   static void set_up(const ChannelOptions& options, uint32_t share, Source& source);

@@ -343,7 +343,7 @@ Result<Injection> inject(const InjectionRequest& request) {
     if (*injection) {
       return std::move(**injection);
     }
-    if (pause > kLastPauseUs) {
+    if (pause > kLastPauseUs || (request.stop && request.stop())) {
       return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
     }
     ::usleep(pause);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,7 @@ struct InjectionRequest {
   std::span<const unsigned char> bytes;
   std::string socket;  // abstract name of the recorder's socket, without the leading NUL
   std::string token;
+  std::function<bool()> stop;  // asked between tries: whether there is still a reason to go on
 };
 
 struct Injection {
@@ -28,10 +30,10 @@ struct Injection {
   bool was_there = false;  // the library was mapped already, by an earlier recording
 };
 
-// Gives up on a step after five seconds without progress, and gives the thread back where it was, also when a step
-// fails. Success means that the library's own thread has been started in the target; it connects to the socket a moment
-// later. The error's message is one line with the reason: no right to trace, no dlopen in the program, seccomp, another
-// network namespace, no thread in a safe place...
+// Waits up to two seconds for a recording that has just ended to leave. Gives up on a step after five seconds without
+// progress, and gives the thread back where it was, also when a step fails. Success means that the library's own thread
+// has been started in the target; it connects to the socket a moment later. The error's message is one line with the
+// reason: no right to trace, no dlopen in the program, seccomp, another network namespace, no thread in a safe place...
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

@@ -1,12 +1,16 @@
 #include "record/listener.h"
 
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -19,9 +23,11 @@ namespace {
 // Anybody may connect and wait.
 constexpr int kMaxAccepts = 16;  // a turn must end
 constexpr size_t kMaxSilent = 256;
+constexpr size_t kSilentShare = 8;  // and of our descriptors an eighth
 // A library says hello right after it connects, and gives up after two seconds; but its process may be stopped, or not
 // get a processor for a while.
 constexpr uint64_t kSilentNs = 10'000'000'000;
+constexpr uint64_t kLongestTurnNs = 100'000'000;
 
 std::string random_hex(size_t digits) {
   std::string bytes((digits + 1) / 2, '\0');
@@ -63,6 +69,9 @@ Result<Listener> Listener::open() {
     return std::move(socket).error();
   }
   listener.socket_ = std::move(*socket);
+  rlimit files{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
+  listener.max_silent_ = std::min(kMaxSilent, known ? files.rlim_cur / kSilentShare : kMaxSilent);
   return listener;
 }
 
@@ -74,6 +83,10 @@ void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
 }
 
 std::vector<Caller> Listener::take() {
+  // Who says nothing while we are stopped may have been stopped with us.
+  const uint64_t now = monotonic_ns();
+  clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
+  last_take_ns_ = now;
   accept_new();
   std::vector<Caller> callers;
   std::erase_if(silent_, [&](Silent& silent) { return listen_to(silent, callers); });
@@ -84,7 +97,11 @@ void Listener::accept_new() {
   for (int i = 0; i < kMaxAccepts; ++i) {
     UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection) {
-      if (errno == EMFILE || errno == ENFILE) {
+      const bool no_more = errno == EMFILE || errno == ENFILE;
+      if (no_more && forget_oldest()) {
+        continue;
+      }
+      if (no_more) {
         ::usleep(10'000);  // the descriptor stays readable; do not spin on it
       }
       return;
@@ -95,18 +112,59 @@ void Listener::accept_new() {
       log::debug("refused a connection of a process outside of our pid namespace");
       continue;
     }
-    if (silent_.size() == kMaxSilent) {
-      silent_.pop_front();
+    if (silent_.size() >= max_silent_) {
+      forget_oldest();
     }
-    silent_.push_back({static_cast<uint32_t>(peer.pid), std::move(connection), monotonic_ns() + kSilentNs});
+    silent_.push_back({static_cast<uint32_t>(peer.pid), std::move(connection), clock_ns_ + kSilentNs});
   }
 }
 
-bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) const {
+// By the token in its environment; a process that was attached to does not have it there.
+bool Listener::is_ours(Silent& silent) const {
+  if (!silent.ours) {
+    std::ifstream file("/proc/" + std::to_string(silent.pid) + "/environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+    silent.ours = environment.find(GPUPROF_ENV_TOKEN "=" + token_) != std::string::npos;
+  }
+  return *silent.ours;
+}
+
+bool Listener::expects_ours() {
+  return std::any_of(silent_.begin(), silent_.end(), [this](Silent& silent) { return is_ours(silent); });
+}
+
+void Listener::forget(Silent& silent) {
+  if (is_ours(silent)) {
+    ++forgotten_;
+    log::warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
+              "the machine is overloaded, or the process was stopped");
+  }
+}
+
+void Listener::forget_all() {
+  while (forget_oldest()) {
+  }
+}
+
+bool Listener::forget_oldest() {
+  if (silent_.empty()) {
+    return false;
+  }
+  silent_.front().connection.reset();  // its descriptor is needed
+  forget(silent_.front());
+  silent_.pop_front();
+  return true;
+}
+
+bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
   Caller caller;
   const ssize_t bytes = ::recv(silent.connection.get(), &caller.hello, sizeof(caller.hello), MSG_DONTWAIT);
-  if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && monotonic_ns() < silent.until_ns) {
-    return false;
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+    const bool too_late = clock_ns_ >= silent.until_ns;
+    if (too_late) {
+      forget(silent);
+    }
+    return too_late;
   }
   const gpuprof_hello& hello = caller.hello;
   if (bytes != static_cast<ssize_t>(sizeof(hello)) || hello.magic != GPUPROF_WIRE_MAGIC ||

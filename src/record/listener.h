@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,22 +35,37 @@ class Listener {
   // Those that have said hello since the last call. Does not wait.
   std::vector<Caller> take();
 
+  // Whether a process that was started for this recording has called, and may yet say hello.
+  [[nodiscard]] bool expects_ours();
+  // Such processes, of those that were forgotten: they are not recorded.
+  [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
+  void forget_all();
+  // For whoever finds that there are no more descriptors. False: none was kept for a caller.
+  bool forget_oldest();
+
  private:
   struct Silent {
     uint32_t pid;
     UniqueFd connection;
-    uint64_t until_ns;
+    uint64_t until_ns;              // of clock_ns_
+    std::optional<bool> ours = {};  // where it has been looked at
   };
 
   Listener() = default;
   void accept_new();
+  bool is_ours(Silent& silent) const;
+  void forget(Silent& silent);
   // False: it may still say something.
-  bool listen_to(Silent& silent, std::vector<Caller>& callers) const;
+  bool listen_to(Silent& silent, std::vector<Caller>& callers);
 
   std::string name_;
   std::string token_;
   UniqueFd socket_;
   std::deque<Silent> silent_;  // in the order in which they came
+  size_t max_silent_ = 0;
+  uint64_t forgotten_ = 0;
+  uint64_t last_take_ns_ = 0;
+  uint64_t clock_ns_ = 0;  // stands still while we do
 };
 
 }  // namespace gpuprof::record

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -172,7 +173,9 @@ class Session {
   // The library that is brought in waits for us at its handshake, as one that starts with its process does.
   Status attach() {
     attached_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
-    auto injection = attach_by_injection(options_.attach_pid, backends_, {channel_->socket_name(), channel_->token()});
+    auto injection =
+        attach_by_injection(options_.attach_pid, backends_,
+                            {channel_->socket_name(), channel_->token(), [this] { return attach_is_pointless(); }});
     if (!injection) {
       return count_only(injection.error());
     }
@@ -183,6 +186,12 @@ class Session {
       }
     }
     return {};
+  }
+
+  // The user wants us to end, or the process has.
+  [[nodiscard]] bool attach_is_pointless() const {
+    std::array<pollfd, 2> fds{pollfd{signals_.fd(), POLLIN, 0}, pollfd{attached_pidfd_.get(), POLLIN, 0}};
+    return ::poll(fds.data(), fds.size(), 0) > 0;
   }
 
   // `why`: no library of ours could be brought in.
@@ -410,7 +419,7 @@ class Session {
     } while (ended > 0);
     const bool children = ended == 0;
     const uint64_t now = monotonic_ns();
-    if (channel_->live_sources() == 0) {
+    if (channel_->live_sources() == 0 && !channel_->expects_callers()) {
       return children && now < linger_until_ns_;
     }
     linger_until_ns_ = now + kLingerNs / 10;
@@ -493,12 +502,14 @@ class Session {
   }
 
   Result<SessionResult> finish() {
-    flush_living();
+    channel_->set_enabled(false);
     const uint64_t end_ns = monotonic_ns();
     if (switch_->on()) {
       correlator_->close_window(end_ns);
     }
+    flush_living();
     leave_living();
+    channel_->count_unheard();
     correlator_->finish();
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;

@@ -23,11 +23,11 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         return process
 
-    def record(self, pid, records, end=signal.SIGINT):
+    def record(self, pid, records, *options, end=signal.SIGINT):
         """What the recorder said, ended when it had so many GPU records; the profile is at self.profile_path."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # of another recording
-        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path],
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         rig.wait_for(lambda: recorder.poll() is not None or self.has_records(records))
         if end is not None and recorder.poll() is None:
@@ -62,6 +62,17 @@ class RecordAttach(rig.RuntimeTest):
         self.assertIsNone(process.poll())
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns"))
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
+
+    @rig.requires("root")
+    def test_the_window_holds_all_that_is_recorded(self):
+        process = self.start(*LONG)
+        stderr = self.record(process.pid, 5000, "--timeline")
+        profile = rig.Profile(self.profile_path)
+        (begin, end), = [(int(first), int(last)) for first, last in profile.of("WINDOW")]
+        starts = [int(row[-2]) for row in profile.of("CALL")]
+        self.assertGreater(len(starts), 1000, stderr)
+        outside = [start for start in starts if not begin <= start <= end]
+        self.assertLessEqual(len(outside), 1, outside)  # a launch of the one thread may be under way
 
     @rig.requires("root")
     def test_until_the_program_ends(self):
