@@ -339,20 +339,31 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
 }
 
 bool begin_look() {
-  return swap_if(&looking, 0, 1);
+  if (!swap_if(&looking, 0, 1)) {
+    return false;
+  }
+  thread_state().in_look = 1;
+  return true;
 }
 
 void end_look() {
+  thread_state().in_look = 0;
   unlock(&looking);
 }
 
 // Not for ever: fork() may be called by a constructor, under the lock that a look waits for. But long enough for a look
 // that has lost its processor to another program.
 void hold_off_looks() {
-  constexpr int kTries = 100;  // two seconds: without, the child would wait for the loader for ever
+  constexpr int kNaps = 500;
+  const timespec nap = {0, 1000000};
   ThreadState& thread = thread_state();
-  for (int i = 0; i < kTries && thread.holds_looks == 0; ++i) {
-    thread.holds_looks = try_lock_bounded(&looking) ? 1 : 0;
+  if (thread.in_look != 0) {
+    return;  // in a signal handler that has interrupted it
+  }
+  thread.holds_looks = try_lock_bounded(&looking) ? 1 : 0;
+  for (int i = 0; i < kNaps && thread.holds_looks == 0; ++i) {
+    nanosleep(&nap, nullptr);
+    thread.holds_looks = swap_if(&looking, 0, 1) ? 1 : 0;
   }
 }
 

@@ -17,7 +17,6 @@ namespace {
 // Bounds on what a program with endless new names ("step 4711") can make us keep.
 constexpr uint32_t kMaxPaths = 4096;
 constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
-constexpr uint32_t kMaxLate = 64;   // ends of such ranges that wait for the lock
 constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
@@ -52,7 +51,7 @@ struct Shared {
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
-  uint64_t late[kMaxLate];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
+  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
   uint32_t any_late;        // atomic
 };
 constinit Shared shared = {};
@@ -158,13 +157,12 @@ void remove_open(uint64_t id) {
 // For `open`, which is up to date then. False: not to be had now.
 bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
-    lost(GPUPROF_LOSS_DETAIL, 1);
     return false;
   }
-  if (load_relaxed(&shared.any_late) != 0) {
-    store_release(&shared.any_late, 0U);  // first: whoever adds one meanwhile says so afterwards
+  // First: whoever adds one meanwhile says so afterwards.
+  if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
     for (uint64_t& late : shared.late) {
-      if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_ACQ_REL); id != 0) {
+      if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
         remove_open(id);
       }
     }
@@ -176,11 +174,12 @@ bool lock_open() {
 void remove_later(uint64_t id) {
   for (uint64_t& late : shared.late) {
     uint64_t expected = 0;
-    if (__atomic_compare_exchange_n(&late, &expected, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-      store_release(&shared.any_late, 1U);
+    if (__atomic_compare_exchange_n(&late, &expected, id, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&shared.any_late, 1U, __ATOMIC_SEQ_CST);
       return;
     }
   }
+  lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
 constexpr uint64_t kAllOpen = 0;  // no range's id
@@ -200,6 +199,7 @@ bool copy_open(uint64_t last, OpenRanges* ranges) {
     return true;
   }
   if (!lock_open()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return false;
   }
   bool found = false;
@@ -301,6 +301,7 @@ void tell_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
 void tell_pushed_span(Stack& s, uint32_t index) {
   const Guard guard;
   if (!guard.entered()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return;
   }
   if (s.generation != load_acquire(&shared.generation) || index >= s.known) {
@@ -315,8 +316,12 @@ void tell_pushed_span(Stack& s, uint32_t index) {
 }
 
 void tell_open_span(uint64_t id) {
+  if (!spans_wanted()) {
+    return;
+  }
   const Guard guard;
-  if (!guard.entered() || !spans_wanted()) {
+  if (!guard.entered()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return;
   }
   OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
@@ -441,6 +446,7 @@ uint64_t start_range(RangeLabel label) {
   const uint64_t id = add_relaxed(&shared.last_open, uint64_t{1}) + 1;
   const uint64_t start_ns = start_time();
   if (!lock_open()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
     return id;
   }
   if (shared.open_count < kMaxOpen) {

@@ -20,6 +20,7 @@ struct ThreadState {
   uint32_t stack_looks;
   uint32_t stack_pause;
   uint32_t holds_looks;  // between hold_off_looks() and allow_looks()
+  uint32_t in_look;
 };
 
 ThreadState& thread_state();

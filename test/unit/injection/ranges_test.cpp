@@ -170,7 +170,7 @@ TEST_CASE("launches in more nested ranges than are kept are counted") {
 }
 
 // What a signal handler ends while it has interrupted the holder of the lock.
-uint64_t to_end[64];
+uint64_t to_end[100];
 std::atomic<uint32_t> ended = 0;
 std::atomic<uint32_t> in_vain = 0;  // those that have waited for the lock until they gave up
 
