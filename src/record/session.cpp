@@ -17,6 +17,7 @@
 #include "record/attach.h"
 #include "record/channel.h"
 #include "record/correlate.h"
+#include "record/held_processes.h"
 #include "record/library_dir.h"
 #include "record/output_file.h"
 #include "record/process_feed.h"
@@ -42,15 +43,8 @@ constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer 
 constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
 constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
 constexpr uint64_t kBudgetIntervalNs = 1'000'000'000;
-constexpr uint64_t kHoldNs = 1'500'000'000;  // libraries give up after two seconds
 
 class Session {
-  struct Held {  // a process in its handshake
-    backend::SourceId source = 0;
-    uint64_t after = 0;  // so many pieces of news have reached the engine
-    uint64_t until_ns = 0;
-  };
-
  public:
   Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
       : options_(options), signals_(signals), file_limit_(file_limit) {}
@@ -377,22 +371,7 @@ class Session {
       feed_->clear_fd();
       feed_->put(std::move(news));
     }
-    const uint64_t now = monotonic_ns();
-    for (const backend::SourceId source : channel_->take_held()) {
-      held_.push_back({source, feed_ ? feed_->put_so_far() : 0, now + kHoldNs});
-    }
-    const uint64_t taken = feed_ ? feed_->taken() : UINT64_MAX;
-    std::erase_if(held_, [&](const Held& held) {
-      const bool ready = taken >= held.after;
-      if (ready || now >= held.until_ns) {
-        if (!ready) {
-          correlator_->on_tables_late(held.source);
-        }
-        channel_->release(held.source);
-        return true;
-      }
-      return false;
-    });
+    held_.update(*channel_, feed_.get(), *correlator_);
   }
 
   bool done() {
@@ -558,7 +537,7 @@ class Session {
   std::vector<std::unique_ptr<backend::Backend>> backends_;
   StackSetup stacks_;
   std::unique_ptr<ProcessFeed> feed_;  // with a stack engine
-  std::vector<Held> held_;
+  HeldProcesses held_;
   std::unique_ptr<Channel> channel_;
   std::unique_ptr<LibraryDir> libraries_;
   backend::LaunchEnv env_;

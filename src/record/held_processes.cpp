@@ -1,0 +1,27 @@
+#include "record/held_processes.h"
+
+#include "base/clock.h"
+
+namespace gpuprof::record {
+
+void HeldProcesses::update(Channel& channel, const ProcessFeed* feed, Correlator& correlator) {
+  constexpr uint64_t kHoldNs = 1'500'000'000;  // libraries give up after two seconds
+  const uint64_t now = monotonic_ns();
+  for (const backend::SourceId source : channel.take_held()) {
+    held_.push_back({source, feed != nullptr ? feed->put_so_far() : 0, now + kHoldNs});
+  }
+  const uint64_t taken = feed != nullptr ? feed->taken() : UINT64_MAX;
+  std::erase_if(held_, [&](const Held& held) {
+    const bool ready = taken >= held.after;
+    if (!ready && now < held.until_ns) {
+      return false;
+    }
+    if (!ready) {
+      correlator.on_tables_late(held.source);
+    }
+    channel.release(held.source);
+    return true;
+  });
+}
+
+}  // namespace gpuprof::record
