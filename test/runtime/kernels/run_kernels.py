@@ -12,7 +12,6 @@ named with --without.
 Exit status: 0 all passed, 1 a test failed, none was run, or a kernel did not boot, 77 skipped (the reason is printed).
 """
 import argparse
-import os
 import re
 import shutil
 import subprocess

@@ -22,7 +22,6 @@ import signal
 import sys
 import tempfile
 import threading
-import types
 import weakref
 
 import code_cases
