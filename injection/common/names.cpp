@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/atomics.h"
+#include "common/kept_texts.h"
 #include "common/ring.h"
 
 namespace gpuprof::injection {
@@ -29,37 +30,13 @@ struct Table {
   Entry* entries;  // behind the table, in the same mapping
 };
 
-// Memory comes from mmap and is never given back: readers do not lock, and the target's malloc is left alone.
 struct Names {
   Table* table = nullptr;
   uint32_t lock = 0;
   uint32_t count = 0;
-  char* chunk = nullptr;
-  size_t chunk_left = 0;
-  size_t text_bytes = 0;
+  KeptTexts<kMaxTextBytes, kChunkBytes> texts;
 };
 Names names;
-
-void* map_memory(size_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return address == MAP_FAILED ? nullptr : address;
-}
-
-// Eight bytes a step, as this runs at every launch. Equal hashes are told apart by the text.
-uint64_t hash_text(const char* text, size_t length) {
-  constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ULL;
-  uint64_t hash = length * kMultiplier;
-  while (length > 0) {
-    uint64_t word = 0;
-    const size_t step = length < sizeof(word) ? length : sizeof(word);
-    memcpy(&word, text, step);
-    hash = (hash ^ word) * kMultiplier;
-    hash ^= hash >> 29;
-    text += step;
-    length -= step;
-  }
-  return hash;
-}
 
 struct Found {
   Entry* entry;  // of the text, or the free one where it would go
@@ -103,27 +80,6 @@ Table* table_with_room() {
   return grown;
 }
 
-// Call with the lock held.
-char* keep_text(const char* text, size_t length) {
-  if (names.text_bytes + length > kMaxTextBytes) {
-    return nullptr;
-  }
-  if (length > names.chunk_left) {
-    auto* chunk = static_cast<char*>(map_memory(kChunkBytes));
-    if (chunk == nullptr) {
-      return nullptr;
-    }
-    names.chunk = chunk;
-    names.chunk_left = kChunkBytes;
-  }
-  char* kept = names.chunk;
-  memcpy(kept, text, length);
-  names.chunk += length;
-  names.chunk_left -= length;
-  names.text_bytes += length;
-  return kept;
-}
-
 bool emit_name(gpuprof_segment* segment, uint32_t id, const char* text, size_t length) {
   alignas(gpuprof_name) uint8_t head[sizeof(gpuprof_name)] = {};
   auto* name = reinterpret_cast<gpuprof_name*>(head);
@@ -149,14 +105,12 @@ Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t leng
   if (names.count >= kMaxNames) {
     return Added::no_memory;
   }
-  const char* kept = keep_text(text, length);
+  const char* kept = names.texts.keep(text, length);
   if (kept == nullptr) {
     return Added::no_memory;
   }
   if (!emit_name(segment, names.count + 1, text, length)) {
-    names.chunk -= length;
-    names.chunk_left += length;
-    names.text_bytes -= length;
+    names.texts.drop_last(length);
     return Added::not_emitted;
   }
   entry->hash = hash;
@@ -169,7 +123,7 @@ Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t leng
 }
 
 uint32_t intern_whole(gpuprof_segment* segment, const char* text, size_t length) {
-  const uint64_t hash = hash_text(text, length);
+  const uint64_t hash = hash_text(0, text, length);
   Table* table = load_acquire(&names.table);
   if (table != nullptr) {
     if (const uint32_t known = find(table, hash, text, length).id; known != 0) {

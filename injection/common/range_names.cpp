@@ -1,12 +1,11 @@
 #include "common/range_names.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "common/kept_texts.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -38,44 +37,13 @@ struct Names {
   uint32_t label_count;            // atomic
   RangeText domains[kMaxDomains];  // the first is the default one, the last stands for all further ones
   uint32_t domain_count;           // atomic
-  char* chunk;
-  size_t chunk_left;
-  size_t text_bytes;
+  KeptTexts<kMaxTextBytes, kChunkBytes> texts;
 };
 constinit Names names = {};
 
-uint64_t hash_text(uint32_t domain, const char* text, size_t length) {
-  uint64_t hash = mix_hash(domain, length);
-  while (length > 0) {
-    uint64_t word = 0;
-    const size_t step = std::min(length, sizeof(word));
-    memcpy(&word, text, step);
-    hash = mix_hash(hash, word);
-    text += step;
-    length -= step;
-  }
-  return hash;
-}
-
-// A copy that stays for ever; null data where there is no more room. Call with the lock held.
+// Null data where there is no more room. Call with the lock held.
 RangeText keep_text(const char* text, size_t length) {
-  if (names.text_bytes + length > kMaxTextBytes) {
-    return {};
-  }
-  if (names.chunk_left < length) {
-    void* chunk = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk == MAP_FAILED) {
-      return {};
-    }
-    names.chunk = static_cast<char*>(chunk);
-    names.chunk_left = kChunkBytes;
-  }
-  const RangeText kept = {names.chunk, static_cast<uint32_t>(length)};
-  memcpy(names.chunk, text, length);
-  names.chunk += length;
-  names.chunk_left -= length;
-  names.text_bytes += length;
-  return kept;
+  return {names.texts.keep(text, length), static_cast<uint32_t>(length)};
 }
 
 Label& label_of(RangeLabel label) {

@@ -38,9 +38,4 @@ void init_range_names();
 // In the child of a fork, where whoever held the lock is not: what it was at is published last, or not at all.
 void unlock_range_names();
 
-inline uint64_t mix_hash(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ (hash >> 29);
-}
-
 }  // namespace gpuprof::injection

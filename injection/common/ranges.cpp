@@ -1,7 +1,6 @@
 #include "common/ranges.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "common/kept_texts.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -398,8 +398,7 @@ bool in_wanted_range() {
 void reset_ranges() {
   const KeepErrno keep_errno;
   // Nothing is given back: a thread may be reading it. A recording is made anew seldom enough.
-  void* memory = mmap(nullptr, sizeof(Paths), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  auto* paths = memory == MAP_FAILED ? nullptr : static_cast<Paths*>(memory);
+  auto* paths = static_cast<Paths*>(map_memory(sizeof(Paths)));
   const bool locked = try_lock_bounded(&shared.lock);
   store_release(&shared.paths, paths);
   add_relaxed(&shared.connection, 1U);

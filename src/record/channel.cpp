@@ -87,6 +87,11 @@ struct Channel::Source {
     }
   }
 
+  [[nodiscard]] bool has_ended() const {
+    pollfd end{pidfd.get(), POLLIN, 0};
+    return ::poll(&end, 1, 0) == 1;
+  }
+
   [[nodiscard]] const std::byte* ring_data(size_t ring) const {
     return reinterpret_cast<const std::byte*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES;
   }
@@ -212,8 +217,7 @@ void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& sour
 void Channel::snapshot() {
   for (const auto& source : sources_) {
     // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
-    pollfd ended{source->pidfd.get(), POLLIN, 0};
-    source->exited = source->exited || ::poll(&ended, 1, 0) == 1 ||
+    source->exited = source->exited || source->has_ended() ||
                      (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kLastBreathNs);
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
       source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
@@ -302,8 +306,7 @@ size_t Channel::drain(backend::EventSink& sink) {
 // One that never took over its segment: it could not, or did not wait long enough. Not one that was executed anew, or
 // killed, in its handshake.
 void Channel::count_if_unheard(const Source& source) {
-  pollfd ended{source.pidfd.get(), POLLIN, 0};
-  const bool killed = source.gave_up_ns != 0 && ::poll(&ended, 1, 0) == 1;
+  const bool killed = source.gave_up_ns != 0 && source.has_ended();
   const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
     return other->id > source.id && other->pid == source.pid && other->backend == source.backend;
   });

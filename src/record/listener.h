@@ -40,8 +40,6 @@ class Listener {
   // Such processes, of those that were forgotten: they are not recorded.
   [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
   void forget_all();
-  // For whoever finds that there are no more descriptors. False: none was kept for a caller.
-  bool forget_oldest();
 
  private:
   struct Silent {
@@ -55,6 +53,7 @@ class Listener {
   void accept_new();
   bool is_ours(Silent& silent) const;
   void forget(Silent& silent);
+  bool forget_oldest();  // false: there is none
   // False: it may still say something.
   bool listen_to(Silent& silent, std::vector<Caller>& callers);
 

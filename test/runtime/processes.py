@@ -152,11 +152,7 @@ class Killed(rig.RuntimeTest):
             return file.read()
 
     def has_gpu_record(self):
-        try:
-            with open(self.profile_path, "rb") as file:
-                return b"\nGPU;" in file.read()
-        except FileNotFoundError:
-            return False
+        return rig.has_line(self.profile_path, "GPU")
 
     def reap(self, process):
         try:

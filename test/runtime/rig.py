@@ -208,6 +208,15 @@ def wait_for(condition, seconds=30, pause=0.05):
     return bool(condition())  # we may have slept through the rest of the time
 
 
+def has_line(path, kind):
+    """Whether a profile that is being written has such a line yet."""
+    try:
+        with open(path, "rb") as file:
+            return f"\n{kind};".encode() in file.read()
+    except FileNotFoundError:
+        return False
+
+
 def gpu_records(path):
     """GPU records in a profile that is being written, or None where there is no file yet."""
     try:

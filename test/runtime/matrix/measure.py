@@ -283,11 +283,7 @@ class RunningRecorder(Running):
 
     def begun(self):
         """Whether the profile knows a process already: it is being recorded."""
-        try:
-            with open(self.path, "rb") as file:
-                return b"\nPROCESS;" in file.read()
-        except FileNotFoundError:
-            return False
+        return rig.has_line(self.path, "PROCESS")
 
     def wait_for_records(self, count, seconds=60):
         """Until the file has so many GPU records."""

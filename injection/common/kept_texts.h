@@ -1,0 +1,74 @@
+// Texts that are kept for ever, and a hash of them. Memory comes from mmap and is never given back: readers do not
+// lock, and the target's malloc is left alone.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace gpuprof::injection {
+
+// Zeros; null where there is no more memory.
+inline void* map_memory(size_t bytes) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+inline uint64_t mix_hash(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29);
+}
+
+// Eight bytes a step, as this runs at every launch. Equal hashes are told apart by the text.
+inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
+  uint64_t hash = mix_hash(seed, length);
+  while (length > 0) {
+    uint64_t word = 0;
+    const size_t step = length < sizeof(word) ? length : sizeof(word);
+    memcpy(&word, text, step);
+    hash = mix_hash(hash, word);
+    text += step;
+    length -= step;
+  }
+  return hash;
+}
+
+// Its lock is the owner's. No text may be longer than a chunk.
+template <size_t kMaxBytes, size_t kChunkBytes>
+struct KeptTexts {
+  char* chunk = nullptr;
+  size_t chunk_left = 0;
+  size_t bytes = 0;
+
+  // Null: there is no more room.
+  char* keep(const char* text, size_t length) {
+    if (bytes + length > kMaxBytes) {
+      return nullptr;
+    }
+    if (length > chunk_left) {
+      auto* next = static_cast<char*>(map_memory(kChunkBytes));
+      if (next == nullptr) {
+        return nullptr;
+      }
+      chunk = next;
+      chunk_left = kChunkBytes;
+    }
+    char* kept = chunk;
+    memcpy(kept, text, length);
+    chunk += length;
+    chunk_left -= length;
+    bytes += length;
+    return kept;
+  }
+
+  // The one that was kept last.
+  void drop_last(size_t length) {
+    chunk -= length;
+    chunk_left += length;
+    bytes -= length;
+  }
+};
+
+}  // namespace gpuprof::injection
