@@ -42,7 +42,8 @@ target_link_libraries(gpuprof_demangle INTERFACE ${GPUPROF_LIB_iberty})
 find_program(GPUPROF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 
-# Vendor headers. None is needed at run time; without them a backend is left out, and Summary.cmake says so.
+# Vendor headers. None is needed at run time. Without those of OpenCL its backend is left out, and Summary.cmake says so;
+# those of CUDA hold our own declarations (injection/cupti/api) and make the mocks of the tests.
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h

@@ -1,10 +1,10 @@
 // Activity buffers: memory for CUPTI, and the records that come back in it.
 #pragma once
 
-#include <cuda.h>
-
 #include <cstddef>
 #include <cstdint>
+
+#include "cupti/api/cuda_abi.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,14 +1,7 @@
 // The functions of CUPTI that we call, bound at run time to the library that belongs to the target.
 #pragma once
 
-#include <cuda.h>
-#include <cupti_activity.h>
-#include <cupti_callbacks.h>
-#include <cupti_result.h>
-#include <cupti_version.h>
-
-#include <cstddef>
-#include <cstdint>
+#include "cupti/api/cupti_abi.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,6 +1,5 @@
 #include "cupti/devices.h"
 
-#include <cuda.h>
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -9,6 +8,7 @@
 
 #include "common/atomics.h"
 #include "common/emit.h"
+#include "cupti/api/cuda_abi.h"
 #include "cupti/session.h"
 
 namespace gpuprof::injection::cupti {
@@ -23,7 +23,7 @@ struct Driver {
   decltype(&cuDeviceGetCount) get_count;
   decltype(&cuDeviceGet) get;
   decltype(&cuDeviceGetName) get_name;
-  CUresult (*get_uuid)(CUuuid*, CUdevice);
+  decltype(&cuDeviceGetUuid_v2) get_uuid;
 };
 Driver driver;
 

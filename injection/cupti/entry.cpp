@@ -14,6 +14,7 @@
 #include "cupti/devices.h"
 #include "cupti/find_cupti.h"
 #include "cupti/flusher.h"
+#include "cupti/records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 
@@ -85,9 +86,16 @@ bool load_cupti() {
     return false;
   }
   uint32_t version = 0;
-  the_session.api.get_version(&version);
+  const bool told = the_session.api.get_version(&version) == CUPTI_SUCCESS;
   emit_number("cupti.version", version);
   meta("cupti.path", library.path);
+  if (told && version < kOldestVersion) {
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%.120s is CUPTI %u, whose records are others: CUDA 12 or later is needed",
+             library.path, version);
+    disable(reason);
+    return false;
+  }
   return true;
 }
 

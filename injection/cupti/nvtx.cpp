@@ -1,16 +1,15 @@
 // InitializeInjectionNvtx2: called by the NVTX code inside the target (its headers bring it into every library that
 // uses them, each with a table of its own), at its first NVTX call. That may be long before CUDA is used: ranges are
 // then kept, and a connection is made by CUDA only.
-#define NVTX_NO_IMPL  // the declarations for tools, without the implementation for programs
-#include <nvtx3/nvToolsExt.h>
-
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
 
 #include "common/ranges.h"
+#include "cupti/api/nvtx_abi.h"
 
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -158,7 +157,7 @@ class Table {
     }
   }
   template <typename Function>
-  void set(unsigned int index, Function* function) {
+  void set(unsigned int index, Function function) {
     if (functions_ != nullptr && index < size_ && functions_[index] != nullptr) {
       *functions_[index] = reinterpret_cast<NvtxFunctionPointer>(function);
     }
@@ -170,39 +169,40 @@ class Table {
 };
 
 void take_core(Table table) {
-  table.set(NVTX_CBID_CORE_RangeStartEx, start_ex);
-  table.set(NVTX_CBID_CORE_RangeStartA, start_a);
-  table.set(NVTX_CBID_CORE_RangeStartW, start_w);
-  table.set(NVTX_CBID_CORE_RangeEnd, end);
-  table.set(NVTX_CBID_CORE_RangePushEx, push_ex);
-  table.set(NVTX_CBID_CORE_RangePushA, push_a);
-  table.set(NVTX_CBID_CORE_RangePushW, push_w);
-  table.set(NVTX_CBID_CORE_RangePop, pop);
+  table.set<nvtxRangeStartEx_impl_fntype>(NVTX_CBID_CORE_RangeStartEx, start_ex);
+  table.set<nvtxRangeStartA_impl_fntype>(NVTX_CBID_CORE_RangeStartA, start_a);
+  table.set<nvtxRangeStartW_impl_fntype>(NVTX_CBID_CORE_RangeStartW, start_w);
+  table.set<nvtxRangeEnd_impl_fntype>(NVTX_CBID_CORE_RangeEnd, end);
+  table.set<nvtxRangePushEx_impl_fntype>(NVTX_CBID_CORE_RangePushEx, push_ex);
+  table.set<nvtxRangePushA_impl_fntype>(NVTX_CBID_CORE_RangePushA, push_a);
+  table.set<nvtxRangePushW_impl_fntype>(NVTX_CBID_CORE_RangePushW, push_w);
+  table.set<nvtxRangePop_impl_fntype>(NVTX_CBID_CORE_RangePop, pop);
 }
 
 void take_domains(Table table) {
-  table.set(NVTX_CBID_CORE2_DomainRangeStartEx, domain_start);
-  table.set(NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
-  table.set(NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
-  table.set(NVTX_CBID_CORE2_DomainRangePop, domain_pop);
-  table.set(NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
-  table.set(NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
-  table.set(NVTX_CBID_CORE2_DomainCreateA, create_a);
-  table.set(NVTX_CBID_CORE2_DomainCreateW, create_w);
-  table.set(NVTX_CBID_CORE2_DomainDestroy, destroy);
+  table.set<nvtxDomainRangeStartEx_impl_fntype>(NVTX_CBID_CORE2_DomainRangeStartEx, domain_start);
+  table.set<nvtxDomainRangeEnd_impl_fntype>(NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
+  table.set<nvtxDomainRangePushEx_impl_fntype>(NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
+  table.set<nvtxDomainRangePop_impl_fntype>(NVTX_CBID_CORE2_DomainRangePop, domain_pop);
+  table.set<nvtxDomainRegisterStringA_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
+  table.set<nvtxDomainRegisterStringW_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
+  table.set<nvtxDomainCreateA_impl_fntype>(NVTX_CBID_CORE2_DomainCreateA, create_a);
+  table.set<nvtxDomainCreateW_impl_fntype>(NVTX_CBID_CORE2_DomainCreateW, create_w);
+  table.set<nvtxDomainDestroy_impl_fntype>(NVTX_CBID_CORE2_DomainDestroy, destroy);
 }
 
 }  // namespace
 }  // namespace gpuprof::injection::cupti
 
-extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
+extern "C" int InitializeInjectionNvtx2(gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table) {
   using namespace gpuprof::injection;
+  using namespace gpuprof::injection::cupti;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
     return 0;
   }
   init_ranges();
-  cupti::take_core(cupti::Table(*callbacks, NVTX_CB_MODULE_CORE));
-  cupti::take_domains(cupti::Table(*callbacks, NVTX_CB_MODULE_CORE2));
+  take_core(Table(*callbacks, NVTX_CB_MODULE_CORE));
+  take_domains(Table(*callbacks, NVTX_CB_MODULE_CORE2));
   return 1;
 }

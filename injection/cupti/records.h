@@ -1,70 +1,180 @@
-// Activity records as we read them. The structs named here are the ones of CUDA 12; CUDA 13 only appends to
-// them, which is checked here, so one reading fits the libraries of both.
+// Activity records as CUPTI gives them, declared by us as in api/cuda_abi.h. CUDA 11.6 to 13 give longer and longer
+// records that begin alike: what is here is what all of them begin with, so one reading fits the libraries of all.
+// abi_check.cpp holds the places against NVIDIA's structs, which the comments name.
 #pragma once
-
-#include <cupti_activity.h>
-#include <cupti_version.h>
 
 #include <cstddef>
 
+#include "cupti/api/cupti_abi.h"
+
 namespace gpuprof::injection::cupti {
 
-using KernelRecord = CUpti_ActivityKernel9;
-using CopyRecord = CUpti_ActivityMemcpy5;
-using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
-using FillRecord = CUpti_ActivityMemset4;
-using MemoryRecord = CUpti_ActivityMemory3;
-using UnifiedMemoryRecord = CUpti_ActivityUnifiedMemoryCounter2;
-using GraphRecord = CUpti_ActivityGraphTrace;
+// The oldest CUPTI (cuptiGetVersion) whose records these are: that of CUDA 11.6.
+constexpr uint32_t kOldestVersion = 17;
 
-#define GPUPROF_SAME_OFFSET(ours, theirs, field) \
-  static_assert(offsetof(ours, field) == offsetof(theirs, field), #theirs " moved " #field)
+// CUpti_ActivityKernel7 and later.
+struct KernelRecord {
+  CUpti_ActivityKind kind;
+  uint8_t cacheConfig;
+  uint8_t sharedMemoryConfig;
+  uint16_t registersPerThread;
+  uint32_t partitionedGlobalCacheRequested;
+  uint32_t partitionedGlobalCacheExecuted;
+  uint64_t start;
+  uint64_t end;
+  uint64_t completed;
+  uint32_t deviceId;
+  uint32_t contextId;
+  uint32_t streamId;
+  int32_t gridX;
+  int32_t gridY;
+  int32_t gridZ;
+  int32_t blockX;
+  int32_t blockY;
+  int32_t blockZ;
+  int32_t staticSharedMemory;
+  int32_t dynamicSharedMemory;
+  uint32_t localMemoryPerThread;
+  uint32_t localMemoryTotal;
+  uint32_t correlationId;
+  int64_t gridId;
+  const char* name;  // of the module's, and gone with it
+  void* reserved0;
+  uint64_t queued;
+  uint64_t submitted;
+  uint8_t launchType;
+  uint8_t isSharedMemoryCarveoutRequested;
+  uint8_t sharedMemoryCarveoutRequested;
+  uint8_t padding;
+  uint32_t sharedMemoryExecuted;
+  uint64_t graphNodeId;  // 0: launched by itself
+  uint32_t shmemLimitConfig;
+  uint32_t graphId;
+  void* pAccessPolicyWindow;
+  uint32_t channelID;
+  uint32_t channelType;
+};
 
-#if CUPTI_API_VERSION >= 130000
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, start);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, end);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, deviceId);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, contextId);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, streamId);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, correlationId);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, name);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, queued);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, submitted);
-GPUPROF_SAME_OFFSET(KernelRecord, CUpti_ActivityKernel10, graphNodeId);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, copyKind);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, bytes);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, start);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, end);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, deviceId);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, contextId);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, streamId);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, correlationId);
-GPUPROF_SAME_OFFSET(CopyRecord, CUpti_ActivityMemcpy6, graphNodeId);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, memoryOperationType);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, memoryKind);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, correlationId);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, bytes);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, timestamp);
-GPUPROF_SAME_OFFSET(MemoryRecord, CUpti_ActivityMemory4, deviceId);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, counterKind);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, value);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, start);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, end);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, srcId);
-GPUPROF_SAME_OFFSET(UnifiedMemoryRecord, CUpti_ActivityUnifiedMemoryCounter3, dstId);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, correlationId);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, start);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, end);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, deviceId);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, contextId);
-GPUPROF_SAME_OFFSET(GraphRecord, CUpti_ActivityGraphTrace2, streamId);
-#endif
+// CUpti_ActivityMemcpy5 and later.
+struct CopyRecord {
+  CUpti_ActivityKind kind;
+  uint8_t copyKind;  // CUpti_ActivityMemcpyKind
+  uint8_t srcKind;
+  uint8_t dstKind;
+  uint8_t flags;
+  uint64_t bytes;
+  uint64_t start;
+  uint64_t end;
+  uint32_t deviceId;
+  uint32_t contextId;
+  uint32_t streamId;
+  uint32_t correlationId;
+  uint32_t runtimeCorrelationId;
+  uint32_t pad;
+  void* reserved0;
+  uint64_t graphNodeId;
+  uint32_t graphId;
+  uint32_t channelID;
+  uint32_t channelType;
+};
 
-// Whatever headers this was compiled with, these are the places of CUDA 12.0 to 13.0.
+// CUpti_ActivityMemcpyPtoP4.
+struct PeerCopyRecord {
+  CUpti_ActivityKind kind;
+  uint8_t copyKind;
+  uint8_t srcKind;
+  uint8_t dstKind;
+  uint8_t flags;
+  uint64_t bytes;
+  uint64_t start;
+  uint64_t end;
+  uint32_t deviceId;
+  uint32_t contextId;
+  uint32_t streamId;
+  uint32_t srcDeviceId;
+  uint32_t srcContextId;
+  uint32_t dstDeviceId;
+  uint32_t dstContextId;
+  uint32_t correlationId;
+  void* reserved0;
+  uint64_t graphNodeId;
+  uint32_t graphId;
+  uint32_t channelID;
+  uint32_t channelType;
+};
+
+// CUpti_ActivityMemset4.
+struct FillRecord {
+  CUpti_ActivityKind kind;
+  uint32_t value;
+  uint64_t bytes;
+  uint64_t start;
+  uint64_t end;
+  uint32_t deviceId;
+  uint32_t contextId;
+  uint32_t streamId;
+  uint32_t correlationId;
+  uint16_t flags;
+  uint16_t memoryKind;
+  uint32_t pad;
+  void* reserved0;
+  uint64_t graphNodeId;
+  uint32_t graphId;
+  uint32_t channelID;
+  uint32_t channelType;
+};
+
+// CUpti_ActivityMemory3 and later, without what pools have.
+struct MemoryRecord {
+  CUpti_ActivityKind kind;
+  CUpti_ActivityMemoryOperationType memoryOperationType;
+  uint32_t memoryKind;
+  uint32_t correlationId;
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t timestamp;
+  uint64_t PC;
+  uint32_t processId;
+  uint32_t deviceId;
+  uint32_t contextId;
+  uint32_t streamId;
+  const char* name;
+  uint32_t isAsync;
+};
+
+// CUpti_ActivityUnifiedMemoryCounter2 and later.
+struct UnifiedMemoryRecord {
+  CUpti_ActivityKind kind;
+  CUpti_ActivityUnifiedMemoryCounterKind counterKind;
+  uint64_t value;
+  uint64_t start;
+  uint64_t end;
+  uint64_t address;
+  uint32_t srcId;
+  uint32_t dstId;
+  uint32_t streamId;
+  uint32_t processId;
+  uint32_t flags;
+};
+
+// CUpti_ActivityGraphTrace and later.
+struct GraphRecord {
+  CUpti_ActivityKind kind;
+  uint32_t correlationId;
+  uint64_t start;
+  uint64_t end;
+  uint32_t deviceId;
+  uint32_t graphId;
+  uint32_t contextId;
+  uint32_t streamId;
+};
+
+// Whatever this is compiled with and for, these are the places.
 static_assert(offsetof(KernelRecord, start) == 16 && offsetof(KernelRecord, end) == 24, "kernel times");
 static_assert(offsetof(KernelRecord, deviceId) == 40 && offsetof(KernelRecord, contextId) == 44, "kernel device");
 static_assert(offsetof(KernelRecord, streamId) == 48 && offsetof(KernelRecord, correlationId) == 92, "kernel launch");
 static_assert(offsetof(KernelRecord, name) == 104 && offsetof(KernelRecord, graphNodeId) == 144, "kernel name, node");
+static_assert(offsetof(KernelRecord, queued) == 120 && offsetof(KernelRecord, graphId) == 156, "kernel latency, graph");
 static_assert(offsetof(CopyRecord, bytes) == 8 && offsetof(CopyRecord, start) == 16, "copy");
 static_assert(offsetof(CopyRecord, deviceId) == 32 && offsetof(CopyRecord, correlationId) == 44, "copy launch");
 static_assert(offsetof(CopyRecord, graphNodeId) == 64, "copy node");

@@ -1,19 +1,14 @@
 #include "backend/backend.h"
-
+#include "backend/cupti/cupti_backend.h"
 #ifdef GPUPROF_HAVE_OPENCL
 #include "backend/opencl/opencl_backend.h"
-#endif
-#ifdef GPUPROF_HAVE_CUPTI
-#include "backend/cupti/cupti_backend.h"
 #endif
 
 namespace gpuprof::backend {
 
 std::vector<std::unique_ptr<Backend>> make_all() {
   std::vector<std::unique_ptr<Backend>> all;
-#ifdef GPUPROF_HAVE_CUPTI
   all.push_back(make_cupti());
-#endif
 #ifdef GPUPROF_HAVE_OPENCL
   all.push_back(make_opencl());
 #endif

@@ -17,7 +17,8 @@ VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/runtime/stacks/", 
                  "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
-    (re.compile(r"(cuda|cupti|nvtx|nvml|generated_cuda)"), ("src/backend/cupti/", "injection/cupti/") + VENDOR_PLACES),
+    # Not "cupti/", which is a folder of ours.
+    (re.compile(r"(cuda|cupti(?!/)|nvtx|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
     (re.compile(r"(level_zero/|ze_api|zet_api)"),
      ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
     (re.compile(r"(drm/|i915_drm|xe_drm)"), ("src/backend/intel_drm/",) + VENDOR_PLACES),

@@ -35,14 +35,16 @@ SOUND = {
     "src/backend/backend.h": '#include "profile/records.h"\n#include "wire/wire.h"\n',
     "src/backend/registry.cpp": '#include "backend/opencl/opencl.h"\n',
     "src/backend/opencl/opencl.h": '#include "backend/backend.h"\n#include <CL/cl.h>\n',
-    "src/backend/cupti/cupti.h": "#include <cupti.h>\n",
+    "src/backend/cupti/cupti.h": "\n",
     "src/cmd/command.h": '#include "backend/backend.h"\n#include <CLI/CLI.hpp>\n',
     "src/main.cpp": '#include "cmd/command.h"\n',
     "bpf/shared.h": "\n",
     "bpf/launch.bpf.c": '#include "shared.h"\n#include "wire/wire.h"\n#include <bpf/bpf_helpers.h>\n',
     "injection/common/emit.h": '#include "wire/wire.h"\n',
     "injection/opencl/layer.cpp": '#include "common/emit.h"\n#include <CL/cl_layer.h>\n',
-    "injection/cupti/hook.h": "\n",
+    "injection/cupti/hook.h": '#include "cupti/api/cupti_abi.h"\n',
+    "injection/cupti/api/cupti_abi.h": "\n",
+    "injection/cupti/api/abi_check.cpp": '#include "cupti/api/cupti_abi.h"\n#include <cupti.h>\n#include <cuda.h>\n',
     "test/mocks/cuda.cpp": "#include <cuda.h>\n",
     "examples/opencl/main.cpp": "#include <CL/cl.h>\n",
     "test/unit/base/result_test.cpp": '#include "catch.h"\n#include "profile/writer.h"\n',
@@ -85,6 +87,9 @@ class Layering(unittest.TestCase):
         self.one_fault("src/base/result.h", "#include <CL/cl.h>")
         self.one_fault("src/cmd/command.h", "#include <cuda_runtime.h>")
         self.one_fault("src/backend/opencl/opencl.h", "#include <cupti.h>")
+        self.one_fault("src/backend/cupti/cupti.h", "#include <cuda.h>")
+        self.one_fault("injection/cupti/hook.h", "#include <cupti_activity.h>")
+        self.one_fault("injection/cupti/api/cupti_abi.h", "#include <nvtx3/nvToolsExt.h>")
         self.one_fault("injection/common/emit.h", "#  include <level_zero/ze_api.h>")
         self.one_fault("test/unit/base/result_test.cpp", "#include <cuda.h>")
         self.one_fault("src/profile/writer.h", "#include <bpf/libbpf.h>")

@@ -203,7 +203,8 @@ CUptiResult cuptiGetVersion(uint32_t* version) {
   if (version == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  *version = CUPTI_API_VERSION;
+  const uint64_t old = mock::faults().old_version;
+  *version = old != 0 ? static_cast<uint32_t>(old) : CUPTI_API_VERSION;
   return CUPTI_SUCCESS;
 }
 

@@ -27,13 +27,11 @@ struct Number {
   const char* name;
   uint64_t Faults::*fault;
 };
-constexpr Number kNumbers[] = {{"zero_timestamps", &Faults::zero_timestamps},
-                               {"reversed_timestamps", &Faults::reversed_timestamps},
-                               {"reversed_latency", &Faults::reversed_latency},
-                               {"broken_buffers", &Faults::broken_buffers},
-                               {"drop_records", &Faults::drop_records},
-                               {"first_correlation", &Faults::first_correlation},
-                               {"repeat_correlation", &Faults::repeat_correlation}};
+constexpr Number kNumbers[] = {
+    {"zero_timestamps", &Faults::zero_timestamps},   {"reversed_timestamps", &Faults::reversed_timestamps},
+    {"reversed_latency", &Faults::reversed_latency}, {"broken_buffers", &Faults::broken_buffers},
+    {"drop_records", &Faults::drop_records},         {"first_correlation", &Faults::first_correlation},
+    {"old_version", &Faults::old_version},           {"repeat_correlation", &Faults::repeat_correlation}};
 
 bool set_fault(Faults& faults, const std::string& name, uint64_t number) {
   for (const Switch& known : kSwitches) {

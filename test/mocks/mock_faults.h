@@ -22,6 +22,7 @@ struct Faults {
   uint64_t broken_buffers = 0;             // every n-th buffer that comes back can not be read
   uint64_t drop_records = 0;               // every n-th record is dropped, and counted
   uint64_t first_correlation = 1;          // the id of the first call
+  uint64_t old_version = 0;                // what cuptiGetVersion says
   uint64_t repeat_correlation = 0;         // ids begin anew after so many
 };
 

@@ -561,6 +561,14 @@ class Faults(InjectionTest):
         self.assertIn("another profiler uses CUPTI", source.reason)
         self.assertEqual((source.launches, source.gpu_ops), (0, []))
 
+    def test_cupti_with_other_records(self):
+        source, _ = self.run_app(faults="old_version=16")
+        self.assertEqual(source.state, "disabled")
+        self.assertIn("is CUPTI 16, whose records are others", source.reason)
+        self.assertEqual((source.launches, source.gpu_ops), (0, []))
+        oldest, _ = self.run_app(faults="old_version=17")
+        self.assertGreater(len(oldest.gpu_ops), 0)
+
     def test_out_of_memory(self):
         source, _ = self.run_app(faults="out_of_memory")
         self.assertEqual(source.state, "disabled")

@@ -1,0 +1,115 @@
+// The arguments of the driver's functions as CUPTI hands them to a callback (CUpti_CallbackData::functionParams): one
+// struct a function, its fields the arguments in their order. A function with the ending _ptsz has the same ones.
+// Held against NVIDIA's generated_cuda_meta.h by abi_check.cpp.
+#pragma once
+
+#include "cupti/api/cuda_abi.h"
+
+namespace gpuprof::injection::cupti {
+
+struct cuLaunchKernel_params {
+  CUfunction f;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  void** kernelParams;
+  void** extra;
+};
+
+struct cuLaunchKernelEx_params {
+  const CUlaunchConfig* config;
+  CUfunction f;
+  void** kernelParams;
+  void** extra;
+};
+
+struct cuGraphLaunch_params {
+  CUgraphExec hGraph;
+  CUstream hStream;
+};
+
+struct cuGraphAddKernelNode_params {
+  CUgraphNode* phGraphNode;
+  CUgraph hGraph;
+  const CUgraphNode* dependencies;
+  size_t numDependencies;
+  const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams;
+};
+
+struct cuGraphAddKernelNode_v2_params {
+  CUgraphNode* phGraphNode;
+  CUgraph hGraph;
+  const CUgraphNode* dependencies;
+  size_t numDependencies;
+  const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams;
+};
+
+struct cuGraphAddNode_params {
+  CUgraphNode* phGraphNode;
+  CUgraph hGraph;
+  const CUgraphNode* dependencies;
+  size_t numDependencies;
+  CUgraphNodeParams* nodeParams;
+};
+
+struct cuGraphAddNode_v2_params {
+  CUgraphNode* phGraphNode;
+  CUgraph hGraph;
+  const CUgraphNode* dependencies;
+  const CUgraphEdgeData* dependencyData;
+  size_t numDependencies;
+  CUgraphNodeParams* nodeParams;
+};
+
+struct cuGraphKernelNodeSetParams_params {
+  CUgraphNode hNode;
+  const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams;
+};
+
+struct cuGraphKernelNodeSetParams_v2_params {
+  CUgraphNode hNode;
+  const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams;
+};
+
+struct cuGraphNodeSetParams_params {
+  CUgraphNode hNode;
+  CUgraphNodeParams* nodeParams;
+};
+
+struct cuGraphExecKernelNodeSetParams_params {
+  CUgraphExec hGraphExec;
+  CUgraphNode hNode;
+  const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams;
+};
+
+struct cuGraphExecKernelNodeSetParams_v2_params {
+  CUgraphExec hGraphExec;
+  CUgraphNode hNode;
+  const CUDA_KERNEL_NODE_PARAMS_v2* nodeParams;
+};
+
+struct cuGraphExecNodeSetParams_params {
+  CUgraphExec hGraphExec;
+  CUgraphNode hNode;
+  CUgraphNodeParams* nodeParams;
+};
+
+struct cuGraphExecUpdate_params {
+  CUgraphExec hGraphExec;
+  CUgraph hGraph;
+  CUgraphNode* hErrorNode_out;
+  CUgraphExecUpdateResult* updateResult_out;
+};
+
+struct cuGraphExecUpdate_v2_params {
+  CUgraphExec hGraphExec;
+  CUgraph hGraph;
+  CUgraphExecUpdateResultInfo* resultInfo;
+};
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,129 @@
+// What we use of the CUDA driver's binary interface (libcuda.so.1), declared by us, so that no build needs NVIDIA's
+// headers. The names are NVIDIA's, in our namespace; abi_check.cpp holds numbers, places and signatures against the
+// headers where a build finds them. Functions are declared for their types only: each is looked up at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuprof::injection::cupti {
+
+// Handles. Declared before use, or the names would mean NVIDIA's where both are seen.
+struct CUctx_st;
+struct CUfunc_st;
+struct CUkern_st;
+struct CUstream_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
+using CUdevice = int;
+using CUcontext = CUctx_st*;
+using CUfunction = CUfunc_st*;
+using CUkernel = CUkern_st*;
+using CUstream = CUstream_st*;
+using CUgraph = CUgraph_st*;
+using CUgraphNode = CUgraphNode_st*;
+using CUgraphExec = CUgraphExec_st*;
+
+// Every enumeration has a fixed type: a newer driver may give values without a name here.
+enum CUresult : uint32_t { CUDA_SUCCESS = 0 };
+
+struct CUuuid {
+  char bytes[16];
+};
+
+enum CUgraphNodeType : uint32_t {
+  CU_GRAPH_NODE_TYPE_KERNEL = 0,
+  CU_GRAPH_NODE_TYPE_MEMCPY = 1,
+  CU_GRAPH_NODE_TYPE_MEMSET = 2,
+  CU_GRAPH_NODE_TYPE_HOST = 3,
+  CU_GRAPH_NODE_TYPE_GRAPH = 4,
+  CU_GRAPH_NODE_TYPE_EMPTY = 5,
+  CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
+  CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
+  CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL = 8,
+  CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT = 9,
+  CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
+  CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
+  CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
+  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
+};
+
+// Of CUDA 10 and 11, and of the functions without a version in their names.
+struct CUDA_KERNEL_NODE_PARAMS_v1 {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+
+// From CUDA 12 on: where `func` is null, `kern` is the kernel.
+struct CUDA_KERNEL_NODE_PARAMS_v2 {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;
+  CUcontext ctx;
+};
+
+// From CUDA 12.2 on. Only the part for kernels has a name here: `kernel` holds when `type` is that of a kernel.
+struct CUgraphNodeParams {
+  CUgraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_KERNEL_NODE_PARAMS_v2 kernel;
+  };
+  long long reserved2;
+};
+
+struct CUgraphEdgeData;
+struct CUlaunchAttribute;
+
+struct CUlaunchConfig {
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned int numAttrs;
+};
+
+enum CUgraphExecUpdateResult : uint32_t { CU_GRAPH_EXEC_UPDATE_SUCCESS = 0 };
+
+struct CUgraphExecUpdateResultInfo {
+  CUgraphExecUpdateResult result;
+  CUgraphNode errorNode;
+  CUgraphNode errorFromNode;
+};
+
+CUresult cuDriverGetVersion(int* version);
+CUresult cuDeviceGetCount(int* count);
+CUresult cuDeviceGet(CUdevice* device, int ordinal);
+CUresult cuDeviceGetName(char* name, int length, CUdevice device);
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device);
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device);           // CUDA 11.4
+CUresult cuFuncGetName(const char** name, CUfunction function);       // CUDA 12.3
+CUresult cuKernelGetName(const char** name, CUkernel kernel);         // CUDA 12.3
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel);  // CUDA 12.0
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* params);
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2* params);  // CUDA 12.0
+
+}  // namespace gpuprof::injection::cupti
