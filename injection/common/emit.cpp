@@ -206,10 +206,10 @@ bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
 }
 
 void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation, uint32_t flags,
-                 uint32_t range) {
-  if (flags == 0) {
+                 uint32_t range, uint32_t name) {
+  if (flags == 0 && name == 0) {
     forget_launch(correlation);
-  } else if (!remember_launch(correlation, {flags, thread.tid, range})) {
+  } else if (!remember_launch(correlation, {flags, thread.tid, range, name})) {
     add_relaxed(&segment->rings[thread.ring_plus_one - 1].lost[GPUPROF_LOSS_OUT_OF_MEMORY], uint64_t{1});
   }
 }
@@ -314,7 +314,7 @@ void add_overhead(uint64_t ns) {
   }
 }
 
-void launch(uint64_t correlation, bool several) {
+void launch(uint64_t correlation, bool several, uint32_t name) {
   gpuprof_segment* segment = open_segment();
   if (segment == nullptr) {
     return;
@@ -329,7 +329,7 @@ void launch(uint64_t correlation, bool several) {
   const uint64_t begin = timed ? now_ns() : 0;
   if (!in_wanted_range()) {
     thread.last_launch = 0;
-    note_launch(segment, thread, correlation, kLaunchOutside, 0);
+    note_launch(segment, thread, correlation, kLaunchOutside, 0, name);
     return;
   }
   add_relaxed(&ring.launches, uint64_t{1});
@@ -337,7 +337,7 @@ void launch(uint64_t correlation, bool several) {
   const uint32_t range = current_range();
   const bool sampled = chosen(segment, thread);
   const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
-  note_launch(segment, thread, correlation, flags, range);
+  note_launch(segment, thread, correlation, flags, range, name);
   if (sampled) {
     tell_stack_source(segment, thread, correlation, range);
   } else {
@@ -349,6 +349,11 @@ void launch(uint64_t correlation, bool several) {
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
   }
+}
+
+uint32_t launch_name(uint64_t correlation) {
+  LaunchNote note = {};
+  return find_launch(correlation, &note) ? note.name : 0;
 }
 
 void launch_captured(uint64_t correlation) {
@@ -372,7 +377,7 @@ void stack_here(uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
   const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside
   if (host) {
-    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0);
+    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
   }
   if (!outside) {
     tell_stack_source(segment, thread, correlation, current_range());
@@ -427,7 +432,23 @@ void host_op(gpuprof_host_op op) {
   }
 }
 
+void graph_launch(gpuprof_graph_launch launch) {
+  LaunchNote note = {};
+  if (find_launch(launch.correlation, &note)) {
+    launch.flags = ((note.flags & kLaunchUnsampled) != 0 ? GPUPROF_GPU_OP_UNSAMPLED : 0U) |
+                   ((note.flags & kLaunchOutside) != 0 ? GPUPROF_GPU_OP_OUTSIDE : 0U);
+    launch.tid = note.tid;
+    launch.range = note.range;
+  }
+  launch.time_ns = now_ns();
+  launch.header.type = GPUPROF_RECORD_GRAPH_LAUNCH;
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    write_record(segment, &launch.header, sizeof(launch), nullptr, 0, false);
+  }
+}
+
 void graph_node(gpuprof_graph_node node) {
+  node.time_ns = now_ns();
   node.header.type = GPUPROF_RECORD_GRAPH_NODE;
   if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
     write_record(segment, &node.header, sizeof(node), nullptr, 0, false);

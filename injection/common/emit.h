@@ -57,7 +57,11 @@ class Guard {
 // A launch on this thread: counts it and calls the probe, and emits a LAUNCH record where the recorder asks for one.
 // While the recorder wants stacks for a share of the launches only, or for those in one NVTX range, others are
 // remembered in a table (launch_table.h) for their GPU work. `several`: more than one GPU_OP will have this id.
-void launch(uint64_t correlation, bool several = false);
+// `name`: id of the kernel's name, 0 for none; see launch_name().
+void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
+
+// What a launch was given as its kernel's name; 0: none, or it was too long ago (launch_table.h).
+uint32_t launch_name(uint64_t correlation);
 
 // The launch, the last one of this thread, became a node of a graph, or failed: it will have no GPU work.
 void launch_captured(uint64_t correlation);
@@ -85,6 +89,8 @@ uint32_t name_id(const char* text, size_t length);
 void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void host_op(gpuprof_host_op op);
 void graph_node(gpuprof_graph_node node);
+// After launch() of the same id: fills in the time, the thread and the flags, too.
+void graph_launch(gpuprof_graph_launch launch);
 void call(gpuprof_call call);
 bool range(gpuprof_range range);  // false: it could not be written, and was counted
 void span(gpuprof_span span);

@@ -12,22 +12,23 @@ namespace {
 
 constexpr size_t kSlots = size_t{1} << 18;
 constexpr uint32_t kFlagBits = 3;
-constexpr uint64_t kHostBit = uint64_t{1} << kFlagBits;
-constexpr uint64_t kIdMask = (uint64_t{1} << (63 - kFlagBits)) - 1;
+constexpr uint64_t kTakenBit = uint64_t{1} << kFlagBits;
+constexpr uint64_t kHostBit = kTakenBit << 1;
+constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
 
-// The key is the id and the flags; without flags the slot is empty. It is written last and read first and again, so
-// that a value is never taken for that of another launch. Two writers never meet in a slot: their ids would be
-// 2^17 apart.
+// The key is the id and the flags; 0: the slot is empty. It is written last and read first and again, so that a value
+// is never taken for that of another launch. Two writers never meet in a slot: their ids would be 2^17 apart.
 struct Slot {
   uint64_t key;
-  uint64_t value;  // tid, range
+  uint64_t thread;  // tid, range
+  uint64_t name;
 };
 
 Slot* table = nullptr;
 
 uint64_t key_of(uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
-  return (correlation & kIdMask) << (kFlagBits + 1) | (host ? kHostBit : 0);
+  return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
 }
 
 // A launch and a waiting call have ids of their own, and may have the same number: not the same slot.
@@ -64,7 +65,8 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  store_release(&slot.value, uint64_t{note.tid} << 32U | note.range);  // who sees it, sees the slot emptied
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // who sees it, sees the slot emptied
+  store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;
 }
@@ -76,7 +78,7 @@ void forget_launch(uint64_t correlation) {
   }
   Slot& slot = slot_of(slots, correlation);
   const uint64_t key = load_relaxed(&slot.key);
-  if (key != 0 && (key & ~uint64_t{kHostBit - 1}) == key_of(correlation)) {
+  if (key != 0 && (key & ~(kTakenBit - 1)) == key_of(correlation)) {
     store_relaxed(&slot.key, uint64_t{0});
   }
 }
@@ -88,15 +90,16 @@ bool find_launch(uint64_t correlation, LaunchNote* note) {
   }
   const Slot& slot = slot_of(slots, correlation);
   const uint64_t key = load_acquire(&slot.key);
-  if (key == 0 || (key & ~uint64_t{kHostBit - 1}) != key_of(correlation)) {
+  if (key == 0 || (key & ~(kTakenBit - 1)) != key_of(correlation)) {
     return false;
   }
-  const uint64_t value = load_acquire(&slot.value);
+  const uint64_t thread = load_acquire(&slot.thread);
+  const uint64_t name = load_acquire(&slot.name);
   if (load_relaxed(&slot.key) != key) {
     return false;
   }
-  *note = {static_cast<uint32_t>(key & (kHostBit - 1)), static_cast<uint32_t>(value >> 32U),
-           static_cast<uint32_t>(value)};
+  *note = {static_cast<uint32_t>(key & (kTakenBit - 1)), static_cast<uint32_t>(thread >> 32U),
+           static_cast<uint32_t>(thread), static_cast<uint32_t>(name)};
   return true;
 }
 

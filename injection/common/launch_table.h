@@ -1,5 +1,6 @@
-// What must be known of some launches when their GPU work is done: that they have no stack by choice, that they are not
-// to be recorded, or that more than one piece of work follows. Launches that are not in the table are ordinary ones.
+// What must be known of launches when their GPU work is done: the kernel's name, that they have no stack by choice,
+// that they are not to be recorded, or that more than one piece of work follows. Launches that are not in the table are
+// ordinary ones without a kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ struct LaunchNote {
   uint32_t flags;  // LaunchFlags
   uint32_t tid;
   uint32_t range;
+  uint32_t name;  // id of the kernel's; 0: no kernel, or not known
 };
 
 // Without locks, from any thread. The table is a ring by correlation id, made at the first use: a note may be

@@ -5,6 +5,7 @@
 #include "common/atomics.h"
 #include "common/emit.h"
 #include "cupti/host_records.h"
+#include "cupti/kernel_names.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
 
@@ -89,6 +90,9 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
   gpuprof_gpu_op op = common_fields(record, kind);
   op.graph_node = record.graphNodeId;
   op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
+  if (record.correlationId == 0 && record.graphNodeId != 0 && record.graphId != 0) {
+    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;  // in the body of a conditional node
+  }
   return op;
 }
 
@@ -123,7 +127,7 @@ void emit_kernel(const KernelRecord& record) {
   if (record.graphNodeId == 0) {  // a graph's nodes carry the times of an earlier launch
     add_latency(record, &op);
   }
-  op.name_id = name_id(record.name);
+  op.name_id = name_of_record(record);
   emit(op);
 }
 

@@ -9,6 +9,7 @@
 #include "cupti/devices.h"
 #include "cupti/graphs.h"
 #include "cupti/host_records.h"
+#include "cupti/kernel_names.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 
@@ -24,17 +25,21 @@ uint64_t host_correlation(uint32_t correlation) {
   return GPUPROF_CORRELATION_HOST | correlation;
 }
 
-void begin_launch(const CUpti_CallbackData& data, CallKind kind) {
+void begin_launch(const CUpti_CallbackData& data) {
   last_launch = data.correlationId;
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
-  launch(data.correlationId, kind == CallKind::several);
+  open_call.name = name_of_launch(data);
+  launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
+  if (open_call.kind == CallKind::launches_graph) {
+    tell_graph_launch(data);
+  }
 }
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
   // A driver call inside of a runtime call comes with the same id: it is one launch.
   if (kind == CallKind::other || (open_call.open && open_call.correlation == data.correlationId) ||
-      ((kind == CallKind::launch || kind == CallKind::several) && data.correlationId == last_launch)) {
+      (is_launch(kind) && data.correlationId == last_launch)) {
     return;
   }
   const Guard guard;
@@ -45,24 +50,26 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (!active()) {
     return;
   }
-  open_call = {true, kind, domain, id, data.correlationId, false, 0};
+  open_call = {true, kind, domain, id, data.correlationId, false, 0, 0};
   if (uint32_t& launched = session().launched; load_relaxed(&launched) == 0) {
     store_relaxed(&launched, 1U);
   }
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
   }
-  if (kind == CallKind::launch || kind == CallKind::several) {
-    begin_launch(data, kind);
-    return;
+  if (is_launch(kind)) {
+    begin_launch(data);
+  } else if (is_sync(kind) || kind == CallKind::memory) {
+    stack_here(host_correlation(data.correlationId));
+    open_call.start_ns = is_sync(kind) ? now_ns() : 0;
+  } else {
+    begin_graph_call(data, &open_call);
   }
-  if (kind == CallKind::copies_graph) {
-    return;
-  }
-  stack_here(host_correlation(data.correlationId));
-  if (kind == CallKind::sync) {
-    open_call.start_ns = now_ns();
-  }
+}
+
+bool failed(const CUpti_CallbackData& data) {
+  const auto* result = static_cast<const CUresult*>(data.functionReturnValue);  // cudaError_t has the same size
+  return result != nullptr && *result != CUDA_SUCCESS;
 }
 
 void end_sync(const CUpti_CallbackData& data) {
@@ -76,11 +83,9 @@ void end_sync(const CUpti_CallbackData& data) {
   op.tid = thread_id();
   op.op = GPUPROF_HOST_SYNC;
   host_op(op);
-}
-
-bool failed(const CUpti_CallbackData& data) {
-  const auto* result = static_cast<const CUresult*>(data.functionReturnValue);  // cudaError_t has the same size
-  return result != nullptr && *result != CUDA_SUCCESS;
+  if (!failed(data)) {
+    note_wait(data, open_call.kind);
+  }
 }
 
 void end_launch(const CUpti_CallbackData& data) {
@@ -104,7 +109,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     return;  // one that was not of interest at its beginning
   }
   open_call.open = false;
-  const bool launched = open_call.kind == CallKind::launch || open_call.kind == CallKind::several;
+  const bool launched = is_launch(open_call.kind);
   if (launched && open_call.start_ns == 0 && !failed(data)) {
     return;  // nearly all
   }
@@ -114,7 +119,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   }
   if (launched) {
     end_launch(data);
-  } else if (open_call.kind == CallKind::sync) {
+  } else if (is_sync(open_call.kind)) {
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
@@ -129,8 +134,9 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
     return;
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    if (!finalizing()) {
-      on_graph_callback(id, static_cast<const CUpti_ResourceData*>(data), &open_call);
+    const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+    if (!finalizing() && !on_module_callback(id, resource)) {
+      on_graph_callback(id, resource, &open_call);
     }
     return;
   }

@@ -13,12 +13,31 @@ constexpr CUpti_CallbackId kMaxCallbackId = 2000;
 
 enum class CallKind : uint8_t {
   other,
-  launch,       // puts one piece of work on a GPU
-  several,      // puts any number of pieces there, all with its correlation id
-  sync,         // waits for the GPU
-  memory,       // allocates or frees
-  copies_graph  // makes a graph of a graph: its nodes are copies
+  launch,           // puts one piece of work on a GPU
+  several,          // puts any number of pieces there, all with its correlation id
+  launches_graph,   // the same, of an executable graph
+  sync,             // waits for the GPU: for an event, ...
+  sync_stream,      // ... for a stream, or ...
+  sync_all,         // ... for all of a context's
+  memory,           // allocates or frees
+  copies_graph,     // makes a graph of a graph: its nodes are copies
+  updates_graph,    // gives an executable graph's nodes what another graph's nodes run
+  makes_condition,  // for a conditional node
+  adds_kernel_node,
+  adds_node,
+  sets_kernel_node,  // of a graph
+  sets_node,
+  sets_exec_kernel_node,  // of an executable graph
+  sets_exec_node
 };
+
+constexpr bool is_launch(CallKind kind) {
+  return kind == CallKind::launch || kind == CallKind::several || kind == CallKind::launches_graph;
+}
+
+constexpr bool is_sync(CallKind kind) {
+  return kind == CallKind::sync || kind == CallKind::sync_stream || kind == CallKind::sync_all;
+}
 
 // Of a name as cuptiGetCallbackName gives it, in either domain: "cuLaunchKernel_ptsz", "cudaMemcpyAsync_v3020".
 CallKind kind_of_name(const char* name);

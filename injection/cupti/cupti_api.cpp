@@ -35,6 +35,8 @@ const char* bind(void* library, Api* api) {
   need("cuptiActivityFlushAll", &api->flush_all);
   look_up(library, "cuptiActivityRegisterTimestampCallback", &api->register_timestamp);
   look_up(library, "cuptiGetGraphNodeId", &api->graph_node_id);
+  look_up(library, "cuptiGetGraphExecId", &api->graph_exec_id);
+  look_up(library, "cuptiGetStreamIdEx", &api->stream_id);
   look_up(library, "cuptiActivityEnableLatencyTimestamps", &api->enable_latency);
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", &api->configure_unified_memory);
   look_up(library, "cuptiFinalize", &api->finalize);

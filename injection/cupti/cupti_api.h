@@ -22,6 +22,8 @@ struct Api {
   decltype(&cuptiActivityFlushAll) flush_all;
   // Null where this CUPTI does not have them:
   decltype(&cuptiGetGraphNodeId) graph_node_id;
+  decltype(&cuptiGetGraphExecId) graph_exec_id;
+  decltype(&cuptiGetStreamIdEx) stream_id;
   decltype(&cuptiActivityEnableLatencyTimestamps) enable_latency;
   decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_unified_memory;
   decltype(&cuptiFinalize) finalize;

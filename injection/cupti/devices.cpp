@@ -24,6 +24,8 @@ struct Driver {
   decltype(&cuDeviceGet) get;
   decltype(&cuDeviceGetName) get_name;
   decltype(&cuDeviceGetUuid_v2) get_uuid;
+  decltype(&cuFuncGetName) function_name;  // null before CUDA 12.3, as the next one
+  decltype(&cuKernelGetName) kernel_name;
 };
 Driver driver;
 
@@ -44,6 +46,8 @@ void find_driver() {
   if (driver.get_uuid == nullptr) {
     find("cuDeviceGetUuid", &driver.get_uuid);
   }
+  find("cuFuncGetName", &driver.function_name);
+  find("cuKernelGetName", &driver.kernel_name);
   dlclose(library);
 }
 
@@ -69,6 +73,19 @@ int driver_version() {
   find_driver();
   int version = 0;
   return driver.get_version != nullptr && driver.get_version(&version) == CUDA_SUCCESS ? version : 0;
+}
+
+const char* function_name(CUfunction function) {
+  const char* name = nullptr;
+  if (driver.function_name != nullptr && driver.function_name(&name, function) == CUDA_SUCCESS) {
+    return name;
+  }
+  // Of a library (cuLibraryLoad*): the launch functions take either.
+  if (driver.kernel_name != nullptr &&
+      driver.kernel_name(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
+    return name;
+  }
+  return nullptr;
 }
 
 void emit_devices() {

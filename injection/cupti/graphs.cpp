@@ -1,8 +1,12 @@
 #include "cupti/graphs.h"
 
 #include <cstdint>
+#include <cstring>
 
+#include "common/atomics.h"
 #include "common/emit.h"
+#include "cupti/api/call_params_abi.h"
+#include "cupti/kernel_names.h"
 #include "cupti/session.h"
 
 namespace gpuprof::injection::cupti {
@@ -11,6 +15,20 @@ namespace {
 constexpr CUpti_CallbackIdResource kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
+// Of cuGraphExecUpdate: the first names the node whose parameters are taken, the second the one that gets them. Of
+// cuGraphExec*SetParams: the second alone.
+constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+                                                         CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS};
+
+constinit thread_local uint64_t updating_from = 0;  // id of the node that the thread's update takes parameters from
+
+// The last call of the thread that waited, and for what.
+struct Wait {
+  uint32_t correlation;  // 0: there was none
+  bool all;
+  CUstream stream;
+};
+constinit thread_local Wait last_wait = {};
 
 // 0: not known.
 uint64_t node_id(CUgraphNode node) {
@@ -24,7 +42,8 @@ uint64_t node_id(CUgraphNode node) {
 void node_created(uint64_t node, OpenCall* call) {
   gpuprof_graph_node record = {};
   record.node = node;
-  if (call->open && (call->kind == CallKind::launch || call->kind == CallKind::several)) {
+  record.name_id = call->open ? call->name : 0;
+  if (call->open && is_launch(call->kind)) {
     record.launch = call->correlation;
     if (!call->captured) {
       call->captured = true;
@@ -35,11 +54,105 @@ void node_created(uint64_t node, OpenCall* call) {
   graph_node(record);
 }
 
+void node_set(uint64_t node, const OpenCall& call) {
+  gpuprof_graph_node record = {};
+  record.node = node;
+  record.flags = GPUPROF_GRAPH_NODE_UPDATED;
+  if (call.open && call.kind == CallKind::updates_graph) {
+    record.original = updating_from == node ? 0 : updating_from;
+    updating_from = 0;
+  } else {
+    record.name_id = call.open ? call.name : 0;
+  }
+  graph_node(record);
+}
+
+// The function of a node's parameters. The pointer to them is null, or whatever else a program passes to CUDA.
+CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
+  const bool first_version = strstr(function, "_v2") == nullptr;
+  const CUgraphNodeParams* node = nullptr;
+  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // begins as the first version does
+  switch (kind) {
+    case CallKind::adds_kernel_node:
+      kernel = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;
+      break;
+    case CallKind::sets_kernel_node:
+      kernel = static_cast<const cuGraphKernelNodeSetParams_v2_params*>(params)->nodeParams;
+      break;
+    case CallKind::sets_exec_kernel_node:
+      kernel = static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(params)->nodeParams;
+      break;
+    case CallKind::adds_node:
+      node = first_version ? static_cast<const cuGraphAddNode_params*>(params)->nodeParams
+                           : static_cast<const cuGraphAddNode_v2_params*>(params)->nodeParams;
+      break;
+    case CallKind::sets_node:
+      node = static_cast<const cuGraphNodeSetParams_params*>(params)->nodeParams;
+      break;
+    case CallKind::sets_exec_node:
+      node = static_cast<const cuGraphExecNodeSetParams_params*>(params)->nodeParams;
+      break;
+    default:
+      break;
+  }
+  if (kernel != nullptr) {
+    return kernel->func != nullptr || first_version ? kernel->func : reinterpret_cast<CUfunction>(kernel->kern);
+  }
+  if (node != nullptr && node->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+    return node->kernel.func != nullptr ? node->kernel.func : reinterpret_cast<CUfunction>(node->kernel.kern);
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
+  if (call->kind == CallKind::makes_condition) {
+    store_relaxed(&session().conditions, 1U);
+  } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
+    call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
+  }
+  const bool updates = call->kind == CallKind::updates_graph || call->kind == CallKind::sets_exec_kernel_node ||
+                       call->kind == CallKind::sets_exec_node;
+  if (updates && session().updates_told == 0) {
+    doubt_node_names();
+  }
+}
+
+void tell_graph_launch(const CUpti_CallbackData& data) {
+  const Api& api = session().api;
+  if (load_relaxed(&session().conditions) == 0 || session().whole_graphs || api.graph_exec_id == nullptr ||
+      data.functionParams == nullptr) {
+    return;
+  }
+  const auto& params = *static_cast<const cuGraphLaunch_params*>(data.functionParams);
+  gpuprof_graph_launch record = {};
+  record.correlation = data.correlationId;
+  if (api.graph_exec_id(params.hGraph, &record.exec) != CUPTI_SUCCESS) {
+    return;
+  }
+  if (api.stream_id != nullptr) {
+    const bool per_thread = strstr(data.functionName, "_pt") != nullptr;
+    api.stream_id(data.context, params.hStream, per_thread ? 1 : 0, &record.stream);
+  }
+  if (last_wait.correlation != 0 && (last_wait.all || last_wait.stream == params.hStream)) {
+    record.finished = last_wait.correlation;
+  }
+  graph_launch(record);
+}
+
+void note_wait(const CUpti_CallbackData& data, CallKind kind) {
+  if (kind == CallKind::sync_all) {
+    last_wait = {data.correlationId, true, nullptr};
+  } else if (kind == CallKind::sync_stream && data.functionParams != nullptr) {
+    last_wait = {data.correlationId, false, *static_cast<const CUstream*>(data.functionParams)};
+  }
+}
 
 void on_graph_callback(CUpti_CallbackId id, const CUpti_ResourceData* data, OpenCall* call) {
   if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
-      id != CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING) {
+      id != CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING && id != CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED &&
+      id != CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS) {
     return;  // `data` describes something else
   }
   const Guard guard;
@@ -49,6 +162,14 @@ void on_graph_callback(CUpti_CallbackId id, const CUpti_ResourceData* data, Open
   const auto* graph = static_cast<const CUpti_GraphData*>(data->resourceDescriptor);
   const uint64_t node = graph == nullptr ? 0 : node_id(graph->node);
   if (node == 0) {
+    return;
+  }
+  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED) {
+    updating_from = node;
+    return;
+  }
+  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS) {
+    node_set(node, *call);
     return;
   }
   // A copied graph's nodes are told of as created first and then as cloned. On the way a node may also be told of as
@@ -80,6 +201,11 @@ bool enable_graph_callbacks(CUpti_SubscriberHandle subscriber, bool on) {
   for (const CUpti_CallbackIdResource id : kCallbacks) {
     all = api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) == CUPTI_SUCCESS && all;
   }
+  bool updates = true;
+  for (const CUpti_CallbackIdResource id : kUpdateCallbacks) {
+    updates = api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) == CUPTI_SUCCESS && updates;
+  }
+  session().updates_told = updates ? 1 : 0;
   return all;
 }
 

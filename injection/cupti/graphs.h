@@ -1,4 +1,4 @@
-// Nodes of CUDA graphs: when one comes to be, the stack is that of who captured or added it.
+// Nodes of CUDA graphs: when one comes to be, the stack is that of who captured or added it. And launches of graphs.
 #pragma once
 
 #include "cupti/calls.h"
@@ -15,7 +15,18 @@ struct OpenCall {
   uint32_t correlation;
   bool captured;      // a launch that turned out to become a node of a graph
   uint64_t start_ns;  // 0: not asked for
+  uint32_t name;      // id of the name of the kernel that it launches, or makes a node run; 0: none, or not known
 };
+
+// The beginning of a call that is about graphs, and no launch.
+void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);
+
+// After launch(): CUPTI does not say of all work of a graph which launch it belongs to (see
+// GPUPROF_RECORD_GRAPH_LAUNCH).
+void tell_graph_launch(const CUpti_CallbackData& data);
+
+// A waiting call has ended: the stream, or the device, was idle then.
+void note_wait(const CUpti_CallbackData& data, CallKind kind);
 
 // A callback of the RESOURCE domain on a thread that is in `call`.
 void on_graph_callback(CUpti_CallbackId id, const CUpti_ResourceData* data, OpenCall* call);

@@ -11,6 +11,7 @@
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
 #include "cupti/graphs.h"
+#include "cupti/kernel_names.h"
 #include "cupti/session.h"
 
 namespace gpuprof::injection::cupti {
@@ -185,6 +186,7 @@ const char* configure(CUptiResult* result) {
     *result = CUPTI_ERROR_INVALID_OPERATION;
     return "CUPTI offers no launch callbacks";
   }
+  enable_module_callbacks(subscriber);
   enable_all_calls(true);
   return nullptr;
 }
@@ -207,6 +209,8 @@ bool subscribe() {
   store_relaxed(&session().ending, 0U);
   store_relaxed(&session().unified_asked, 0U);
   store_relaxed(&session().unified_memory, false);
+  // Conditions that were made before we came are not told of.
+  store_relaxed(&session().conditions, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     disable(

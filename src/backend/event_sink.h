@@ -30,6 +30,8 @@ struct GpuOp {
   bool more = false;        // other ops of the same correlation may follow
   bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are the launch's
   uint64_t graph_node = 0;  // 0: not of a graph launch
+  uint32_t exec = 0;        // not 0: of some launch of this executable graph; then `correlation` is 0
+  bool outside = false;     // its launch is not to be recorded: known by those only who find the launch themselves
   uint32_t tid = 0;
   uint32_t range = 0;
 };
@@ -59,9 +61,25 @@ struct HostOp {
 
 struct GraphNode {
   uint64_t node = 0;
-  uint64_t original = 0;  // of which it is a copy; 0: none
+  uint64_t original = 0;  // of which it is a copy, or (updated) whose work it runs from now on; 0: none
   uint64_t launch = 0;    // the launch that was captured; 0: none
+  uint64_t time_ns = 0;
+  uint32_t name_id = 0;  // of its kernel; 0: not known
   bool destroyed = false;
+  bool updated = false;  // for launches after time_ns
+};
+
+// A launch of an executable graph that may have conditional nodes.
+struct GraphLaunch {
+  uint64_t correlation = 0;
+  uint64_t time_ns = 0;
+  uint64_t finished = 0;  // launches with a lower correlation id on the stream had ended; 0: not known
+  uint32_t exec = 0;
+  uint32_t stream = 0;
+  uint32_t tid = 0;
+  uint32_t range = 0;
+  bool unsampled = false;  // as of GpuOp
+  bool outside = false;    // its work is not wanted
 };
 
 struct Range {
@@ -138,6 +156,7 @@ class EventSink {
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
   virtual void on_graph_node(SourceId source, const GraphNode& node) = 0;
+  virtual void on_graph_launch(SourceId source, const GraphLaunch& launch) = 0;
   virtual void on_range(SourceId source, const Range& range) = 0;
   virtual void on_call(SourceId source, const Call& call) = 0;
   virtual void on_span(SourceId source, const Span& span) = 0;

@@ -29,8 +29,8 @@ constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
 
 constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {
-    "ring_full", "ring_busy",  "vendor_dropped", "invalid_timestamp", "no_timing",   "out_of_memory",
-    "reentrant", "unfinished", "range_limit",    "stack_not_taken",   "details_lost"};
+    "ring_full", "ring_busy",  "vendor_dropped", "invalid_timestamp", "no_timing",    "out_of_memory",
+    "reentrant", "unfinished", "range_limit",    "stack_not_taken",   "details_lost", "kernel_name"};
 
 }  // namespace
 
@@ -250,6 +250,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   launches_.end_source(id);
   host_calls_.end_source(id);
   nodes_.end_source(id);
+  graph_launches_.end_source(id);
   codes_.end(source.codes);
   if (--source.image->sources == 0) {
     const profile::ProcessId image = source.image->process->id;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "record/batch.h"
 #include "record/code_table.h"
 #include "record/coverage.h"
+#include "record/graph_launches.h"
 #include "record/graph_nodes.h"
 #include "record/histogram.h"
 #include "record/instruments.h"
@@ -102,6 +104,7 @@ class Correlator final : public SourceSink, public EngineSink {
   void on_launch(backend::SourceId source, const backend::LaunchCall& launch) override;
   void on_host_op(const backend::HostOp& op) override;
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node) override;
+  void on_graph_launch(backend::SourceId source, const backend::GraphLaunch& launch) override;
   void on_range(backend::SourceId source, const backend::Range& range) override;
   void on_call(backend::SourceId source, const backend::Call& call) override;
   void on_span(backend::SourceId source, const backend::Span& span) override;
@@ -253,6 +256,12 @@ class Correlator final : public SourceSink, public EngineSink {
   [[nodiscard]] bool is_recorded_at(uint64_t ns) const;
   [[nodiscard]] bool is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience);
   bool try_gpu_op(const backend::GpuOp& op, Patience patience);
+  void match_all(const backend::GpuOp& op, std::span<const GraphLaunches::Launch> launches);
+  bool find_graph_launch(backend::GpuOp& op, bool last);
+  void settle_bodies(bool last, const Source* only);
+  [[nodiscard]] uint64_t capture_of(const backend::GpuOp& op, const Launch* launch) const;
+  [[nodiscard]] uint32_t name_id_of(const backend::GpuOp& op, const Launch* launch) const;
+  NameIndex work_name(const Source& source, const backend::GpuOp& op, const Launch* launch);
   bool try_host_op(const backend::HostOp& op, Patience patience);
   WorkKey work_key(Source& source, const backend::GpuOp& op, const Launch* launch);
   void match_launch(Source& source, const backend::GpuOp& op, Launch* launch);
@@ -291,6 +300,7 @@ class Correlator final : public SourceSink, public EngineSink {
   NameTable names_;
   RangeTable ranges_;
   GraphNodes nodes_;
+  GraphLaunches graph_launches_;
   LaunchTable launches_;
   LaunchTable host_calls_;
   Occupancy occupancy_;
@@ -312,6 +322,12 @@ class Correlator final : public SourceSink, public EngineSink {
   Depths native_depths_;
   Depths python_depths_;
   std::vector<Waiting<backend::GpuOp>> waiting_;
+  struct Body {
+    backend::GpuOp op;
+    uint64_t came_ns = 0;
+  };
+  std::vector<Body> bodies_;      // work of which only the executable graph is known: new, and ...
+  std::deque<Body> held_bodies_;  // ... those that more than one launch may have caused, by what is known so far
   std::vector<Waiting<backend::HostOp>> waiting_host_;
   std::vector<CapturedLaunch> captured_;
   std::vector<std::pair<backend::SourceId, backend::Call>> calls_;

@@ -94,6 +94,14 @@ void Correlator::on_graph_node(backend::SourceId source, const backend::GraphNod
   }
 }
 
+void Correlator::on_graph_launch(backend::SourceId source, const backend::GraphLaunch& launch) {
+  if (find_source(source) != nullptr) {
+    backend::GraphLaunch taken = launch;
+    taken.time_ns = std::min(launch.time_ns, now_ns_ + 1'000'000'000);  // a target's word
+    graph_launches_.add(source, taken);
+  }
+}
+
 void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch) {
   if (launch.pid != options_.attach_pid || !recording_) {
     return;

@@ -29,6 +29,9 @@ constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
 constexpr uint64_t kKeepGraphNs = 10'000'000'000;
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
+// CUPTI hands over what has run at least once a second: by then, what ran before and after some work is known.
+constexpr uint64_t kHoldBodyNs = 1'500'000'000;
+
 // Every sum of a profile must fit into 64 bits, whatever a target claims: what would not is not taken.
 bool add_if_it_fits(uint64_t& total, uint64_t value) {
   constexpr uint64_t kMax = uint64_t{1} << 62;
@@ -39,6 +42,11 @@ bool add_if_it_fits(uint64_t& total, uint64_t value) {
   return true;
 }
 
+// Of one of the launches of a graph, which all can have caused it (see GraphLaunches).
+bool is_of_any(const backend::GpuOp& op) {
+  return op.exec != 0 && op.correlation == 0;
+}
+
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : uint64_t{pid} << 32 | tid;
 }
@@ -46,6 +54,11 @@ uint64_t thread_key(uint32_t pid, uint32_t tid) {
 }  // namespace
 
 void Correlator::on_gpu_op(const backend::GpuOp& op) {
+  if (op.exec != 0) {
+    bodies_.push_back({op, now_ns_});
+    return;
+  }
+  graph_launches_.ran(op);
   if (!try_gpu_op(op, waiting_.size() < kMaxWaiting ? Patience::fresh : Patience::none)) {
     waiting_.push_back({op, 0});
   }
@@ -57,8 +70,90 @@ void Correlator::on_host_op(const backend::HostOp& op) {
   }
 }
 
+// They have GPU work, though nothing says which of them has this one.
+void Correlator::match_all(const backend::GpuOp& op, std::span<const GraphLaunches::Launch> launches) {
+  Source* source = find_source(op.source);
+  for (const GraphLaunches::Launch& launch : launches) {
+    Launch* known = launches_.find(op.source, launch.call.correlation);
+    if (source != nullptr && known != nullptr && !known->matched) {
+      source->coverage.launch_matched();
+      launches_.match(op.source, launch.call.correlation, *known, now_ns_ + kKeepGraphNs);
+    }
+  }
+}
+
+// Whose work it is. False: that may become known, when more has been read of what ran before and after. With `last`,
+// work that several launches may have caused, which differ in what they are charged to, stays without one.
+bool Correlator::find_graph_launch(backend::GpuOp& op, bool last) {
+  const auto launches = graph_launches_.candidates(op);
+  const auto same = [&](const GraphLaunches::Launch& one, const GraphLaunches::Launch& other) {
+    const Launch* a = launches_.find(op.source, one.call.correlation);
+    const Launch* b = launches_.find(op.source, other.call.correlation);
+    const bool unsampled = one.call.unsampled && other.call.unsampled && one.call.tid == other.call.tid &&
+                           one.call.range == other.call.range;
+    return unsampled || (one.call.outside && other.call.outside) ||
+           (a != nullptr && b != nullptr && a->stack == b->stack && a->tid == b->tid && a->range == b->range);
+  };
+  const GraphLaunches::Launch* found = launches.empty() ? nullptr : &launches.front();
+  for (const GraphLaunches::Launch& launch : launches) {
+    if (!same(launch, launches.front()) && &launch != &launches.front()) {
+      found = nullptr;
+    }
+  }
+  if (found != nullptr) {
+    // Any of them will do, but each should have some.
+    const auto idle = std::find_if(launches.begin(), launches.end(), [&](const GraphLaunches::Launch& launch) {
+      const Launch* known = launches_.find(op.source, launch.call.correlation);
+      return known != nullptr && !known->matched;
+    });
+    found = idle == launches.end() ? &launches.back() : &*idle;
+  } else if (last) {
+    found = graph_launches_.by_order(op, launches);
+    if (found == nullptr) {
+      match_all(op, launches);
+    }
+  } else {
+    return false;
+  }
+  if (found != nullptr) {
+    op.correlation = found->call.correlation;
+    op.unsampled = found->call.unsampled;
+    op.outside = found->call.outside;
+    op.tid = op.unsampled ? found->call.tid : 0;
+    op.range = op.unsampled ? found->call.range : 0;
+  }
+  return true;
+}
+
+void Correlator::settle_bodies(bool last, const Source* only) {
+  const auto is_wanted = [&](const Body& body) { return only == nullptr || find_source(body.op.source) == only; };
+  const auto take = [&](Body& body, bool now) {
+    if (!find_graph_launch(body.op, now)) {
+      return false;
+    }
+    if (!try_gpu_op(body.op, last ? Patience::none : Patience::settled)) {
+      waiting_.push_back({body.op, 0});
+    }
+    return true;
+  };
+  for (Body& body : bodies_) {
+    const bool full = held_bodies_.size() >= kMaxWaiting;
+    if (!is_wanted(body) || !take(body, last || full)) {
+      held_bodies_.push_back(body);
+    }
+  }
+  bodies_.clear();
+  if (last) {
+    std::erase_if(held_bodies_, [&](Body& body) { return is_wanted(body) && take(body, true); });
+  }
+  for (; !held_bodies_.empty() && held_bodies_.front().came_ns + kHoldBodyNs <= now_ns_; held_bodies_.pop_front()) {
+    take(held_bodies_.front(), true);
+  }
+}
+
 // `only`: of this source, which has ended.
 void Correlator::settle_work(bool last, const Source* only) {
+  settle_bodies(last, only);
   const auto patience = [&](unsigned& turns) {
     return last || ++turns >= kMaxTurns ? Patience::none : Patience::settled;
   };
@@ -72,17 +167,50 @@ void Correlator::settle_work(bool last, const Source* only) {
   });
 }
 
+uint64_t Correlator::capture_of(const backend::GpuOp& op, const Launch* launch) const {
+  return nodes_.stack(op.source, op.graph_node, launch == nullptr ? 0 : launch->time_ns);
+}
+
+// Of a graph's node as it was told when the node was made, where its work does not say.
+uint32_t Correlator::name_id_of(const backend::GpuOp& op, const Launch* launch) const {
+  if (op.name_id != 0 || op.graph_node == 0 || op.op != GPUPROF_OP_KERNEL) {
+    return op.name_id;
+  }
+  return nodes_.name(op.source, op.graph_node, launch == nullptr ? 0 : launch->time_ns);
+}
+
+NameIndex Correlator::work_name(const Source& source, const backend::GpuOp& op, const Launch* launch) {
+  const uint32_t id = name_id_of(op, launch);
+  if (id == 0) {
+    if (op.op != GPUPROF_OP_KERNEL) {
+      return 0;
+    }
+    add_loss(source.image->process->id, "kernel_name", 1);
+    return names_.intern("[kernel name not known]");
+  }
+  const auto named = source.names.find(id);
+  if (named == source.names.end()) {
+    ++late_names_;
+    return names_.intern("[unnamed kernel]");
+  }
+  if (op.graph_node != 0 && op.name_id != 0) {
+    nodes_.named(op.source, op.graph_node, op.name_id, op.start_ns);
+  }
+  return named->second;
+}
+
 // Whether everything that the work refers to is known, or need not be waited for.
 bool Correlator::is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience) {
   if (patience == Patience::none) {
     return true;
   }
-  if ((launch == nullptr && !op.unsampled && have_launches_) ||
-      (op.name_id != 0 && !source.names.contains(op.name_id))) {
+  const uint32_t name_id = name_id_of(op, launch);
+  if ((launch == nullptr && !is_of_any(op) && !op.unsampled && have_launches_) ||
+      (name_id != 0 && !source.names.contains(name_id))) {
     return false;
   }
   const bool knows_stacks = (launch == nullptr || knows_stack(*source.image, launch->stack)) &&
-                            (op.graph_node == 0 || knows_stack(*source.image, nodes_.stack(op.source, op.graph_node)));
+                            (op.graph_node == 0 || knows_stack(*source.image, capture_of(op, launch)));
   if (!knows_stacks) {
     return false;
   }
@@ -103,9 +231,13 @@ bool Correlator::try_gpu_op(const backend::GpuOp& op, Patience patience) {
   if (source == nullptr) {
     return true;
   }
-  Launch* launch = launches_.find(op.source, op.correlation);
+  Launch* launch = is_of_any(op) ? nullptr : launches_.find(op.source, op.correlation);
   if (!is_ready(*source, op, launch, patience)) {
     return false;
+  }
+  if (op.outside) {
+    source->coverage.outside();
+    return true;
   }
   // While recording is off a vendor's library goes on for a while; launches are not told of.
   if (launch == nullptr && !op.unsampled && !is_recorded_at(op.start_ns)) {
@@ -132,12 +264,7 @@ WorkKey Correlator::work_key(Source& source, const backend::GpuOp& op, const Lau
   }
   key.stream = op.stream;
   key.op = kGpuOps[op.op];
-  if (op.name_id != 0) {
-    const auto named = source.names.find(op.name_id);
-    const bool late = named == source.names.end();
-    late_names_ += late ? 1 : 0;
-    key.name = late ? names_.intern("[unnamed kernel]") : named->second;
-  }
+  key.name = work_name(source, op, launch);
   if (op.unsampled) {
     key.flags |= profile::kWorkUnsampled;
     key.tid = op.tid;
@@ -151,7 +278,7 @@ WorkKey Correlator::work_key(Source& source, const backend::GpuOp& op, const Lau
   }
   if (op.graph_node != 0) {
     key.flags |= profile::kWorkGraphNode | (source.pid == options_.attach_pid ? profile::kWorkAttached : 0);
-    const uint64_t capture = nodes_.stack(op.source, op.graph_node);
+    const uint64_t capture = capture_of(op, launch);
     key.capture = need_stack(*source.image, capture) ? capture : 0;
   }
   return key;
@@ -173,6 +300,9 @@ void Correlator::count_gpu_op(Source& source, const backend::GpuOp& op, const Wo
 
 // A launch of which more work may come keeps an entry, or gets one: it must be counted once.
 void Correlator::match_launch(Source& source, const backend::GpuOp& op, Launch* launch) {
+  if (is_of_any(op)) {
+    return;
+  }
   if (launch == nullptr) {
     op.unsampled ? source.coverage.launch_matched() : source.coverage.orphan_matched();
     if (op.more) {

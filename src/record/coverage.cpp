@@ -63,7 +63,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum.unsampled = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], sum.launches);
   sum.without_stack = without_stack_;
   sum.without_launch = without_launch_;
-  sum.outside_range = counters.counts[GPUPROF_COUNT_OUTSIDE];
+  sum.outside_range = counters.counts[GPUPROF_COUNT_OUTSIDE] + outside_;
   sum.stack_whole = whole_;
   sum.stack_truncated = truncated_;
   sum.stack_no_python = no_python_;

@@ -36,6 +36,7 @@ class SourceCoverage {
   void orphan_matched() { ++orphans_; }  // the first of one that is not: its launch event was lost, or never made
   void without_launch() { ++without_launch_; }
   void without_stack() { ++without_stack_; }
+  void outside() { ++outside_; }  // work outside of the range that is recorded, where the target could not tell
   void stack_walked(const StackShape& shape, uint64_t launches);  // by tables
 
   // `counters` are what the target has counted, as far as it is believed.
@@ -46,6 +47,7 @@ class SourceCoverage {
   uint64_t orphans_ = 0;
   uint64_t without_launch_ = 0;
   uint64_t without_stack_ = 0;
+  uint64_t outside_ = 0;
   uint64_t whole_ = 0;
   uint64_t truncated_ = 0;
   uint64_t no_python_ = 0;

@@ -27,7 +27,31 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   // A copy goes through the probe as well, and that event may come after the copy's record: another CPU was in its way.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
   if (!is_of_copy) {
-    *entry = {.stack = stack};
+    *entry = {.stack = stack, .name = entry->destroyed ? 0 : entry->name};
+  }
+}
+
+void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
+  Node* entry = make(key);
+  if (entry == nullptr) {
+    return;
+  }
+  const uint64_t stack_before = first_of(key.source, key.node, &Node::stack);
+  const uint32_t name_before = first_of(key.source, key.node, &Node::name);
+  const uint64_t stack = node.original == 0 ? stack_before : first_of(key.source, node.original, &Node::stack);
+  const uint32_t name = node.original == 0 ? node.name_id : first_of(key.source, node.original, &Node::name);
+  if (stack == stack_before && name == name_before && name != 0) {
+    return;  // other arguments only
+  }
+  entry->old_since_ns = entry->updated_ns;
+  entry->old_stack = stack_before;
+  entry->old_name = name_before;
+  entry->updated_ns = node.time_ns;
+  entry->stack = stack;
+  entry->name = name;
+  entry->original = stack == 0 || name == 0 ? node.original : 0;
+  if (stack == 0 && node.original != 0 && copies_.size() < kMaxCopies) {
+    copies_.push_back({key, 0});
   }
 }
 
@@ -40,33 +64,70 @@ void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, u
     }
     return;
   }
+  if (node.updated) {
+    update(key, node);
+    return;
+  }
   Node* entry = make(key);
   if (entry == nullptr) {
     return;
   }
   entry->destroyed = false;
+  if (node.name_id != 0) {
+    entry->name = node.name_id;
+  }
   if (node.original != 0) {
     entry->original = node.original;
     entry->copied = turns_;
-    entry->stack = stack(source, node.original);
+    entry->stack = first_of(source, node.original, &Node::stack);
+    entry->name = first_of(source, node.original, &Node::name);
     if (entry->stack == 0 && copies_.size() < kMaxCopies) {
       copies_.push_back({key, 0});
     }
   }
 }
 
-uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node) const {
+template <typename Value>
+Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Value Node::*member) const {
   for (int i = 0; i < kMaxChain && node != 0; ++i) {
     const auto found = nodes_.find({source, node});
     if (found == nodes_.end()) {
       return 0;
     }
-    if (found->second.stack != 0) {
-      return found->second.stack;
+    if (found->second.*member != 0) {
+      return found->second.*member;
     }
     node = found->second.original;
   }
   return 0;
+}
+
+// Two changes since the launch: what it ran is not known any more.
+uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
+  const auto found = nodes_.find({source, node});
+  if (found != nodes_.end() && launched_ns != 0 && launched_ns < found->second.updated_ns) {
+    return launched_ns < found->second.old_since_ns ? 0 : found->second.old_stack;
+  }
+  return first_of(source, node, &Node::stack);
+}
+
+uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
+  const auto found = nodes_.find({source, node});
+  if (found != nodes_.end() && launched_ns < found->second.updated_ns) {
+    return launched_ns == 0 || launched_ns < found->second.old_since_ns ? 0 : found->second.old_name;
+  }
+  return first_of(source, node, &Node::name);
+}
+
+void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t start_ns) {
+  const auto found = nodes_.find({source, node});
+  if (found == nodes_.end()) {
+    if (Node* made = make({source, node}); made != nullptr) {
+      made->name = name_id;
+    }
+  } else if (found->second.name != name_id && found->second.updated_ns < start_ns) {
+    found->second.name = name_id;
+  }
 }
 
 void GraphNodes::settle(uint64_t now_ns) {
@@ -76,7 +137,7 @@ void GraphNodes::settle(uint64_t now_ns) {
     if (found == nodes_.end()) {
       return true;
     }
-    found->second.stack = stack(copy.key.source, copy.key.node);
+    found->second.stack = first_of(copy.key.source, copy.key.node, &Node::stack);
     return found->second.stack != 0 || ++copy.turns >= kMaxTurns;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {

@@ -1,5 +1,6 @@
-// Which stack made which node of a CUDA graph. Nodes are copied when a graph is cloned or instantiated, and the
-// original may be gone before the copy is first heard of.
+// Which stack made which node of a CUDA graph, and which kernel it runs. Nodes are copied when a graph is cloned or
+// instantiated, and the original may be gone before the copy is first heard of; a node of an executable graph may be
+// given something else to run.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,13 @@ class GraphNodes {
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
   [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
-  // The stack that made the node, or what it is a copy of; 0: not known.
-  [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node) const;
+  // For work of a launch at `launched_ns`, which may come after the node has been given other work; 0: the launch is
+  // not known. The stack that made the node, or what it is a copy of; 0: not known.
+  [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;
+  // Name id of the kernel; 0: not known.
+  [[nodiscard]] uint32_t name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const;
+  // Work of the node that started then has told its name.
+  void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t start_ns);
 
   // Copies whose original was not known yet; nodes that are gone for long.
   void settle(uint64_t now_ns);
@@ -40,8 +46,13 @@ class GraphNodes {
   };
   struct Node {
     uint64_t stack = 0;
-    uint64_t original = 0;  // of which it is a copy
-    uint64_t copied = 0;    // the turn in which that was told
+    uint64_t original = 0;    // of which it is a copy
+    uint64_t copied = 0;      // the turn in which that was told
+    uint64_t updated_ns = 0;  // it runs something else since; what it ran before is below
+    uint64_t old_since_ns = 0;
+    uint64_t old_stack = 0;
+    uint32_t old_name = 0;
+    uint32_t name = 0;
     bool destroyed = false;
   };
   struct Copy {
@@ -53,6 +64,10 @@ class GraphNodes {
     uint64_t forget_ns;
   };
   Node* make(const Key& key);
+  void update(const Key& key, const backend::GraphNode& node);
+  // What the node says itself, or the nearest of those that it is a copy of.
+  template <typename Value>
+  [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Value Node::*member) const;
 
   std::unordered_map<Key, Node, KeyHash> nodes_;
   std::vector<Copy> copies_;  // without a stack so far

@@ -49,7 +49,13 @@ bool is_time(uint64_t ns) {
 
 // A launch's id is the vendor's, without the bits that mark other calls.
 bool is_launch_id(uint64_t correlation) {
-  return (correlation & kCorrelationBits) == 0;
+  return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
+}
+
+// Or that of an executable graph, never 0, where the launch is not known.
+bool is_launch_of(uint64_t correlation) {
+  const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
+  return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
 }
 
 bool decode_name(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
@@ -76,12 +82,13 @@ bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, 
   constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
   if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
       !is_stretch(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
-      !is_launch_id(op.correlation)) {
+      !is_launch_of(op.correlation)) {
     return false;
   }
   const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
+  const bool of_exec = (op.correlation & GPUPROF_CORRELATION_EXEC) != 0;
   sink.on_gpu_op({.source = source,
-                  .correlation = op.correlation,
+                  .correlation = of_exec ? 0 : op.correlation,
                   .start_ns = op.start_ns,
                   .end_ns = op.end_ns,
                   .queued_ns = op.queued_ns,
@@ -94,6 +101,7 @@ bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, 
                   .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
                   .unsampled = unsampled,
                   .graph_node = op.graph_node,
+                  .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0,
                   .tid = unsampled ? op.tid : 0,
                   .range = unsampled ? op.range : 0});
   return true;
@@ -139,14 +147,38 @@ bool decode_host_op(backend::SourceId source, std::span<const std::byte> record,
 
 bool decode_graph_node(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
   gpuprof_graph_node node;
+  constexpr uint32_t kFlags = GPUPROF_GRAPH_NODE_DESTROYED | GPUPROF_GRAPH_NODE_UPDATED;
   if (!fixed_part(record, node) || node.node == 0 || !is_launch_id(node.node) || !is_launch_id(node.original) ||
-      node.original == node.node || !is_launch_id(node.launch) || (node.flags & ~GPUPROF_GRAPH_NODE_DESTROYED) != 0) {
+      node.original == node.node || !is_launch_id(node.launch) || !is_time(node.time_ns) ||
+      (node.flags & ~kFlags) != 0 || node.flags == kFlags) {
     return false;
   }
   sink.on_graph_node(source, {.node = node.node,
                               .original = node.original,
                               .launch = node.launch,
-                              .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0});
+                              .time_ns = node.time_ns,
+                              .name_id = node.name_id,
+                              .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0,
+                              .updated = (node.flags & GPUPROF_GRAPH_NODE_UPDATED) != 0});
+  return true;
+}
+
+bool decode_graph_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_graph_launch launch;
+  constexpr uint32_t kFlags = GPUPROF_GPU_OP_UNSAMPLED | GPUPROF_GPU_OP_OUTSIDE;
+  if (!fixed_part(record, launch) || launch.exec == 0 || launch.correlation == 0 || !is_launch_id(launch.correlation) ||
+      !is_launch_id(launch.finished) || !is_time(launch.time_ns) || (launch.flags & ~kFlags) != 0) {
+    return false;
+  }
+  sink.on_graph_launch(source, {.correlation = launch.correlation,
+                                .time_ns = launch.time_ns,
+                                .finished = launch.finished,
+                                .exec = launch.exec,
+                                .stream = launch.stream,
+                                .tid = launch.tid,
+                                .range = launch.range,
+                                .unsampled = (launch.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0,
+                                .outside = (launch.flags & GPUPROF_GPU_OP_OUTSIDE) != 0});
   return true;
 }
 
@@ -316,6 +348,8 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_host_op(source, record, sink);
     case GPUPROF_RECORD_GRAPH_NODE:
       return decode_graph_node(source, record, sink);
+    case GPUPROF_RECORD_GRAPH_LAUNCH:
+      return decode_graph_launch(source, record, sink);
     case GPUPROF_RECORD_RANGE:
       return decode_range(source, record, sink);
     case GPUPROF_RECORD_CALL:

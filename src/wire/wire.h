@@ -28,7 +28,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 3u
+#define GPUPROF_WIRE_VERSION 4u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -100,6 +100,7 @@ enum gpuprof_loss {
   GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more NVTX ranges than are kept apart */
   GPUPROF_LOSS_STACK = 9,   /* launches that could not be told of, or whose stack could not be taken or handed over */
   GPUPROF_LOSS_DETAIL = 10, /* a record of something else that did not fit, or not in time: a name, a call, ... */
+  GPUPROF_LOSS_KERNEL_NAME = 11, /* kernels whose name went with their module before it could be read */
   GPUPROF_LOSS_KINDS = 16
 };
 
@@ -181,7 +182,8 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_PYTHON = 13,
   GPUPROF_RECORD_MODULE = 14,
   GPUPROF_RECORD_MAPPINGS = 15,
-  GPUPROF_RECORD_TYPES = 16
+  GPUPROF_RECORD_GRAPH_LAUNCH = 16,
+  GPUPROF_RECORD_TYPES = 17
 };
 
 struct gpuprof_record {
@@ -211,11 +213,14 @@ struct gpuprof_device {
 };
 
 /*
- * Correlation ids. Those of launches are the vendor's (below 2^62). Other calls whose stack is wanted go through the
- * same probe with one of these bits, and an id of their own.
+ * Correlation ids. Those of launches are the vendor's (below 2^61). Other calls whose stack is wanted go through the
+ * same probe with one of the first two bits, and an id of their own.
  */
 #define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits or allocates: of a HOST_OP */
 #define GPUPROF_CORRELATION_NODE (1ull << 62) /* a graph node came to be: the other bits are its id */
+#define GPUPROF_CORRELATION_EXEC                                                                                \
+  (1ull << 61) /* of a GPU_OP: the vendor does not say which launch it was, only (in the low 32 bits) the id of \
+                  the executable graph; see GRAPH_LAUNCH */
 
 enum gpuprof_op {
   GPUPROF_OP_KERNEL = 0,
@@ -234,7 +239,7 @@ enum gpuprof_op {
 /* A finished piece of GPU work. */
 struct gpuprof_gpu_op {
   struct gpuprof_record header;
-  uint64_t correlation; /* of the launch that caused it; unique in the source */
+  uint64_t correlation; /* of the launch that caused it, unique in the source; or GPUPROF_CORRELATION_EXEC | id */
   uint64_t start_ns;
   uint64_t end_ns;
   uint64_t queued_ns;    /* 0: not known */
@@ -253,6 +258,7 @@ struct gpuprof_gpu_op {
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 96, "gpu op layout");
 #define GPUPROF_GPU_OP_MORE 1u      /* other ops of the same correlation may follow (a node of a graph launch) */
 #define GPUPROF_GPU_OP_UNSAMPLED 2u /* its launch has no stack by choice (stack_share): none will come */
+#define GPUPROF_GPU_OP_OUTSIDE 4u   /* of a GRAPH_LAUNCH only: outside of options.nvtx_range, to be left out */
 
 /* A launch, from the launching thread. Only with GPUPROF_CONTROL_LAUNCH_RECORDS. */
 struct gpuprof_launch {
@@ -356,18 +362,37 @@ struct gpuprof_host_op {
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_host_op) == 64, "host op layout");
 
 /* A node of a graph came to be, with the stack of the probe call (GPUPROF_CORRELATION_NODE | node) before it; or it is
- * the copy of another node, whose stack it takes over in place of its own (CUPTI tells of a copy twice: created, then
- * cloned); or it went away. What cuGraphInstantiate itself destroys is not told: its records still come. */
+ * the copy of another node, whose stack and name it takes over in place of its own (CUPTI tells of a copy twice:
+ * created, then cloned); or it was given something else to run; or it went away. What cuGraphInstantiate itself
+ * destroys is not told: its records still come. */
 struct gpuprof_graph_node {
   struct gpuprof_record header;
   uint64_t node;
-  uint64_t original; /* the node that it is a copy of; 0: none */
+  uint64_t original; /* the node that it is a copy of, or (UPDATED) whose work it runs from now on; 0: none */
   uint64_t launch;   /* correlation id of the launch that was captured, which runs nothing itself; 0: none */
+  uint64_t time_ns;
   uint32_t flags;
+  uint32_t name_id; /* of the kernel that it runs; 0: no kernel, or not known */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 48, "graph node layout");
+#define GPUPROF_GRAPH_NODE_DESTROYED 1u
+#define GPUPROF_GRAPH_NODE_UPDATED 2u /* launches after time_ns run `original`'s work, or the kernel name_id */
+
+/* A launch of an executable graph, before its work. Only while its process may have graphs with conditional nodes: work
+ * in their bodies comes without the launch's correlation id, but an executable graph runs its launches one by one. */
+struct gpuprof_graph_launch {
+  struct gpuprof_record header;
+  uint64_t correlation;
+  uint64_t time_ns;
+  uint64_t finished; /* launches with a lower correlation id on the same stream had ended; 0: not known */
+  uint32_t exec;     /* id of the executable graph */
+  uint32_t stream;   /* as in GPU_OP */
+  uint32_t flags;    /* GPUPROF_GPU_OP_UNSAMPLED, or _OUTSIDE; then, of the launch: */
+  uint32_t tid;
+  uint32_t range;
   uint32_t pad;
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 40, "graph node layout");
-#define GPUPROF_GRAPH_NODE_DESTROYED 1u
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_launch) == 56, "graph launch layout");
 
 /* Gives a path of NVTX ranges an id, before its first use: a range inside of another (its parent). */
 struct gpuprof_range {

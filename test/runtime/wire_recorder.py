@@ -15,7 +15,7 @@ import threading
 import time
 
 MAGIC = 0x46525047
-VERSION = 3
+VERSION = 4
 RINGS = 8
 RING_BYTES = 4 << 20
 DATA_OFFSET = 4096
@@ -30,10 +30,10 @@ CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH, CONTROL_CALLS, CONTROL_R
 OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED, OPTION_STACKS = 1, 2, 4, 8
 WORD_PYTHON, WORD_EVAL, WORD_EXACT, WORD_ADDRESS = 1 << 63, 1 << 62, 1 << 61, (1 << 57) - 1  # src/wire/stack.h
 STACK_TRUNCATED, STACK_NO_PYTHON = 1, 2
-HOST, NODE = 1 << 63, 1 << 62  # bits of correlation ids
+HOST, NODE, EXEC = 1 << 63, 1 << 62, 1 << 61  # bits of correlation ids
 STATES = ["starting", "active", "finished", "disabled"]
 LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
-          "unfinished", "range_limit", "stack", "detail"]
+          "unfinished", "range_limit", "stack", "detail", "kernel_name"]
 COUNTS = ["captured", "failed", "unsampled", "outside", "gpu_ops"]
 OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph"]
 HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]
@@ -45,7 +45,8 @@ HEADER = struct.Struct("<HHI")
 GPU_OP = struct.Struct("<8xQQQQQQQIIHHIQII")
 LAUNCH = struct.Struct("<8xQQII16sQ")
 HOST_OP = struct.Struct("<8xQQQQQIIIHH")
-GRAPH_NODE = struct.Struct("<8xQQQII")
+GRAPH_NODE = struct.Struct("<8xQQQQII")
+GRAPH_LAUNCH = struct.Struct("<8xQQQIIIIII")
 RANGE = struct.Struct("<8xIIII")
 CALL = struct.Struct("<8xQQQII")
 SPAN = struct.Struct("<8xQQII")
@@ -67,7 +68,8 @@ class Source:
         struct.pack_into("<I", self.memory, STACK_SHARE, settings["stack_share"])
         struct.pack_into("<II120s", self.memory, OPTIONS, settings["options"], 0, settings["nvtx_range"].encode())
         self.names, self.devices, self.uuids, self.meta, self.ranges = {}, {}, {}, {}, {}
-        self.gpu_ops, self.launch_records, self.host_ops, self.graph_nodes = [], [], [], []
+        self.gpu_ops, self.launch_records, self.host_ops = [], [], []
+        self.graph_nodes, self.graph_launches = [], []
         self.calls, self.spans = [], []
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
         self.stack_words = {}  # stack id -> (words, flags)
@@ -178,7 +180,8 @@ class Source:
                 ["correlation", "start", "end", "bytes", "count", "name_id", "device", "tid", "op"],
                 HOST_OP.unpack(record))))
         elif kind == 7:
-            self.graph_nodes.append(dict(zip(["node", "original", "launch", "flags"], GRAPH_NODE.unpack(record))))
+            self.graph_nodes.append(dict(zip(["node", "original", "launch", "time", "flags", "name_id"],
+                                             GRAPH_NODE.unpack(record))))
         elif kind == 8:
             range_id, *rest = RANGE.unpack(record)
             assert range_id != 0 and range_id not in self.ranges, f"range id {range_id} given twice"
@@ -198,6 +201,9 @@ class Source:
             self._take_code(record)
         elif kind == 13:
             self.take_python(record[8:])
+        elif kind == 16:
+            self.graph_launches.append(dict(zip(["correlation", "time", "finished", "exec", "stream", "flags", "tid",
+                                                 "range"], GRAPH_LAUNCH.unpack(record))))
         elif kind == 14:
             start, end, offset, module, length = MODULE.unpack_from(record)
             path = record[MODULE.size:MODULE.size + length].decode()

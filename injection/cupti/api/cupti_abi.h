@@ -182,5 +182,7 @@ CUptiResult cuptiFinalize();
 CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t* id);
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
+// By which records name a stream; `per_thread`: a null stream is the calling thread's own.
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id);
 
 }  // namespace gpuprof::injection::cupti

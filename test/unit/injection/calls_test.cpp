@@ -9,6 +9,8 @@ Session the_session;
 }  // namespace gpuprof::injection::cupti
 
 using gpuprof::injection::cupti::CallKind;
+using gpuprof::injection::cupti::is_launch;
+using gpuprof::injection::cupti::is_sync;
 using gpuprof::injection::cupti::kind_of_name;
 
 TEST_CASE("what puts work on a GPU") {
@@ -39,7 +41,12 @@ TEST_CASE("what puts work on a GPU") {
                            "cudaMemcpyAsync_v3020",
                            "cudaMemsetAsync_v3020"}) {
     INFO(name);
-    CHECK(kind_of_name(name) == CallKind::launch);
+    CHECK(is_launch(kind_of_name(name)));
+    CHECK(kind_of_name(name) != CallKind::several);
+  }
+  for (const char* name : {"cuGraphLaunch", "cuGraphLaunch_ptsz", "cudaGraphLaunch_v10000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::launches_graph);
   }
   for (const char* name : {"cuLaunchCooperativeKernelMultiDevice", "cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2_ptsz",
                            "cuMemcpy3DBatchAsync_v2", "cudaMemcpyBatchAsync_v13000"}) {
@@ -52,8 +59,10 @@ TEST_CASE("what waits for it, takes and gives memory, and copies graphs") {
   for (const char* name : {"cuCtxSynchronize", "cuCtxSynchronize_v2", "cuStreamSynchronize", "cuStreamSynchronize_ptsz",
                            "cuEventSynchronize", "cudaDeviceSynchronize_v3020", "cudaStreamSynchronize_ptsz_v7000"}) {
     INFO(name);
-    CHECK(kind_of_name(name) == CallKind::sync);
+    CHECK(is_sync(kind_of_name(name)));
   }
+  CHECK(kind_of_name("cuStreamSynchronize_ptsz") == CallKind::sync_stream);
+  CHECK(kind_of_name("cudaDeviceSynchronize_v3020") == CallKind::sync_all);
   for (const char* name :
        {"cuMemAlloc_v2", "cuMemAllocPitch_v2", "cuMemAllocManaged", "cuMemAllocAsync_ptsz", "cuMemAllocFromPoolAsync",
         "cuMemHostAlloc_v2", "cuMemAllocHost_v2", "cuMemFree_v2", "cuMemFreeAsync", "cuMemFreeHost", "cudaMalloc_v3020",
@@ -71,9 +80,20 @@ TEST_CASE("what waits for it, takes and gives memory, and copies graphs") {
 TEST_CASE("what does nothing of that") {
   for (const char* name :
        {"", "cu", "cuInit", "cuLaunchHostFunc", "cuLaunchHostFunc_ptsz", "cuMemGetInfo_v2", "cuMemHostGetDevicePointer",
-        "cuMemPrefetchAsync_v2", "cuMemAdvise", "cuStreamWaitEvent", "cuEventRecord", "cuGraphAddKernelNode_v2",
+        "cuMemPrefetchAsync_v2", "cuMemAdvise", "cuStreamWaitEvent", "cuEventRecord", "cuGraphAddMemcpyNode",
         "cuGraphCreate", "cuStreamEndCapture", "cudaGetDevice_v3020", "cuStreamQuery"}) {
     INFO(name);
     CHECK(kind_of_name(name) == CallKind::other);
   }
+}
+
+TEST_CASE("what says which kernel a node of a graph runs") {
+  CHECK(kind_of_name("cuGraphAddKernelNode_v2") == CallKind::adds_kernel_node);
+  CHECK(kind_of_name("cuGraphAddNode") == CallKind::adds_node);
+  CHECK(kind_of_name("cuGraphKernelNodeSetParams_v2") == CallKind::sets_kernel_node);
+  CHECK(kind_of_name("cuGraphNodeSetParams") == CallKind::sets_node);
+  CHECK(kind_of_name("cuGraphExecKernelNodeSetParams_v2") == CallKind::sets_exec_kernel_node);
+  CHECK(kind_of_name("cuGraphExecNodeSetParams") == CallKind::sets_exec_node);
+  CHECK(kind_of_name("cuGraphExecUpdate_v2") == CallKind::updates_graph);
+  CHECK(kind_of_name("cuGraphConditionalHandleCreate") == CallKind::makes_condition);
 }

@@ -18,7 +18,8 @@ else()
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
-target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp)
+target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/cubin.cpp)
 
 # The walk is tested on frames without frame pointers, and on libraries that take each other's place.
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp

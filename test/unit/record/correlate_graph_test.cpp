@@ -198,3 +198,53 @@ TEST_CASE("N nodes times M replays are N x M records, each with both stacks") {
   }
   CHECK(rig.correlator.totals().with_stack == kNodes * kReplays);
 }
+
+TEST_CASE("a kernel's name is that of its node where its work does not say") {
+  Rig rig;
+  rig.correlator.on_name(1, 3, "first");
+  rig.correlator.on_name(1, 4, "second");
+  rig.stack(77);
+  const auto name_of = [&](uint64_t launch, uint64_t node, uint64_t launched_ns) {
+    rig.launch(launch, 77, launched_ns);
+    GpuOp op = node_op(launch, node);
+    op.name_id = 0;
+    rig.correlator.on_gpu_op(op);
+    rig.correlator.settle();
+    const Batch batch = rig.take();
+    REQUIRE(batch.rows.size() == 1);
+    return rig.names.at(rig.work(batch).name);
+  };
+  rig.correlator.on_graph_node(1, {.node = 5, .name_id = 3});
+  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
+  SECTION("a copy runs what its original runs") {
+    CHECK(name_of(1, 6, 100) == "first");
+    CHECK(name_of(2, 5, 100) == "first");
+  }
+  SECTION("work of a launch before an update, told of after it") {
+    rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 200, .name_id = 4, .updated = true});
+    CHECK(name_of(1, 6, 100) == "first");
+    CHECK(name_of(2, 6, 300) == "second");
+    rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 400, .name_id = 3, .updated = true});
+    CHECK(name_of(3, 6, 300) == "second");
+    CHECK(name_of(4, 6, 500) == "first");
+    CHECK(name_of(5, 6, 100) == "[kernel name not known]");  // nobody keeps all that a node ever ran
+    CHECK(rig.correlator.totals().lost.at("kernel_name") == 1);
+  }
+  SECTION("an update to what another graph's node runs, with its stack") {
+    rig.stack(88);
+    rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
+    rig.correlator.on_graph_node(1, {.node = 9, .name_id = 4});
+    rig.correlator.on_graph_node(1, {.node = 6, .original = 9, .time_ns = 200, .updated = true});
+    CHECK(name_of(1, 6, 300) == "second");
+    CHECK(rig.works.rbegin()->second.capture == 88);
+  }
+  SECTION("work that tells its name tells that of the node's later work") {
+    GpuOp told = node_op(1, 70);
+    told.name_id = 4;
+    rig.launch(1, 77, 100);
+    rig.correlator.on_gpu_op(told);
+    rig.correlator.settle();
+    rig.take();
+    CHECK(name_of(2, 70, 100) == "second");
+  }
+}

@@ -30,6 +30,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   }
   void on_gpu_op(const gpuprof::backend::GpuOp& op) override {
     log += "op" + words({op.correlation, op.end_ns - op.start_ns, op.graph_node, op.tid, op.range});
+    log += op.exec != 0 ? "exec " + std::to_string(op.exec) + "\n" : "";
     log += op.more ? "more\n" : "";
     log += op.unsampled ? "unsampled\n" : "";
   }
@@ -42,7 +43,12 @@ struct RecordingSink final : gpuprof::backend::EventSink {
                            op.tid, op.op});
   }
   void on_graph_node(uint32_t, const gpuprof::backend::GraphNode& node) override {
-    log += "node" + words({node.node, node.original, node.launch, uint64_t{node.destroyed}});
+    log += "node" + words({node.node, node.original, node.launch, node.time_ns, node.name_id, uint64_t{node.destroyed},
+                           uint64_t{node.updated}});
+  }
+  void on_graph_launch(uint32_t, const gpuprof::backend::GraphLaunch& launch) override {
+    log += "graph" + words({launch.correlation, launch.time_ns, launch.finished, launch.exec, launch.stream, launch.tid,
+                            launch.range, uint64_t{launch.unsampled}, uint64_t{launch.outside}});
   }
   void on_range(uint32_t, const gpuprof::backend::Range& range) override {
     log += "range" + words({range.id, range.parent, range.domain_id, range.name_id});
@@ -122,7 +128,12 @@ TEST_CASE("each record kind reaches its call") {
   wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are of unsampled launches only
   wire.add(GPUPROF_RECORD_HOST_OP,
            gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, GPUPROF_GRAPH_NODE_DESTROYED, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, 9, GPUPROF_GRAPH_NODE_DESTROYED, 1});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 0, 0, 9, GPUPROF_GRAPH_NODE_UPDATED, 2});
+  wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
+           gpuprof_graph_launch{{}, 13, 100, 12, 3, 14, GPUPROF_GPU_OP_UNSAMPLED, 4242, 6, 0});
+  node.correlation = GPUPROF_CORRELATION_EXEC | 3;
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // in the body of a conditional node
   wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 2, 1});
   wire.add(GPUPROF_RECORD_CALL, gpuprof_call{{}, 8, 100, 200, 1, 4242});
   wire.add(GPUPROF_RECORD_SPAN, gpuprof_span{{}, 100, 300, 4, 4242});
@@ -132,9 +143,10 @@ TEST_CASE("each record kind reaches its call") {
   CHECK(decode_records(1, wire.bytes(), sink, counts) == wire.bytes().size());
   CHECK(sink.log ==
         "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6 9\nmeta a=b;c=d\n"
-        "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 1\nrange 4 3 2 1\n"
+        "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 9 1 1 0\n"
+        "node 12 0 0 9 2 0 1\ngraph 13 100 12 3 14 4242 6 1 0\nop 0 0 77 0 0\nexec 3\nrange 4 3 2 1\n"
         "call 8 100 200 1 4242\nspan 100 300 4 4242\n");
-  CHECK(counts.records == 12);
+  CHECK(counts.records == 15);
   CHECK(counts.malformed == 0);
 }
 
@@ -146,7 +158,9 @@ TEST_CASE("every field that can lie is checked") {
             [](Gpu& r) { r.bytes = UINT64_MAX; }, [](Gpu& r) { r.queued_ns = UINT64_MAX; },
             [](Gpu& r) { r.submitted_ns = uint64_t{1} << 63; }, [](Gpu& r) { r.flags = 4; },
             [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_HOST; },
-            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; }) == 10);
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_EXEC; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_EXEC | uint64_t{1} << 32; }) == 12);
   using Host = gpuprof_host_op;
   CHECK(refused(
             GPUPROF_RECORD_HOST_OP, Host{}, [](Host& r) { r.op = GPUPROF_HOST_OPS; }, [](Host& r) { r.start_ns = 1; },
@@ -155,10 +169,16 @@ TEST_CASE("every field that can lie is checked") {
             [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | GPUPROF_CORRELATION_HOST; }) == 7);
   using Node = gpuprof_graph_node;
   CHECK(refused(
-            GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
-            [](Node& r) { r.original = 1; }, [](Node& r) { r.flags = 2; },
-            [](Node& r) { r.node = GPUPROF_CORRELATION_NODE; }, [](Node& r) { r.launch = GPUPROF_CORRELATION_HOST; },
-            [](Node& r) { r.original = UINT64_MAX; }) == 6);
+            GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
+            [](Node& r) { r.original = 1; }, [](Node& r) { r.flags = 3; }, [](Node& r) { r.flags = 4; },
+            [](Node& r) { r.time_ns = UINT64_MAX; }, [](Node& r) { r.node = GPUPROF_CORRELATION_NODE; },
+            [](Node& r) { r.launch = GPUPROF_CORRELATION_HOST; }, [](Node& r) { r.original = UINT64_MAX; }) == 8);
+  using Graph = gpuprof_graph_launch;
+  CHECK(refused(
+            GPUPROF_RECORD_GRAPH_LAUNCH, Graph{{}, 2, 0, 1, 1, 0, 0, 0, 0, 0}, [](Graph& r) { r.exec = 0; },
+            [](Graph& r) { r.correlation = 0; }, [](Graph& r) { r.correlation = GPUPROF_CORRELATION_EXEC | 1; },
+            [](Graph& r) { r.finished = UINT64_MAX; }, [](Graph& r) { r.time_ns = UINT64_MAX; },
+            [](Graph& r) { r.flags = GPUPROF_GPU_OP_MORE; }) == 6);
   using Range = gpuprof_range;
   CHECK(refused(
             GPUPROF_RECORD_RANGE, Range{{}, 1, 0, 0, 0}, [](Range& r) { r.id = 0; }, [](Range& r) { r.parent = 1; }) ==

@@ -1,0 +1,69 @@
+// Which launch of an executable graph some work belongs to, where the vendor's library does not say: CUPTI gives the
+// kernels in the bodies of conditional nodes without their launch's correlation id. An executable graph runs its
+// launches one after the other, in the order of the calls, and a stream runs what was put on it one after the other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/event_sink.h"
+
+namespace gpuprof::record {
+
+class GraphLaunches {
+ public:
+  static constexpr size_t kMaxOfOne = 1024;        // launches of one graph, or stream; older ones are forgotten
+  static constexpr size_t kMaxLaunches = 200'000;  // of all; later ones are not taken
+  static constexpr uint64_t kKeepNs =
+      60'000'000'000;  // a graph that was not launched for so long, when there are too many
+  static constexpr uint64_t kClockSlackNs = 20'000;  // by which work may seem to start before its launch was called
+
+  struct Launch {
+    backend::GraphLaunch call;
+    uint64_t first_ns = UINT64_MAX;  // the earliest start of work that is known to be its own
+    uint64_t not_before_ns = 0;      // work that was put on its stream before it started then
+    uint64_t over_ns = UINT64_MAX;   // work that was put on its stream after it started then
+  };
+
+  void add(backend::SourceId source, const backend::GraphLaunch& launch);
+
+  // Work whose launch is known has run.
+  void ran(const backend::GpuOp& op);
+
+  // The launches of `op.exec` that the work can belong to, oldest first, as far as is known now. Valid until the next
+  // call of add() or end_source().
+  [[nodiscard]] std::span<const Launch> candidates(const backend::GpuOp& op);
+
+  // The one of several candidates that it is if it starts between the first work of the one and that of the next.
+  // Null: nothing tells them apart.
+  [[nodiscard]] const Launch* by_order(const backend::GpuOp& op, std::span<const Launch> candidates) const;
+
+  void end_source(backend::SourceId source);
+
+ private:
+  struct Key {
+    uint32_t source;
+    uint64_t number;  // of an executable graph, a stream, or a launch
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return (key.number * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32);
+    }
+  };
+  struct Graph {
+    std::vector<Launch> launches;  // in the order of the calls
+    bool body_first = false;       // work of its bodies has been seen to start before all other work of its launch
+  };
+  [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
+  void forget_idle(uint64_t now_ns);
+
+  std::unordered_map<Key, Graph, KeyHash> graphs_;
+  std::unordered_map<Key, uint32_t, KeyHash> execs_;  // of launches
+  std::unordered_map<Key, std::vector<uint64_t>, KeyHash>
+      streams_;  // correlation ids of the launches on them, in order
+};
+
+}  // namespace gpuprof::record
