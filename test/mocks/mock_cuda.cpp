@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <sstream>
 
 #include "mock_driver.h"
 #include "mock_faults.h"
@@ -123,7 +122,7 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op) {
     op.device = static_cast<uint32_t>(stream->context->device);
     op.context = stream->context->id;
     op.stream = op.graph_node == 0 ? stream->id : stream->id + kInternalStreams;
-    op.correlation = thread_correlation;
+    op.correlation = op.of_body ? 0 : thread_correlation;
     stream->free_at_ns = op.end_ns;
   }
   if (tracer != nullptr) {
@@ -161,7 +160,7 @@ CUresult mock_cuda_set_tracer(const Tracer* tracer) {
 }
 
 // A call within a call has the outer one's correlation id.
-uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol) {
+uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol, const void* params) {
   uint64_t* data = data_of_depth(call_depth);
   if (call_depth++ == 0) {
     const uint32_t number = ++driver().last_correlation;
@@ -169,20 +168,18 @@ uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const cha
     thread_correlation = repeat == 0 ? number : static_cast<uint32_t>(number % repeat + 1);
   }
   if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
-    tracer->call({domain, id, name, symbol, thread_correlation, 0, data}, Site::enter);
+    tracer->call({domain, id, name, symbol, thread_context, params, thread_correlation, 0, data}, Site::enter);
   }
   return thread_correlation;
 }
 
-void mock_cuda_exit(Domain domain, uint32_t id, const char* name, const char* symbol, int result) {
+void mock_cuda_exit(Domain domain, uint32_t id, const char* name, const char* symbol, int result, const void* params) {
   --call_depth;
   if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
-    tracer->call({domain, id, name, symbol, thread_correlation, result, data_of_depth(call_depth)}, Site::exit);
+    tracer->call(
+        {domain, id, name, symbol, thread_context, params, thread_correlation, result, data_of_depth(call_depth)},
+        Site::exit);
   }
-}
-
-const char* mock_cuda_function_name(CUfunction function) {
-  return function->name.c_str();
 }
 
 bool mock_cuda_ready() {
@@ -299,7 +296,18 @@ CUresult cuStreamCreate(CUstream* stream, unsigned int /*flags*/) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return MOCK_CALL(cuStreamSynchronize, nullptr, [&] { return wait_for(stream_of(stream)); });
+  const cuStreamSynchronize_params params = {stream};
+  return MOCK_CALL_WITH(cuStreamSynchronize, &params, [&] { return wait_for(stream_of(stream)); });
+}
+
+uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream) {
+  const std::lock_guard lock(driver().mutex);
+  for (const auto& candidate : driver().streams) {
+    if (stream == nullptr ? candidate->context == context : candidate.get() == stream) {
+      return candidate->id;
+    }
+  }
+  return 0;
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned int /*flags*/) {
@@ -320,35 +328,6 @@ CUresult cuEventSynchronize(CUevent event) {
     sleep_until(event->at_ns);
     return CUDA_SUCCESS;
   });
-}
-
-CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  if (!usable()) {
-    return CUDA_ERROR_NOT_INITIALIZED;
-  }
-  auto loaded = std::make_unique<CUmod_st>();
-  std::istringstream lines(static_cast<const char*>(image));
-  std::string name;
-  uint64_t ns = 0;
-  while (lines >> name >> ns) {
-    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{name, ns});
-  }
-  *module = loaded.release();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuModuleUnload(CUmodule module) {
-  delete module;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  const auto found = module->functions.find(name);
-  if (found == module->functions.end()) {
-    return CUDA_ERROR_NOT_FOUND;
-  }
-  *function = found->second.get();
-  return CUDA_SUCCESS;
 }
 
 }  // extern "C"

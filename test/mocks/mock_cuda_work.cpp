@@ -12,7 +12,7 @@ CUresult launch(CUfunction f, CUstream stream, unsigned threads) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Op op = {};
-  op.name = f->name.c_str();
+  op.name = f->name;
   return put(stream, OpKind::kernel, f->ns, op);
 }
 
@@ -44,20 +44,20 @@ extern "C" {
 
 CUresult cuLaunchKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
                         CUstream stream, void**, void**) {
-  return MOCK_CALL(cuLaunchKernel, f->name.c_str(), [&] { return launch(f, stream, threads); });
+  return MOCK_CALL(cuLaunchKernel, f->name, [&] { return launch(f, stream, threads); });
 }
 
 CUresult mock_cuda_launch_per_thread(CUfunction f, CUstream stream) {
-  return MOCK_CALL(cuLaunchKernel_ptsz, f->name.c_str(), [&] { return launch(f, stream, 32); });
+  return MOCK_CALL(cuLaunchKernel_ptsz, f->name, [&] { return launch(f, stream, 32); });
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void**, void**) {
-  return MOCK_CALL(cuLaunchKernelEx, f->name.c_str(), [&] { return launch(f, config->hStream, config->blockDimX); });
+  return MOCK_CALL(cuLaunchKernelEx, f->name, [&] { return launch(f, config->hStream, config->blockDimX); });
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned,
                                    unsigned, CUstream stream, void**) {
-  return MOCK_CALL(cuLaunchCooperativeKernel, f->name.c_str(), [&] { return launch(f, stream, threads); });
+  return MOCK_CALL(cuLaunchCooperativeKernel, f->name, [&] { return launch(f, stream, threads); });
 }
 
 CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) {

@@ -69,6 +69,9 @@ constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuStreamEndCapture),
                            MOCK_DRIVER(cuGraphCreate),
                            MOCK_DRIVER(cuGraphAddKernelNode_v2),
+                           MOCK_DRIVER(cuGraphAddNode_v2),
+                           MOCK_DRIVER(cuGraphConditionalHandleCreate),
+                           MOCK_DRIVER(cuGraphExecKernelNodeSetParams_v2),
                            MOCK_DRIVER(cuGraphClone),
                            MOCK_DRIVER(cuGraphInstantiateWithFlags),
                            MOCK_DRIVER(cuGraphExecUpdate_v2),
@@ -79,9 +82,13 @@ constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_RUNTIME(cudaMemcpyAsync_v3020),
                            MOCK_RUNTIME(cudaMemsetAsync_v3020),
                            MOCK_RUNTIME(cudaGraphLaunch_v10000),
+                           MOCK_RESOURCE(MODULE_LOADED),
+                           MOCK_RESOURCE(MODULE_UNLOAD_STARTING),
                            MOCK_RESOURCE(GRAPHNODE_CREATED),
                            MOCK_RESOURCE(GRAPHNODE_CLONED),
-                           MOCK_RESOURCE(GRAPHNODE_DESTROY_STARTING)};
+                           MOCK_RESOURCE(GRAPHNODE_DESTROY_STARTING),
+                           MOCK_RESOURCE(GRAPH_NODE_UPDATED),
+                           MOCK_RESOURCE(GRAPH_NODE_SET_PARAMS)};
 
 struct Library {
   std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
@@ -99,6 +106,11 @@ uint64_t clock_ns(clockid_t clock) {
 }
 
 bool known(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const bool of_update =
+      id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED || id == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS;
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE && of_update && mock::faults().no_node_updates) {
+    return false;
+  }
   for (const Name& name : kNames) {
     if (name.domain == domain && name.id == id) {
       return true;
@@ -118,6 +130,8 @@ void on_call(const mock::Call& call, mock::Site site) {
   data.callbackSite = site == mock::Site::enter ? CUPTI_API_ENTER : CUPTI_API_EXIT;
   data.functionName = call.name;
   data.functionReturnValue = site == mock::Site::enter ? nullptr : &result;
+  data.functionParams = call.params;
+  data.context = call.context;
   data.symbolName = call.symbol;
   data.correlationData = call.correlation_data;
   data.correlationId = call.correlation;
@@ -146,25 +160,49 @@ void on_managed(const mock::ManagedOp& op) {
   }
 }
 
-void on_node(mock::NodeEvent event, CUgraphNode node, CUgraphNode original) {
+void tell_resource(CUpti_CallbackId id, void* descriptor) {
   const CUpti_Subscriber_st* subscriber = library.subscriber;
-  CUpti_CallbackId id = CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
-  if (event != mock::NodeEvent::created) {
-    id = event == mock::NodeEvent::cloned ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
-                                          : CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING;
-  }
   if (subscriber == nullptr || !library.enabled[CUPTI_CB_DOMAIN_RESOURCE][id]) {
     return;
   }
-  CUpti_GraphData graph = {};
-  graph.node = node;
-  graph.originalNode = original;
   CUpti_ResourceData data = {};
-  data.resourceDescriptor = &graph;
+  data.resourceDescriptor = descriptor;
   subscriber->callback(subscriber->user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
-constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node};
+CUpti_CallbackId callback_of(mock::NodeEvent event) {
+  switch (event) {
+    case mock::NodeEvent::created:
+      return CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+    case mock::NodeEvent::cloned:
+      return CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+    case mock::NodeEvent::destroyed:
+      return CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING;
+    case mock::NodeEvent::read:
+      return CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
+    default:
+      return CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS;
+  }
+}
+
+void on_node(mock::NodeEvent event, CUgraphNode node, CUgraphNode original) {
+  CUpti_GraphData graph = {};
+  graph.node = node;
+  graph.originalNode = original;
+  tell_resource(callback_of(event), &graph);
+}
+
+void on_module(mock::ModuleEvent event, uint32_t id, const void* cubin, size_t bytes) {
+  CUpti_ModuleResourceData module = {};
+  module.moduleId = id;
+  module.pCubin = static_cast<const char*>(cubin);
+  module.cubinSize = bytes;
+  tell_resource(event == mock::ModuleEvent::loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
+                                                   : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+                &module);
+}
+
+constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node, on_module};
 
 template <typename Function>
 Function driver_function(const char* name, Function /*of this type*/) {
@@ -390,6 +428,24 @@ CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id) {
   }
   *id = node_id(node);
   return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec exec, uint32_t* id) {
+  const auto exec_id = driver_function("mock_cuda_exec_id", static_cast<decltype(&mock_cuda_exec_id)>(nullptr));
+  if (exec == nullptr || id == nullptr || exec_id == nullptr) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  *id = exec_id(exec);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t, uint32_t* id) {
+  const auto stream_id = driver_function("mock_cuda_stream_id", static_cast<decltype(&mock_cuda_stream_id)>(nullptr));
+  if (id == nullptr || stream_id == nullptr) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  *id = stream_id(context, stream);
+  return *id != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_STREAM;
 }
 
 // Anywhere but in the callback of a call's end, the real library is known to crash.

@@ -10,7 +10,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,12 +28,11 @@ struct Buffer {
 
 struct Pending {
   Op op;
-  const char* name;        // kept: the module may be unloaded before the record is written
   std::thread::id thread;  // that launched it: since CUDA 13 each has a buffer of its own
 };
 
 struct Activity {
-  std::mutex mutex;  // of everything below but `names`
+  std::mutex mutex;  // of everything below
   std::condition_variable changed;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
@@ -50,7 +48,6 @@ struct Activity {
   uint64_t records = 0;
   uint64_t finished = 0;  // buffers
   uint64_t dropped = 0;
-  std::set<std::string> names;  // kernel names live as long as the process
 };
 
 Activity& activity() {
@@ -152,6 +149,7 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
   record->correlationId = op.correlation;
   if constexpr (requires { record->graphNodeId; }) {
     record->graphNodeId = op.graph_node;
+    record->graphId = op.graph;
   }
   memcpy(place, record, sizeof(*record));
 }
@@ -185,7 +183,7 @@ void write(Activity& a, const Pending& pending, bool finished) {
   const Times times = record_times(a, op, finished);
   if (op.kind == OpKind::kernel) {
     CUpti_ActivityKernel10 record = {};
-    record.name = pending.name;
+    record.name = op.name;
     add_latency(a, op, &record);
     fill_common(place, kind, op, times, &record);
   } else if (op.kind == OpKind::copy) {
@@ -301,8 +299,7 @@ void add_op(const Op& op) {
     ++a.dropped;
     return;
   }
-  const char* name = op.name == nullptr ? nullptr : a.names.emplace(op.name).first->c_str();
-  a.pending.push_back({op, name, std::this_thread::get_id()});
+  a.pending.push_back({op, std::this_thread::get_id()});
   if (a.pending.size() >= a.collect_at) {
     collect(a, false);
   }

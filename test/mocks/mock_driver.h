@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cupti.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
@@ -17,10 +18,12 @@
 #include "mock_gpu.h"
 
 struct CUfunc_st {
-  std::string name;
+  const char* name;  // see keep_name()
   uint64_t ns;
 };
 struct CUmod_st {
+  uint32_t id;
+  std::string cubin;
   std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUctx_st {
@@ -36,19 +39,25 @@ struct CUstream_st {
 struct CUevent_st {
   uint64_t at_ns;
 };
+struct CUgraph_st;
 struct CUgraphNode_st {
-  uint64_t id;
+  uint64_t id;        // the graph's in the upper half
+  uint64_t original;  // id of the node that it is a copy of
   gpuprof::mock::OpKind kind;
-  std::string name;
+  const char* name;  // the function's
   uint64_t ns;
   gpuprof::mock::Op op;  // bytes and direction
+  // Of a conditional node:
+  CUgraphConditionalNodeType condition;
+  CUgraphConditionalHandle handle;
+  std::vector<CUgraph> bodies;
 };
 struct CUgraph_st {
+  uint32_t id;
+  uint32_t made;  // nodes, so far
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
-struct CUgraphExec_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
-};
+struct CUgraphExec_st : CUgraph_st {};
 
 namespace gpuprof::mock {
 
@@ -62,7 +71,9 @@ struct Driver {
   std::vector<std::unique_ptr<CUstream_st>> streams;  // the first of each context is its default stream
   uint32_t last_context = 0;
   uint32_t last_stream = 12;
-  uint64_t last_node = uint64_t{1} << 32;  // the real ids have a graph's number in their upper half
+  uint32_t last_graph = 0;
+  uint32_t last_module = 20;
+  std::map<CUgraphConditionalHandle, unsigned int> conditions;
   uint64_t last_address = 0x10000000;
   std::map<CUdeviceptr, MemoryOp> allocations;
 };
@@ -77,6 +88,11 @@ uint32_t current_correlation();
 CUstream_st* stream_of(CUstream stream);
 void sleep_until(uint64_t when);
 
+// A kernel's name lives as long as its module. Then its place is taken by the next name: who still reads it there gets
+// another one, as from the real driver.
+const char* keep_name(const std::string& name);
+void drop_name(const char* name);
+
 // Work of `ns` on a stream: runs after what is there, or becomes a node where the stream is capturing.
 CUresult put(CUstream stream, OpKind kind, uint64_t ns, Op op);
 // The same, never captured: work of a graph. Returns it with its times.
@@ -86,14 +102,18 @@ CUgraphNode add_node(CUgraph graph, OpKind kind, const char* name, uint64_t ns, 
 
 // One API call as tools see it: `return call(CUPTI_..., "cu...", [&] { ... });`
 template <typename Body>
-CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* symbol, const Body& body) {
-  mock_cuda_enter(Domain::driver, id, name, symbol);
+CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* symbol, const void* params,
+                  const Body& body) {
+  mock_cuda_enter(Domain::driver, id, name, symbol, params);
   const CUresult result = usable() ? body() : CUDA_ERROR_NOT_INITIALIZED;
-  mock_cuda_exit(Domain::driver, id, name, symbol, result);
+  mock_cuda_exit(Domain::driver, id, name, symbol, result, params);
   return result;
 }
 
 }  // namespace gpuprof::mock
 
 #define MOCK_CALL(function, symbol, body) \
-  gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, symbol, body)
+  gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, symbol, nullptr, body)
+// The same, telling tools the parameters: a function##_params.
+#define MOCK_CALL_WITH(function, params, body) \
+  gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, nullptr, params, body)

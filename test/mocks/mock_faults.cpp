@@ -19,6 +19,7 @@ constexpr Switch kSwitches[] = {{"refuse_timestamp_callback", &Faults::refuse_ti
                                 {"refuse_latency", &Faults::refuse_latency},
                                 {"refuse_memory", &Faults::refuse_memory},
                                 {"refuse_unified_memory", &Faults::refuse_unified_memory},
+                                {"no_node_updates", &Faults::no_node_updates},
                                 {"threads", &Faults::threads},
                                 {"out_of_order", &Faults::out_of_order},
                                 {"hang_flush", &Faults::hang_flush}};

@@ -13,6 +13,7 @@ struct Faults {
   bool refuse_latency = false;             // cuptiActivityEnableLatencyTimestamps fails
   bool refuse_memory = false;              // no records of allocations
   bool refuse_unified_memory = false;      // no counters of unified memory
+  bool no_node_updates = false;            // no callbacks for nodes that are changed, as in CUPTI 12.0
   bool threads = false;                    // buffers come back from several threads at once
   bool out_of_order = false;               // the buffer that was filled last comes back first
   bool hang_flush = false;                 // cuptiActivityFlushAll never returns

@@ -29,6 +29,8 @@ struct Call {
   uint32_t id;  // CUpti_CallbackId
   const char* name;
   const char* symbol;  // of the kernel, for launches
+  CUcontext context;   // of the calling thread
+  const void* params;  // the function's, as in generated_cuda_meta.h; null where the mock does not give them
   uint32_t correlation;
   int result;
   uint64_t* correlation_data;  // the same at both sites
@@ -47,8 +49,10 @@ struct Op {
   uint32_t correlation;
   uint64_t bytes;
   uint64_t graph_node;
+  uint32_t graph;     // of an executable graph: its id
+  bool of_body;       // of a conditional node: its record has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
-  const char* name;   // valid during the call
+  const char* name;   // the module's: when that is unloaded, something else will stand there
 };
 
 struct MemoryOp {
@@ -71,7 +75,9 @@ struct ManagedOp {
   uint32_t device;
 };
 
-enum class NodeEvent { created, cloned, destroyed };
+// `read` is told of a node whose parameters an executable graph's node gets next (cuGraphExecUpdate).
+enum class NodeEvent { created, cloned, destroyed, read, params_set };
+enum class ModuleEvent { loaded, unloading };
 
 struct Tracer {
   void (*call)(const Call& call, Site site);
@@ -79,6 +85,7 @@ struct Tracer {
   void (*memory)(const MemoryOp& op);
   void (*managed)(const ManagedOp& op);
   void (*node)(NodeEvent event, CUgraphNode node, CUgraphNode original);
+  void (*module)(ModuleEvent event, uint32_t id, const void* cubin, size_t bytes);
 };
 
 }  // namespace gpuprof::mock
@@ -86,10 +93,16 @@ struct Tracer {
 // What the mock libcuda exports beyond the driver API, as the real one does for its tools and for cudart.
 extern "C" {
 CUresult mock_cuda_set_tracer(const gpuprof::mock::Tracer* tracer);
-uint32_t mock_cuda_enter(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol);
-void mock_cuda_exit(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol, int result);
+uint32_t mock_cuda_enter(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol,
+                         const void* params = nullptr);
+void mock_cuda_exit(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol, int result,
+                    const void* params = nullptr);
 const char* mock_cuda_function_name(CUfunction function);
 uint64_t mock_cuda_node_id(CUgraphNode node);
+uint32_t mock_cuda_exec_id(CUgraphExec exec);
+uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream);
+// What the kernels of a real program do: the value that a conditional node finds in the launches from now on.
+void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value);
 // cuInit has returned.
 bool mock_cuda_ready();
 // A page of managed memory is touched where it is not, by the GPU or by the CPU, and moves there.

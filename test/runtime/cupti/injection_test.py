@@ -22,7 +22,7 @@ INJECTION = os.environ["CUPTI_INJECTION"]
 DLCLOSE_APP = os.environ["MOCK_DLCLOSE_APP"]
 NEXT_INJECTION = os.environ["MOCK_NEXT_INJECTION"]
 GPU_OP_MORE, GPU_OP_UNSAMPLED = 1, 2
-NODE_DESTROYED = 1
+NODE_DESTROYED, NODE_UPDATED = 1, 2
 
 
 class InjectionTest(unittest.TestCase):
@@ -328,10 +328,16 @@ class Graphs(InjectionTest):
         threads = {row[0]: row[2] for row in source.launch_records}
         self.assertEqual({threads[op["correlation"]] for op in nodes}, {"mock_cuda_app"})
 
-    def test_update_keeps_the_first_capture(self):
+    def test_update_tells_whose_work_nodes_run_from_then_on(self):
         source, did = self.run_app("--launches", "0", "--graph-nodes", "4", "--graph-replays", "10", "--update-graph")
         self.assert_exact(source, did)
         self.assert_attributed(source, 4)
+        updated = {node["node"]: node["original"] for node in source.graph_nodes if node["flags"] & NODE_UPDATED}
+        self.assertEqual(set(updated), {op["graph_node"] for op in source.gpu_ops})
+        names = {node["node"]: node["name_id"] for node in source.graph_nodes if not node["flags"]}
+        for op in source.gpu_ops:
+            self.assertIn(NODE | updated[op["graph_node"]], source.stacks)
+            self.assertEqual(names[updated[op["graph_node"]]], op["name_id"])
 
     def test_nodes_that_go_away_are_told(self):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")

@@ -3,6 +3,9 @@
 //   mock_programs graphs NODES ADDED REPLAYS WAIT_MS
 //   mock_programs streams STREAMS KERNELS DEVICES
 //   mock_programs variants LAUNCHES
+//   mock_programs modules ROUNDS
+//   mock_programs conditional ROUNDS
+//   mock_programs device_launches LAUNCHES
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
@@ -14,8 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "conditional.h"
 #include "expect.h"
 #include "mock_gpu.h"
+#include "modules.h"
 
 namespace {
 
@@ -350,6 +355,135 @@ void variants(long launches) {
   expect("site.launch_refused", 0);
 }
 
+// ---- modules ----
+
+void modules(long rounds) {
+  const Device device = set_up(0, 1);
+  churn::run(rounds, device.streams[0], [](const std::string& name) { return name + " 2000\n"; });
+}
+
+// ---- conditional ----
+
+CUgraph* add_condition(CUgraph graph, CUgraphConditionalNodeType type, unsigned size, unsigned value,
+                       CUgraphConditionalHandle* handle) {
+  CHECK(cuGraphConditionalHandleCreate(handle, graph, nullptr, value, 0));
+  CUgraphNodeParams params = {};
+  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  params.conditional.handle = *handle;
+  params.conditional.type = type;
+  params.conditional.size = size;
+  CUgraphNode node = nullptr;
+  CHECK(cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &params));
+  return params.conditional.phGraph_out;
+}
+
+void add_kernel(CUgraph graph, CUfunction function) {
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  kernel.func = function;
+  CUgraphNode node = nullptr;
+  CHECK(cuGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+}
+
+struct Loop {
+  CUgraphExec exec = nullptr;
+  CUgraphConditionalHandle trips = 0;
+};
+
+Loop make_loop(CUfunction before, CUfunction body) {
+  Loop loop;
+  CUgraph graph = nullptr;
+  CHECK(cuGraphCreate(&graph, 0));
+  if (before != nullptr) {
+    add_kernel(graph, before);
+  }
+  add_kernel(add_condition(graph, CU_GRAPH_COND_TYPE_WHILE, 1, 1, &loop.trips)[0], body);
+  CHECK(cuGraphInstantiateWithFlags(&loop.exec, graph, 0));
+  return loop;
+}
+
+CUgraphExec make_choice(CUgraphConditionalNodeType type, unsigned value, const std::vector<CUfunction>& kernels) {
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  CUgraphConditionalHandle handle = 0;
+  CHECK(cuGraphCreate(&graph, 0));
+  CUgraph* bodies = add_condition(graph, type, static_cast<unsigned>(kernels.size()), value, &handle);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    add_kernel(bodies[i], kernels[i]);
+  }
+  CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  return exec;
+}
+
+void launch_loops(const Device& device, const std::vector<Loop>& loops, unsigned trips) {
+  for (const Loop& loop : loops) {
+    mock_cuda_set_condition(loop.trips, trips);
+    CHECK(cuMemcpyHtoDAsync(device.memory, &trips, sizeof(trips), device.streams[0]));
+    CHECK(cuGraphLaunch(loop.exec, device.streams[0]));
+  }
+}
+
+__attribute__((noinline)) void loop_few(const Device& device, const std::vector<Loop>& loops) {
+  launch_loops(device, loops, conditional::kFewTrips);
+  asm volatile("");
+}
+
+__attribute__((noinline)) void loop_many(const Device& device, const std::vector<Loop>& loops) {
+  launch_loops(device, loops, conditional::kManyTrips);
+  asm volatile("");
+}
+
+__attribute__((noinline)) void choose_here(CUgraphExec exec, CUstream stream) {
+  CHECK(cuGraphLaunch(exec, stream));
+  CHECK(cuStreamSynchronize(stream));
+}
+
+__attribute__((noinline)) void choose_there(CUgraphExec exec, CUstream stream) {
+  CHECK(cuGraphLaunch(exec, stream));
+  CHECK(cuStreamSynchronize(stream));
+}
+
+__attribute__((noinline)) void switch_to_second(CUgraphExec exec, CUstream stream) {
+  CHECK(cuGraphLaunch(exec, stream));
+  asm volatile("");
+}
+
+void conditional_nodes(long rounds) {
+  Device device = set_up(0, 1);
+  CHECK(cuModuleLoadData(&device.module,
+                         "_Z6beforePi 4000\n_Z6loopedPi 15000\n_Z6chosenPi 5000\n_Z10first_casePi 5000\n"
+                         "_Z11second_casePi 6000\n"));
+  CUfunction looped = device.function("_Z6loopedPi");
+  const std::vector<Loop> loops = {make_loop(nullptr, looped), make_loop(device.function("_Z6beforePi"), looped)};
+  for (long i = 0; i < rounds; ++i) {
+    loop_few(device, loops);
+    loop_many(device, loops);
+  }
+  CHECK(cuStreamSynchronize(device.streams[0]));
+  CUgraphExec choice = make_choice(CU_GRAPH_COND_TYPE_IF, 1, {device.function("_Z6chosenPi")});
+  CUgraphExec switched = make_choice(CU_GRAPH_COND_TYPE_SWITCH, 1,
+                                     {device.function("_Z10first_casePi"), device.function("_Z11second_casePi")});
+  for (long i = 0; i < rounds; ++i) {
+    choose_here(choice, device.streams[0]);
+    choose_there(choice, device.streams[0]);
+    switch_to_second(switched, device.streams[0]);
+  }
+  CHECK(cuStreamSynchronize(device.streams[0]));
+  conditional::expect_all(rounds);
+}
+
+// ---- device launches ----
+
+void device_launches(long launches) {
+  Device device = set_up(0, 0);
+  CHECK(cuModuleLoadData(&device.module, "_Z6parentPi 30000\n__cudaCDP2LaunchDeviceV2 0\n"));
+  for (long i = 0; i < launches; ++i) {
+    launch(device.function("_Z6parentPi"), nullptr);
+  }
+  CHECK(cuCtxSynchronize());
+  expect("kernel.parent", launches);
+  expect("records", launches);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -362,8 +496,14 @@ int main(int argc, char** argv) {
     streams(number(2), number(3), number(4));
   } else if (mode == "variants") {
     variants(number(2));
+  } else if (mode == "modules") {
+    modules(number(2));
+  } else if (mode == "conditional") {
+    conditional_nodes(number(2));
+  } else if (mode == "device_launches") {
+    device_launches(number(2));
   } else {
-    std::fprintf(stderr, "usage: mock_programs graphs|streams|variants NUMBERS\n");
+    std::fprintf(stderr, "usage: mock_programs MODE NUMBERS\n");
     return 2;
   }
   return 0;

@@ -41,7 +41,8 @@ class Gpu:
 
     def missing(self):
         names = ("example_cuda", "bench_cuda_launch_loop", "example_cuda_graphs", "example_cuda_streams",
-                 "example_cuda_variants")
+                 "example_cuda_variants", "example_cuda_modules", "example_cuda_conditional",
+                 "example_cuda_device_launches")
         absent = [name for name in names if not os.path.exists(self.program(name))]
         return f"not in {self.examples}: {', '.join(absent)}" if absent else None
 
@@ -78,6 +79,15 @@ class Gpu:
     def graphs(self, nodes=10, added=3, replays=100, child=True, wait_ms=0):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", str(wait_ms)])
+
+    def modules(self, rounds=4):
+        return Program([self.program("example_cuda_modules"), "--rounds", str(rounds)])
+
+    def conditional(self, rounds=20):
+        return Program([self.program("example_cuda_conditional"), "--rounds", str(rounds)])
+
+    def device_launches(self, launches=10):
+        return Program([self.program("example_cuda_device_launches"), "--launches", str(launches)])
 
     # The site `launch_tiny` launches as fast as it can.
     def loop(self, launches):
@@ -157,6 +167,15 @@ class Mock:
 
     def graphs(self, nodes=10, added=3, replays=100, wait_ms=0, **_):
         return Program([self.programs, "graphs", str(nodes), str(added), str(replays), str(wait_ms)])
+
+    def modules(self, rounds=4):
+        return Program([self.programs, "modules", str(rounds)])
+
+    def conditional(self, rounds=20):
+        return Program([self.programs, "conditional", str(rounds)])
+
+    def device_launches(self, launches=10):
+        return Program([self.programs, "device_launches", str(launches)])
 
     def loop(self, launches):
         return self.run("--launches", launches // 3, "--kernels-only")

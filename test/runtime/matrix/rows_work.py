@@ -30,6 +30,40 @@ def call_sites(matrix):
     require(recording.site_ns("solve") > 2 * recording.site_ns("assemble"), "solve's kernel is four times as long")
 
 
+@row(1, "module-churn")
+def module_churn(matrix):
+    """Modules and libraries that come and go: each record has the name of the kernel that was launched."""
+    recording = recorded(matrix, matrix.platform.modules())
+    return f"{recording.profile.end()['gpu_records']} records of {len(recording.expect) - 5} names"
+
+
+@row(1, "module-churn-old-cupti", only="mock")
+def module_churn_old_cupti(matrix):
+    """Where CUPTI does not tell which nodes were changed, a name that may be another one is not given, and counted."""
+    program = matrix.platform.modules()
+    recording = matrix.record(program, env={"MOCK_CUPTI_FAULTS": "no_node_updates"})
+    recording.check_conserved()
+    unknown = recording.kernels("[kernel name not known]")
+    require_equal(recording.profile.losses().get("kernel_name"), unknown, "kernels whose name is counted as lost")
+    expected = {key.partition(".")[2]: count for key, count in recording.expect.items() if key.startswith("kernel.")}
+    missing = {name: count - recording.kernels(name) for name, count in expected.items()}
+    require(min(missing.values()) >= 0, f"wrong names: {missing}")
+    require_equal(sum(missing.values()), unknown, "kernels without their name")
+    return f"{unknown} of {recording.profile.end()['gpu_records']} names not known"
+
+
+@row(1, "device-launches")
+def device_launches(matrix):
+    """Kernels that are launched by kernels have no records, and the profile says so."""
+    recording = recorded(matrix, matrix.platform.device_launches())
+    told = [key for key in recording.profile.meta() if key.endswith("note.device_launches")]
+    require(told, "no META says that kernels launch kernels")
+    require("can launch kernels" in recording.stderr, "record does not say that kernels launch kernels")
+    quiet = matrix.record(matrix.platform.variants())
+    require(not any(key.endswith("note.device_launches") for key in quiet.profile.meta()),
+            "META speaks of kernels that launch kernels where there are none")
+
+
 @row(1, "copies-fills")
 def copies(matrix):
     """Copies of each direction and fills, with their bytes."""
@@ -156,7 +190,7 @@ def check_graph_stacks(matrix, recording):
     captured = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     require(captured, "no WORK is marked as a graph's node")
     # CUPTI runs the nodes of a child graph under ids that it never tells of: theirs is not known, and said to be so.
-    places = {"captured": "capture_nodes", "updated": "capture_nodes", "added": "add_nodes", "inner": None}
+    places = {"captured": "capture_nodes", "updated": "capture_again", "added": "add_nodes", "inner": None}
     seen = dict.fromkeys(places, 0)
     for work, count in captured:
         name = next((name for name in places if re.search(rf"\b{name}\(|{name}P", work.name)), None)
@@ -184,6 +218,14 @@ def graph_nodes(matrix):
     require("capture_nodes" in text and "add_nodes" in text, "flame --graph=capture shows where nodes were captured")
     text = recording.gpuprof("flame", "-i", recording.path, "--graph", "launch")
     require("replay_first" in text and "capture_nodes" not in text, "flame --graph=launch shows the launches alone")
+
+
+@row(2, "conditional-nodes")
+def conditional_nodes(matrix):
+    """Bodies of WHILE, IF and SWITCH nodes: each kernel belongs to the launch that ran it."""
+    matrix.need_stacks()
+    recording = recorded(matrix, matrix.platform.conditional())
+    return f"{recording.expect['kernel.looped']} kernels in loops"
 
 
 @row(2, "graph-exact-times")

@@ -1,0 +1,157 @@
+// The mock libcuda's modules and libraries. An image is text, a line "NAME NS" for each kernel; what tools get to see
+// of it is an ELF file with the names of sections that the real compiler makes.
+#include <elf.h>
+
+#include <cstring>
+#include <sstream>
+
+#include "mock_driver.h"
+
+using namespace gpuprof::mock;
+
+namespace {
+
+// Places of names, the last dropped one used first: a name that has died is soon another one.
+constexpr size_t kNameBytes = 256;
+struct Names {
+  std::mutex mutex;
+  std::vector<char*> dropped;
+};
+
+Names& names() {
+  static auto* the_names = new Names;
+  return *the_names;
+}
+
+// An ELF header, the header of one section, and that section: the names of sections.
+std::string cubin_of(const std::string& kernels) {
+  std::istringstream lines(kernels);
+  std::string sections(1, '\0');
+  std::string name;
+  for (std::string ns; lines >> name >> ns;) {
+    sections += ".nv.info." + name + '\0';
+  }
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_shoff = sizeof(header);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 1;
+  header.e_shstrndx = 0;
+  Elf64_Shdr section = {};
+  section.sh_type = SHT_STRTAB;
+  section.sh_offset = sizeof(header) + sizeof(section);
+  section.sh_size = sections.size();
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) +
+         std::string(reinterpret_cast<const char*>(&section), sizeof(section)) + sections;
+}
+
+void tell(ModuleEvent event, const CUmod_st& module) {
+  if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
+    tracer->module(event, module.id, module.cubin.data(), module.cubin.size());
+  }
+}
+
+CUresult load(CUmodule* module, const void* image) {
+  if (!usable()) {
+    return CUDA_ERROR_NOT_INITIALIZED;
+  }
+  auto loaded = std::make_unique<CUmod_st>();
+  {
+    const std::lock_guard lock(driver().mutex);
+    loaded->id = ++driver().last_module;
+  }
+  loaded->cubin = cubin_of(static_cast<const char*>(image));
+  std::istringstream lines(static_cast<const char*>(image));
+  std::string name;
+  uint64_t ns = 0;
+  while (lines >> name >> ns) {
+    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{keep_name(name), ns});
+  }
+  tell(ModuleEvent::loaded, *loaded);
+  *module = loaded.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult unload(CUmodule module) {
+  tell(ModuleEvent::unloading, *module);
+  for (const auto& function : module->functions) {
+    drop_name(function.second->name);
+  }
+  delete module;
+  return CUDA_SUCCESS;
+}
+
+CUresult find(CUfunction* function, CUmodule module, const char* name) {
+  const auto found = module->functions.find(name);
+  if (found == module->functions.end()) {
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  *function = found->second.get();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+const char* gpuprof::mock::keep_name(const std::string& name) {
+  const std::lock_guard lock(names().mutex);
+  if (names().dropped.empty()) {
+    names().dropped.push_back(new char[kNameBytes]);  // never freed: a late reader gets a wrong name, not a fault
+  }
+  char* place = names().dropped.back();
+  names().dropped.pop_back();
+  strncpy(place, name.c_str(), kNameBytes - 1);
+  place[kNameBytes - 1] = '\0';
+  return place;
+}
+
+void gpuprof::mock::drop_name(const char* name) {
+  const std::lock_guard lock(names().mutex);
+  names().dropped.push_back(const_cast<char*>(name));
+  strcpy(names().dropped.back(), "name of a module that is gone");
+}
+
+extern "C" {
+
+const char* mock_cuda_function_name(CUfunction function) {
+  return function->name;
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return load(module, image);
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  return unload(module);
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return find(function, module, name);
+}
+
+// A library is a module here, and a kernel its function, which the launch functions take as well.
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int, CUlibraryOption*,
+                           void**, unsigned int) {
+  return load(reinterpret_cast<CUmodule*>(library), image);
+}
+
+CUresult cuLibraryUnload(CUlibrary library) {
+  return unload(reinterpret_cast<CUmodule>(library));
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  return find(reinterpret_cast<CUfunction*>(kernel), reinterpret_cast<CUmodule>(library), name);
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction function) {
+  *name = function->name;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  *name = reinterpret_cast<CUfunction>(kernel)->name;
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
