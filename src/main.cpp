@@ -74,7 +74,9 @@ int dispatch(std::vector<const char*> arguments) {
   std::rotate(arguments.begin(), name, name + 1);  // the command's name comes first, and what was before it second
   const std::string_view first = arguments.front();
   if (first == "--version") {
-    std::printf("gpuprof %.*s\n", static_cast<int>(gpuprof::version().size()), gpuprof::version().data());
+    const std::string commit(gpuprof::commit());
+    std::printf("gpuprof %s%s\n", std::string(gpuprof::version()).c_str(),
+                commit.empty() ? "" : (" (commit " + commit + ")").c_str());
     return 0;
   }
   if (const Entry* const entry = gpuprof::cmd::find_command(first)) {
