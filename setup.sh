@@ -105,7 +105,7 @@ build() {
   local tests=$1
   shift
   command -v cmake >/dev/null || die "no cmake: run ./setup.sh deps"
-  local options=(-DGPUPROF_TESTS="$tests")
+  local options=(-DGPUPROF_TESTS="$tests" -DGPUPROF_WERROR="${GPUPROF_WERROR:-OFF}")
   if command -v ccache >/dev/null; then
     options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
