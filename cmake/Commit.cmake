@@ -1,4 +1,4 @@
-# Writes the commit of the tree SOURCE, as a C string, into OUTPUT: empty where SOURCE is no git checkout (a tarball), with
+# Writes OUTPUT, a C++ source with the commit of the tree SOURCE: empty where SOURCE is no git checkout (a tarball), with
 # ", dirty" where files differ from it. OUTPUT is touched only when that changes.
 set(commit "")
 find_program(git git)
@@ -12,4 +12,14 @@ if(git AND EXISTS ${SOURCE}/.git)
     string(APPEND commit ", dirty")
   endif()
 endif()
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "\"${commit}\"\n" @ONLY)
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
+#include "base/version.h"
+
+namespace gpuprof {
+
+std::string_view commit() {
+  return "@commit@";
+}
+
+}  // namespace gpuprof
+]])

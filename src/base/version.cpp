@@ -6,10 +6,4 @@ std::string_view version() {
   return GPUPROF_VERSION;
 }
 
-std::string_view commit() {
-  return
-#include "commit.inc"
-      ;
-}
-
 }  // namespace gpuprof
