@@ -4,39 +4,11 @@
 // A command that the driver refuses has called the probe, and is counted as failed. Mapping and unmapping count as
 // copies, since on a device with its own memory they are. Markers, barriers and migrations are left out: they are no
 // work.
-#include <cstdlib>
-
-#include "common/emit.h"
-#include "opencl/completion.h"
-#include "opencl/devices.h"
 #include "opencl/dispatch.h"
-#include "opencl/queues.h"
+#include "opencl/enqueue.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
-
-uint32_t kernel_name(cl_kernel kernel) {
-  char name[512];
-  size_t bytes = 0;
-  const cl_int status = target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, &bytes);
-  if (status == CL_SUCCESS) {
-    return bytes <= 1 || bytes > sizeof(name) ? 0 : name_id(name, bytes - 1);
-  }
-  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes) != CL_SUCCESS || bytes <= 1) {
-    return 0;
-  }
-  auto* longer = static_cast<char*>(malloc(bytes));
-  if (longer == nullptr) {
-    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
-    return 0;
-  }
-  uint32_t id = 0;
-  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS) {
-    id = name_id(longer, bytes - 1);
-  }
-  free(longer);
-  return id;
-}
 
 uint64_t volume(const size_t* region) {
   return region == nullptr ? 0 : uint64_t{region[0]} * region[1] * region[2];
@@ -50,110 +22,27 @@ uint64_t image_bytes(cl_mem image, const size_t* region) {
   return volume(region) * element;
 }
 
-// Whether a thread's commands are worth anything, asked once in 64 of them: there is no thread of ours to do it.
-struct Listener {
-  uint32_t commands;
-  bool silent;
-};
-constinit thread_local Listener listener = {};
-
-bool recorder_listens() {
-  Listener& mine = listener;
-  if (mine.commands++ % 64 == 0) {
-    mine.silent = recorder_silent();
-  }
-  return !mine.silent;
-}
-
-// Before the driver is called. Null: do nothing more for this command.
-Pending* begin(cl_command_queue handle, gpuprof_op op, uint64_t bytes, cl_kernel kernel = nullptr) {
-  const KeepErrno keep_errno;
-  Queue queue = {};
-  if (!active() || !recorder_listens()) {
-    return nullptr;
-  }
-  const bool timed = next_launch_timed();
-  const uint64_t entered = timed ? now_ns() : 0;
-  if (!find_or_add_queue(handle, &queue)) {
-    return nullptr;  // not a queue: the driver will say so
-  }
-  auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
-  if (pending == nullptr) {
-    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
-    return nullptr;
-  }
-  announce_device(queue.device);
-  const uint32_t name = op == GPUPROF_OP_KERNEL ? kernel_name(kernel) : 0;
-  *pending = {next_correlation(), bytes, queue.number, name, queue.device, op, timed};
-  if (timed) {
-    add_overhead(now_ns() - entered);
-  }
-  launch(pending->correlation);
-  return pending;
-}
-
-// With the user's event we take a reference of our own, and our own event we simply keep.
-void follow(Pending* pending, cl_event event, bool users_event) {
-  if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
-    lost(GPUPROF_LOSS_NO_TIMING, 1);
-    free(pending);
-    return;
-  }
-  watch(event, pending);
-}
-
-// After the driver was called.
-void end(Pending* pending, cl_int status, cl_event event, bool users_event) {
-  const KeepErrno keep_errno;
-  if (status != CL_SUCCESS || event == nullptr) {
-    if (status != CL_SUCCESS) {
-      launch_failed(pending->correlation);
-    }
-    free(pending);
-    return;
-  }
-  const bool timed = pending->timed;
-  const uint64_t entered = timed ? now_ns() : 0;
-  follow(pending, event, users_event);
-  if (timed) {
-    add_overhead(now_ns() - entered);
-  }
-}
-
-// `call` makes the driver's call with the event pointer that it is given, and returns its status.
-template <typename Call>
-cl_int traced(Pending* pending, cl_event* users_event, const Call& call) {
-  if (pending == nullptr) {
-    return call(users_event);
-  }
-  cl_event own = nullptr;
-  cl_event* event = users_event != nullptr ? users_event : &own;
-  const cl_int status = call(event);
-  end(pending, status, status == CL_SUCCESS ? *event : nullptr, users_event != nullptr);
-  return status;
-}
-
 #define GPUPROF_WAIT_PARAMETERS cl_uint waits, const cl_event *wait_list, cl_event *event
 
 cl_int CL_API_CALL ndrange_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
                                   const size_t* global, const size_t* local, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_KERNEL, 0, kernel);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueNDRangeKernel", GPUPROF_OP_KERNEL, 0, false, kernel};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_KERNEL, 0, kernel);
-  return traced(pending, event,
+  const Command command = {"clEnqueueTask", GPUPROF_OP_KERNEL, 0, false, kernel};
+  return traced(queue, command, event,
                 [&](cl_event* to) { return target.clEnqueueTask(queue, kernel, waits, wait_list, to); });
 }
 
 cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK* function)(void*), void* args,
                                  size_t args_bytes, cl_uint mem_count, const cl_mem* mems, const void** mem_places,
                                  GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_OTHER, 0);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueNativeKernel", GPUPROF_OP_OTHER};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueNativeKernel(queue, function, args, args_bytes, mem_count, mems, mem_places, waits,
                                         wait_list, to);
   });
@@ -161,16 +50,16 @@ cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK* funct
 
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
                                void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueReadBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueReadBuffer(queue, buffer, blocking, offset, bytes, to_host, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
                                 const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueWriteBuffer", GPUPROF_OP_COPY_HTOD, bytes, blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueWriteBuffer(queue, buffer, blocking, offset, bytes, from_host, waits, wait_list, to);
   });
 }
@@ -179,8 +68,8 @@ cl_int CL_API_CALL read_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bo
                                     const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
                                     size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
                                     void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, volume(region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueReadBufferRect", GPUPROF_OP_COPY_DTOH, volume(region), blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
                                           buffer_slice, host_row, host_slice, to_host, waits, wait_list, to);
   });
@@ -190,8 +79,8 @@ cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_b
                                      const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
                                      size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
                                      const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, volume(region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueWriteBufferRect", GPUPROF_OP_COPY_HTOD, volume(region), blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
                                            buffer_slice, host_row, host_slice, from_host, waits, wait_list, to);
   });
@@ -199,8 +88,8 @@ cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_b
 
 cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem into, size_t from_offset, size_t into_offset,
                                size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueCopyBuffer", GPUPROF_OP_COPY_DTOD, bytes};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueCopyBuffer(queue, from, into, from_offset, into_offset, bytes, waits, wait_list, to);
   });
 }
@@ -208,8 +97,8 @@ cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem into,
 cl_int CL_API_CALL copy_buffer_rect(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
                                     const size_t* into_origin, const size_t* region, size_t from_row, size_t from_slice,
                                     size_t into_row, size_t into_slice, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, volume(region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueCopyBufferRect", GPUPROF_OP_COPY_DTOD, volume(region)};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueCopyBufferRect(queue, from, into, from_origin, into_origin, region, from_row, from_slice,
                                           into_row, into_slice, waits, wait_list, to);
   });
@@ -217,24 +106,25 @@ cl_int CL_API_CALL copy_buffer_rect(cl_command_queue queue, cl_mem from, cl_mem 
 
 cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void* pattern, size_t pattern_bytes,
                                size_t offset, size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_FILL, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueFillBuffer", GPUPROF_OP_FILL, bytes};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueFillBuffer(queue, buffer, pattern, pattern_bytes, offset, bytes, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL fill_image(cl_command_queue queue, cl_mem image, const void* color, const size_t* origin,
                               const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_FILL, image_bytes(image, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueFillImage", GPUPROF_OP_FILL, image_bytes(image, region)};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueFillImage(queue, image, color, origin, region, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
                               const size_t* region, size_t row, size_t slice, void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueReadImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region),
+                           blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to_host, waits, wait_list, to);
   });
 }
@@ -242,8 +132,9 @@ cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool bloc
 cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
                                const size_t* region, size_t row, size_t slice, const void* from_host,
                                GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, image_bytes(image, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueWriteImage", GPUPROF_OP_COPY_HTOD, image_bytes(image, region),
+                           blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice, from_host, waits, wait_list,
                                       to);
   });
@@ -251,24 +142,24 @@ cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blo
 
 cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
                               const size_t* into_origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(from, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueCopyImage", GPUPROF_OP_COPY_DTOD, image_bytes(from, region)};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueCopyImage(queue, from, into, from_origin, into_origin, region, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t* origin,
                                         const size_t* region, size_t offset, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueCopyImageToBuffer", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueCopyImageToBuffer(queue, image, buffer, origin, region, offset, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
                                         const size_t* origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOD, image_bytes(image, region));
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueCopyBufferToImage", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, waits, wait_list, to);
   });
 }
@@ -276,8 +167,8 @@ cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, c
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                              size_t bytes, GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
   void* mapped = nullptr;
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, bytes);
-  const cl_int status = traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueMapBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
+  const cl_int status = traced(queue, command, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, bytes, waits, wait_list, to, &result);
     return result;
@@ -292,8 +183,8 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
                             const size_t* origin, const size_t* region, size_t* row, size_t* slice,
                             GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
   void* mapped = nullptr;
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_DTOH, image_bytes(image, region));
-  const cl_int status = traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueMapImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region), blocking != CL_FALSE};
+  const cl_int status = traced(queue, command, event, [&](cl_event* to) {
     cl_int result = CL_SUCCESS;
     mapped = target.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, waits, wait_list, to,
                                       &result);
@@ -306,24 +197,24 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
 }
 
 cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* mapped, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY_HTOD, 0);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueUnmapMemObject", GPUPROF_OP_COPY_HTOD};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueUnmapMemObject(queue, memory, mapped, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL svm_memcpy(cl_command_queue queue, cl_bool blocking, void* into, const void* from, size_t bytes,
                               GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_COPY, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueSVMMemcpy", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueSVMMemcpy(queue, blocking, into, from, bytes, waits, wait_list, to);
   });
 }
 
 cl_int CL_API_CALL svm_fill(cl_command_queue queue, void* memory, const void* pattern, size_t pattern_bytes,
                             size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  Pending* pending = begin(queue, GPUPROF_OP_FILL, bytes);
-  return traced(pending, event, [&](cl_event* to) {
+  const Command command = {"clEnqueueSVMMemFill", GPUPROF_OP_FILL, bytes};
+  return traced(queue, command, event, [&](cl_event* to) {
     return target.clEnqueueSVMMemFill(queue, memory, pattern, pattern_bytes, bytes, waits, wait_list, to);
   });
 }

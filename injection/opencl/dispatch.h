@@ -25,5 +25,7 @@ extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers):
 
 void hook_queues(cl_icd_dispatch& table);
 void hook_commands(cl_icd_dispatch& table);
+void hook_waits(cl_icd_dispatch& table);
+void hook_memory(cl_icd_dispatch& table);
 
 }  // namespace gpuprof::injection::opencl

@@ -6,6 +6,7 @@
 #include "common/emit.h"
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
+#include "opencl/memory_table.h"
 
 namespace gpuprof::injection::opencl {
 
@@ -19,6 +20,11 @@ bool initialized = false;
 void at_exit() {
   wait_for_outstanding();
   finish();
+}
+
+void in_forked_child() {
+  forget_outstanding();
+  forget_memory();
 }
 
 cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
@@ -77,7 +83,9 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   opencl::layer = opencl::target;
   opencl::hook_queues(opencl::layer);
   opencl::hook_commands(opencl::layer);
-  on_fork_child(opencl::forget_outstanding);
+  opencl::hook_waits(opencl::layer);
+  opencl::hook_memory(opencl::layer);
+  on_fork_child(opencl::in_forked_child);
   atexit(opencl::at_exit);
   *num_entries_ret = entries;
   *layer_dispatch_ret = &opencl::layer;

@@ -3,7 +3,7 @@ gpuprof_unit_test(injection LINK gpuprof_inject_common_checked gpuprof_base Thre
 target_include_directories(unit_injection PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/injection)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
-  foreach(program opencl_semantics opencl_threads)
+  foreach(program opencl_semantics opencl_threads opencl_calls)
     add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/${program}.cpp)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
@@ -12,8 +12,9 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
     GPUPROF_TEST_EXAMPLE="$<TARGET_FILE:example_opencl>"
     GPUPROF_TEST_SEMANTICS="$<TARGET_FILE:opencl_semantics>"
-    GPUPROF_TEST_THREADS="$<TARGET_FILE:opencl_threads>")
-  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads)
+    GPUPROF_TEST_THREADS="$<TARGET_FILE:opencl_threads>"
+    GPUPROF_TEST_CALLS="$<TARGET_FILE:opencl_calls>")
+  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads opencl_calls)
 else()
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
 endif()

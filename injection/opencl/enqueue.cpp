@@ -1,0 +1,119 @@
+#include "opencl/enqueue.h"
+
+#include <cstdlib>
+
+#include "common/emit.h"
+#include "opencl/devices.h"
+#include "opencl/host_calls.h"
+#include "opencl/queues.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+uint32_t kernel_name(cl_kernel kernel) {
+  char name[512];
+  size_t bytes = 0;
+  const cl_int status = target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name), name, &bytes);
+  if (status == CL_SUCCESS) {
+    return bytes <= 1 || bytes > sizeof(name) ? 0 : name_id(name, bytes - 1);
+  }
+  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 0, nullptr, &bytes) != CL_SUCCESS || bytes <= 1) {
+    return 0;
+  }
+  auto* longer = static_cast<char*>(malloc(bytes));
+  if (longer == nullptr) {
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+    return 0;
+  }
+  uint32_t id = 0;
+  if (target.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, bytes, longer, nullptr) == CL_SUCCESS) {
+    id = name_id(longer, bytes - 1);
+  }
+  free(longer);
+  return id;
+}
+
+// With the user's event we take a reference of our own, and our own event we simply keep.
+void follow(Pending* pending, cl_event event, bool users_event) {
+  if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+    free(pending);
+    return;
+  }
+  watch(event, pending);
+}
+
+// A blocking call is a wait as well as a call that launches: both have its time.
+void tell(const Enqueue& enqueue, const Command& command, cl_int status) {
+  const uint64_t end_ns = now_ns();
+  if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
+    gpuprof_call record = {};
+    record.correlation = enqueue.pending->correlation;
+    record.start_ns = enqueue.start_ns;
+    record.end_ns = end_ns;
+    record.name_id = name_id(command.function);
+    record.tid = thread_id();
+    call(record);
+  }
+  if (enqueue.wait != 0) {
+    emit_wait({enqueue.wait, command.function, enqueue.start_ns, end_ns}, status);
+  }
+}
+
+}  // namespace
+
+Enqueue begin(cl_command_queue handle, const Command& command) {
+  const KeepErrno keep_errno;
+  Queue queue = {};
+  if (!recording()) {
+    return {};
+  }
+  const bool timed = next_launch_timed();
+  const uint64_t entered = timed ? now_ns() : 0;
+  if (!find_or_add_queue(handle, &queue)) {
+    return {};  // not a queue: the driver will say so
+  }
+  auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
+  if (pending == nullptr) {
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+    return {};
+  }
+  announce_device(queue.device);
+  const uint32_t name = command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel) : 0;
+  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed};
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
+  launch(pending->correlation);
+  Enqueue enqueue = {pending};
+  if (command.blocking) {
+    enqueue.wait = take_host_stack();
+  }
+  if (command.blocking || (control() & GPUPROF_CONTROL_CALLS) != 0) {
+    enqueue.start_ns = now_ns();
+  }
+  return enqueue;
+}
+
+void end(const Enqueue& enqueue, const Command& command, cl_int status, cl_event event, bool users_event) {
+  const KeepErrno keep_errno;
+  if (enqueue.start_ns != 0) {
+    tell(enqueue, command, status);
+  }
+  Pending* pending = enqueue.pending;
+  if (status != CL_SUCCESS || event == nullptr) {
+    if (status != CL_SUCCESS) {
+      launch_failed(pending->correlation);
+    }
+    free(pending);
+    return;
+  }
+  const bool timed = pending->timed;
+  const uint64_t entered = timed ? now_ns() : 0;
+  follow(pending, event, users_event);
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
+}
+
+}  // namespace gpuprof::injection::opencl

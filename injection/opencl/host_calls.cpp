@@ -1,0 +1,51 @@
+#include "opencl/host_calls.h"
+
+#include "common/emit.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+// Whether the recorder is there, asked once in 64 calls: there is no thread of ours to do it.
+struct Listener {
+  uint32_t calls;
+  bool silent;
+};
+constinit thread_local Listener listener = {};
+
+bool recorder_listens() {
+  Listener& mine = listener;
+  if (mine.calls++ % 64 == 0) {
+    mine.silent = recorder_silent();
+  }
+  return !mine.silent;
+}
+
+}  // namespace
+
+bool recording() {
+  return active() && recorder_listens();
+}
+
+uint64_t take_host_stack() {
+  const uint64_t correlation = GPUPROF_CORRELATION_HOST | next_correlation();
+  stack_here(correlation);
+  return correlation;
+}
+
+void emit_wait(const Wait& wait, cl_int status) {
+  if (status != CL_SUCCESS && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+    return;  // the other one has waited, for a command that failed
+  }
+  gpuprof_host_op op = {};
+  op.correlation = wait.correlation;
+  op.start_ns = wait.start_ns;
+  op.end_ns = wait.end_ns;
+  op.count = 1;
+  op.name_id = name_id(wait.function);
+  op.device = UINT32_MAX;
+  op.tid = thread_id();
+  op.op = GPUPROF_HOST_SYNC;
+  host_op(op);
+}
+
+}  // namespace gpuprof::injection::opencl

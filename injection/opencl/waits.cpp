@@ -1,0 +1,55 @@
+// Calls that wait for the device and put nothing on it. Blocking copies and maps are in commands.cpp: they do both.
+//
+// clFlush does not wait. Of clEnqueueSVMMap only the time that a blocking one waits is told: it is no copy here, as on
+// most devices that have such memory nothing is moved.
+#include "common/emit.h"
+#include "opencl/dispatch.h"
+#include "opencl/host_calls.h"
+
+namespace gpuprof::injection::opencl {
+namespace {
+
+template <typename Call>
+cl_int timed(const char* function, const Call& call) {
+  Wait wait = {0, function, 0, 0};
+  {
+    const KeepErrno keep_errno;
+    if (recording()) {
+      wait.correlation = take_host_stack();
+      wait.start_ns = now_ns();
+    }
+  }
+  const cl_int status = call();
+  if (wait.correlation != 0) {
+    const KeepErrno keep_errno;
+    wait.end_ns = now_ns();
+    emit_wait(wait, status);
+  }
+  return status;
+}
+
+cl_int CL_API_CALL finish_queue(cl_command_queue queue) {
+  return timed("clFinish", [&] { return target.clFinish(queue); });
+}
+
+cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event* events) {
+  return timed("clWaitForEvents", [&] { return target.clWaitForEvents(count, events); });
+}
+
+cl_int CL_API_CALL svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void* memory, size_t bytes,
+                           cl_uint waits, const cl_event* wait_list, cl_event* event) {
+  const auto call = [&] {
+    return target.clEnqueueSVMMap(queue, blocking, flags, memory, bytes, waits, wait_list, event);
+  };
+  return blocking != CL_FALSE ? timed("clEnqueueSVMMap", call) : call();
+}
+
+}  // namespace
+
+void hook_waits(cl_icd_dispatch& table) {
+  GPUPROF_HOOK(table, clFinish, finish_queue);
+  GPUPROF_HOOK(table, clWaitForEvents, wait_for_events);
+  GPUPROF_HOOK(table, clEnqueueSVMMap, svm_map);
+}
+
+}  // namespace gpuprof::injection::opencl

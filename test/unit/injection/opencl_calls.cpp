@@ -1,0 +1,273 @@
+// Waits, blocking copies and memory of known numbers, each kind at a site of its own. Prints what a recording of it must
+// say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl_calls.py.
+//
+//   opencl_calls [--all-devices]     a context of all devices of the platform
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr size_t kBytes = 4096;  // of the buffer that is copied
+constexpr size_t kItems = 64;
+
+struct World {
+  cl_device_id device = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  cl_kernel kernel = nullptr;
+  cl_mem data = nullptr;
+  bool has_svm = false;
+  std::vector<char> host = std::vector<char>(kBytes);
+};
+
+std::map<std::string, long> expected;
+
+void check(cl_int status, const char* what) {
+  if (status != CL_SUCCESS) {
+    std::fprintf(stderr, "%s: OpenCL error %d\n", what, status);
+    std::exit(1);
+  }
+}
+
+void expect_wait(const char* site, const char* function) {
+  ++expected[std::string("wait.") + site];
+  ++expected[std::string("sync.") + function];
+  ++expected["waits"];
+}
+
+void expect_call(const char* function) {
+  ++expected[std::string("call.") + function];
+  ++expected["calls"];
+}
+
+void expect_alloc(const char* site, size_t bytes) {
+  ++expected["allocs"];
+  expected["alloc_bytes"] += static_cast<long>(bytes);
+  expected[std::string("alloc.") + site] += static_cast<long>(bytes);
+}
+
+void expect_free(size_t bytes) {
+  ++expected["frees"];
+  expected["free_bytes"] += static_cast<long>(bytes);
+}
+
+void launch(const World& world, cl_event* event) {
+  expect_call("clEnqueueNDRangeKernel");
+  check(clEnqueueNDRangeKernel(world.queue, world.kernel, 1, nullptr, &kItems, nullptr, 0, nullptr, event), "launch");
+}
+
+[[gnu::noinline]] void finish_often(const World& world) {
+  for (int i = 0; i < 3; ++i) {
+    launch(world, nullptr);
+    expect_wait("finish_often", "clFinish");
+    check(clFinish(world.queue), "clFinish");
+  }
+}
+
+[[gnu::noinline]] void wait_for_events(const World& world) {
+  for (int i = 0; i < 2; ++i) {
+    cl_event event = nullptr;
+    launch(world, &event);
+    expect_wait("wait_for_events", "clWaitForEvents");
+    check(clWaitForEvents(1, &event), "clWaitForEvents");
+    check(clReleaseEvent(event), "clReleaseEvent");
+  }
+}
+
+[[gnu::noinline]] void flush_often(const World& world) {
+  for (int i = 0; i < 5; ++i) {
+    launch(world, nullptr);
+    check(clFlush(world.queue), "clFlush");
+  }
+}
+
+// Of each five, the last one does not wait.
+[[gnu::noinline]] void read_blocking(World& world) {
+  for (int i = 0; i < 5; ++i) {
+    const cl_bool blocking = i < 4 ? CL_TRUE : CL_FALSE;
+    expect_call("clEnqueueReadBuffer");
+    if (blocking != CL_FALSE) {
+      expect_wait("read_blocking", "clEnqueueReadBuffer");
+    }
+    check(clEnqueueReadBuffer(world.queue, world.data, blocking, 0, kBytes, world.host.data(), 0, nullptr, nullptr),
+          "read");
+  }
+}
+
+[[gnu::noinline]] void write_blocking(const World& world) {
+  for (int i = 0; i < 3; ++i) {
+    const cl_bool blocking = i < 2 ? CL_TRUE : CL_FALSE;
+    expect_call("clEnqueueWriteBuffer");
+    if (blocking != CL_FALSE) {
+      expect_wait("write_blocking", "clEnqueueWriteBuffer");
+    }
+    check(clEnqueueWriteBuffer(world.queue, world.data, blocking, 0, kBytes, world.host.data(), 0, nullptr, nullptr),
+          "write");
+  }
+}
+
+[[gnu::noinline]] void map_blocking(const World& world) {
+  for (int i = 0; i < 2; ++i) {
+    cl_int status = CL_SUCCESS;
+    expect_call("clEnqueueMapBuffer");
+    expect_wait("map_blocking", "clEnqueueMapBuffer");
+    void* mapped =
+        clEnqueueMapBuffer(world.queue, world.data, CL_TRUE, CL_MAP_READ, 0, kBytes, 0, nullptr, nullptr, &status);
+    check(status, "map");
+    expect_call("clEnqueueUnmapMemObject");
+    check(clEnqueueUnmapMemObject(world.queue, world.data, mapped, 0, nullptr, nullptr), "unmap");
+  }
+}
+
+[[gnu::noinline]] void share_memory(World& world) {
+  constexpr size_t kShared = 8192;
+  void* shared = clSVMAlloc(world.context, CL_MEM_READ_WRITE, kShared, 0);
+  void* later = clSVMAlloc(world.context, CL_MEM_READ_WRITE, 2 * kShared, 0);
+  if (shared == nullptr || later == nullptr) {
+    check(CL_OUT_OF_RESOURCES, "clSVMAlloc");
+  }
+  expect_alloc("share_memory", kShared);
+  expect_alloc("share_memory", 2 * kShared);
+  expect_call("clEnqueueSVMMemcpy");
+  expect_wait("share_memory", "clEnqueueSVMMemcpy");
+  check(clEnqueueSVMMemcpy(world.queue, CL_TRUE, shared, world.host.data(), kBytes, 0, nullptr, nullptr), "SVM copy");
+  expect_wait("share_memory", "clEnqueueSVMMap");
+  check(clEnqueueSVMMap(world.queue, CL_TRUE, CL_MAP_READ, shared, kShared, 0, nullptr, nullptr), "SVM map");
+  check(clEnqueueSVMUnmap(world.queue, shared, 0, nullptr, nullptr), "SVM unmap");
+  expect_wait("share_memory", "clFinish");
+  check(clFinish(world.queue), "clFinish");
+  clSVMFree(world.context, shared);
+  expect_free(kShared);
+  clSVMFree(world.context, nullptr);
+  check(clEnqueueSVMFree(world.queue, 1, &later, nullptr, nullptr, 0, nullptr, nullptr), "clEnqueueSVMFree");
+  expect_free(2 * kShared);
+}
+
+cl_mem make_buffer(const World& world, size_t bytes) {
+  cl_int status = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(world.context, CL_MEM_READ_WRITE, bytes, nullptr, &status);
+  check(status, "clCreateBuffer");
+  return buffer;
+}
+
+[[gnu::noinline]] void free_buffer(cl_mem buffer) {
+  check(clReleaseMemObject(buffer), "clReleaseMemObject");
+}
+
+// Each is freed once, by its last release.
+[[gnu::noinline]] void allocate_buffers(const World& world) {
+  for (const size_t bytes : {size_t{1000}, size_t{2000}, size_t{4000}}) {
+    cl_mem buffer = make_buffer(world, bytes);
+    expect_alloc("allocate_buffers", bytes);
+    check(clRetainMemObject(buffer), "clRetainMemObject");
+    check(clReleaseMemObject(buffer), "clReleaseMemObject");
+    free_buffer(buffer);
+    expect_free(bytes);
+  }
+}
+
+// The buffer lives as long as its part, which has no memory of its own.
+[[gnu::noinline]] void allocate_parts(const World& world) {
+  constexpr size_t kWhole = 65536;
+  cl_int status = CL_SUCCESS;
+  cl_mem whole = make_buffer(world, kWhole);
+  expect_alloc("allocate_parts", kWhole);
+  const cl_buffer_region region = {0, kWhole / 2};
+  cl_mem part = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+  check(status, "clCreateSubBuffer");
+  free_buffer(whole);
+  check(clReleaseMemObject(part), "clReleaseMemObject");
+  expect_free(kWhole);
+}
+
+[[gnu::noinline]] void allocate_image(const World& world) {
+  const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+  cl_image_desc description = {};
+  description.image_type = CL_MEM_OBJECT_IMAGE2D;
+  description.image_width = 32;
+  description.image_height = 16;
+  cl_int status = CL_SUCCESS;
+  cl_mem image = clCreateImage(world.context, CL_MEM_READ_WRITE, &format, &description, nullptr, &status);
+  if (status != CL_SUCCESS) {
+    return;  // a device without images
+  }
+  size_t bytes = 0;
+  check(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr), "clGetMemObjectInfo");
+  expect_alloc("allocate_image", bytes);
+  check(clReleaseMemObject(image), "clReleaseMemObject");
+  expect_free(bytes);
+}
+
+// Nothing of this is told of, but as launches that failed.
+[[gnu::noinline]] void be_refused(World& world) {
+  cl_int status = CL_SUCCESS;
+  const bool refused =
+      clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&
+      clSVMAlloc(world.context, CL_MEM_READ_WRITE, 0, 0) == nullptr && clFinish(nullptr) != CL_SUCCESS &&
+      clWaitForEvents(0, nullptr) != CL_SUCCESS &&
+      clEnqueueReadBuffer(world.queue, world.data, CL_TRUE, kBytes, kBytes, world.host.data(), 0, nullptr, nullptr) !=
+          CL_SUCCESS;
+  check(refused ? CL_SUCCESS : CL_INVALID_VALUE, "what must be refused");
+  ++expected["failed"];
+}
+
+void open_world(World& world, bool all_devices) {
+  cl_platform_id platform = nullptr;
+  cl_device_id devices[16] = {};
+  cl_uint count = 0;
+  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 16, devices, &count) != CL_SUCCESS) {
+    std::exit(77);
+  }
+  world.device = devices[0];
+  cl_int status = CL_SUCCESS;
+  world.context = clCreateContext(nullptr, all_devices ? count : 1, devices, nullptr, nullptr, &status);
+  check(status, "clCreateContext");
+  world.queue = clCreateCommandQueueWithProperties(world.context, world.device, nullptr, &status);
+  check(status, "clCreateCommandQueueWithProperties");
+  const char* source = "kernel void work(global int* data) { data[get_global_id(0)] = get_global_id(0); }";
+  cl_program program = clCreateProgramWithSource(world.context, 1, &source, nullptr, &status);
+  check(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), "clBuildProgram");
+  world.kernel = clCreateKernel(program, "work", &status);
+  check(status, "clCreateKernel");
+  cl_device_svm_capabilities svm = 0;
+  clGetDeviceInfo(world.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, nullptr);
+  world.has_svm = svm != 0 && !all_devices;
+  clReleaseProgram(program);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  World world;
+  open_world(world, argc > 1 && std::strcmp(argv[1], "--all-devices") == 0);
+  world.data = make_buffer(world, kBytes);
+  expect_alloc("main", kBytes);  // and never freed
+  check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
+  finish_often(world);
+  wait_for_events(world);
+  flush_often(world);
+  read_blocking(world);
+  write_blocking(world);
+  map_blocking(world);
+  if (world.has_svm) {
+    share_memory(world);
+  }
+  allocate_buffers(world);
+  allocate_parts(world);
+  allocate_image(world);
+  be_refused(world);
+  expect_wait("main", "clFinish");
+  check(clFinish(world.queue), "clFinish");
+  for (const auto& [key, number] : expected) {
+    std::printf("expect %s=%ld\n", key.c_str(), number);
+  }
+  return 0;
+}
