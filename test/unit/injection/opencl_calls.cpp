@@ -1,5 +1,5 @@
-// Waits, blocking copies and memory of known numbers, each kind at a site of its own. Prints what a recording of it must
-// say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl_calls.py.
+// Waits, blocking copies and memory of known numbers, each kind at a site of its own. Prints what a recording of it
+// must say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl_calls.py.
 //
 //   opencl_calls [--all-devices]     a context of all devices of the platform
 #define CL_TARGET_OPENCL_VERSION 300
@@ -208,12 +208,11 @@ cl_mem make_buffer(const World& world, size_t bytes) {
 // Nothing of this is told of, but as launches that failed.
 [[gnu::noinline]] void be_refused(World& world) {
   cl_int status = CL_SUCCESS;
-  const bool refused =
-      clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&
-      clSVMAlloc(world.context, CL_MEM_READ_WRITE, 0, 0) == nullptr && clFinish(nullptr) != CL_SUCCESS &&
-      clWaitForEvents(0, nullptr) != CL_SUCCESS &&
-      clEnqueueReadBuffer(world.queue, world.data, CL_TRUE, kBytes, kBytes, world.host.data(), 0, nullptr, nullptr) !=
-          CL_SUCCESS;
+  const bool refused = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&
+                       clSVMAlloc(world.context, CL_MEM_READ_WRITE, 0, 0) == nullptr &&
+                       clFinish(nullptr) != CL_SUCCESS && clWaitForEvents(0, nullptr) != CL_SUCCESS &&
+                       clEnqueueReadBuffer(world.queue, world.data, CL_TRUE, kBytes, kBytes, world.host.data(), 0,
+                                           nullptr, nullptr) != CL_SUCCESS;
   check(refused ? CL_SUCCESS : CL_INVALID_VALUE, "what must be refused");
   ++expected["failed"];
 }
@@ -227,6 +226,7 @@ void open_world(World& world, bool all_devices) {
     std::exit(77);
   }
   world.device = devices[0];
+  expected["devices"] = all_devices ? static_cast<long>(count) : 1;
   cl_int status = CL_SUCCESS;
   world.context = clCreateContext(nullptr, all_devices ? count : 1, devices, nullptr, nullptr, &status);
   check(status, "clCreateContext");

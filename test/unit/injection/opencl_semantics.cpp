@@ -114,6 +114,46 @@ void run_copies(const World& world, cl_command_queue queue) {
   clReleaseMemObject(b);
 }
 
+void print_references(const char* what, cl_mem memory) {
+  cl_uint references = 0;
+  const cl_int status = clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, nullptr);
+  std::printf("%s: status %d references %u\n", what, status, references);
+}
+
+void CL_CALLBACK on_destroy(cl_mem /*memory*/, void* data) {
+  std::printf("destroyed %s\n", static_cast<const char*>(data));
+}
+
+void run_memory(const World& world) {
+  cl_int status = 1;
+  cl_mem buffer = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 4096, nullptr, &status);
+  std::printf("buffer %d\n", status);
+  print_references("buffer", buffer);
+  std::printf("callbacks %d %d %d\n", clSetMemObjectDestructorCallback(buffer, on_destroy, const_cast<char*>("first")),
+              clSetMemObjectDestructorCallback(buffer, on_destroy, const_cast<char*>("second")),
+              clSetMemObjectDestructorCallback(buffer, nullptr, nullptr));
+  std::printf("retain %d\n", clRetainMemObject(buffer));
+  print_references("retained", buffer);
+  const cl_buffer_region region = {0, 2048};
+  cl_mem part = clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+  std::printf("part %d\n", status);
+  print_references("with a part", buffer);
+  std::printf("release %d\n", clReleaseMemObject(buffer));
+  std::printf("release %d\n", clReleaseMemObject(buffer));
+  std::printf("the part is there\n");
+  std::printf("release part %d\n", clReleaseMemObject(part));
+  std::printf("no bytes %d", static_cast<int>(clCreateBuffer(world.context, 0, 0, nullptr, &status) == nullptr));
+  std::printf(" status %d\n", status);
+  std::printf("no status %d\n", static_cast<int>(clCreateBuffer(nullptr, 0, 1, nullptr, nullptr) == nullptr));
+  std::printf("no object %d %d\n", clRetainMemObject(nullptr), clReleaseMemObject(nullptr));
+  std::printf("wait for nothing %d, finish nothing %d\n", clWaitForEvents(0, nullptr), clFinish(nullptr));
+  void* shared = clSVMAlloc(world.context, CL_MEM_READ_WRITE, 1024, 0);
+  std::printf("shared %d, none %d\n", static_cast<int>(shared != nullptr),
+              static_cast<int>(clSVMAlloc(world.context, CL_MEM_READ_WRITE, 0, 0) == nullptr));
+  clSVMFree(world.context, shared);
+  clSVMFree(world.context, nullptr);
+}
+
 cl_command_queue make_queue(const World& world, const cl_queue_properties* properties, const char* what) {
   cl_int status = 1;
   cl_command_queue queue = clCreateCommandQueueWithProperties(world.context, world.device, properties, &status);
@@ -166,6 +206,7 @@ int main() {
   world.program = clCreateProgramWithSource(world.context, 1, &source, nullptr, &status);
   clBuildProgram(world.program, 1, &world.device, "", nullptr, nullptr);
   run_queues(world);
+  run_memory(world);
   for (int i = 0; i < 30000 && callbacks < callbacks_asked; ++i) {
     usleep(1000);  // a driver may call back after it has let those go on that wait for the event
   }

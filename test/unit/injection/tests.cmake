@@ -8,6 +8,8 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
+  # Each of its functions is a frame of the stack.
+  target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
     GPUPROF_TEST_EXAMPLE="$<TARGET_FILE:example_opencl>"
@@ -16,7 +18,9 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     GPUPROF_TEST_CALLS="$<TARGET_FILE:opencl_calls>")
   add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads opencl_calls)
 else()
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp PROPERTIES HEADER_FILE_ONLY ON)
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp
+                              ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl_calls_test.cpp
+                              PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
 target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp

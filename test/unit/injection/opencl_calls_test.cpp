@@ -1,0 +1,173 @@
+// What the OpenCL layer tells of beside GPU work: calls, waits and memory, of a program that says what it does.
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "catch.h"
+#include "layered.h"
+
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::Run;
+using gpuprof::test::run_with_layer;
+using gpuprof::test::Source;
+
+namespace {
+
+using Numbers = std::map<std::string, long>;
+
+// The lines "expect KEY=NUMBER" of the program.
+Numbers expectations(const std::string& output) {
+  Numbers numbers;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t equals = line.find('=');
+    if (line.rfind("expect ", 0) == 0 && equals != std::string::npos) {
+      numbers[line.substr(7, equals - 7)] = std::stol(line.substr(equals + 1));
+    }
+  }
+  return numbers;
+}
+
+// Those whose key begins with `prefix`.
+Numbers part(const Numbers& numbers, const std::string& prefix) {
+  Numbers result;
+  for (const auto& [key, number] : numbers) {
+    if (key.rfind(prefix, 0) == 0) {
+      result[key] = number;
+    }
+  }
+  return result;
+}
+
+Numbers waits_of(const Source& source) {
+  Numbers waits;
+  for (const gpuprof_host_op& op : source.host_ops) {
+    if (op.op == GPUPROF_HOST_SYNC) {
+      ++waits["sync." + source.names.at(op.name_id)];
+    }
+  }
+  return waits;
+}
+
+Numbers calls_of(const Source& source) {
+  Numbers calls;
+  for (const gpuprof_call& call : source.calls) {
+    ++calls["call." + source.names.at(call.name_id)];
+  }
+  return calls;
+}
+
+Numbers memory_of(const Source& source) {
+  Numbers numbers;
+  for (const gpuprof_host_op& op : source.host_ops) {
+    if (op.op == GPUPROF_HOST_ALLOC || op.op == GPUPROF_HOST_FREE) {
+      const std::string kind = op.op == GPUPROF_HOST_ALLOC ? "alloc" : "free";
+      numbers[kind + "s"] += static_cast<long>(op.count);
+      numbers[kind + "_bytes"] += static_cast<long>(op.bytes);
+    }
+  }
+  return numbers;
+}
+
+Numbers expected_memory(const Numbers& expected) {
+  return {{"allocs", expected.at("allocs")},
+          {"alloc_bytes", expected.at("alloc_bytes")},
+          {"frees", expected.at("frees")},
+          {"free_bytes", expected.at("free_bytes")}};
+}
+
+FakeRecorder::Options with_control(uint32_t more) {
+  FakeRecorder::Options options;
+  options.control = GPUPROF_CONTROL_ENABLED | more;
+  return options;
+}
+
+Run run_calls(uint32_t control, const std::vector<std::string>& arguments = {}) {
+  std::vector<std::string> command = {GPUPROF_TEST_CALLS};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Run run = run_with_layer(command, GPUPROF_TEST_LAYER, with_control(control));
+  REQUIRE(run.status == 0);
+  REQUIRE(run.sources.size() == 1);
+  CHECK(run.sources[0].all_lost() == 0);
+  CHECK(run.sources[0].bad_records == 0);
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("waits, blocking copies and memory are told of, each with a stack of its own") {
+  const Run run = run_calls(GPUPROF_CONTROL_LAUNCH_RECORDS);
+  const Source& source = run.sources[0];
+  const Numbers expected = expectations(run.output);
+  CHECK(waits_of(source) == part(expected, "sync."));
+  CHECK(memory_of(source) == expected_memory(expected));
+  CHECK(source.calls.empty());  // nobody asked for them
+  CHECK(source.ops.size() == static_cast<size_t>(expected.at("calls")));
+  CHECK(source.counts[GPUPROF_COUNT_FAILED] == static_cast<uint64_t>(expected.at("failed")));
+  std::set<uint64_t> stacks;
+  for (const gpuprof_launch& launch : source.launch_records) {
+    CHECK(stacks.insert(launch.correlation).second);
+  }
+  std::set<uint64_t> seen;
+  for (const gpuprof_host_op& op : source.host_ops) {
+    CHECK((op.correlation & GPUPROF_CORRELATION_HOST) != 0);
+    CHECK(stacks.count(op.correlation) == 1);
+    CHECK(seen.insert(op.correlation).second);
+    CHECK(op.tid == static_cast<uint32_t>(source.pid));
+    CHECK(op.end_ns >= op.start_ns);
+    CHECK(op.device == (op.op == GPUPROF_HOST_SYNC ? UINT32_MAX : 0));
+  }
+}
+
+TEST_CASE("calls are told of where the recorder asks for them, and hold what they wait for") {
+  const Run run = run_calls(GPUPROF_CONTROL_CALLS);
+  const Source& source = run.sources[0];
+  const Numbers expected = expectations(run.output);
+  // A call that is refused is a call, too: the program's only such one is a read.
+  Numbers calls = part(expected, "call.");
+  calls["call.clEnqueueReadBuffer"] += expected.at("failed");
+  CHECK(calls_of(source) == calls);
+  CHECK(waits_of(source) == part(expected, "sync."));
+  std::map<uint64_t, const gpuprof_call*> by_correlation;
+  for (const gpuprof_call& call : source.calls) {
+    CHECK(by_correlation.emplace(call.correlation, &call).second);
+    CHECK(call.end_ns > call.start_ns);
+    CHECK(call.tid == static_cast<uint32_t>(source.pid));
+  }
+  for (const gpuprof_gpu_op& op : source.ops) {
+    CHECK(by_correlation.count(op.correlation) == 1);
+  }
+  // A blocking copy waits for as long as its call takes.
+  for (const gpuprof_host_op& op : source.host_ops) {
+    if (source.names.at(op.name_id) == "clEnqueueReadBuffer") {
+      CHECK(std::count_if(source.calls.begin(), source.calls.end(), [&](const gpuprof_call& call) {
+              return call.start_ns == op.start_ns && call.end_ns == op.end_ns;
+            }) == 1);
+    }
+  }
+}
+
+TEST_CASE("while recording is off nothing is told of") {
+  FakeRecorder::Options off;
+  off.control = GPUPROF_CONTROL_CALLS;
+  const Run run = run_with_layer({GPUPROF_TEST_CALLS}, GPUPROF_TEST_LAYER, off);
+  REQUIRE(run.status == 0);
+  REQUIRE(run.sources.size() == 1);
+  CHECK(run.sources[0].host_ops.empty());
+  CHECK(run.sources[0].calls.empty());
+  CHECK(run.sources[0].ops.empty());
+  CHECK(run.sources[0].launches == 0);
+}
+
+TEST_CASE("memory in a context of several devices is of none of them") {
+  setenv("POCL_DEVICES", "pthread pthread", 1);
+  const Run run = run_calls(0, {"--all-devices"});
+  unsetenv("POCL_DEVICES");
+  const Numbers expected = expectations(run.output);
+  CHECK(memory_of(run.sources[0]) == expected_memory(expected));
+  const long devices = expected.at("devices");
+  for (const gpuprof_host_op& op : run.sources[0].host_ops) {
+    CHECK(op.device == (devices > 1 || op.op == GPUPROF_HOST_SYNC ? UINT32_MAX : 0));
+  }
+}
