@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""OpenCL beside its GPU work: calls with their flows, waits and allocations of a program that prints what it does."""
+
+import collections
+import json
+import os
+import re
+
+import rig
+
+PROGRAM = os.path.abspath(os.environ.get("GPUPROF_OPENCL_CALLS", "build/test/unit/opencl_calls"))
+HOST_OPS = ("sync", "alloc", "free")
+
+
+def site_of(frames, sites):
+    """The one of these functions that is innermost among the frames, or None."""
+    names = (next((site for site in sites if re.match(rf"(.*::)?{site}\b", frame)), None) for frame in reversed(frames))
+    return next(filter(None, names), None)
+
+
+class OpenClCalls(rig.RuntimeTest):
+    def record_calls(self, *options):
+        """Profile, and {key: number} of what it must say."""
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", PROGRAM])
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        lines = re.findall(r"^expect (.+)=(-?\d+)$", run.stdout.decode(), re.MULTILINE)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual(profile.end()["lost"], 0, profile.losses())
+        self.assert_conserved(profile)
+        return profile, {key: int(number) for key, number in lines}
+
+    def by_site(self, weight, expected, prefix):
+        """{site: sum} of `flame --weight` against the expected keys that begin with `prefix`."""
+        sites = [key[len(prefix):] for key in expected if key.startswith(prefix)]
+        sums = collections.Counter()
+        for frames, value in self.folded("--weight", weight):
+            sums[site_of(frames, sites)] += value
+        return sites, sums
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_waits_and_memory_from_each_engine(self):
+        for engine in rig.stack_engines():
+            with self.subTest(engine=engine):
+                profile, expected = self.record_calls("--stacks", engine)
+                self.check_waits(profile, expected)
+                self.check_memory(profile, expected)
+                self.assertEqual(profile.of("CALL"), [], "calls without --timeline")
+
+    def check_waits(self, profile, expected):
+        count, ns = collections.Counter(), collections.Counter()
+        sites = [key[len("wait."):] for key in expected if key.startswith("wait.")]
+        for work, numbers in profile.measured("HOST"):
+            if work.op == "sync":
+                count[f"sync.{work.name}"] += numbers[0]
+                ns[work.name] += numbers[1]
+                count["wait." + str(site_of(profile.frames(work.ustack), sites))] += numbers[0]
+        self.assertEqual(dict(count), {key: number for key, number in expected.items()
+                                       if key.startswith(("sync.", "wait."))})
+        folded = collections.Counter()
+        for frames, value in self.folded("--weight", "wait"):
+            folded[re.fullmatch(r"\[sync (\w+)\]", frames[-1]).group(1)] += value
+        self.assertEqual(folded, ns)
+        report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
+        self.assertIn("[sync clWaitForEvents]", json.dumps(report))
+        # A blocking copy is GPU work as well, and its time is in no sum of waits and work both.
+        copies = sum(numbers[0] for work, numbers in profile.measured("GPU") if work.op == "copy_dtoh")
+        self.assertEqual(copies, expected["call.clEnqueueReadBuffer"] + expected["call.clEnqueueMapBuffer"])
+
+    def check_memory(self, profile, expected):
+        found = collections.Counter()
+        for work, numbers in profile.measured("HOST"):
+            if work.op in ("alloc", "free"):
+                found[f"{work.op}s"] += numbers[0]
+                found[f"{work.op}_bytes"] += numbers[4]
+                self.assertTrue(profile.frames(work.ustack), f"a stack of each {work.op}")
+                self.assertNotEqual(work.device, "0", "the context has one device")
+        self.assertEqual(dict(found), {key: expected[key] for key in ("allocs", "alloc_bytes", "frees", "free_bytes")})
+        sites, sums = self.by_site("alloc", expected, "alloc.")
+        self.assertEqual(dict(sums), {site: expected[f"alloc.{site}"] for site in sites})
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_counts(self):
+        profile, expected = self.record_calls()
+        self.assertEqual(sum(value for _, value in self.folded("--weight", "count")), expected["calls"])
+        coverage = profile.coverage()
+        self.assertEqual(coverage["launches"], expected["calls"] + expected["failed"])
+        self.assertEqual((coverage["matched"], coverage["failed"]), (expected["calls"], expected["failed"]))
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_timeline_has_calls_and_a_flow_to_each_piece_of_work(self):
+        profile, expected = self.record_calls("--timeline")
+        text, calls = profile.strings(), profile.of("CALL")
+        names = collections.Counter(text[row[3]] for row in calls)
+        names["clEnqueueReadBuffer"] -= expected["failed"]  # the one that is refused is a read
+        self.assertEqual({f"call.{name}": number for name, number in names.items()},
+                         {key: number for key, number in expected.items() if key.startswith("call.")})
+        out = os.path.join(self.folder, "trace.json")
+        self.gpuprof("export", "--format", "chrome", "-i", self.profile_path, "-o", out)
+        with open(out, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        work = [event for event in events if event.get("cat") == "gpu"]
+        begins, ends = ([event for event in events if event["ph"] == phase] for phase in "sf")
+        self.assertEqual(len(work), expected["calls"])
+        self.assertEqual((len(begins), len(ends)), (len(work), len(work)))
+        # Each from the call with the work's correlation id.
+        started = {event["args"]["correlation"]: event for event in events if event.get("cat") == "call"}
+        places = {(begin["pid"], begin["tid"], begin["ts"], end["pid"], end["tid"], end["ts"])
+                  for begin, end in zip(sorted(begins, key=lambda event: event["id"]),
+                                        sorted(ends, key=lambda event: event["id"]))}
+        for event in work:
+            call = started[event["args"]["correlation"]]
+            self.assertIn((call["pid"], call["tid"], call["ts"], event["pid"], event["tid"], event["ts"]), places)
+            self.assertIn("stack", call["args"])
+            self.assertLess(call["ts"], event["ts"] + event["dur"])
+        waits = [event for event in events if event.get("cat") == "host" and event["ph"] == "X"]
+        self.assertEqual(len(waits), expected["waits"])
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_paused(self):
+        profile, _ = self.record_calls("--start-paused")
+        self.assertEqual(profile.of("HOST") + profile.of("GPU"), [])
+
+
+if __name__ == "__main__":
+    rig.main()
