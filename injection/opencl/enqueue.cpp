@@ -44,63 +44,61 @@ void follow(Pending* pending, cl_event event, bool users_event) {
 }
 
 // A blocking call is a wait as well as a call that launches: both have its time.
-void tell(const Enqueue& enqueue, const Command& command, cl_int status) {
+void tell(const Pending& pending, const char* function, cl_int status) {
   const uint64_t end_ns = now_ns();
   if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
     gpuprof_call record = {};
-    record.correlation = enqueue.pending->correlation;
-    record.start_ns = enqueue.start_ns;
+    record.correlation = pending.correlation;
+    record.start_ns = pending.start_ns;
     record.end_ns = end_ns;
-    record.name_id = name_id(command.function);
+    record.name_id = name_id(function);
     record.tid = thread_id();
     call(record);
   }
-  if (enqueue.wait != 0) {
-    emit_wait({enqueue.wait, command.function, enqueue.start_ns, end_ns}, status);
+  if (pending.wait != 0) {
+    emit_wait({pending.wait, function, pending.start_ns, end_ns}, status);
   }
 }
 
 }  // namespace
 
-Enqueue begin(cl_command_queue handle, const Command& command) {
+Pending* begin(cl_command_queue handle, const Command& command) {
   const KeepErrno keep_errno;
   Queue queue = {};
   if (!recording()) {
-    return {};
+    return nullptr;
   }
   const bool timed = next_launch_timed();
   const uint64_t entered = timed ? now_ns() : 0;
   if (!find_or_add_queue(handle, &queue)) {
-    return {};  // not a queue: the driver will say so
+    return nullptr;  // not a queue: the driver will say so
   }
   auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
   if (pending == nullptr) {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
-    return {};
+    return nullptr;
   }
   announce_device(queue.device);
   const uint32_t name = command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel) : 0;
-  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed};
+  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0};
   if (timed) {
     add_overhead(now_ns() - entered);
   }
   launch(pending->correlation);
-  Enqueue enqueue = {pending};
   if (command.blocking) {
-    enqueue.wait = take_host_stack();
+    pending->wait = take_host_stack();
   }
   if (command.blocking || (control() & GPUPROF_CONTROL_CALLS) != 0) {
-    enqueue.start_ns = now_ns();
+    pending->start_ns = now_ns();
   }
-  return enqueue;
+  return pending;
 }
 
-void end(const Enqueue& enqueue, const Command& command, cl_int status, cl_event event, bool users_event) {
+void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
-  if (enqueue.start_ns != 0) {
-    tell(enqueue, command, status);
+  if (pending->start_ns != 0) {
+    tell(*pending, function, status);
   }
-  Pending* pending = enqueue.pending;
   if (status != CL_SUCCESS || event == nullptr) {
     if (status != CL_SUCCESS) {
       launch_failed(pending->correlation);
