@@ -160,6 +160,16 @@ TEST_CASE("while recording is off nothing is told of") {
   CHECK(run.sources[0].launches == 0);
 }
 
+TEST_CASE("memory that several threads make and release is told of once each way") {
+  const Run run = run_with_layer({GPUPROF_TEST_THREADS, "6", "3000", "1", "--memory"});
+  REQUIRE(run.sources.size() == 1);
+  CHECK(run.sources[0].all_lost() == 0);
+  const long count = 6 * 3000 + 6;  // and one for each thread's kernels
+  const long bytes = 6 * 3000 * 100 + 6 * 64 * 4;
+  const Numbers expected = {{"allocs", count}, {"frees", count}, {"alloc_bytes", bytes}, {"free_bytes", bytes}};
+  CHECK(memory_of(run.sources[0]) == expected);
+}
+
 TEST_CASE("memory in a context of several devices is of none of them") {
   setenv("POCL_DEVICES", "pthread pthread", 1);
   const Run run = run_calls(0, {"--all-devices"});

@@ -1,7 +1,8 @@
 // Several threads, each with a queue of its own, launching and releasing their events at once. With --leave the
-// program ends while its kernels still run. layer_test.cpp runs it.
+// program ends while its kernels still run; with --memory each thread makes and releases LAUNCHES buffers of 100 bytes,
+// too. layer_test.cpp and opencl_calls_test.cpp run it.
 //
-//   opencl_threads THREADS LAUNCHES STEPS [--leave]
+//   opencl_threads THREADS LAUNCHES STEPS [--leave|--memory]
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -29,7 +30,30 @@ struct Work {
   int launches;
   cl_int steps;
   bool leave;
+  bool memory;
 };
+
+// Some are held at a time, and each is retained by the thread for a while.
+void allocate_all(const Work& work) {
+  std::vector<cl_mem> held;
+  const auto release_held = [&] {
+    for (cl_mem buffer : held) {
+      clReleaseMemObject(buffer);
+    }
+    held.clear();
+  };
+  for (int i = 0; i < work.launches; ++i) {
+    cl_int status = CL_SUCCESS;
+    held.push_back(clCreateBuffer(work.context, CL_MEM_READ_WRITE, 100, nullptr, &status));
+    if (clRetainMemObject(held.back()) != CL_SUCCESS || clReleaseMemObject(held.back()) != CL_SUCCESS) {
+      std::exit(4);
+    }
+    if (held.size() == 50) {
+      release_held();
+    }
+  }
+  release_held();
+}
 
 void launch_all(const Work& work) {
   cl_int status = CL_SUCCESS;
@@ -54,6 +78,9 @@ void launch_all(const Work& work) {
   }
   if (previous != nullptr) {
     clReleaseEvent(previous);
+  }
+  if (work.memory) {
+    allocate_all(work);
   }
   if (work.leave) {
     clFlush(queue);
@@ -85,6 +112,7 @@ int main(int argc, char** argv) {
   work.launches = static_cast<int>(std::strtol(argv[2], nullptr, 10));
   work.steps = static_cast<cl_int>(std::strtol(argv[3], nullptr, 10));
   work.leave = argc > 4 && std::strcmp(argv[4], "--leave") == 0;
+  work.memory = argc > 4 && std::strcmp(argv[4], "--memory") == 0;
   std::vector<std::thread> threads;
   for (long i = std::strtol(argv[1], nullptr, 10); i > 0; --i) {
     threads.emplace_back([&work] { launch_all(work); });
