@@ -55,19 +55,36 @@ std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
   return sites;
 }
 
+bool has_mapped(const symbolize::ProcessMaps& maps, std::string_view library) {
+  return std::any_of(maps.mappings().begin(), maps.mappings().end(), [&](const auto& mapping) {
+    return mapping.file && base_name(mapping.file->path).starts_with(library);
+  });
+}
+
 // The backend whose vendor library the process has mapped, and whose own can come late.
 const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
     const std::string_view wanted = backend->attaches_to();
-    const bool mapped = std::any_of(maps.mappings().begin(), maps.mappings().end(), [&](const auto& mapping) {
-      return mapping.file && base_name(mapping.file->path).starts_with(wanted);
-    });
-    if (!wanted.empty() && mapped && !backend->library().bytes.empty()) {
+    if (!wanted.empty() && has_mapped(maps, wanted) && !backend->library().bytes.empty()) {
       return backend.get();
     }
   }
   return nullptr;
+}
+
+Error cannot_inject(const symbolize::ProcessMaps& maps,
+                    const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  for (const auto& backend : backends) {
+    const auto functions = backend->launch_functions();
+    if (backend->attaches_to().empty() && !functions.empty() && has_mapped(maps, functions.front().library)) {
+      return {"it uses " + std::string(backend->descriptor().name) +
+                  ", which takes a library of ours only at a program's first call",
+              "for GPU times, start it with gpuprof record -- COMMAND"};
+    }
+  }
+  return {"it has loaded no library of those that can be recorded in a running process (CUDA)",
+          "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
 }
 
 }  // namespace
@@ -78,8 +95,7 @@ Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::uniqu
   maps.refresh();
   const backend::Backend* backend = backend_for(maps, backends);
   if (backend == nullptr) {
-    return Error{"it has loaded no library of those that can be recorded in a running process (CUDA)",
-                 "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
+    return cannot_inject(maps, backends);
   }
   const auto library = backend->library();
   return inject({pid, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});

@@ -46,6 +46,7 @@ class Attach(rig.RuntimeTest):
         self.assertGreater(expected, 0)
         self.assertEqual(launches, expected, stderr)
         self.assertIn("no GPU times", stderr)
+        self.assertIn("launches are counted only: it uses opencl", stderr)
 
     @rig.requires("ebpf")
     def test_a_process_that_launches_nothing(self):
