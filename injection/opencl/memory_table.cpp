@@ -9,21 +9,28 @@ namespace gpuprof::injection::opencl {
 namespace {
 
 constexpr uint32_t kBuckets = 8192;
+constexpr uint32_t kLocks = 256;  // so that threads hardly ever meet
 
 Memory* buckets[kBuckets];
-uint32_t table_lock = 0;
+uint32_t locks[kLocks];
 
-// Its holder is off the CPU when it can not be had: what this call would have changed is lost.
+uint32_t bucket_of(const void* handle) {
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  return (address >> 4 ^ address >> 12 ^ address >> 20) % kBuckets;
+}
+
+// The lock of a handle's bucket. When it can not be had its holder is off the CPU, and what this call would have
+// changed is lost.
 class Locked {
  public:
-  Locked() : held_(try_lock_bounded(&table_lock)) {
+  explicit Locked(const void* handle) : lock_(&locks[bucket_of(handle) % kLocks]), held_(try_lock_bounded(lock_)) {
     if (!held_) {
       lost(GPUPROF_LOSS_DETAIL, 1);
     }
   }
   ~Locked() {
     if (held_) {
-      unlock(&table_lock);
+      unlock(lock_);
     }
   }
   Locked(const Locked&) = delete;
@@ -31,17 +38,13 @@ class Locked {
   explicit operator bool() const { return held_; }
 
  private:
+  uint32_t* lock_;
   bool held_;
 };
 
-Memory** bucket_of(const void* handle) {
-  const auto address = reinterpret_cast<uintptr_t>(handle);
-  return &buckets[(address >> 4 ^ address >> 12 ^ address >> 20) % kBuckets];
-}
-
 // Call with the lock held: the link that points to the entry, or to null.
 Memory** find_link(const void* handle) {
-  Memory** link = bucket_of(handle);
+  Memory** link = &buckets[bucket_of(handle)];
   while (*link != nullptr && (*link)->handle != handle) {
     link = &(*link)->next;
   }
@@ -61,7 +64,7 @@ void add_memory(const Memory& memory) {
 }
 
 Memory* take_memory(const void* handle) {
-  const Locked locked;
+  const Locked locked(handle);
   if (!locked) {
     return nullptr;
   }
@@ -74,7 +77,7 @@ Memory* take_memory(const void* handle) {
 }
 
 void put_back(Memory* memory) {
-  const Locked locked;
+  const Locked locked(memory->handle);
   if (!locked) {
     free(memory);
     return;
@@ -87,7 +90,7 @@ void put_back(Memory* memory) {
 }
 
 void set_released(const void* handle, uint64_t correlation, uint32_t tid) {
-  const Locked locked;
+  const Locked locked(handle);
   if (locked) {
     if (Memory* memory = *find_link(handle); memory != nullptr) {
       memory->released = correlation;
@@ -97,7 +100,7 @@ void set_released(const void* handle, uint64_t correlation, uint32_t tid) {
 }
 
 void retain_memory(const void* handle) {
-  const Locked locked;
+  const Locked locked(handle);
   if (locked) {
     if (Memory* memory = *find_link(handle); memory != nullptr) {
       ++memory->references;
@@ -106,7 +109,7 @@ void retain_memory(const void* handle) {
 }
 
 Reference release_memory(const void* handle) {
-  const Locked locked;
+  const Locked locked(handle);
   Memory* memory = locked ? *find_link(handle) : nullptr;
   if (memory == nullptr || memory->references == 0) {
     return Reference::unknown;
@@ -123,7 +126,9 @@ void forget_memory() {
       bucket = nullptr;  // not freed: a thread of the parent may have been in the middle of a change
     }
   }
-  unlock(&table_lock);
+  for (uint32_t& lock : locks) {
+    unlock(&lock);
+  }
 }
 
 }  // namespace gpuprof::injection::opencl

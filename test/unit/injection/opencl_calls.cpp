@@ -81,6 +81,19 @@ void launch(const World& world, cl_event* event) {
   }
 }
 
+// The command has failed, but it was waited for.
+[[gnu::noinline]] void wait_for_failure(const World& world) {
+  cl_int status = CL_SUCCESS;
+  cl_event event = clCreateUserEvent(world.context, &status);
+  check(status, "clCreateUserEvent");
+  check(clSetUserEventStatus(event, -1), "clSetUserEventStatus");
+  status = clWaitForEvents(1, &event);
+  if (status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+    expect_wait("wait_for_failure", "clWaitForEvents");
+  }
+  check(clReleaseEvent(event), "clReleaseEvent");
+}
+
 [[gnu::noinline]] void flush_often(const World& world) {
   for (int i = 0; i < 5; ++i) {
     launch(world, nullptr);
@@ -187,6 +200,28 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(kWhole);
 }
 
+// An image of a buffer has the buffer's memory.
+[[gnu::noinline]] void allocate_by_properties(const World& world) {
+  constexpr size_t kWhole = 4096;
+  cl_int status = CL_SUCCESS;
+  cl_mem whole = clCreateBufferWithProperties(world.context, nullptr, CL_MEM_READ_WRITE, kWhole, nullptr, &status);
+  if (status != CL_SUCCESS) {
+    return;  // OpenCL before 3.0
+  }
+  expect_alloc("allocate_by_properties", kWhole);
+  const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+  cl_image_desc description = {};
+  description.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  description.image_width = kWhole / 4;
+  description.buffer = whole;
+  cl_mem image = clCreateImage(world.context, CL_MEM_READ_WRITE, &format, &description, nullptr, &status);
+  if (status == CL_SUCCESS) {
+    check(clReleaseMemObject(image), "clReleaseMemObject");
+  }
+  free_buffer(whole);
+  expect_free(kWhole);
+}
+
 [[gnu::noinline]] void allocate_image(const World& world) {
   const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
   cl_image_desc description = {};
@@ -253,6 +288,7 @@ int main(int argc, char** argv) {
   check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
   finish_often(world);
   wait_for_events(world);
+  wait_for_failure(world);
   flush_often(world);
   read_blocking(world);
   write_blocking(world);
@@ -262,6 +298,7 @@ int main(int argc, char** argv) {
   }
   allocate_buffers(world);
   allocate_parts(world);
+  allocate_by_properties(world);
   allocate_image(world);
   be_refused(world);
   expect_wait("main", "clFinish");
