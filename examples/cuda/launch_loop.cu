@@ -120,8 +120,9 @@ int main(int argc, char** argv) {
     }
   }
   std::sort(times.begin(), times.end());
-  std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f), %ld launches\n", times[times.size() / 2], batches,
-              times.front(), times.back(), warmup + batches * launches);
+  std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f; 10th percentile %.0f), %ld launches\n",
+              times[times.size() / 2], batches, times.front(), times.back(), times[times.size() / 10],
+              warmup + batches * launches);
   check(cudaFree(batch.data), "cudaFree");
   return 0;
 }

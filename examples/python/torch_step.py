@@ -132,12 +132,13 @@ def profiled_steps(training, device, steps):
 
 
 def summary(times):
-    return {"median_ms": statistics.median(times), "min_ms": min(times), "max_ms": max(times), "steps": len(times)}
+    return {"median_ms": statistics.median(times), "p10_ms": sorted(times)[len(times) // 10], "min_ms": min(times),
+            "max_ms": max(times), "steps": len(times)}
 
 
 def print_text(result):
     print(f"{result['median_ms']:.3f} ms per step (median of {result['steps']}; {result['min_ms']:.3f} to "
-          f"{result['max_ms']:.3f}), loss {result['loss']:.6f}, {result['total_steps']} steps in all")
+          f"{result['max_ms']:.3f}; 10th percentile {result['p10_ms']:.3f}), loss {result['loss']:.6f}, {result['total_steps']} steps in all")
     profiler = result.get("torch_profiler")
     if profiler:
         print(f"torch.profiler: {profiler['total_ns']} ns on the GPU in {profiler['count']} kernels, copies and fills "

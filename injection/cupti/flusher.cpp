@@ -21,7 +21,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at
+constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at, at least
 constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
 constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
 constexpr uint64_t kFinalizeWaitNs = 2000 * kMillisecond;
@@ -148,11 +148,15 @@ void flush_rest() {
   report_totals();
 }
 
+uint64_t tick_ns() {
+  return flusher.pace_ns < kTickNs ? flusher.pace_ns : kTickNs;
+}
+
 // True: the process ends. False: `wanted` no longer holds.
 bool flush_while(bool (*wanted)()) {
   while (wanted()) {
     pthread_mutex_lock(&flusher.mutex);
-    const bool ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : kTickNs));
+    const bool ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : tick_ns()));
     pthread_mutex_unlock(&flusher.mutex);
     if (ending) {
       return true;
