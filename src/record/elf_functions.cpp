@@ -1,84 +1,102 @@
 #include "record/elf_functions.h"
 
-#include <gelf.h>
-#include <libelf.h>
-
 #include <algorithm>
-#include <memory>
+#include <cstring>
+#include <optional>
 #include <unordered_map>
+
+#include "symbolize/elf_image.h"
 
 namespace gpuprof::record {
 namespace {
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
+using symbolize::ByteSource;
+using symbolize::ElfImage;
+using symbolize::ElfSection;
 
-// Where the loader puts address `vaddr` in the file; false if no executable segment holds it.
-bool to_file_offset(Elf* elf, uint64_t vaddr, uint64_t& offset) {
-  size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) {
-    return false;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD &&
-        (header.p_flags & PF_X) != 0 && vaddr >= header.p_vaddr && vaddr - header.p_vaddr < header.p_filesz) {
-      offset = vaddr - header.p_vaddr + header.p_offset;
-      return true;
-    }
-  }
-  return false;
+constexpr uint64_t kMaxSymbols = 8 << 20;         // a table; the largest seen in the field have about a million
+constexpr size_t kChunk = 16384;                  // symbols read at a time
+constexpr uint64_t kMaxNameBytes = 256ULL << 20;  // of a table
+
+using Wanted = std::unordered_map<std::string_view, size_t>;
+
+std::string_view name_at(const std::vector<uint8_t>& names, uint64_t offset) {
+  const auto* begin = reinterpret_cast<const char*>(names.data()) + offset;
+  return {begin, ::strnlen(begin, names.size() - offset)};
 }
 
-void search_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
-                  const std::unordered_map<std::string_view, size_t>& wanted, std::vector<ElfFunction>& found) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) {
-    return;
+class Search {
+ public:
+  Search(const ElfImage& image, const Wanted& wanted, std::vector<ElfFunction>& found)
+      : image_(image), wanted_(wanted), found_(found) {}
+
+  // What cannot be read, and what the file's owner takes away meanwhile, is not searched.
+  void table(const ElfSection& section) {
+    const auto& sections = image_.sections();
+    if (section.header.sh_entsize != sizeof(Elf64_Sym) || section.header.sh_link >= sections.size() ||
+        !image_.read_section(sections[section.header.sh_link], kMaxNameBytes, names_)) {
+      return;
+    }
+    const uint64_t count = std::min(section.header.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
+    std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kChunk));
+    for (uint64_t done = 0; done < count;) {
+      const size_t want = std::min<uint64_t>(chunk.size(), count - done);
+      const uint64_t offset = section.header.sh_offset + done * sizeof(Elf64_Sym);
+      const size_t got = image_.source().read_some(offset, chunk.data(), want * sizeof(Elf64_Sym)) / sizeof(Elf64_Sym);
+      std::for_each_n(chunk.begin(), got, [this](const Elf64_Sym& symbol) { look_at(symbol); });
+      if (got < want) {
+        return;
+      }
+      done += got;
+    }
   }
-  const size_t count = data->d_size / header.sh_entsize;
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-        symbol.st_shndx == SHN_UNDEF) {
-      continue;
+
+ private:
+  void look_at(const Elf64_Sym& symbol) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names_.size()) {
+      return;
     }
-    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    const auto match = name == nullptr ? wanted.end() : wanted.find(name);
-    uint64_t offset = 0;
-    if (match == wanted.end() || !to_file_offset(elf, symbol.st_value, offset)) {
-      continue;
+    const auto match = wanted_.find(name_at(names_, symbol.st_name));
+    if (match == wanted_.end()) {
+      return;
     }
-    const bool known =
-        std::any_of(found.begin(), found.end(), [&](const ElfFunction& other) { return other.file_offset == offset; });
+    const std::optional<uint64_t> offset = image_.code_offset_of(symbol.st_value);
+    const bool known = !offset || std::any_of(found_.begin(), found_.end(),
+                                              [&](const ElfFunction& other) { return other.file_offset == *offset; });
     if (!known) {
-      found.push_back({match->second, offset});
+      found_.push_back({match->second, *offset});
     }
   }
-}
+
+  const ElfImage& image_;
+  const Wanted& wanted_;
+  std::vector<ElfFunction>& found_;
+  std::vector<uint8_t> names_;  // of the table that is searched
+};
 
 }  // namespace
 
-Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names) {
-  elf_version(EV_CURRENT);
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
-  if (!elf || elf_kind(elf.get()) != ELF_K_ELF) {
+Result<std::vector<ElfFunction>> find_functions(const ByteSource& file, const std::vector<std::string_view>& names) {
+  const std::optional<ElfImage> image = ElfImage::parse(file);
+  if (!image) {
     return Error{"not an ELF file", ""};
   }
-  std::unordered_map<std::string_view, size_t> wanted;
+  Wanted wanted;
   for (size_t i = 0; i < names.size(); ++i) {
     wanted.emplace(names[i], i);
   }
   std::vector<ElfFunction> found;
-  for (Elf_Scn* section = elf_nextscn(elf.get(), nullptr); section != nullptr;
-       section = elf_nextscn(elf.get(), section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) != nullptr && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)) {
-      search_table(elf.get(), section, header, wanted, found);
+  Search search(*image, wanted, found);
+  for (const ElfSection& section : image->sections()) {
+    if (section.header.sh_type == SHT_SYMTAB || section.header.sh_type == SHT_DYNSYM) {
+      search.table(section);
     }
   }
   return found;
+}
+
+Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names) {
+  return find_functions(ByteSource::file(fd), names);
 }
 
 }  // namespace gpuprof::record

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "symbolize/byte_source.h"
 
 namespace gpuprof::record {
 
@@ -16,6 +17,9 @@ struct ElfFunction {
 };
 
 // Looks in .symtab and .dynsym of the file behind `fd`; undefined symbols are no functions. Each (name, offset) once.
+// The file is read and never mapped: it may be the target's, who may truncate it at any time.
 Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names);
+Result<std::vector<ElfFunction>> find_functions(const symbolize::ByteSource& file,
+                                                const std::vector<std::string_view>& names);
 
 }  // namespace gpuprof::record

@@ -187,6 +187,16 @@ std::optional<uint64_t> ElfImage::vaddr_of(uint64_t file_offset, uint64_t mappin
   return file_offset - best->p_offset + best->p_vaddr;
 }
 
+std::optional<uint64_t> ElfImage::code_offset_of(uint64_t vaddr) const {
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && vaddr >= segment.p_vaddr &&
+        vaddr - segment.p_vaddr < segment.p_filesz) {
+      return vaddr - segment.p_vaddr + segment.p_offset;
+    }
+  }
+  return std::nullopt;
+}
+
 bool ElfImage::read_section(const ElfSection& section, uint64_t limit, std::vector<uint8_t>& out) const {
   return section.has_bytes() && source_.read_range(section.header.sh_offset, section.header.sh_size, limit, out);
 }

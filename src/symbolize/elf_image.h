@@ -36,6 +36,9 @@ class ElfImage {
   // where the mapping begins in the file: linkers let two segments share a page of the file, and it tells them apart.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const;
 
+  // Where the byte that an executable segment of the file has at a virtual address is in the file.
+  [[nodiscard]] std::optional<uint64_t> code_offset_of(uint64_t vaddr) const;
+
   [[nodiscard]] bool read_section(const ElfSection& section, uint64_t limit, std::vector<uint8_t>& out) const;
 
  private:
