@@ -59,16 +59,22 @@ struct KeptTexts {
     memcpy(kept, text, length);
     chunk += length;
     chunk_left -= length;
-    bytes += length;
+    set_bytes(bytes + length);
     return kept;
   }
+
+  // Without the lock: as of a moment ago.
+  [[nodiscard]] size_t bytes_kept() const { return __atomic_load_n(&bytes, __ATOMIC_RELAXED); }
 
   // The one that was kept last.
   void drop_last(size_t length) {
     chunk -= length;
     chunk_left += length;
-    bytes -= length;
+    set_bytes(bytes - length);
   }
+
+ private:
+  void set_bytes(size_t value) { __atomic_store_n(&bytes, value, __ATOMIC_RELAXED); }
 };
 
 }  // namespace gpuprof::injection

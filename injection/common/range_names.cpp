@@ -10,10 +10,11 @@
 namespace gpuprof::injection {
 namespace {
 
-// Bounds on what a program with endless new names ("step 4711") can make us keep.
-constexpr uint32_t kMaxLabels = 32768;
+// Bounds on what a program with endless new names can make us keep: 2 MiB of labels, and the texts.
+constexpr uint32_t kMaxLabels = 2 * kExactLabels;
 constexpr uint32_t kMaxDomains = 256;
 constexpr size_t kMaxTextBytes = 8U << 20;
+constexpr size_t kExactTextBytes = kMaxTextBytes / 2;
 constexpr size_t kMaxName = 4096;
 constexpr size_t kChunkBytes = 64U << 10;
 
@@ -27,6 +28,7 @@ struct Label {
   RangeText text;
   uint32_t domain;
   uint32_t wanted;  // atomic; 2 * connection + (whether the name is the wanted one), 0: not looked at
+  uint32_t folded;  // atomic; the label with its numbers folded, 0: not looked at
 };
 
 // Slots and labels are read without the lock: they are stored last, with release, and never change.
@@ -81,15 +83,66 @@ RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t le
     return kMoreRanges;
   }
   const RangeLabel label = names.label_count + 1;
-  label_of(label) = {hash, kept, domain, 0};
+  label_of(label) = {hash, kept, domain, 0, 0};
   store_release(&names.label_count, label);
   store_release(slot, label);
   return label;
 }
 
-bool matches(const Label& label, const char* wanted) {
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool is_alphanumeric(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// A word of hexadecimal digits is one number ("3fa94c1e"); otherwise the digits in a word are ("step12").
+bool is_hex_number(const char* word, size_t length) {
+  constexpr size_t kShortest = 4;
+  return length >= kShortest && std::all_of(word, word + length, is_hex_digit) &&
+         std::any_of(word, word + length, is_digit);
+}
+
+// The text with "[N]" for each number. Returns its length; what does not fit is cut.
+size_t fold_numbers(const char* text, size_t length, char* folded, size_t room) {
+  constexpr char kNumber[] = {'[', 'N', ']'};
+  size_t size = 0;
+  const auto put = [&](const char* part, size_t part_length) {
+    part_length = std::min(part_length, room - size);
+    memcpy(folded + size, part, part_length);
+    size += part_length;
+  };
+  const char* const end = text + length;
+  while (text < end) {
+    const char* const word = std::find_if_not(text, end, is_alphanumeric);
+    if (is_hex_number(text, static_cast<size_t>(word - text))) {
+      put(kNumber, sizeof(kNumber));
+      text = word;
+      continue;
+    }
+    while (text < word) {
+      const char* const other = std::find_if(text, word, is_digit);
+      put(text, static_cast<size_t>(other - text));
+      if (other < word) {
+        put(kNumber, sizeof(kNumber));
+      }
+      text = std::find_if_not(other, word, is_digit);
+    }
+    const char* const next = std::find_if(word, end, is_alphanumeric);
+    put(word, static_cast<size_t>(next - word));
+    text = next;
+  }
+  return size;
+}
+
+bool matches(RangeText text, uint32_t domain, const char* wanted) {
   const size_t length = strnlen(wanted, sizeof(gpuprof_options::nvtx_range));
-  if (same(label.text, wanted, length)) {
+  if (same(text, wanted, length)) {
     return true;
   }
   const auto* at = static_cast<const char*>(memrchr(wanted, '@', length));
@@ -97,7 +150,40 @@ bool matches(const Label& label, const char* wanted) {
     return false;
   }
   const auto name = static_cast<size_t>(at - wanted);
-  return same(label.text, wanted, name) && same(names.domains[label.domain], at + 1, length - name - 1);
+  return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
+}
+
+// Whether a name may still be kept as it is; one that is asked for always is.
+bool stays_exact(uint32_t domain, const char* text, size_t length) {
+  if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
+    return true;
+  }
+  const gpuprof_options* wishes = options();
+  return wishes != nullptr && wishes->nvtx_range[0] != '\0' &&
+         matches({text, static_cast<uint32_t>(length)}, domain, wishes->nvtx_range);
+}
+
+// The label of a text as it is.
+RangeLabel exact_label(uint32_t domain, const char* text, size_t length) {
+  const uint64_t hash = hash_text(domain, text, length);
+  RangeLabel label = 0;
+  find_label(hash, domain, text, length, &label);
+  if (label != 0) {
+    return label;
+  }
+  const KeepErrno keep_errno;
+  if (!try_lock_bounded(&names.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return kMoreRanges;
+  }
+  label = add_label(hash, domain, text, length);
+  unlock(&names.lock);
+  return label;
+}
+
+RangeLabel label_of_folded(uint32_t domain, const char* text, size_t length) {
+  char folded[kMaxName];
+  return exact_label(domain, folded, fold_numbers(text, length, folded, sizeof(folded)));
 }
 
 }  // namespace
@@ -148,14 +234,18 @@ RangeLabel range_label(uint32_t domain, const char* text, size_t length) {
   if (label != 0) {
     return label;
   }
-  const KeepErrno keep_errno;
-  if (!try_lock_bounded(&names.lock)) {
-    lost(GPUPROF_LOSS_DETAIL, 1);
-    return kMoreRanges;
+  return stays_exact(domain, text, length) ? exact_label(domain, text, length) : label_of_folded(domain, text, length);
+}
+
+RangeLabel folded_label(RangeLabel label) {
+  Label& known = label_of(label);
+  if (const uint32_t folded = load_relaxed(&known.folded); folded != 0) {
+    return folded;
   }
-  label = add_label(hash, domain, text, length);
-  unlock(&names.lock);
-  return label;
+  RangeLabel folded = label == kMoreRanges ? label : label_of_folded(known.domain, known.text.data, known.text.length);
+  folded = folded == kMoreRanges ? label : folded;
+  store_relaxed(&known.folded, folded);
+  return folded;
 }
 
 RangeLabel checked_label(uint32_t domain, RangeLabel label) {
@@ -177,7 +267,7 @@ bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection) {
   if (before / 2 == connection) {
     return before % 2 != 0;
   }
-  const bool result = matches(label_of(label), wanted);
+  const bool result = matches(label_of(label).text, label_of(label).domain, wanted);
   store_relaxed(known, connection * 2 + (result ? 1U : 0U));
   return result;
 }

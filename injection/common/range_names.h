@@ -13,14 +13,21 @@ using RangeLabel = uint32_t;
 constexpr uint32_t kDefaultDomain = 0;
 constexpr RangeLabel kMoreRanges = 1;  // stands for those that could not be kept, as its name says
 
+// So many names are kept as they are. Of further ones all numbers become "[N]", so that a program with endless new
+// names ("step 4711", "XlaModule:#program_id=12#") has a few more of them only.
+constexpr uint32_t kExactLabels = 16384;
+
 // The id of a domain; the same for the same name. Where there are too many, one that stands for the others.
 uint32_t range_domain(const char* name, size_t length);
 
-// Texts longer than 4096 bytes are cut.
+// Texts longer than 4096 bytes are cut. A name that options()->nvtx_range asks for is kept as it is.
 RangeLabel range_label(uint32_t domain, const char* text, size_t length);
 
 // The same label where it is one of this domain; else kMoreRanges.
 RangeLabel checked_label(uint32_t domain, RangeLabel label);
+
+// The label of the same name with its numbers folded; the same label where there are none, or no room.
+RangeLabel folded_label(RangeLabel label);
 
 struct RangeText {
   const char* data;  // not terminated

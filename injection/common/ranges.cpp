@@ -14,8 +14,10 @@
 namespace gpuprof::injection {
 namespace {
 
-// Bounds on what a program with endless new names ("step 4711") can make us keep.
-constexpr uint32_t kMaxPaths = 4096;
+// Bounds on what a program with endless new names can make us keep: 768 KiB of paths a connection. The second half is
+// for those whose last name has its numbers folded.
+constexpr uint32_t kExactPaths = 16384;
+constexpr uint32_t kMaxPaths = 2 * kExactPaths;
 constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
 constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
 
@@ -31,8 +33,8 @@ struct Path {
 struct Paths {
   uint32_t slots[kPathSlots];  // 0: free, else the path's id
   Path paths[kMaxPaths];       // by id - 1
-  uint32_t count;
-  bool more;  // kMorePaths has been told
+  uint32_t count;              // atomic
+  bool more;                   // kMorePaths has been told
 };
 
 struct Open {
@@ -117,7 +119,8 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   if (!tell_path(id, parent, domain_of(label), text_of(label))) {
     return 0;
   }
-  paths->paths[paths->count++] = {parent, label};
+  paths->paths[id - 1] = {parent, label};
+  store_relaxed(&paths->count, id);
   store_release(slot, id);
   return id;
 }
@@ -130,6 +133,10 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
   }
   uint32_t found = 0;
   find_path(paths, parent, label, &found);
+  if (found == 0 && load_relaxed(&paths->count) >= kExactPaths) {
+    label = folded_label(label);
+    find_path(paths, parent, label, &found);
+  }
   if (found != 0) {
     return found;
   }

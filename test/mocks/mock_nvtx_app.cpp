@@ -1,6 +1,7 @@
 // A program of the mock driver with NVTX ranges of every sort around its launches. Prints, as JSON, how many launches
 // it has made in which path of ranges: "outer/domain:inner". Ranges begin before CUDA is used.
-//   mock_nvtx_app [--many N] [--wide-gap-ms N]
+//   mock_nvtx_app [--many N]
+//   mock_nvtx_app --xla N    only N of the pairs of ranges that XLA makes; what it prints is not of paths then
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
@@ -136,14 +137,51 @@ void many(int count) {
   }
 }
 
+uint64_t anonymous_kib() {
+  uint64_t kib = 0;
+  char line[256];
+  std::FILE* status = std::fopen("/proc/self/status", "r");
+  while (status != nullptr && std::fgets(line, sizeof(line), status) != nullptr) {
+    if (std::strncmp(line, "RssAnon:", 8) == 0) {
+      kib = std::strtoull(line + 8, nullptr, 10);
+    }
+  }
+  std::fclose(status);
+  return kib;
+}
+
+// A module and a thunk in it that no other pair has, as a program makes them that compiles over and over again.
+void xla(int pairs) {
+  constexpr int kLaunchesEach = 1;
+  uint64_t halfway = 0;
+  for (int i = 0; i < pairs; ++i) {
+    if (i == pairs / 2) {
+      halfway = anonymous_kib();
+    }
+    const std::string number = std::to_string(i);
+    nvtxRangePushA(("XlaModule:#hlo_module=jit_f,program_id=" + number + "#").c_str());
+    nvtxRangePushA(("Thunk:#name=fusion." + number + ",hlo_op=a1b2c3d4" + number + "#").c_str());
+    launch("", kLaunchesEach);
+    nvtxRangePop();
+    nvtxRangePop();
+  }
+  check(cuCtxSynchronize() == CUDA_SUCCESS, "the end of the work");
+  std::printf("{\"launches\": %d, \"grown_kib\": %ld}\n", pairs * kLaunchesEach,
+              static_cast<long>(anonymous_kib()) - static_cast<long>(halfway));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int distinct = 0;
   if (argc == 3 && std::strcmp(argv[1], "--many") == 0) {
     distinct = std::atoi(argv[2]);
+  } else if (argc == 3 && std::strcmp(argv[1], "--xla") == 0) {
+    set_up();
+    xla(std::atoi(argv[2]));
+    return 0;
   } else if (argc != 1) {
-    std::fprintf(stderr, "usage: mock_nvtx_app [--many N]\n");
+    std::fprintf(stderr, "usage: mock_nvtx_app [--many N | --xla N]\n");
     return 2;
   }
   check(nvtxRangePushA("early") <= 0, "the level of the first push");

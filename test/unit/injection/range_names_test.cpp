@@ -1,0 +1,117 @@
+// Names of NVTX ranges beyond those that are kept as they are.
+#include "common/range_names.h"
+
+#include <cstring>
+#include <string>
+
+#include "catch.h"
+#include "child.h"
+#include "common/ranges.h"
+
+using gpuprof::test::fork_child;
+using gpuprof::test::wait_for;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+injection::RangeLabel label(const std::string& name) {
+  return injection::range_label(injection::kDefaultDomain, name.data(), name.size());
+}
+
+std::string text(injection::RangeLabel label) {
+  const injection::RangeText found = injection::text_of(label);
+  return {found.data, found.length};
+}
+
+std::string folded(const std::string& name) {
+  return text(injection::folded_label(label(name)));
+}
+
+// The number of what did not hold; 0: all did.
+int check_folding() {
+  const struct {
+    const char* name;
+    const char* folded;
+  } kCases[] = {
+      {"no digits", "no digits"},
+      {"step 4711", "step [N]"},
+      {"step4711", "step[N]"},
+      {"7", "[N]"},
+      {"", ""},
+      {"XlaModule:#hlo_module=jit_f,program_id=12#", "XlaModule:#hlo_module=jit_f,program_id=[N]#"},
+      {"Thunk:#name=fusion.123,hlo_op=fusion.123#", "Thunk:#name=fusion.[N],hlo_op=fusion.[N]#"},
+      {"request 3fa94c1e-77b0", "request [N]-[N]"},
+      {"lr=0.001", "lr=[N].[N]"},
+      {"decade", "decade"},  // hexadecimal digits, but no number
+      {"conv2d_1x1", "conv[N]d_[N]x[N]"},
+      {"Gr\xc3\xb6\xc3\x9f"
+       "e 3",
+       "Gr\xc3\xb6\xc3\x9f"
+       "e [N]"},
+  };
+  int number = 1;
+  for (const auto& one : kCases) {
+    if (folded(one.name) != one.folded) {
+      return number;
+    }
+    ++number;
+  }
+  return folded(std::string(8000, '1')) == "[N]" ? 0 : number;
+}
+
+// Texts that are too long to be kept in the numbers that labels can.
+int check_bytes() {
+  const std::string filler(4000, 'x');
+  for (int i = 0; i < 3000; ++i) {
+    label(std::to_string(i) + filler);
+  }
+  return text(label("3001" + filler)) == "[N]" + filler ? 0 : 1;
+}
+
+int check_limits() {
+  for (uint32_t i = 0; i < 3 * injection::kExactLabels; ++i) {
+    const std::string name = "step " + std::to_string(i);
+    // The first label of all is kMoreRanges.
+    if (text(label(name)) != (i + 1 < injection::kExactLabels ? name : "step [N]")) {
+      return 1;
+    }
+  }
+  if (label("step 7") == label("step 8") || label("step 4000000") != label("step 5000000")) {
+    return 2;
+  }
+  // What has no numbers stays what it is, until there is no room at all.
+  for (uint32_t i = 0; i < 3 * injection::kExactLabels; ++i) {
+    std::string name = "word ";
+    for (uint32_t rest = i; rest > 0; rest /= 20) {
+      name += static_cast<char>('g' + rest % 20);
+    }
+    const std::string kept = text(label(name));
+    if (kept != name && kept != "[more ranges]") {
+      return 3;
+    }
+  }
+  return text(label("another word")) == "[more ranges]" && text(label("step 9999999")) == "step [N]" ? 0 : 4;
+}
+
+// Each in a process of its own, as names are kept for ever.
+int in_child(int (*check)()) {
+  const pid_t pid = fork_child({}, [check] {
+    injection::init_ranges();
+    return check();
+  });
+  return wait_for(pid);
+}
+
+}  // namespace
+
+TEST_CASE("numbers in a name of a range are folded, and nothing else") {
+  CHECK(in_child(check_folding) == 0);
+}
+
+TEST_CASE("names with endless numbers are one name beyond those that are kept as they are") {
+  CHECK(in_child(check_limits) == 0);
+}
+
+TEST_CASE("long names are folded once their bytes are many, too") {
+  CHECK(in_child(check_bytes) == 0);
+}
