@@ -105,7 +105,7 @@ class Aggregator {
     if (ended_) {
       check_end();
     }
-    info.coverage_percent = coverage_percent(result_);
+    info.covered = covered_work(result_);
     check_conservation(result_);
     return std::move(result_);
   }

@@ -9,6 +9,7 @@
 
 #include "analyze/flame_tree.h"
 #include "base/result.h"
+#include "profile/coverage.h"
 #include "profile/reader.h"
 #include "profile/tables.h"
 
@@ -28,16 +29,11 @@ struct ProfileInfo {
   bool cut_short = false;
   uint64_t launches = 0;  // from END, or counted from LAUNCH lines
   uint64_t gpu_records = 0;
-  uint64_t with_stack = 0;        // GPU records whose launch has a CPU stack; from END, or counted
-  uint64_t unsampled = 0;         // GPU records without one because of --max-overhead
-  uint64_t lost_gpu_records = 0;  // see below
-  // Which share of the GPU work is explained by a CPU stack:
-  //   100 * (with_stack + unsampled) / (gpu_records + lost_gpu_records)
-  // lost_gpu_records is the larger of two counts of the same thing: LOSS lines, without those reasons that concern
-  // stacks, names, ranges, timelines or whole processes; and launches that no GPU work came for. A profile without GPU
-  // records or losses of them: the share of launches (LAUNCH lines) with a stack, or else of stall samples with one.
-  // 100 where there is nothing at all.
-  double coverage_percent = 100;
+  uint64_t with_stack = 0;  // GPU records whose launch has a CPU stack; from END, or counted
+  uint64_t unsampled = 0;   // GPU records without one because of --max-overhead
+  // What of it a CPU stack explains: of GPU records; in a profile without those and without losses of them, of
+  // launches (LAUNCH lines), or else of stall samples.
+  profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines

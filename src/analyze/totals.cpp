@@ -1,22 +1,14 @@
 #include "analyze/totals.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace gpuprof::analyze {
 namespace {
 
 namespace p = gpuprof::profile;
-
-// Of these, the GPU work itself is in the profile. All other reasons stand for GPU records that are not.
-constexpr std::array<std::string_view, 12> kOtherLosses = {
-    "reentrant",       "bpf_ring_full",         "bpf_stack_lost",  "stack_unreadable",
-    "stack_not_taken", "no_launch_record",      "process_refused", "range_limit",
-    "late_name",       "launch_without_record", "timeline_full",   "details_lost"};
 
 bool has_stack(const p::Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;
@@ -25,16 +17,6 @@ bool has_stack(const p::Work& work) {
 uint64_t value_of(const std::map<std::string, uint64_t>& counts, const char* key) {
   const auto found = counts.find(key);
   return found == counts.end() ? 0 : found->second;
-}
-
-// The sum of all LOSS counts fits, so parts of it do.
-uint64_t lost_gpu_records(const ProfileInfo& info) {
-  uint64_t lost = 0;
-  for (const auto& [reason, count] : info.losses) {
-    const bool other = std::find(kOtherLosses.begin(), kOtherLosses.end(), reason) != kOtherLosses.end();
-    lost += other ? 0 : count;
-  }
-  return std::max({lost, value_of(info.losses, "launch_without_record"), value_of(info.coverage, "without_record")});
 }
 
 ProfileKind kind_of(const bool (&seen)[3]) {
@@ -49,13 +31,6 @@ ProfileKind kind_of(const bool (&seen)[3]) {
     return ProfileKind::launch_counts;
   }
   return seen[2] ? ProfileKind::stall_samples : ProfileKind::empty;
-}
-
-double percent(uint64_t part, uint64_t whole, uint64_t more = 0) {
-  if (whole == 0 && more == 0) {
-    return 100;
-  }
-  return std::min(100.0, 100 * static_cast<double>(part) / (static_cast<double>(whole) + static_cast<double>(more)));
 }
 
 // Where profiles of several hosts were joined, a device was there for only a part of the windows.
@@ -102,30 +77,27 @@ void count_rows(Aggregate& rows) {
     }
   }
   info.kind = kind_of(seen);
-  info.lost_gpu_records = lost_gpu_records(info);
 }
 
-double coverage_percent(const Aggregate& rows) {
+profile::WorkCoverage covered_work(const Aggregate& rows) {
   const ProfileInfo& info = rows.info;
-  if (info.gpu_records > 0 || info.lost_gpu_records > 0) {
-    const uint64_t unexplained = info.gpu_records - std::min(info.gpu_records, info.with_stack);
-    const uint64_t explained = info.gpu_records - unexplained + std::min(unexplained, info.unsampled);
-    return percent(explained, info.gpu_records, info.lost_gpu_records);
+  const uint64_t lost = p::lost_gpu_work(info.losses, value_of(info.coverage, "without_record"));
+  if (info.gpu_records > 0 || lost > 0) {
+    return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }
-  uint64_t launches[2] = {};  // all, with a stack
-  uint64_t stalls[2] = {};
+  p::WorkCoverage launches;
+  p::WorkCoverage stalls;
   for (const Row& row : rows.rows) {
     if (row.kind == RowKind::launch) {
-      const p::Work& work = rows.work(row);
-      launches[0] += row.weight.count;
-      launches[1] += has_stack(work) || (work.flags & p::kWorkUnsampled) != 0 ? row.weight.count : 0;
+      launches.recorded += row.weight.count;
+      launches.with_stack += has_stack(rows.work(row)) ? row.weight.count : 0;
     } else if (row.kind == RowKind::stall) {
       const StallKey& key = rows.stall(row);
-      stalls[0] += row.weight.count;
-      stalls[1] += index(key.ustack) != 0 || index(key.kstack) != 0 ? row.weight.count : 0;
+      stalls.recorded += row.weight.count;
+      stalls.with_stack += index(key.ustack) != 0 || index(key.kstack) != 0 ? row.weight.count : 0;
     }
   }
-  return launches[0] > 0 ? percent(launches[1], launches[0]) : percent(stalls[1], stalls[0]);
+  return launches.any() ? launches : stalls;
 }
 
 void check_conservation(Aggregate& rows) {

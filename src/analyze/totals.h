@@ -5,12 +5,12 @@
 
 namespace gpuprof::analyze {
 
-// Fills what of ProfileInfo is counted from rows (the kind, launches, gpu_records, with_stack, unsampled), what is
-// lost according to the LOSS and COVERAGE lines, and busy and exclusive times of devices.
+// Fills what of ProfileInfo is counted from rows (the kind, launches, gpu_records, with_stack, unsampled), and busy
+// and exclusive times of devices.
 void count_rows(Aggregate& rows);
 
 // As ProfileInfo says.
-double coverage_percent(const Aggregate& rows);
+profile::WorkCoverage covered_work(const Aggregate& rows);
 
 // Warns where the times of a whole profile with SHARE lines do not add up: on each device with work, all that is busy
 // must be exclusive, and busy and idle time must make up the windows.

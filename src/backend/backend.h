@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,13 @@ class Backend {
   [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
 
   virtual Status prepare(LaunchEnv& env) = 0;
+
+  // What is wrong with the value of an environment variable that the backend's libraries read; nothing where it is
+  // none of theirs.
+  [[nodiscard]] virtual std::optional<Error> check_variable(std::string_view /*name*/,
+                                                            const std::string& /*value*/) const {
+    return std::nullopt;
+  }
 
   // How the file begins that a running process must have mapped for library() to be of use when it is brought in there
   // (record -p); empty: the library can not come late.

@@ -18,6 +18,7 @@ namespace gpuprof::cmd {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitCoverage = 3;  // the profile's coverage is below --min-coverage
+inline constexpr int kExitNothing = 4;   // the profile is readable, and holds nothing of what was asked for
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 

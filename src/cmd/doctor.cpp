@@ -12,6 +12,7 @@
 #include "cmd/doctor_facts.h"
 #include "cmd/doctor_neighbours.h"
 #include "cmd/doctor_stacks.h"
+#include "record/environment.h"
 
 namespace gpuprof::cmd {
 
@@ -43,6 +44,19 @@ std::vector<Fact> backend_facts() {
   return facts;
 }
 
+// Variables that change nothing are worse than none: who set them believes that they do.
+std::vector<Fact> environment_facts() {
+  std::vector<Fact> facts;
+  for (const Error& remark : record::check_environment(record::own_environment(), backend::make_all())) {
+    facts.push_back({"variable", State::limited, remark.message, remark.hint});
+  }
+  if (facts.empty()) {
+    facts.push_back(
+        {"variables", State::ok, "no GPUPROF_ variable is misspelt or has a value that is passed over", ""});
+  }
+  return facts;
+}
+
 Fact debuginfod_fact() {
   const char* urls = std::getenv("DEBUGINFOD_URLS");
   if (urls != nullptr && *urls != '\0') {
@@ -68,6 +82,7 @@ std::vector<Section> gather() {
   sections.push_back({"neighbours", neighbour_facts("", rights, variable)});
   sections.push_back({"devices", device_facts("")});
   sections.push_back({"symbols", {debuginfod_fact()}});
+  sections.push_back({"environment", environment_facts()});
   return sections;
 }
 

@@ -48,7 +48,7 @@ class Export : public Command {
       return std::move(read).error();
     }
     if (trace.events() == 0) {
-      return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`"};
+      return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
     if (Status written = trace.finish(); !written) {
       return std::move(written).error();

@@ -106,6 +106,9 @@ class Flame : public Command {
     if (Status enough = coverage_.check(*folded); !enough) {
       return std::move(enough).error();
     }
+    if (output::raw_weight(folded->tree.total(), weight.kind) == 0) {
+      return why_nothing(*folded);
+    }
     return 0;
   }
 
@@ -165,9 +168,7 @@ class Flame : public Command {
 
   // What a user would otherwise wonder about.
   void explain(const FoldResult& folded, WeightKind weight) const {
-    if (output::raw_weight(folded.tree.total(), weight) == 0) {
-      explain_nothing(folded);
-    } else if (weight_.empty() && folded.kind == ProfileKind::launch_counts) {
+    if (weight_.empty() && folded.kind == ProfileKind::launch_counts) {
       log::info("the profile has launches without GPU times: stacks are weighted by launch count");
     } else if (weight_.empty() && folded.kind == ProfileKind::mixed) {
       log::info("the profile has several kinds of records; stacks are weighted by " +
@@ -178,20 +179,23 @@ class Flame : public Command {
     stacks_.explain(folded.trimmed);
   }
 
-  void explain_nothing(const FoldResult& folded) const {
+  // Of a profile of which there is nothing to draw.
+  [[nodiscard]] Error why_nothing(const FoldResult& folded) const {
     const bool of_shares =
         fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
-    if (fold_.ranges == analyze::RangeFrames::filter) {
-      log::warn("no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
-                "--nvtx=frames shows which ranges there are");
-    } else if (fold_.measure == Measure::gpu && folded.kind == ProfileKind::empty) {
-      log::info("the profile holds no GPU work, so there is nothing to draw");
-    } else if (of_shares && !folded.has_shares) {
-      log::warn("the chosen weight is 0 for all of the profile: it does not say how work shared its devices",
-                "try --weight sum");
-    } else {
-      log::warn("the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes");
+    if (fold_.measure == Measure::gpu && folded.kind == ProfileKind::empty) {
+      return no_gpu_work();
     }
+    if (fold_.ranges == analyze::RangeFrames::filter) {
+      return {"no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
+              "--nvtx=frames shows which ranges there are", kExitNothing};
+    }
+    if (of_shares && !folded.has_shares) {
+      return {"the chosen weight is 0 for all of the profile: it does not say how work shared its devices",
+              "try --weight sum", kExitNothing};
+    }
+    return {"the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes",
+            kExitNothing};
   }
 
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
@@ -199,7 +203,7 @@ class Flame : public Command {
     const auto share = [&](const analyze::Weight& part) {
       const double percent =
           total == 0 ? 0.0 : 100.0 * static_cast<double>(output::raw_weight(part, weight)) / static_cast<double>(total);
-      return output::coverage_text(percent);
+      return profile::coverage_text(percent);
     };
     if (output::raw_weight(folded.spread, weight) > 0) {
       log::info(share(folded.spread) +

@@ -71,8 +71,14 @@ Result<profile::Reader> Input::open() const {
   if (!fd) {
     return std::move(fd).error();
   }
-  return profile::Reader::open(std::move(fd).value(), source == "-" ? "stdin" : source,
-                               profile::ReaderOptions{.lenient = lenient});
+  auto reader = profile::Reader::open(std::move(fd).value(), source == "-" ? "stdin" : source,
+                                      profile::ReaderOptions{.lenient = lenient});
+  if (!reader && source != path && source == "-") {
+    Error error = std::move(reader).error();
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
+    return error;
+  }
+  return reader;
 }
 
 void warn_of_gaps(const analyze::ProfileInfo& info) {
@@ -104,11 +110,28 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
 }
 
 void MinCoverage::declare(CLI::App& app) {
-  app.add_option("--min-coverage", percent,
-                 "exit with " + std::to_string(kExitCoverage) +
-                     " if a CPU stack explains less than PCT percent of the GPU work (default 0)")
+  app.add_option(
+         "--min-coverage", percent,
+         "exit with " + std::to_string(kExitCoverage) +
+             " if a known CPU stack explains less than PCT percent of the GPU work; lost work, and what "
+             "--max-overhead left without a stack, is not explained, and no work at all is too little (default 0)")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("PCT");
+}
+
+Status MinCoverage::check(const profile::WorkCoverage& covered) const {
+  if (percent <= 0 || covered.percent() >= percent) {
+    return {};
+  }
+  char wanted[32];
+  std::snprintf(wanted, sizeof wanted, "%g%%", percent);
+  if (!covered.any()) {
+    return Error{"there is no GPU work, so a CPU stack explains none of it: less than " + std::string(wanted),
+                 "`gpuprof doctor` lists what can be recorded here", kExitCoverage};
+  }
+  return Error{
+      "a CPU stack explains " + profile::coverage_text(covered.percent()) + " of the GPU work, less than " + wanted,
+      "`gpuprof report` says what is missing", kExitCoverage};
 }
 
 Status MinCoverage::check(const analyze::ProfileInfo& info) const {
@@ -116,14 +139,11 @@ Status MinCoverage::check(const analyze::ProfileInfo& info) const {
     return Error{"the profile is cut short, so its coverage is not known",
                  "record it again, and let `gpuprof record` end by itself", kExitCoverage};
   }
-  if (info.coverage_percent >= percent) {
-    return {};
-  }
-  char wanted[32];
-  std::snprintf(wanted, sizeof wanted, "%g%%", percent);
-  return Error{
-      "a CPU stack explains " + output::coverage_text(info.coverage_percent) + " of the GPU work, less than " + wanted,
-      "`gpuprof report` says what is missing", kExitCoverage};
+  return check(info.covered);
+}
+
+Error no_gpu_work() {
+  return {"the profile holds no GPU work", "`gpuprof doctor` lists what can be recorded here", kExitNothing};
 }
 
 }  // namespace gpuprof::cmd

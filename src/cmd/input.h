@@ -32,12 +32,16 @@ std::string gaps(const analyze::ProfileInfo& info);
 // Tells on stderr what the recording saw and missed. Nothing where it missed nothing.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 
+// That the profile holds no GPU work, with the exit code kExitNothing: a command that shows nothing has not succeeded.
+Error no_gpu_work();
+
 // --min-coverage PCT of a command, and what it comes to.
 struct MinCoverage {
   double percent = 0;
 
   void declare(CLI::App& app);
-  // The Error has the exit code kExitCoverage.
+  // Their Errors have the exit code kExitCoverage. No GPU work at all is no coverage.
+  [[nodiscard]] Status check(const profile::WorkCoverage& covered) const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };
 

@@ -62,18 +62,21 @@ class Latency : public Command {
     }
     warn_of_gaps(rows->info);
     if (rows->latencies.empty()) {
-      return Error{"the profile has no launch latencies", "record them with `gpuprof record --latency`"};
+      return rows->info.kind == analyze::ProfileKind::empty
+                 ? no_gpu_work()
+                 : Error{"the profile has no launch latencies", "record them with `gpuprof record --latency`",
+                         kExitNothing};
     }
     analyze::StackView::Trimmed trimmed;
     const auto lines = analyze::latency_lines(*rows, options_, &trimmed);
     stacks_.explain(trimmed);
-    if (lines.empty()) {
-      log::warn("no kernel's name matches '" + kernel_ + "'");
-    }
     const std::string text =
         json_ ? output::latency_json(lines) : output::latency_table(lines, width_ != 0 ? width_ : terminal_width());
     if (Status written = write_output("-", text); !written) {
       return std::move(written).error();
+    }
+    if (lines.empty()) {
+      return Error{"no kernel's name matches '" + kernel_ + "'", "`gpuprof report` lists the kernels", kExitNothing};
     }
     return 0;
   }

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "cmd/command.h"
+#include "cmd/input.h"
 #include "record/channel.h"
 #include "record/session.h"
 
@@ -59,11 +60,8 @@ class Record final : public Command {
       die_like(WTERMSIG(result->wait_status));
     }
     const int status = WEXITSTATUS(result->wait_status);
-    if (status == 0 && result->coverage_percent < min_coverage_) {
-      char text[160];
-      std::snprintf(text, sizeof(text), "a CPU stack explains %.2f%% of the GPU work, less than %g%%",
-                    result->coverage_percent, min_coverage_);
-      return Error{text, "`gpuprof report` says what is missing", kExitCoverage};
+    if (Status enough = coverage_.check(result->covered); status == 0 && !enough) {
+      return std::move(enough).error();
     }
     return status;
   }
@@ -95,11 +93,7 @@ class Record final : public Command {
                    "launches, chosen at random, gets a CPU stack; GPU times stay complete (default no limit)")
         ->check(CLI::Range(0.01, 100.0))
         ->type_name("PCT");
-    app.add_option("--min-coverage", min_coverage_,
-                   "exit with 3 if the command exits with 0 and a CPU stack explains less than PCT percent of its GPU "
-                   "work (default 0)")
-        ->check(CLI::Range(0.0, 100.0))
-        ->type_name("PCT");
+    coverage_.declare(app);
   }
 
   void declare_contents(CLI::App& app) {
@@ -168,6 +162,7 @@ class Record final : public Command {
   }
 
   record::SessionOptions options_;
+  MinCoverage coverage_;
   CLI::App* app_ = nullptr;
   std::string stacks_ = "auto";
   std::string wait_ = "all";
@@ -175,7 +170,6 @@ class Record final : public Command {
   double interval_ = 1.0;
   double delay_ = 0;
   double duration_ = 0;
-  double min_coverage_ = 0;
 };
 
 }  // namespace

@@ -101,12 +101,13 @@ void put_optional(const Summary& summary, JsonObject& object, std::string& out) 
   }
   if (!summary.info.coverage.empty()) {
     char percent[32];
-    const double shown = summary.info.coverage_percent;
+    const double shown = summary.info.covered.percent();
     // Nothing that is missing may be rounded away.
     std::snprintf(percent, sizeof percent, "%.4f", shown < 100 ? std::min(shown, 99.9999) : shown);
     object.key("coverage_percent") += percent;
     put_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
+    object.number("lost_gpu_work", summary.info.covered.lost);
   }
 }
 

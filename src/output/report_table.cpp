@@ -189,6 +189,18 @@ void print_devices(const std::vector<DeviceLine>& devices, size_t width, std::st
   }
 }
 
+// How the target ended: a profile of one that was killed is of what it did until then.
+std::string ending_line(const analyze::ProfileInfo& info) {
+  std::string line;
+  const auto [begin, end] = info.meta.equal_range("target.exit_status");
+  for (auto value = begin; value != end; ++value) {
+    const bool is_number = value->second.find_first_not_of("0123456789") == std::string::npos;
+    line.append(line.empty() ? "target   " : "; ").append(is_number ? "exit status " : "");
+    line.append(shown_name(value->second));
+  }
+  return line.empty() ? line : line + "\n";
+}
+
 std::string graphs_line(const Summary& summary) {
   const auto& graphs = summary.graphs;
   if (graphs.weight.count == 0) {
@@ -275,6 +287,7 @@ std::string report_table(const Summary& summary, size_t width) {
   if (command != summary.info.meta.end()) {
     out = cut_middle("command  " + shown_name(command->second), std::max<size_t>(width, kMinNameWidth)) + "\n";
   }
+  out += ending_line(summary.info);
   out += headline(summary);
   print_devices(summary.devices, width, out);
   if (summary.info.kind != ProfileKind::empty) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +12,7 @@ namespace gpuprof::output {
 namespace {
 
 using analyze::ProfileInfo;
+using profile::coverage_text;
 
 uint64_t count_of(const ProfileInfo& info, const std::string& what) {
   const auto found = info.coverage.find(what);
@@ -69,6 +68,20 @@ std::string loss_line(const ProfileInfo& info) {
     }
   }
   return line;
+}
+
+// Its numbers are those of --min-coverage.
+std::string coverage_line(const profile::WorkCoverage& covered) {
+  if (!covered.any()) {
+    return "there is no GPU work that a CPU stack could explain";
+  }
+  std::string line = coverage_text(covered.percent()) + " of the GPU work is explained by a CPU stack: ";
+  uint64_t all = 0;
+  if (__builtin_add_overflow(covered.recorded, covered.lost, &all)) {
+    all = UINT64_MAX;  // of a hostile profile
+  }
+  line += grouped(covered.with_stack) + " of " + grouped(all);
+  return covered.lost == 0 ? line : line + ", of which " + grouped(covered.lost) + " were lost";
 }
 
 // The numbers of all METAs of that key: "45", or "45 to 52" in a merged profile. Empty where there is none.
@@ -157,14 +170,8 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
   if (const uint64_t outside = count_of(info, "outside_range"); outside > 0) {
     lines.push_back(grouped(outside) + " GPU records left out by choice: outside of --nvtx-range");
   }
-  lines.push_back(coverage_text(info.coverage_percent) + " of the GPU work is explained by a CPU stack");
+  lines.push_back(coverage_line(info.covered));
   return lines;
-}
-
-std::string coverage_text(double percent) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f%%", std::floor(percent * 100) / 100);
-  return text;
 }
 
 }  // namespace gpuprof::output

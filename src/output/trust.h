@@ -17,7 +17,4 @@ std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
 // "7 of 1,000 launches (0.70%) have a truncated stack"; empty for none.
 std::string truncated_text(const analyze::ProfileInfo& info);
 
-// "97.34%", rounded down: never more than it is.
-std::string coverage_text(double percent);
-
 }  // namespace gpuprof::output

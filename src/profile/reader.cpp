@@ -212,9 +212,8 @@ Status Reader::State::check_version(const Line& header) {
 
 // `begin` is what the input begins with, the whole input where it is shorter than the longest kind.
 Status Reader::State::read_header(std::string_view begin) {
-  if (begin.empty()) {
-    cut_short = true;  // the shortest prefix of a profile
-    return {};
+  if (begin.empty()) {  // what a recording that never began leaves in a pipe
+    return Error{name + " is empty: this is no profile", "look at what `gpuprof record` said: it has written nothing"};
   }
   const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));
   if (magic == kMagic) {

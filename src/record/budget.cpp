@@ -8,11 +8,20 @@ namespace {
 constexpr uint64_t kFewSamples = 8;  // one launch in 64 is timed: fewer say nothing, and such a rate costs nothing
 constexpr double kHeadroom = 0.9;    // aimed at, of what is allowed
 constexpr double kFastest = 2;       // a rise: a burst must not be met with all stacks at once
+// At first all launches get a stack, as those of a short start-up may come only once; so the limit is kept from then on
+// as soon as it is known. Later a longer look is a steadier one.
+constexpr uint64_t kSettlingNs = 2'000'000'000;
+constexpr uint64_t kSteadyNs = 900'000'000;
 
 }  // namespace
 
 uint32_t Budget::update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns) {
+  if (updated_ns_ != 0 && now_ns > begun_ns_ + kSettlingNs && now_ns > updated_ns_ &&
+      now_ns - updated_ns_ < kSteadyNs) {
+    return share_;
+  }
   if (updated_ns_ == 0 || now_ns <= updated_ns_) {
+    begun_ns_ = begun_ns_ == 0 ? now_ns : begun_ns_;
     launches_ = launches;
     samples_ = samples;
     sampled_ns_ = sampled_ns;

@@ -13,8 +13,8 @@ class Budget {
   // `percent` of the time of a thread that does nothing but launch; 0: no limit.
   explicit Budget(double percent) : allowed_(percent / 100) {}
 
-  // Counters of the source so far (as in gpuprof_ring, all rings together), at `now_ns`. Returns the share for the
-  // time to come, in 1/GPUPROF_ALL_STACKS.
+  // Counters of the source so far (as in gpuprof_ring, all rings together), at `now_ns`; to be called each
+  // kIntervalNs. Returns the share for the time to come, in 1/GPUPROF_ALL_STACKS.
   uint32_t update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns);
 
   [[nodiscard]] uint32_t share() const { return share_; }
@@ -22,6 +22,7 @@ class Budget {
   [[nodiscard]] double cost() const { return cost_; }
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
+  static constexpr uint64_t kIntervalNs = 100'000'000;
   static constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // some stacks are needed to scale from
 
  private:
@@ -32,6 +33,7 @@ class Budget {
   uint64_t launches_ = 0;
   uint64_t samples_ = 0;
   uint64_t sampled_ns_ = 0;
+  uint64_t begun_ns_ = 0;
   uint64_t updated_ns_ = 0;
 };
 

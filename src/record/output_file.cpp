@@ -105,6 +105,16 @@ Status OutputFile::commit() {
   return {};
 }
 
+Status OutputFile::commit_or_keep() {
+  Status named = commit();
+  if (named) {
+    return named;
+  }
+  Error error = std::move(named).error();
+  error.hint = "it is whole, as " + std::exchange(temporary_, {});
+  return error;
+}
+
 void OutputFile::set_owner(uid_t uid, gid_t gid) const {
   if (!temporary_.empty()) {
     (void)!::fchown(fd_.get(), uid, gid);

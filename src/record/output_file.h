@@ -28,6 +28,8 @@ class OutputFile {
 
   // Gives the file its name; an existing one is kept as NAME.old.
   Status commit();
+  // The same for a file that is whole: where it cannot have its name it stays under another, which the error says.
+  Status commit_or_keep();
 
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
   void set_owner(uid_t uid, gid_t gid) const;                      // of a regular file

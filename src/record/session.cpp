@@ -15,8 +15,10 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "record/attach.h"
+#include "record/budget.h"
 #include "record/channel.h"
 #include "record/correlate.h"
+#include "record/environment.h"
 #include "record/held_processes.h"
 #include "record/library_dir.h"
 #include "record/output_file.h"
@@ -42,12 +44,23 @@ constexpr uint64_t kLingerNs = 2'000'000'000;        // for children of the ende
 constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer time does not insist on the last one
 constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
 constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
-constexpr uint64_t kBudgetIntervalNs = 1'000'000'000;
+
+// What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report. Returns those of
+// the signals that were not ignored before, as the target is to have them.
+std::vector<int> ignore_write_signals() {
+  std::vector<int> were_default;
+  for (const int signal : {SIGPIPE, SIGXFSZ}) {
+    if (::signal(signal, SIG_IGN) == SIG_DFL) {
+      were_default.push_back(signal);
+    }
+  }
+  return were_default;
+}
 
 class Session {
  public:
   Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
-      : options_(options), signals_(signals), file_limit_(file_limit) {}
+      : options_(options), signals_(signals), file_limit_(file_limit), default_signals_(ignore_write_signals()) {}
 
   Result<SessionResult> run() {
     for (const auto step : {&Session::open_target_user, &Session::open_stacks, &Session::open_channel,
@@ -139,6 +152,9 @@ class Session {
   // Libraries, environment and uprobes: whatever can fail for a reason of the machine, before anything is started.
   Status open_sources() {
     backends_ = backend::make_all();
+    for (const Error& remark : check_environment(own_environment(), backends_)) {
+      log::warn(remark.message, remark.hint);
+    }
     if (auto status = options_.attach_pid != 0 ? attach() : prepare_injection(); !status) {
       return status;
     }
@@ -248,18 +264,16 @@ class Session {
   Status start() {
     if (options_.attach_pid == 0) {
       ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
-      const bool default_sigpipe = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
-      const TargetSpec spec{options_.command, options_.user, options_.output == "-", file_limit_, default_sigpipe};
+      const TargetSpec spec{options_.command, options_.user, options_.output == "-", file_limit_, default_signals_};
       auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
       if (!target) {
         return std::move(target).error();
       }
       target_.emplace(std::move(*target));
-    } else {
-      ::signal(SIGPIPE, SIG_IGN);
     }
-    if (auto status = output_->commit(); !status) {
-      log::warn(status.error().message, status.error().hint);
+    named_ = output_->commit();
+    if (!named_) {
+      log::warn(named_.error().message, named_.error().hint);  // it is tried again at the end
     }
     sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments());
     add_session_meta(*correlator_, options_,
@@ -286,7 +300,7 @@ class Session {
       }
       if (now >= next_budget_ns_) {
         channel_->keep_budget(now);
-        next_budget_ns_ = now + kBudgetIntervalNs;
+        next_budget_ns_ = now + Budget::kIntervalNs;
         tell_if_not_connected(now);
       }
       if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < kMaxBatches) {
@@ -299,6 +313,7 @@ class Session {
 
   // A window holds all of the time in which targets record, also where we are held up in between.
   void apply_switch() {
+    switched_ = true;
     if (switch_->on()) {
       correlator_->open_window(monotonic_ns());
       channel_->set_enabled(!write_failed_);
@@ -323,7 +338,7 @@ class Session {
   void give_up_if_unwritable() {
     if (!write_failed_ && sink_->failed()) {
       write_failed_ = true;
-      log::warn("the profile cannot be written any more; the target goes on without us");
+      log::warn(output_->name() + " cannot be written any more; the target goes on without being recorded");
       channel_->disable_all();
       feed_.reset();
       stacks_.engine.reset();
@@ -499,6 +514,10 @@ class Session {
                             static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
     facts.counts_only = counts_only();
     facts.stacks_missing = !stacks_.any();
+    facts.target_end = target_end();
+    facts.window_was_closed = switched_ || !switch_->on();
+    facts.used_gpu = ever_connected_;
+    correlator_->add_meta("target.exit_status", target_status_ ? ending_text(*target_status_) : facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
@@ -506,33 +525,63 @@ class Session {
     last.end = profile::End{end_ns,        totals.launches,   totals.gpu_records,
                             totals.gpu_ns, totals.with_stack, totals.lost_in_all()};
     sink_->put(std::move(last));
-    auto status = sink_->finish();
+    Status written = sink_->finish();
     facts.totals = totals;
     facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
     facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
     facts.stacks = sink_->stacks();
     facts.file = output_->name();
     facts.file_bytes = sink_->bytes_written();
-    if (!status) {
-      log::error(status.error());
-      return SessionResult{target_status_.value_or(W_EXITCODE(1, 0)), 0};
+    return conclude(facts, std::move(written));
+  }
+
+  [[nodiscard]] std::string target_end() const {
+    if (target_status_) {
+      return (WIFEXITED(*target_status_) ? "exit status " : "") + ending_text(*target_status_);
     }
-    log::info(summary_line(facts));
+    pollfd ended{attached_pidfd_.get(), POLLIN, 0};
+    return attached_pidfd_ && ::poll(&ended, 1, 0) == 0 ? "still running" : "ended, its status is not known";
+  }
+
+  // What the user is told, and what becomes our exit status. A command's own failure goes before ours.
+  Result<SessionResult> conclude(const SummaryFacts& facts, Status written) {
+    const SessionResult result{target_status_.value_or(0), covered_work(facts)};
+    if (written && !named_) {
+      written = output_->commit_or_keep();
+    }
+    if (!written) {
+      Error error = std::move(written).error();
+      error.message = facts.file + ": " + error.message +
+                      (facts.file_bytes == 0
+                           ? "; nothing of it is kept"
+                           : "; its first " + std::to_string(facts.file_bytes) + " bytes are kept, the rest is lost");
+      if (result.wait_status == 0) {
+        return error;
+      }
+      log::error(error);
+      return result;
+    }
+    if (facts.totals.launches == 0 && facts.totals.gpu_records == 0) {
+      log::warn(summary_line(facts));
+    } else {
+      log::info(summary_line(facts));
+    }
     if (const std::string text = trust_line(facts); !text.empty()) {
       log::info(text);
     }
-    if (const std::string text = python_line(totals.refused_python); !text.empty()) {
+    if (const std::string text = python_line(facts.totals.refused_python); !text.empty()) {
       log::warn(text);
     }
     if (channel_->budget_state().exceeded) {
       log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
     }
-    return SessionResult{target_status_.value_or(0), coverage_percent(facts)};
+    return result;
   }
 
   const SessionOptions& options_;
   Signals& signals_;
   std::optional<rlimit> file_limit_;  // as we found it
+  std::vector<int> default_signals_;
   std::optional<TargetUser> user_;
   std::vector<std::unique_ptr<backend::Backend>> backends_;
   StackSetup stacks_;
@@ -556,10 +605,12 @@ class Session {
   int stop_requests_ = 0;
   bool said_waiting_ = false;
   std::optional<OutputFile> output_;
+  Status named_;               // whether it has its name
   UniqueFd attached_pidfd_;    // of the process of record -p, and ...
   AttachOutcome attached_to_;  // ... how it is recorded
   bool ever_connected_ = false;
   bool said_not_connected_ = false;
+  bool switched_ = false;  // recording was not on, or not off, all of the time
   std::optional<RecordingSwitch> switch_;
   uint64_t next_budget_ns_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "profile/coverage.h"
 #include "record/recording_switch.h"
 #include "record/target.h"
 
@@ -31,8 +32,8 @@ struct SessionOptions {
 };
 
 struct SessionResult {
-  int wait_status = 0;          // of the command, as of waitpid; 0 for attach_pid
-  double coverage_percent = 0;  // of the GPU work that should have a CPU stack, as `report` counts it
+  int wait_status = 0;            // of the command, as of waitpid; 0 for attach_pid
+  profile::WorkCoverage covered;  // as `report` counts it
 };
 
 // Records, writes the profile and prints the summary line.

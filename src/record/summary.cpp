@@ -1,6 +1,8 @@
 #include "record/summary.h"
 
 #include <fmt/format.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <string_view>
@@ -28,19 +30,49 @@ double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// These stand for GPU work that is not in the profile; all other losses are of something else.
-constexpr std::string_view kLostWork[] = {"ring_full", "ring_busy",     "vendor_dropped", "invalid_timestamp",
-                                          "no_timing", "out_of_memory", "unfinished",     "malformed"};
+// "lost nothing" stands beside a coverage that lost work lowers, so both go by the same count.
+std::string losses(const SummaryFacts& facts) {
+  const Totals& t = facts.totals;
+  std::string text;
+  for (const auto& [reason, count] : t.lost) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, count);
+  }
+  if (const uint64_t launches = t.coverage.without_record; launches > 0 && !facts.counts_only) {
+    text += fmt::format("{}the GPU work of {} launches", text.empty() ? "" : ", ", launches);
+  }
+  return text.empty() ? "lost nothing" : "LOST " + text;
+}
 
-std::string losses(const Totals& totals) {
-  if (totals.lost.empty()) {
-    return "lost nothing";
+std::string coverage(const SummaryFacts& facts) {
+  if (facts.stacks_missing) {
+    return " (no stack engine)";
   }
-  std::string text = fmt::format("LOST {}:", totals.lost_in_all());
-  for (const auto& [reason, count] : totals.lost) {
-    text += fmt::format(" {} {}", reason, count);
+  const profile::WorkCoverage covered = covered_work(facts);
+  const std::string left_out =
+      facts.totals.unsampled_records == 0
+          ? ""
+          : fmt::format(" ({:.2f}% left without a stack by --max-overhead)",
+                        percent(facts.totals.unsampled_records, covered.recorded + covered.lost));
+  return ", coverage " + profile::coverage_text(covered.percent()) + left_out;
+}
+
+std::string ending(const SummaryFacts& facts) {
+  return facts.target_end.empty() ? "" : "; target: " + facts.target_end;
+}
+
+std::string nothing_seen(const SummaryFacts& facts) {
+  if (facts.window_was_closed && facts.used_gpu) {
+    return fmt::format(
+        "no GPU work was launched while recording was on: {} is an empty profile, though the target does use a GPU's "
+        "library{}{}",
+        facts.file,
+        facts.totals.off_records == 0 ? std::string()
+                                      : fmt::format(" ({} GPU records of other times)", facts.totals.off_records),
+        ending(facts));
   }
-  return text;
+  return fmt::format(
+      "the target used no GPU that gpuprof can see: {} is an empty profile ('gpuprof doctor' lists what can be seen){}",
+      facts.file, ending(facts));
 }
 
 }  // namespace
@@ -48,16 +80,15 @@ std::string losses(const Totals& totals) {
 std::string summary_line(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   if (facts.counts_only && t.launches == 0) {
-    return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile", facts.file);
+    return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile{}", facts.file,
+                       ending(facts));
   }
   if (t.launches == 0 && t.gpu_records == 0 && !t.lost.empty()) {
-    return fmt::format("nothing could be recorded, {}: {} is an empty profile", losses(t), facts.file);
+    return fmt::format("nothing could be recorded, {}: {} is an empty profile{}", losses(facts), facts.file,
+                       ending(facts));
   }
   if (t.launches == 0 && t.gpu_records == 0) {
-    return fmt::format(
-        "the target used no GPU that gpuprof can see: {} is an empty profile ('gpuprof doctor' lists "
-        "what can be seen)",
-        facts.file);
+    return nothing_seen(facts);
   }
   std::string line = fmt::format("{} launches", t.launches);
   if (facts.counts_only) {
@@ -65,19 +96,14 @@ std::string summary_line(const SummaryFacts& facts) {
   } else {
     line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration(t.gpu_ns));
   }
-  line += fmt::format(", {} stacks", facts.stacks);
-  const uint64_t covered_of = facts.counts_only ? t.launches : t.gpu_records;
-  const uint64_t sampled = covered_of - std::min(covered_of, t.unsampled_records);
-  line += facts.stacks_missing ? std::string(" (no stack engine)")
-                               : fmt::format(", coverage {:.1f}%", percent(t.with_stack, sampled));
-  line += ", " + losses(t);
+  line += fmt::format(", {} stacks{}, {}", facts.stacks, coverage(facts), losses(facts));
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
     line += fmt::format(", overhead {} a launch ({:.2f}% of the run)", duration(per_launch),
                         percent(per_launch * t.launches, facts.wall_ns));
   }
   line += fmt::format(", gpuprof itself {:.1f}% of a core", percent(facts.recorder_cpu_ns, facts.wall_ns));
-  return line + fmt::format(" -> {} ({})", facts.file, size(facts.file_bytes));
+  return line + fmt::format(" -> {} ({}){}", facts.file, size(facts.file_bytes), ending(facts));
 }
 
 std::string trust_line(const SummaryFacts& facts) {
@@ -106,19 +132,22 @@ std::string python_line(const RefusedPython& refused) {
                      refused.others ? "; so do others" : "");
 }
 
-double coverage_percent(const SummaryFacts& facts) {
+profile::WorkCoverage covered_work(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   if (facts.counts_only) {
-    return t.launches == 0 ? 100.0 : percent(std::min(t.with_stack, t.launches), t.launches);
+    return {t.launches, std::min(t.with_stack, t.launches), 0};
   }
-  uint64_t lost = 0;
-  for (const std::string_view reason : kLostWork) {
-    const auto found = t.lost.find(std::string(reason));
-    lost += found == t.lost.end() ? 0 : found->second;
+  return {t.gpu_records, std::min(t.with_stack, t.gpu_records),
+          profile::lost_gpu_work(t.lost, t.coverage.without_record)};
+}
+
+std::string ending_text(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    const char* name = ::sigabbrev_np(signal);
+    return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("signal {} (SIG{})", signal, name);
   }
-  lost = std::max(lost, t.coverage.without_record);
-  const uint64_t explained = std::min(t.gpu_records, t.with_stack + t.unsampled_records);
-  return t.gpu_records + lost == 0 ? 100.0 : percent(explained, t.gpu_records + lost);
+  return std::to_string(WEXITSTATUS(wait_status));
 }
 
 }  // namespace gpuprof::record

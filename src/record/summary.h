@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "profile/coverage.h"
 #include "record/channel.h"
 #include "record/correlate.h"
 
@@ -19,6 +20,9 @@ struct SummaryFacts {
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
+  std::string target_end;          // "exit status 0", "signal 9 (SIGKILL)", "still running"
+  bool window_was_closed = false;  // recording was off for some of the time
+  bool used_gpu = false;           // a process of the target has loaded a GPU library and connected
 };
 
 std::string summary_line(const SummaryFacts& facts);
@@ -29,8 +33,10 @@ std::string trust_line(const SummaryFacts& facts);
 // Why there are no Python frames where one looks for them; empty: nothing is to be said of it.
 std::string python_line(const RefusedPython& refused);
 
-// How much of the GPU work a CPU stack explains, lost work included; launches that got no stack by choice count as
-// explained. For --min-coverage, as `report` has it.
-double coverage_percent(const SummaryFacts& facts);
+// What --min-coverage is about, and what `report` says of the profile.
+profile::WorkCoverage covered_work(const SummaryFacts& facts);
+
+// How a command ended, from waitpid's status: "3", "signal 9 (SIGKILL)".
+std::string ending_text(int wait_status);
 
 }  // namespace gpuprof::record

@@ -95,8 +95,8 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
     return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
   }
   if (pid == 0) {
-    if (spec.default_sigpipe) {
-      ::signal(SIGPIPE, SIG_DFL);
+    for (const int signal : spec.default_signals) {
+      ::signal(signal, SIG_DFL);
     }
     if (spec.file_limit) {
       ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);

@@ -20,7 +20,7 @@ struct TargetSpec {
   std::string user;                  // run as this user; empty: as ours
   bool stdout_to_stderr = false;     // our stdout carries the profile
   std::optional<rlimit> file_limit;  // on open files, to be set in the target
-  bool default_sigpipe = false;      // we ignore SIGPIPE, the target is not to
+  std::vector<int> default_signals;  // we ignore them, the target is not to
 };
 
 // The user that a target runs as.

@@ -110,7 +110,7 @@ void require_sums(const analyze::Aggregate& rows) {
     }
     require(count == row.count);
   }
-  require(rows.info.coverage_percent >= 0 && rows.info.coverage_percent <= 100);
+  require(rows.info.covered.percent() >= 0 && rows.info.covered.percent() <= 100);
 }
 
 void report(std::string_view text) {

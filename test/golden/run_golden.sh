@@ -42,6 +42,9 @@ compare folded_lines flame --unit ns --lines
 compare folded_lenient flame --unit ns --lenient
 compare stderr flame
 compare lenient.stderr flame --lenient
+compare report.stderr report --width 120
+compare coverage.stderr report --width 120 --min-coverage 1
+compare latency.stderr latency
 compare report report --width 120
 compare json report --json
 compare dump dump

@@ -222,7 +222,7 @@ class Killed(rig.RuntimeTest):
             with open(cut, "wb") as file:
                 file.write(whole[:size])
             self.gpuprof("dump", "-i", cut)
-            self.gpuprof("flame", "-i", cut)
+            self.gpuprof("flame", "-i", cut, expect=(0, rig.NOTHING))
 
 
 if __name__ == "__main__":

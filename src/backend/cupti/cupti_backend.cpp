@@ -28,12 +28,13 @@ constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 constexpr const char* kDriverVersionFile = "/proc/driver/nvidia/version";
 
-bool can_load(const char* library) {
+bool can_load(const char* library, const char* function = nullptr) {
   void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  const bool loaded = handle != nullptr && (function == nullptr || dlsym(handle, function) != nullptr);
   if (handle != nullptr) {
     dlclose(handle);
   }
-  return handle != nullptr;
+  return loaded;
 }
 
 // "580.65.06" of "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ..."; empty without a driver.
@@ -96,6 +97,52 @@ std::string find_cupti() {
     }
   }
   return {};
+}
+
+// As the injection library tries them, one after the other: a folder, or a file.
+std::optional<Error> check_path(const std::string& value) {
+  std::istringstream listed(value);
+  std::string why;
+  for (std::string item; std::getline(listed, item, ':');) {
+    for (const std::string& file : {item + "/libcupti.so.13", item + "/libcupti.so.12", item}) {
+      const bool wanted = file != item ? access(file.c_str(), F_OK) == 0 : item.find(".so") != std::string::npos;
+      if (!wanted) {
+        continue;
+      }
+      if (can_load(file.c_str(), "cuptiSubscribe")) {
+        return std::nullopt;
+      }
+      const char* error = dlerror();
+      why = error == nullptr ? file : error;
+    }
+  }
+  if (why.empty()) {
+    why = value.empty() ? "it is empty" : "there is no libcupti.so.13 or .12 in " + value;
+  }
+  return Error{"GPUPROF_CUPTI_PATH names no library that can be loaded, and is passed over: " + why,
+               "name the folder of libcupti.so.13 or .12, or the file itself; unset, it is looked for"};
+}
+
+std::optional<Error> check_domains(const std::string& value) {
+  for (const char* word : {"driver", "runtime", "both", "none"}) {
+    if (value == word) {
+      return std::nullopt;
+    }
+  }
+  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: it means both",
+               "leave it unset, which is driver, unless you compare them"};
+}
+
+std::optional<Error> check_flush(const std::string& value) {
+  constexpr long kLeast = 10;
+  constexpr long kMost = 1000;
+  const bool number = !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
+  if (number && std::stol(value) >= kLeast && std::stol(value) <= kMost) {
+    return std::nullopt;
+  }
+  return Error{
+      "GPUPROF_CUPTI_FLUSH_MS='" + value + "' is not a number of milliseconds from 10 to 1000, and is passed over",
+      "for example GPUPROF_CUPTI_FLUSH_MS=50; unset, it is the default"};
 }
 
 // The runtime's launch functions come through libcuda's exported ones (seen on driver 580: 311 637 of 311 720 launches,
@@ -174,6 +221,13 @@ class CuptiBackend final : public Backend {
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};
+  }
+
+  [[nodiscard]] std::optional<Error> check_variable(std::string_view name, const std::string& value) const override {
+    return name == "GPUPROF_CUPTI_PATH"       ? check_path(value)
+           : name == "GPUPROF_CUPTI_DOMAINS"  ? check_domains(value)
+           : name == "GPUPROF_CUPTI_FLUSH_MS" ? check_flush(value)
+                                              : std::nullopt;
   }
 };
 

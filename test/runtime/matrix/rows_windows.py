@@ -1,5 +1,7 @@
 """Rows 8 and 10: NVTX ranges, windows of time, attaching to a running process."""
 
+import collections
+import json
 import os
 import re
 import signal
@@ -7,6 +9,7 @@ import statistics
 import subprocess
 import time
 
+import platforms
 import rig
 from measure import Failed, Skip, alive, require, require_between, require_equal
 from registry import row
@@ -54,6 +57,31 @@ def record_nvtx_range(matrix):
         require_equal(end["gpu_records"], inside, f"--nvtx-range {name}: records")
         require_equal(recording.profile.coverage().get("outside_range", 0),
                       whole.profile.end()["gpu_records"] - inside, f"--nvtx-range {name}: records outside")
+
+
+@row(8, "nvtx-endless-names", only="mock")
+def nvtx_endless_names(matrix):
+    """Tens of thousands of ranges of other numbers: each launch has its ranges, and the memory for them is bounded."""
+    app = os.path.join(matrix.platform.mocks, "mock_nvtx_app")
+    if not os.path.exists(app):
+        raise Skip(f"no {app}")
+    pairs = 40000
+    recording = matrix.record(platforms.Program([app, "--xla", str(pairs)], json.loads), "--stacks=none")
+    recording.check_conserved()
+    profile = recording.profile
+    require_equal(profile.end()["launches"], pairs, "launches")
+    require_equal(profile.losses(), {}, "losses")
+    launches = collections.Counter()
+    for work, numbers in profile.measured("GPU"):
+        launches[profile.ranges[work.range]] += numbers[0]
+    exact = re.compile(r"XlaModule:#hlo_module=jit_f,program_id=(\d+)#;Thunk:#name=fusion\.\1,hlo_op=[0-9a-f]+#")
+    folded = launches.pop("XlaModule:#hlo_module=jit_f,program_id=[N]#;Thunk:#name=fusion.[N],hlo_op=[N]#", 0)
+    halves = {path for path in launches if not exact.fullmatch(path)}
+    require(all("[N]" in path for path in halves) and len(halves) <= 1, f"other paths: {sorted(halves)[:5]}")
+    require_equal(sum(launches.values()) + folded, pairs, "launches inside of both ranges")
+    require_between(5000, len(launches), 16384, "paths kept as they are")
+    require_between(0, recording.expect["grown_kib"], 16 << 10, "KiB that the second half of the run grew by")
+    return f"{len(launches)} paths as they are, {folded} launches folded"
 
 
 def ended_windows(recorder):

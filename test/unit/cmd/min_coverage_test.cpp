@@ -7,7 +7,7 @@ namespace gpuprof::cmd {
 TEST_CASE("too little coverage has an exit code of its own, and the message says both numbers") {
   analyze::ProfileInfo info;
   info.complete = true;
-  info.coverage_percent = 94.999;
+  info.covered = {100'000, 94'999, 0};
   CHECK(MinCoverage{.percent = 0}.check(info));
   CHECK(MinCoverage{.percent = 94.999}.check(info));
   const Status short_of = MinCoverage{.percent = 95}.check(info);
@@ -15,13 +15,23 @@ TEST_CASE("too little coverage has an exit code of its own, and the message says
   CHECK(short_of.error().exit_code == kExitCoverage);
   CHECK(short_of.error().message == "a CPU stack explains 94.99% of the GPU work, less than 95%");
   CHECK_FALSE(short_of.error().hint.empty());
-  info.coverage_percent = 100;
+  info.covered = {10, 10, 0};
   CHECK(MinCoverage{.percent = 100}.check(info));
+}
+
+TEST_CASE("no GPU work is not enough coverage, whatever is asked for") {
+  analyze::ProfileInfo info;
+  info.complete = true;
+  CHECK(MinCoverage{.percent = 0}.check(info));
+  const Status nothing = MinCoverage{.percent = 0.1}.check(info);
+  REQUIRE_FALSE(nothing);
+  CHECK(nothing.error().exit_code == kExitCoverage);
+  CHECK(nothing.error().message.find("no GPU work") != std::string::npos);
 }
 
 TEST_CASE("the coverage of a profile that was cut short is not known") {
   analyze::ProfileInfo info;
-  info.coverage_percent = 100;
+  info.covered = {10, 10, 0};
   CHECK(MinCoverage{.percent = 0}.check(info));
   const Status unknown = MinCoverage{.percent = 50}.check(info);
   REQUIRE_FALSE(unknown);

@@ -3,8 +3,8 @@
 #include "catch.h"
 
 using namespace gpuprof;
-using output::coverage_text;
 using output::trust_lines;
+using profile::coverage_text;
 
 namespace {
 
@@ -46,7 +46,7 @@ TEST_CASE("the footer says what was seen and missed, in numbers and shares") {
   analyze::ProfileInfo info = clean();
   info.with_stack = 900;
   info.unsampled = 80;
-  info.coverage_percent = 97.9999;
+  info.covered = {1000, 900, 1254};
   info.losses = {{"bpf_ring_full", 20}, {"ring_full", 1234}, {"odd;\x01", 1}};
   info.coverage["without_record"] = 12;
   info.coverage["failed"] = 3;
@@ -60,7 +60,7 @@ TEST_CASE("the footer says what was seen and missed, in numbers and shares") {
             "20 whose stack is missing (2.00%)",
             "lost: bpf_ring_full 20, odd;\\x01 1, ring_full 1,234",
             "7 GPU records left out by choice: outside of --nvtx-range",
-            "97.99% of the GPU work is explained by a CPU stack"});
+            "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 
 TEST_CASE("coverage is rounded down") {

@@ -190,11 +190,15 @@ TEST_CASE("deep stacks are read, absurd ones refused") {
   CHECK(error_of(deep + ";0x1") == "p.txt:2: USTACK: the stack has more than 65536 frames");
 }
 
+TEST_CASE("nothing at all is no profile, as it is what a recording leaves that never began") {
+  CHECK(first_error("") == "p.txt is empty: this is no profile");
+}
+
 TEST_CASE("every prefix is readable") {
   const std::string whole = kSmall;
   const std::string published = "STRING;1;a;b\nUSTACK;2;main;0x12\nEUSTALL;1;5;2;0;0;0;0;1;0x40;3\n";
   for (const std::string& text : {whole, published}) {
-    for (size_t length = 0; length <= text.size(); ++length) {
+    for (size_t length = 1; length <= text.size(); ++length) {
       const std::string prefix = text.substr(0, length);
       INFO(prefix);
       CHECK(first_error(prefix).empty());

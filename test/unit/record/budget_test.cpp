@@ -17,11 +17,13 @@ struct Target {
   double samples = 0;
   double ns = 0;
 
-  void second(Budget& budget, uint64_t now) {
+  void second(Budget& budget, uint64_t now) { go_on(budget, now, 1); }
+
+  void go_on(Budget& budget, uint64_t now, double seconds) {
     const double share = static_cast<double>(budget.share()) / GPUPROF_ALL_STACKS;
-    launches += rate;
-    samples += rate / 64;
-    ns += rate / 64 * (bare_ns + share * stack_ns);
+    launches += rate * seconds;
+    samples += rate * seconds / 64;
+    ns += rate * seconds / 64 * (bare_ns + share * stack_ns);
     budget.update(static_cast<uint64_t>(launches), static_cast<uint64_t>(samples), static_cast<uint64_t>(ns), now);
   }
 };
@@ -40,6 +42,26 @@ TEST_CASE("the share falls until the cost is within the budget, and not further 
   REQUIRE(budget.cost() >= 0.035);
   REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 4);
   REQUIRE_FALSE(budget.exceeded());
+}
+
+TEST_CASE("the limit is kept from a few tenths of a second on, and the share rests then") {
+  Budget budget(5);
+  Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
+  uint64_t now = kSecond;
+  for (int i = 0; i < 4; ++i) {
+    target.go_on(budget, now += Budget::kIntervalNs, 0.1);
+  }
+  REQUIRE(budget.cost() <= 0.05);
+  const uint32_t settled = budget.share();
+  REQUIRE(settled < GPUPROF_ALL_STACKS / 4);
+  int changes = 0;
+  for (int i = 0; i < 100; ++i) {
+    const uint32_t before = budget.share();
+    target.go_on(budget, now += Budget::kIntervalNs, 0.1);
+    changes += budget.share() != before ? 1 : 0;
+    REQUIRE(budget.cost() <= 0.055);
+  }
+  REQUIRE(changes <= 12);
 }
 
 TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a burst") {

@@ -1,0 +1,29 @@
+// How much of the GPU work a CPU stack explains: one definition for record's summary, the readers and --min-coverage.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace gpuprof::profile {
+
+// What should have a stack: GPU records, or in a profile without them counted launches, or stall samples.
+struct WorkCoverage {
+  uint64_t recorded = 0;
+  uint64_t with_stack = 0;  // of these; what --max-overhead left without one is not among them
+  uint64_t lost = 0;        // known to have been there, and not recorded
+
+  [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
+  // 100 * with_stack / (recorded + lost); 0 where there is nothing at all, as that explains nothing.
+  [[nodiscard]] double percent() const;
+};
+
+// Pieces of GPU work that are not in the profile: the larger of two counts of the same thing, which are LOSS lines
+// (without those reasons that concern stacks, names, ranges, timelines or whole processes; unknown ones count) and
+// launches that no GPU work came for. The sum of all counts of `losses` must fit.
+uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
+
+// "97.34%", rounded down: never more than it is.
+std::string coverage_text(double percent);
+
+}  // namespace gpuprof::profile

@@ -1,0 +1,80 @@
+#include "record/summary.h"
+
+#include <sys/wait.h>
+
+#include "catch.h"
+
+using namespace gpuprof::record;
+
+namespace {
+
+SummaryFacts clean() {
+  SummaryFacts facts;
+  facts.totals.launches = 1000;
+  facts.totals.gpu_records = 1000;
+  facts.totals.with_stack = 1000;
+  facts.totals.coverage.launches = 1000;
+  facts.totals.coverage.matched = 1000;
+  facts.file = "p.txt";
+  facts.target_end = "exit status 0";
+  return facts;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a clean recording lost nothing") {
+  const std::string line = summary_line(clean());
+  CHECK(has(line, "coverage 100.00%, lost nothing"));
+  CHECK(has(line, "target: exit status 0"));
+  CHECK(trust_line(clean()).empty());
+}
+
+TEST_CASE("launches whose GPU work never came are lost work, in the summary as in the coverage") {
+  SummaryFacts facts = clean();
+  facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage.matched = 843;
+  facts.totals.coverage.without_record = 157;
+  facts.target_end = ending_text(SIGKILL);
+  const std::string line = summary_line(facts);
+  CHECK_FALSE(has(line, "lost nothing"));
+  CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
+  CHECK(has(line, "target: signal 9 (SIGKILL)"));
+  CHECK(gpuprof::profile::coverage_text(covered_work(facts).percent()) == "84.30%");
+}
+
+TEST_CASE("what --max-overhead left without a stack is not covered, and the summary says why") {
+  SummaryFacts facts = clean();
+  facts.totals.with_stack = 210;
+  facts.totals.unsampled_records = 790;
+  CHECK(has(summary_line(facts), "coverage 21.00% (79.00% left without a stack by --max-overhead), lost nothing"));
+  CHECK(covered_work(facts).percent() == 21);
+}
+
+TEST_CASE("losses of other things than GPU work are told, and are no less coverage") {
+  SummaryFacts facts = clean();
+  facts.totals.lost = {{"details_lost", 3}};
+  CHECK(has(summary_line(facts), "coverage 100.00%, LOST details_lost 3"));
+  facts.totals.lost["ring_full"] = 1000;
+  CHECK(covered_work(facts).percent() == 50);
+}
+
+TEST_CASE("an empty profile says whether the target used a GPU at other times") {
+  SummaryFacts facts;
+  facts.file = "p.txt";
+  CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
+  facts.used_gpu = true;
+  CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
+  facts.window_was_closed = true;
+  CHECK(has(summary_line(facts), "no GPU work was launched while recording was on"));
+  facts.totals.off_records = 12;
+  CHECK(has(summary_line(facts), "12 GPU records of other times"));
+}
+
+TEST_CASE("how a command ended") {
+  CHECK(ending_text(W_EXITCODE(3, 0)) == "3");
+  CHECK(ending_text(SIGKILL) == "signal 9 (SIGKILL)");
+  CHECK(ending_text(SIGSEGV | 0x80) == "signal 11 (SIGSEGV)");
+}
