@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Every command that README.md, docs/cli.md, docs/gpuprof.1 or a --help text shows is run as it stands there.
+
+They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those before
+it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no pyopencl), and an
+`app` is running for `pidof`. `sudo` is a stand-in, as a real one would not find this build. What cannot be run is in NOT_RUN.
+"""
+
+import os
+import pty
+import re
+import shutil
+import stat
+import subprocess
+import unittest
+
+import rig
+
+# (a regular expression for the whole command, why it is not run). Each must match something.
+NOT_RUN = (
+    (r"\./setup\.sh \w+", "installs packages and builds"),
+    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*", "a synopsis: placeholders"),
+    (r"gpuprof <command> --help", "a synopsis: placeholders"),
+)
+# Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
+NEEDS = ((" -p ", "ebpf"),)
+
+PAGES = ("README.md", "docs/cli.md", "docs/gpuprof.1")
+MARK = "@@example@@"  # what parts the results of a block's commands
+
+
+def without_comment(line):
+    """The line up to a shell comment; a '#' inside of quotes begins none."""
+    quote = ""
+    for at, character in enumerate(line):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "#" and (at == 0 or line[at - 1].isspace()):
+            return line[:at].rstrip()
+    return line.rstrip()
+
+
+def blocks_of_markdown(text):
+    """Lists of the lines of each block that is indented by four spaces and follows an empty line."""
+    blocks, block, after_blank = [], [], True
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("    ") and (block or after_blank):
+            block.append(line[4:])
+        elif line.strip() or not block:
+            if block:
+                blocks.append(block)
+            block = []
+        after_blank = not line.strip()
+        if after_blank and block:
+            blocks.append(block)
+            block = []
+    return blocks
+
+
+def blocks_of_manual(text):
+    """The lines between .EX and .EE."""
+    return [example.replace("\\-", "-").splitlines() for example in re.findall(r"^\.EX\n(.*?)^\.EE$", text, re.M | re.S)]
+
+
+def blocks_of_help(text):
+    lines = re.findall(r"^(?:Usage:)? +(gpuprof .*)$", text, re.M)
+    # Two columns: the command, and what it does.
+    return [[re.split(r" {3,}", line)[0]] for line in lines]
+
+
+def commands_of(block):
+    commands = [without_comment(line) for line in block]
+    return [re.sub(r" {3,}[a-z].*$", "", command) if "[" in command or "..." in command else command
+            for command in commands if command]
+
+
+def why_not_run(command):
+    return next((reason for pattern, reason in NOT_RUN if re.fullmatch(pattern, command)), None)
+
+
+def write_program(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+
+
+class Sandbox:
+    """The folder in which examples run, and the shell for them."""
+
+    def __init__(self, folder):
+        self.folder, self.running = folder, None
+        programs = os.path.join(folder, "bin")
+        os.mkdir(programs)
+        os.symlink(rig.GPUPROF, os.path.join(programs, "gpuprof"))
+        write_program(os.path.join(programs, "sudo"), '#!/bin/sh\nexec "$@"\n')
+        shutil.copy(rig.EXAMPLE, os.path.join(folder, "app"))
+        python = rig.pyopencl_python()
+        if python:
+            write_program(os.path.join(programs, "python3"), f'#!/bin/sh\nexec {python} "$@"\n')
+            shutil.copy(rig.PYTHON_EXAMPLE, os.path.join(folder, "train.py"))
+        else:
+            write_program(os.path.join(folder, "train.py"), 'import subprocess\nsubprocess.run(["./app"], check=True)\n')
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def start_app(self):
+        """For the example that records a running process."""
+        self.running = subprocess.Popen(["./app", "--launches", "1000000000"], cwd=self.folder,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def stop_app(self):
+        if self.running:
+            self.running.kill()
+            self.running.wait()
+
+    def run(self, commands):
+        """[(command, status, stdout, stderr)] of commands that one shell runs, as a reader would who types them."""
+        script = "\n".join(f"{command}\nstatus=$?; echo {MARK}$status; echo {MARK} >&2" for command in commands)
+        terminal, stdin = pty.openpty()
+        try:
+            run = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self.environment, stdin=stdin,
+                                 capture_output=True, text=True, errors="replace", timeout=240, check=False)
+        finally:
+            os.close(terminal)
+            os.close(stdin)
+        outputs = re.split(rf"{MARK}(\d+)\n", run.stdout)
+        stdouts, statuses = outputs[::2], outputs[1::2]
+        return list(zip(commands, map(int, statuses), stdouts, run.stderr.split(MARK + "\n")))
+
+
+def numbers_at_the_end(text):
+    return [value for _, value in rig.parse_folded(text)]
+
+
+def faults_of(command, folder, stdout):
+    """What is not plausible in what the command printed and wrote: a list of sentences."""
+    faults = []
+
+    def read(name):
+        path = os.path.join(folder, name)
+        if not os.path.isfile(path) or os.path.getsize(path) == 0:
+            faults.append(f"wrote no {name}")
+            return ""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    for name in re.findall(r"--svg (\S+)", command):
+        text = read(name)
+        if "<svg" not in text or "</svg>" not in text:
+            faults.append(f"{name} is no picture")
+    for name in re.findall(r"> (\S+\.folded)", command):
+        if sum(numbers_at_the_end(read(name))) == 0:
+            faults.append(f"{name} has no weight")
+    for name in re.findall(r"-o '?([\w%.-]+\.(?:txt|json))'?", command):
+        for made in [re.sub("%h", os.uname().nodename, name.replace("%r", "0"))]:
+            beginning = "GPUPROF;" if made.endswith(".txt") else "{"
+            if not read(made).startswith(beginning):
+                faults.append(f"{made} does not begin as it should")
+    if "sort -n" in command:
+        values = numbers_at_the_end(stdout)
+        if values != sorted(values) or len(values) < 2 or values[0] == values[-1]:
+            faults.append(f"not sorted by the number at the end: {values}")
+    if re.fullmatch(r"gpuprof report\b.*", command) and not re.search(r"^Top kernels and copies$", stdout, re.M):
+        faults.append("no table of kernels")
+    if "gpuprof latency" in command and not re.search(r"call -> |call to ", stdout):
+        faults.append("no latencies")
+    if command == "gpuprof doctor" and not re.search(r"ok +opencl ", stdout):
+        faults.append("doctor does not know of OpenCL")
+    return faults
+
+
+class Examples(unittest.TestCase):
+    def blocks(self):
+        """[(page, [commands])]"""
+        result = []
+        for page in PAGES:
+            with open(os.path.join(rig.SOURCE, page), encoding="utf-8") as file:
+                text = file.read()
+            blocks = blocks_of_manual(text) if page.endswith(".1") else blocks_of_markdown(text)
+            self.assertTrue(blocks, f"{page} has no example")
+            result += [(page, commands_of(block)) for block in blocks]
+        helped = subprocess.run([rig.GPUPROF, "--help"], capture_output=True, text=True, check=True).stdout
+        helps = [("gpuprof --help", helped)]
+        for name in re.findall(r"^  ([a-z]+) {2,}", helped, re.M):
+            text = subprocess.run([rig.GPUPROF, name, "--help"], capture_output=True, text=True, check=True).stdout
+            helps.append((f"gpuprof {name} --help", text))
+        return result + [(page, commands_of(block)) for page, text in helps for block in blocks_of_help(text)]
+
+    def test_every_example_runs_as_it_stands(self):
+        reason = rig.unmet(["opencl"])
+        if reason:
+            self.skipTest(reason)
+        sandbox = Sandbox(self.folder())
+        self.addCleanup(sandbox.stop_app)
+        ran = 0
+        for page, commands in self.blocks():
+            wanted = [command for command in commands if why_not_run(command) is None and self.can_run(command)]
+            if any("pidof" in command for command in wanted):
+                sandbox.start_app()
+            results = sandbox.run(wanted) if wanted else []
+            self.assertEqual(len(results), len(wanted), f"{page}: the shell ended within {wanted}")
+            for command, status, stdout, stderr in results:
+                with self.subTest(page=page, command=command):
+                    self.assertEqual(status, 0, stderr)
+                    self.assertEqual(faults_of(command, sandbox.folder, stdout), [], stderr)
+                    self.assertNotIn("gpuprof: error", stderr)
+                ran += 1
+        self.assertGreater(ran, 15, "the pages have more examples than that")
+
+    def can_run(self, command):
+        for part, requirement in NEEDS:
+            if part in command and rig.why_not(requirement):
+                print(f"not run here: {command}: {rig.why_not(requirement)}", flush=True)
+                return False
+        return True
+
+    def folder(self):
+        folder = rig.tempfile.TemporaryDirectory(prefix="gpuprof-test.")
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, stat.S_IRWXU)
+        return folder.name
+
+    def test_what_is_not_run_is_there(self):
+        commands = [command for _, block in self.blocks() for command in block]
+        for pattern, reason in NOT_RUN:
+            self.assertTrue(any(re.fullmatch(pattern, command) for command in commands),
+                            f"nothing matches {pattern} ({reason})")
+
+    def test_blocks_are_found(self):
+        text = "text\n\n    a   # comment\n    b '# no comment'\n\nmore\n\n    c\n"
+        self.assertEqual([commands_of(block) for block in blocks_of_markdown(text)], [["a", "b '# no comment'"], ["c"]])
+        self.assertEqual(blocks_of_manual(".EX\ngpuprof \\-x\n.EE\n"), [["gpuprof -x"]])
+
+    def test_an_unsorted_output_is_a_fault(self):
+        command = "gpuprof flame | sort -n"
+        self.assertEqual(faults_of(command, "/", "a b 1\na c 20\n"), [])
+        self.assertNotEqual(faults_of(command, "/", "a b 20\na c 1\n"), [])
+        self.assertNotEqual(faults_of("gpuprof flame --svg none.svg", "/nonexistent", ""), [])
+
+
+if __name__ == "__main__":
+    rig.main()
