@@ -7,11 +7,20 @@
 
 namespace gpuprof {
 
+inline uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
 // CLOCK_MONOTONIC in nanoseconds, the clock of the wire, of bpf_ktime_get_ns and of the profile.
 inline uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+// CPU time that this process has used so far, all threads.
+inline uint64_t own_cpu_ns() {
+  return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 }  // namespace gpuprof

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,18 +43,6 @@ constexpr uint64_t kLingerNs = 2'000'000'000;        // for children of the ende
 constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer time does not insist on the last one
 constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
 constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
-
-// What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report. Returns those of
-// the signals that were not ignored before, as the target is to have them.
-std::vector<int> ignore_write_signals() {
-  std::vector<int> were_default;
-  for (const int signal : {SIGPIPE, SIGXFSZ}) {
-    if (::signal(signal, SIG_IGN) == SIG_DFL) {
-      were_default.push_back(signal);
-    }
-  }
-  return were_default;
-}
 
 class Session {
  public:
@@ -389,10 +376,14 @@ class Session {
     held_.update(*channel_, feed_.get(), *correlator_);
   }
 
+  [[nodiscard]] bool attached_has_ended() const {
+    pollfd ended{attached_pidfd_.get(), POLLIN, 0};
+    return !attached_pidfd_ || ::poll(&ended, 1, 0) == 1;
+  }
+
   bool done() {
     if (options_.attach_pid != 0) {
-      pollfd ended{attached_pidfd_.get(), POLLIN, 0};
-      return stop_requests_ > 0 || write_failed_ || switch_->expired() || !attached_pidfd_ || ::poll(&ended, 1, 0) == 1;
+      return stop_requests_ > 0 || write_failed_ || switch_->expired() || attached_has_ended();
     }
     if (!target_status_) {
       target_status_ = target_->try_wait();
@@ -508,16 +499,13 @@ class Session {
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    facts.recorder_cpu_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000'000u +
-                            static_cast<uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+    facts.recorder_cpu_ns = own_cpu_ns();
     facts.counts_only = counts_only();
     facts.stacks_missing = !stacks_.any();
-    facts.target_end = target_end();
-    facts.window_was_closed = switched_ || !switch_->on();
+    facts.target_end = target_end(target_status_, attached_has_ended());
+    facts.only_a_window = switched_ || !switch_->on() || options_.attach_pid != 0;
     facts.used_gpu = ever_connected_;
-    correlator_->add_meta("target.exit_status", target_status_ ? ending_text(*target_status_) : facts.target_end);
+    correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
@@ -535,14 +523,6 @@ class Session {
     return conclude(facts, std::move(written));
   }
 
-  [[nodiscard]] std::string target_end() const {
-    if (target_status_) {
-      return (WIFEXITED(*target_status_) ? "exit status " : "") + ending_text(*target_status_);
-    }
-    pollfd ended{attached_pidfd_.get(), POLLIN, 0};
-    return attached_pidfd_ && ::poll(&ended, 1, 0) == 0 ? "still running" : "ended, its status is not known";
-  }
-
   // What the user is told, and what becomes our exit status. A command's own failure goes before ours.
   Result<SessionResult> conclude(const SummaryFacts& facts, Status written) {
     const SessionResult result{target_status_.value_or(0), covered_work(facts)};
@@ -550,31 +530,14 @@ class Session {
       written = output_->commit_or_keep();
     }
     if (!written) {
-      Error error = std::move(written).error();
-      error.message = facts.file + ": " + error.message +
-                      (facts.file_bytes == 0
-                           ? "; nothing of it is kept"
-                           : "; its first " + std::to_string(facts.file_bytes) + " bytes are kept, the rest is lost");
+      Error error = unwritten(facts, std::move(written).error());
       if (result.wait_status == 0) {
         return error;
       }
       log::error(error);
       return result;
     }
-    if (facts.totals.launches == 0 && facts.totals.gpu_records == 0) {
-      log::warn(summary_line(facts));
-    } else {
-      log::info(summary_line(facts));
-    }
-    if (const std::string text = trust_line(facts); !text.empty()) {
-      log::info(text);
-    }
-    if (const std::string text = python_line(facts.totals.refused_python); !text.empty()) {
-      log::warn(text);
-    }
-    if (channel_->budget_state().exceeded) {
-      log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
-    }
+    tell_summary(facts, channel_->budget_state().exceeded);
     return result;
   }
 

@@ -28,6 +28,16 @@ Result<Signals> Signals::block() {
   return Signals(std::move(fd), original);
 }
 
+std::vector<int> ignore_write_signals() {
+  std::vector<int> were_default;
+  for (const int signal : {SIGPIPE, SIGXFSZ}) {
+    if (::signal(signal, SIG_IGN) == SIG_DFL) {
+      were_default.push_back(signal);
+    }
+  }
+  return were_default;
+}
+
 std::optional<Signals::Event> Signals::next() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) {

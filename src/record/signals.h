@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -36,5 +37,9 @@ class Signals {
   UniqueFd fd_;
   sigset_t original_;
 };
+
+// What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report, and not our end.
+// Returns those of the signals that were not ignored before, as a target is to have them.
+std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

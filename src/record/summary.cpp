@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/log.h"
+
 namespace gpuprof::record {
 namespace {
 
@@ -57,11 +59,12 @@ std::string coverage(const SummaryFacts& facts) {
 }
 
 std::string ending(const SummaryFacts& facts) {
-  return facts.target_end.empty() ? "" : "; target: " + facts.target_end;
+  const bool is_status = facts.target_end.find_first_not_of("0123456789") == std::string::npos;
+  return facts.target_end.empty() ? "" : (is_status ? "; target: exit status " : "; target: ") + facts.target_end;
 }
 
 std::string nothing_seen(const SummaryFacts& facts) {
-  if (facts.window_was_closed && facts.used_gpu) {
+  if (facts.only_a_window && facts.used_gpu) {
     return fmt::format(
         "no GPU work was launched while recording was on: {} is an empty profile, though the target does use a GPU's "
         "library{}{}",
@@ -132,6 +135,32 @@ std::string python_line(const RefusedPython& refused) {
                      refused.others ? "; so do others" : "");
 }
 
+void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
+  const std::string line = summary_line(facts);
+  if (facts.totals.launches == 0 && facts.totals.gpu_records == 0) {
+    log::warn(line);  // with -q, too: who records wants GPU work
+  } else {
+    log::info(line);
+  }
+  if (const std::string text = trust_line(facts); !text.empty()) {
+    log::info(text);
+  }
+  if (const std::string text = python_line(facts.totals.refused_python); !text.empty()) {
+    log::warn(text);
+  }
+  if (budget_exceeded) {
+    log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
+  }
+}
+
+Error unwritten(const SummaryFacts& facts, Error error) {
+  const std::string kept = facts.file_bytes == 0
+                               ? "nothing of it is kept"
+                               : fmt::format("its first {} bytes are kept, the rest is lost", facts.file_bytes);
+  error.message = fmt::format("{}: {}; {}", facts.file, error.message, kept);
+  return error;
+}
+
 profile::WorkCoverage covered_work(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   if (facts.counts_only) {
@@ -141,13 +170,16 @@ profile::WorkCoverage covered_work(const SummaryFacts& facts) {
           profile::lost_gpu_work(t.lost, t.coverage.without_record)};
 }
 
-std::string ending_text(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    const int signal = WTERMSIG(wait_status);
+std::string target_end(std::optional<int> wait_status, bool ended) {
+  if (!wait_status) {
+    return ended ? "ended, its status is not known" : "still running";
+  }
+  if (WIFSIGNALED(*wait_status)) {
+    const int signal = WTERMSIG(*wait_status);
     const char* name = ::sigabbrev_np(signal);
     return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("signal {} (SIG{})", signal, name);
   }
-  return std::to_string(WEXITSTATUS(wait_status));
+  return std::to_string(WEXITSTATUS(*wait_status));
 }
 
 }  // namespace gpuprof::record

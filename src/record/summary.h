@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "profile/coverage.h"
 #include "record/channel.h"
 #include "record/correlate.h"
@@ -20,9 +22,9 @@ struct SummaryFacts {
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
-  std::string target_end;          // "exit status 0", "signal 9 (SIGKILL)", "still running"
-  bool window_was_closed = false;  // recording was off for some of the time
-  bool used_gpu = false;           // a process of the target has loaded a GPU library and connected
+  std::string target_end;      // as target_end() has it; empty: nothing is said of it
+  bool only_a_window = false;  // recording was off for some of the target's life
+  bool used_gpu = false;       // a process of the target has loaded a GPU library and connected
 };
 
 std::string summary_line(const SummaryFacts& facts);
@@ -33,10 +35,17 @@ std::string trust_line(const SummaryFacts& facts);
 // Why there are no Python frames where one looks for them; empty: nothing is to be said of it.
 std::string python_line(const RefusedPython& refused);
 
+// Tells the user all three, and whether recording cost more than was allowed.
+void tell_summary(const SummaryFacts& facts, bool budget_exceeded);
+
+// `error` of a profile that could not be written to its end: of which file, and what of it is kept.
+Error unwritten(const SummaryFacts& facts, Error error);
+
 // What --min-coverage is about, and what `report` says of the profile.
 profile::WorkCoverage covered_work(const SummaryFacts& facts);
 
-// How a command ended, from waitpid's status: "3", "signal 9 (SIGKILL)".
-std::string ending_text(int wait_status);
+// How the target ended: "3" or "signal 9 (SIGKILL)" by waitpid's status, which is there for a command; for a process
+// that was attached to, whether it has.
+std::string target_end(std::optional<int> wait_status, bool ended);
 
 }  // namespace gpuprof::record

@@ -164,10 +164,12 @@ class Try:
             self.check_counts(pid, log, recorded[pid])
 
     def check_readable(self):
+        import rig
         for command in ("flame", "dump", "report"):
             run = subprocess.run([self.options.gpuprof, command, "-i", self.profile_path], stdin=subprocess.DEVNULL,
                                  capture_output=True, text=True, timeout=60, check=False)
-            require(run.returncode in (0, rig.NOTHING), f"gpuprof {command} ended with {run.returncode}: {run.stderr[-300:]}")
+            require(run.returncode in (0, rig.NOTHING),
+                    f"gpuprof {command} ended with {run.returncode}: {run.stderr[-300:]}")
 
     def check_counts(self, pid, log, recorded):
         done = [fills for at, fills in log if at <= self.killed_at]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Every command that README.md, docs/cli.md, docs/gpuprof.1 or a --help text shows is run as it stands there.
 
-They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those before
-it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no pyopencl), and an
-`app` is running for `pidof`. `sudo` is a stand-in, as a real one would not find this build. What cannot be run is in NOT_RUN.
+They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those
+before it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
+pyopencl), and an `app` is running for `pidof`. `sudo` is a stand-in, as a real one would not find this build. What
+cannot be run is in NOT_RUN.
 """
 
 import os
@@ -19,7 +20,8 @@ import rig
 # (a regular expression for the whole command, why it is not run). Each must match something.
 NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
-    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*", "a synopsis: placeholders"),
+    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*",
+     "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
 )
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
@@ -61,7 +63,8 @@ def blocks_of_markdown(text):
 
 def blocks_of_manual(text):
     """The lines between .EX and .EE."""
-    return [example.replace("\\-", "-").splitlines() for example in re.findall(r"^\.EX\n(.*?)^\.EE$", text, re.M | re.S)]
+    examples = re.findall(r"^\.EX\n(.*?)^\.EE$", text, re.M | re.S)
+    return [example.replace("\\-", "-").splitlines() for example in examples]
 
 
 def blocks_of_help(text):
@@ -101,7 +104,7 @@ class Sandbox:
             write_program(os.path.join(programs, "python3"), f'#!/bin/sh\nexec {python} "$@"\n')
             shutil.copy(rig.PYTHON_EXAMPLE, os.path.join(folder, "train.py"))
         else:
-            write_program(os.path.join(folder, "train.py"), 'import subprocess\nsubprocess.run(["./app"], check=True)\n')
+            write_program(os.path.join(folder, "train.py"), "import os\nos.execv('./app', ['./app'])\n")
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def start_app(self):
@@ -153,10 +156,9 @@ def faults_of(command, folder, stdout):
         if sum(numbers_at_the_end(read(name))) == 0:
             faults.append(f"{name} has no weight")
     for name in re.findall(r"-o '?([\w%.-]+\.(?:txt|json))'?", command):
-        for made in [re.sub("%h", os.uname().nodename, name.replace("%r", "0"))]:
-            beginning = "GPUPROF;" if made.endswith(".txt") else "{"
-            if not read(made).startswith(beginning):
-                faults.append(f"{made} does not begin as it should")
+        made = name.replace("%h", os.uname().nodename).replace("%r", "0")
+        if not read(made).startswith("GPUPROF;" if made.endswith(".txt") else "{"):
+            faults.append(f"{made} does not begin as it should")
     if "sort -n" in command:
         values = numbers_at_the_end(stdout)
         if values != sorted(values) or len(values) < 2 or values[0] == values[-1]:

@@ -282,7 +282,9 @@ class RuntimeTest(unittest.TestCase):
         return run.stdout.decode("utf-8", "replace")
 
     def folded(self, *options):
-        return parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns", *options))
+        """[(frames, ns)]; none of a profile without GPU work"""
+        return parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns", *options,
+                                         expect=(0, NOTHING)))
 
     def assert_conserved(self, profile):
         """Folded ns, the profile's GPU lines and its END record agree to the nanosecond."""

@@ -16,7 +16,7 @@ SummaryFacts clean() {
   facts.totals.coverage.launches = 1000;
   facts.totals.coverage.matched = 1000;
   facts.file = "p.txt";
-  facts.target_end = "exit status 0";
+  facts.target_end = "0";
   return facts;
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("launches whose GPU work never came are lost work, in the summary as i
   SummaryFacts facts = clean();
   facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage.matched = 843;
   facts.totals.coverage.without_record = 157;
-  facts.target_end = ending_text(SIGKILL);
+  facts.target_end = target_end(SIGKILL, true);
   const std::string line = summary_line(facts);
   CHECK_FALSE(has(line, "lost nothing"));
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
@@ -67,14 +67,16 @@ TEST_CASE("an empty profile says whether the target used a GPU at other times") 
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
   facts.used_gpu = true;
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
-  facts.window_was_closed = true;
+  facts.only_a_window = true;
   CHECK(has(summary_line(facts), "no GPU work was launched while recording was on"));
   facts.totals.off_records = 12;
   CHECK(has(summary_line(facts), "12 GPU records of other times"));
 }
 
 TEST_CASE("how a command ended") {
-  CHECK(ending_text(W_EXITCODE(3, 0)) == "3");
-  CHECK(ending_text(SIGKILL) == "signal 9 (SIGKILL)");
-  CHECK(ending_text(SIGSEGV | 0x80) == "signal 11 (SIGSEGV)");
+  CHECK(target_end(W_EXITCODE(3, 0), true) == "3");
+  CHECK(target_end(SIGKILL, true) == "signal 9 (SIGKILL)");
+  CHECK(target_end(SIGSEGV | 0x80, true) == "signal 11 (SIGSEGV)");
+  CHECK(target_end({}, false) == "still running");
+  CHECK(target_end({}, true) == "ended, its status is not known");
 }
