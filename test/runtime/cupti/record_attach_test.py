@@ -56,10 +56,14 @@ class RecordAttach(rig.RuntimeTest):
         process = self.start(*LONG)
         before = rig.threads(process.pid)
         for _ in range(2):
-            self.assert_durations(self.record(process.pid, 10000))
+            stderr = self.record(process.pid, 10000)
+            self.assertIn("target: still running", stderr)
+            self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
             # Until the library has left; the mock's own thread stays.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
-        self.assertIsNone(process.poll())
+        self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
+            self.assertIn("libgpuprof_cupti.so", maps.read(), "docs/cli.md says that the library stays mapped")
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns"))
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
@@ -77,10 +81,19 @@ class RecordAttach(rig.RuntimeTest):
     @rig.requires("root")
     def test_until_the_program_ends(self):
         process = self.start("--launches", "20000", "--gap-us", "300", "--kernels-only")
-        self.assert_durations(self.record(process.pid, 0, end=None))
+        profile = self.assert_durations(self.record(process.pid, 0, end=None))
+        self.assertEqual(profile.meta()["target.exit_status"], ["ended, its status is not known"])
         stdout, stderr = process.communicate(timeout=30)
         self.assertEqual((process.returncode, stderr), (0, ""))
         self.assertEqual(json.loads(stdout)["launches"], 60000)
+
+    @rig.requires("root")
+    def test_a_process_that_launches_nothing_meanwhile(self):
+        process = self.start("--launches", "10", "--kernels-only", "--sleep-ms", "60000")
+        self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
+        stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
+        self.assertIn("no GPU work was launched while recording was on", stderr)
+        self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 
     @rig.requires("root")
     def test_a_killed_recorder(self):

@@ -163,6 +163,10 @@ def overhead_budget(matrix):
     for choice in ("spread", "show"):
         require_equal(recording.folded_total("--unit", "ns", f"--unsampled={choice}"), end["gpu_ns"],
                       f"flame --unsampled={choice}")
+    known = 100 * end["with_stack"] / end["gpu_records"]
+    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # what is spread is not known
+        recording.gpuprof("flame", "-i", recording.path, "--min-coverage", f"{limit:.6f}", expect=(status,))
+    require(f"coverage {int(known * 100) / 100:.2f}%" in recording.stderr, f"{known}%: {recording.stderr[-300:]}")
     sampled = [recording.site(site) for site in matrix.platform.even_sites]
     require(all(sampled), f"launches with a stack: {sampled}")
     tolerance = 2.5 / sum(sampled) ** 0.5  # five standard deviations of a fair choice
