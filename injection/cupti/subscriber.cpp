@@ -246,6 +246,7 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
+    store_relaxed(&session().conditions, 1U);  // one that is made meanwhile is not told of
   }
 }
 

@@ -102,36 +102,43 @@ std::span<const GraphLaunches::Launch> GraphLaunches::candidates(const backend::
     return {};
   }
   Graph& graph = found->second;
-  const std::vector<Launch>& launches = graph.launches;
+  const std::span<const Launch> possible = called_before(graph.launches, op.start_ns, op.start_ns);
+  if (possible.empty()) {
+    return called_before(graph.launches, op.start_ns, op.start_ns + kClockSlackNs);
+  }
+  if (possible.size() == 1 && possible[0].first_ns != UINT64_MAX && op.start_ns < possible[0].first_ns) {
+    graph.body_first = true;
+  }
+  return possible;
+}
+
+std::span<const GraphLaunches::Launch> GraphLaunches::called_before(const std::vector<Launch>& launches,
+                                                                    uint64_t start_ns, uint64_t called_ns) {
   // Backwards, to the latest one that must be over, or that has begun.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
   while (begin > 0) {
     const Launch& launch = launches[begin - 1];
-    if (launch.over_ns <= op.start_ns || (finished != 0 && is_before(launch.call.correlation, finished))) {
+    if (launch.over_ns <= start_ns || (finished != 0 && is_before(launch.call.correlation, finished))) {
       break;
     }
     --begin;
-    if (launch.call.time_ns > op.start_ns + kClockSlackNs || launch.not_before_ns > op.start_ns) {
+    if (launch.call.time_ns > called_ns || launch.not_before_ns > start_ns) {
       end = begin;
       continue;
     }
-    if (launch.first_ns != UINT64_MAX && launch.first_ns > op.start_ns) {
+    if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
       end = begin + 1;  // the next ones have not begun
     }
-    if (launch.first_ns <= op.start_ns) {
+    if (launch.first_ns <= start_ns) {
       break;  // the ones before are over
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;
     }
   }
-  const std::span<const Launch> possible(launches.data() + begin, end - begin);
-  if (possible.size() == 1 && possible[0].first_ns != UINT64_MAX && op.start_ns < possible[0].first_ns) {
-    graph.body_first = true;
-  }
-  return possible;
+  return {launches.data() + begin, end - begin};
 }
 
 const GraphLaunches::Launch* GraphLaunches::by_order(const backend::GpuOp& op,

@@ -18,7 +18,8 @@ class GraphLaunches {
   static constexpr size_t kMaxLaunches = 200'000;  // of all; later ones are not taken
   static constexpr uint64_t kKeepNs =
       60'000'000'000;  // a graph that was not launched for so long, when there are too many
-  static constexpr uint64_t kClockSlackNs = 20'000;  // by which work may seem to start before its launch was called
+  static constexpr uint64_t kClockSlackNs =
+      20'000;  // by which work may seem to start before its call, where no other launch fits
 
   struct Launch {
     backend::GraphLaunch call;
@@ -58,6 +59,8 @@ class GraphLaunches {
     bool body_first = false;       // work of its bodies has been seen to start before all other work of its launch
   };
   [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
+  [[nodiscard]] static std::span<const Launch> called_before(const std::vector<Launch>& launches, uint64_t start_ns,
+                                                             uint64_t called_ns);
   void forget_idle(uint64_t now_ns);
 
   std::unordered_map<Key, Graph, KeyHash> graphs_;

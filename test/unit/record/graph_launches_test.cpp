@@ -109,6 +109,29 @@ TEST_CASE("a launch after a wait for the stream finds it idle") {
   CHECK(candidates(launches, 60) == "20 30");
 }
 
+TEST_CASE("a launch that is called right after work began is not its launch") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  GraphLaunch next = launch_of(20, 50, 15);
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // it has waited for the work, a very short one
+  launches.add(1, next);
+  CHECK(candidates(launches, 50) == "10");
+}
+
+TEST_CASE("work that seems to start before its call, as clocks differ") {
+  GraphLaunches launches;
+  GraphLaunch launch = launch_of(10, 50);
+  launch.time_ns += GraphLaunches::kClockSlackNs / 2;
+  launches.add(1, launch);
+  CHECK(candidates(launches, 50) == "10");
+  launch.time_ns += GraphLaunches::kClockSlackNs;
+  launch.exec = kExec + 1;
+  launches.add(1, launch);
+  GpuOp other = body_at(50);
+  other.exec = kExec + 1;
+  CHECK(launches.candidates(other).empty());
+}
+
 TEST_CASE("correlation ids come round again") {
   GraphLaunches launches;
   launches.add(1, launch_of(UINT32_MAX - 1, 1));
