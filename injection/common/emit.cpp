@@ -227,9 +227,10 @@ void count_if_last(gpuprof_count kind, uint64_t correlation) {
   }
 }
 
-// False: outside of the range that is recorded.
+// False: outside of the range that is recorded. Nothing is known of work that comes without its launch.
 bool note_of(uint64_t correlation, LaunchNote* note) {
-  return !find_launch(correlation, note) || (note->flags & kLaunchOutside) == 0;
+  return (correlation & GPUPROF_CORRELATION_EXEC) != 0 || !find_launch(correlation, note) ||
+         (note->flags & kLaunchOutside) == 0;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ uint64_t host_correlation(uint32_t correlation) {
 void begin_launch(const CUpti_CallbackData& data) {
   last_launch = data.correlationId;
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
-  open_call.name = name_of_launch(data);
+  open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
   if (open_call.kind == CallKind::launches_graph) {
     tell_graph_launch(data);
@@ -135,7 +135,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto* resource = static_cast<const CUpti_ResourceData*>(data);
-    if (!finalizing() && !on_module_callback(id, resource)) {
+    if (!on_module_callback(id, resource) && !finalizing()) {
       on_graph_callback(id, resource, &open_call);
     }
     return;

@@ -16,7 +16,7 @@ struct Beginning {
 // but the unified memory counters of what they move.
 constexpr Beginning kBeginnings[] = {{"LaunchHostFunc", CallKind::other},
                                      {"LaunchCooperativeKernelMultiDevice", CallKind::several},
-                                     {"Launch", CallKind::launch},
+                                     {"Launch", CallKind::launches_kernel},
                                      {"GraphLaunch", CallKind::launches_graph},
                                      {"GraphInstantiate", CallKind::copies_graph},
                                      {"GraphClone", CallKind::copies_graph},

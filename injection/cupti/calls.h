@@ -13,7 +13,8 @@ constexpr CUpti_CallbackId kMaxCallbackId = 2000;
 
 enum class CallKind : uint8_t {
   other,
-  launch,           // puts one piece of work on a GPU
+  launch,           // puts one piece of work on a GPU: a copy, a fill, or ...
+  launches_kernel,  // ... a kernel
   several,          // puts any number of pieces there, all with its correlation id
   launches_graph,   // the same, of an executable graph
   sync,             // waits for the GPU: for an event, ...
@@ -32,7 +33,8 @@ enum class CallKind : uint8_t {
 };
 
 constexpr bool is_launch(CallKind kind) {
-  return kind == CallKind::launch || kind == CallKind::several || kind == CallKind::launches_graph;
+  return kind == CallKind::launch || kind == CallKind::launches_kernel || kind == CallKind::several ||
+         kind == CallKind::launches_graph;
 }
 
 constexpr bool is_sync(CallKind kind) {

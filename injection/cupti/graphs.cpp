@@ -25,9 +25,16 @@ constinit thread_local uint64_t updating_from = 0;  // id of the node that the t
 // The last call of the thread that waited, and for what.
 struct Wait {
   uint32_t correlation;  // 0: there was none
-  bool all;
+  CUcontext context;
+  bool all;  // of the context's streams
   CUstream stream;
+  bool per_thread;  // what a null stream is
 };
+
+// The variants of functions for programs whose null stream is each thread's own.
+bool is_per_thread(const CUpti_CallbackData& data) {
+  return strstr(data.functionName, "_pt") != nullptr;
+}
 constinit thread_local Wait last_wait = {};
 
 // 0: not known.
@@ -107,10 +114,18 @@ CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
 }  // namespace
 
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
+  updating_from = 0;
   if (call->kind == CallKind::makes_condition) {
     store_relaxed(&session().conditions, 1U);
   } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
     call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
+    if (call->kind == CallKind::sets_kernel_node || call->kind == CallKind::sets_node) {
+      // CUPTI tells of executable graphs' nodes only. Both functions' first parameter is the node.
+      const uint64_t node = node_id(*static_cast<const CUgraphNode*>(data.functionParams));
+      if (node != 0) {
+        node_set(node, *call);
+      }
+    }
   }
   const bool updates = call->kind == CallKind::updates_graph || call->kind == CallKind::sets_exec_kernel_node ||
                        call->kind == CallKind::sets_exec_node;
@@ -132,20 +147,22 @@ void tell_graph_launch(const CUpti_CallbackData& data) {
     return;
   }
   if (api.stream_id != nullptr) {
-    const bool per_thread = strstr(data.functionName, "_pt") != nullptr;
-    api.stream_id(data.context, params.hStream, per_thread ? 1 : 0, &record.stream);
+    api.stream_id(data.context, params.hStream, is_per_thread(data) ? 1 : 0, &record.stream);
   }
-  if (last_wait.correlation != 0 && (last_wait.all || last_wait.stream == params.hStream)) {
+  const bool same_stream = last_wait.stream == params.hStream && last_wait.per_thread == is_per_thread(data);
+  if (last_wait.correlation != 0 && last_wait.context == data.context && (last_wait.all || same_stream)) {
     record.finished = last_wait.correlation;
   }
   graph_launch(record);
 }
 
 void note_wait(const CUpti_CallbackData& data, CallKind kind) {
-  if (kind == CallKind::sync_all) {
-    last_wait = {data.correlationId, true, nullptr};
+  const bool names_context = strstr(data.functionName, "cuCtxSynchronize_v2") != nullptr;
+  if (kind == CallKind::sync_all && !names_context) {
+    last_wait = {data.correlationId, data.context, true, nullptr, false};
   } else if (kind == CallKind::sync_stream && data.functionParams != nullptr) {
-    last_wait = {data.correlationId, false, *static_cast<const CUstream*>(data.functionParams)};
+    const auto& params = *static_cast<const cuStreamSynchronize_params*>(data.functionParams);
+    last_wait = {data.correlationId, data.context, false, params.hStream, is_per_thread(data)};
   }
 }
 

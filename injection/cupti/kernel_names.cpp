@@ -14,7 +14,6 @@ namespace {
 
 // By which the GPU's times may be off.
 constexpr uint64_t kClockSlackNs = 1'000'000;
-constexpr char kUnknownName[] = "[kernel name not known]";
 
 struct Names {
   uint32_t lock;         // held while a record's name is read, and while an unloading is noted
@@ -67,7 +66,7 @@ uint32_t name_of_record(const KernelRecord& record) {
   }
   if (id == 0 && record.graphNodeId != 0 && load_relaxed(&names.nodes_doubted) != 0) {
     lost(GPUPROF_LOSS_KERNEL_NAME, 1);
-    return name_id(kUnknownName);
+    return name_id(GPUPROF_UNKNOWN_KERNEL);
   }
   return id;
 }
@@ -81,20 +80,25 @@ void enable_module_callbacks(CUpti_SubscriberHandle subscriber) {
   names.nodes_doubted = 0;
   names.device_launches_told = 0;
   for (const CUpti_CallbackIdResource id :
-       {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
+       {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+        CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}) {
     session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
   }
 }
 
+// Also while CUPTI is being left: it hands over its last records then.
 bool on_module_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
-  if (id != CUPTI_CBID_RESOURCE_MODULE_LOADED && id != CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
+  if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING || id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    const Guard guard;
+    module_unloading();
+    return true;
+  }
+  if (id != CUPTI_CBID_RESOURCE_MODULE_LOADED) {
     return false;
   }
-  const Guard guard;
-  if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
-    module_unloading();
-  } else if (const auto* module = static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor);
-             module != nullptr) {
+  const auto* module = static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor);
+  if (module != nullptr) {
+    const Guard guard;
     module_loaded(*module);
   }
   return true;

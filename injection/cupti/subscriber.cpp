@@ -246,7 +246,9 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
-    store_relaxed(&session().conditions, 1U);  // one that is made meanwhile is not told of
+    // What is done to graphs meanwhile is not told of.
+    store_relaxed(&session().conditions, 1U);
+    doubt_node_names();
   }
 }
 

@@ -256,8 +256,10 @@ class Correlator final : public SourceSink, public EngineSink {
   [[nodiscard]] bool is_recorded_at(uint64_t ns) const;
   [[nodiscard]] bool is_ready(Source& source, const backend::GpuOp& op, const Launch* launch, Patience patience);
   bool try_gpu_op(const backend::GpuOp& op, Patience patience);
-  void match_all(const backend::GpuOp& op, std::span<const GraphLaunches::Launch> launches);
-  bool find_graph_launch(backend::GpuOp& op, bool last);
+  GraphLaunches::Site site_of(backend::SourceId source, const backend::GraphLaunch& call);
+  bool are_of_one_site(backend::SourceId source, std::span<GraphLaunches::Launch> launches);
+  void match_graph_launch(Source& source, backend::SourceId id, GraphLaunches::Launch& launch);
+  bool find_graph_launch(Source& source, backend::GpuOp& op, bool last);
   void settle_bodies(bool last, const Source* only);
   [[nodiscard]] uint64_t capture_of(const backend::GpuOp& op, const Launch* launch) const;
   [[nodiscard]] uint32_t name_id_of(const backend::GpuOp& op, const Launch* launch) const;

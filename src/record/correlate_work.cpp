@@ -70,57 +70,77 @@ void Correlator::on_host_op(const backend::HostOp& op) {
   }
 }
 
-// They have GPU work, though nothing says which of them has this one.
-void Correlator::match_all(const backend::GpuOp& op, std::span<const GraphLaunches::Launch> launches) {
-  Source* source = find_source(op.source);
-  for (const GraphLaunches::Launch& launch : launches) {
-    Launch* known = launches_.find(op.source, launch.call.correlation);
-    if (source != nullptr && known != nullptr && !known->matched) {
-      source->coverage.launch_matched();
-      launches_.match(op.source, launch.call.correlation, *known, now_ns_ + kKeepGraphNs);
+GraphLaunches::Site Correlator::site_of(backend::SourceId source, const backend::GraphLaunch& call) {
+  using Kind = GraphLaunches::Site::Kind;
+  if (call.outside) {
+    return {.kind = Kind::outside};
+  }
+  if (call.unsampled) {
+    return {.kind = Kind::unsampled, .tid = call.tid, .range = call.range};
+  }
+  const Launch* known = launches_.find(source, call.correlation);
+  return known == nullptr
+             ? GraphLaunches::Site{}
+             : GraphLaunches::Site{
+                   .kind = Kind::recorded, .tid = known->tid, .range = known->range, .stack = known->stack};
+}
+
+bool Correlator::are_of_one_site(backend::SourceId source, std::span<GraphLaunches::Launch> launches) {
+  if (launches.size() == 1) {
+    return true;
+  }
+  for (GraphLaunches::Launch& launch : launches) {
+    if (launch.site.kind == GraphLaunches::Site::Kind::unknown) {
+      launch.site = site_of(source, launch.call);
+    }
+    if (launch.site.kind == GraphLaunches::Site::Kind::unknown || launch.site != launches.front().site) {
+      return false;
     }
   }
+  return !launches.empty();
+}
+
+// It has GPU work, though perhaps nobody knows whether this is its own.
+void Correlator::match_graph_launch(Source& source, backend::SourceId id, GraphLaunches::Launch& launch) {
+  Launch* known = launches_.find(id, launch.call.correlation);
+  if (!launch.matched && launch.call.unsampled) {
+    source.coverage.launch_matched();
+    launches_.insert(id, launch.call.correlation,
+                     {.orphan = true, .matched = true, .keep_until_ns = now_ns_ + kKeepGraphNs});
+  } else if (!launch.matched && known != nullptr && !known->matched) {
+    source.coverage.launch_matched();
+    launches_.match(id, launch.call.correlation, *known, now_ns_ + kKeepGraphNs);
+  }
+  launch.matched = true;
 }
 
 // Whose work it is. False: that may become known, when more has been read of what ran before and after. With `last`,
 // work that several launches may have caused, which differ in what they are charged to, stays without one.
-bool Correlator::find_graph_launch(backend::GpuOp& op, bool last) {
+bool Correlator::find_graph_launch(Source& source, backend::GpuOp& op, bool last) {
   const auto launches = graph_launches_.candidates(op);
-  const auto same = [&](const GraphLaunches::Launch& one, const GraphLaunches::Launch& other) {
-    const Launch* a = launches_.find(op.source, one.call.correlation);
-    const Launch* b = launches_.find(op.source, other.call.correlation);
-    const bool unsampled = one.call.unsampled && other.call.unsampled && one.call.tid == other.call.tid &&
-                           one.call.range == other.call.range;
-    return unsampled || (one.call.outside && other.call.outside) ||
-           (a != nullptr && b != nullptr && a->stack == b->stack && a->tid == b->tid && a->range == b->range);
-  };
-  const GraphLaunches::Launch* found = launches.empty() ? nullptr : &launches.front();
-  for (const GraphLaunches::Launch& launch : launches) {
-    if (!same(launch, launches.front()) && &launch != &launches.front()) {
-      found = nullptr;
-    }
-  }
-  if (found != nullptr) {
+  GraphLaunches::Launch* found = nullptr;
+  if (are_of_one_site(op.source, launches)) {
     // Any of them will do, but each should have some.
-    const auto idle = std::find_if(launches.begin(), launches.end(), [&](const GraphLaunches::Launch& launch) {
-      const Launch* known = launches_.find(op.source, launch.call.correlation);
-      return known != nullptr && !known->matched;
-    });
+    const auto idle =
+        std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
     found = idle == launches.end() ? &launches.back() : &*idle;
   } else if (last) {
     found = graph_launches_.by_order(op, launches);
-    if (found == nullptr) {
-      match_all(op, launches);
-    }
   } else {
     return false;
   }
   if (found != nullptr) {
+    found->matched = true;
     op.correlation = found->call.correlation;
     op.unsampled = found->call.unsampled;
     op.outside = found->call.outside;
     op.tid = op.unsampled ? found->call.tid : 0;
     op.range = op.unsampled ? found->call.range : 0;
+    return true;
+  }
+  for (GraphLaunches::Launch& launch : launches) {
+    op.outside = op.outside || launch.call.outside;  // not counted rather than counted where it may not belong
+    match_graph_launch(source, op.source, launch);
   }
   return true;
 }
@@ -128,10 +148,12 @@ bool Correlator::find_graph_launch(backend::GpuOp& op, bool last) {
 void Correlator::settle_bodies(bool last, const Source* only) {
   const auto is_wanted = [&](const Body& body) { return only == nullptr || find_source(body.op.source) == only; };
   const auto take = [&](Body& body, bool now) {
-    if (!find_graph_launch(body.op, now)) {
+    Source* source = find_source(body.op.source);
+    if (source != nullptr && !find_graph_launch(*source, body.op, now)) {
       return false;
     }
-    if (!try_gpu_op(body.op, last ? Patience::none : Patience::settled)) {
+    const bool wait = !last && waiting_.size() < kMaxWaiting;
+    if (!try_gpu_op(body.op, wait ? Patience::settled : Patience::none)) {
       waiting_.push_back({body.op, 0});
     }
     return true;
@@ -186,7 +208,7 @@ NameIndex Correlator::work_name(const Source& source, const backend::GpuOp& op, 
       return 0;
     }
     add_loss(source.image->process->id, "kernel_name", 1);
-    return names_.intern("[kernel name not known]");
+    return names_.intern(GPUPROF_UNKNOWN_KERNEL);
   }
   const auto named = source.names.find(id);
   if (named == source.names.end()) {
@@ -194,7 +216,7 @@ NameIndex Correlator::work_name(const Source& source, const backend::GpuOp& op, 
     return names_.intern("[unnamed kernel]");
   }
   if (op.graph_node != 0 && op.name_id != 0) {
-    nodes_.named(op.source, op.graph_node, op.name_id, op.start_ns);
+    nodes_.named(op.source, op.graph_node, op.name_id, launch == nullptr ? 0 : launch->time_ns);
   }
   return named->second;
 }

@@ -5,6 +5,8 @@
 namespace gpuprof::record {
 namespace {
 
+constexpr uint64_t kLookNs = 1'000'000'000;  // between two looks for idle graphs, which take long where there are many
+
 // Correlation ids are CUPTI's: 32 bits, counting up, and around.
 bool is_before(uint64_t correlation, uint64_t other) {
   return static_cast<int32_t>(static_cast<uint32_t>(correlation) - static_cast<uint32_t>(other)) < 0;
@@ -14,6 +16,10 @@ bool is_before(uint64_t correlation, uint64_t other) {
 
 // A program may make graphs all day long.
 void GraphLaunches::forget_idle(uint64_t now_ns) {
+  if (now_ns < looked_ns_ + kLookNs) {
+    return;
+  }
+  looked_ns_ = now_ns;
   std::erase_if(graphs_, [&](const auto& entry) {
     const std::vector<Launch>& launches = entry.second.launches;
     if (!launches.empty() && launches.back().call.time_ns + kKeepNs > now_ns) {
@@ -22,38 +28,48 @@ void GraphLaunches::forget_idle(uint64_t now_ns) {
     for (const Launch& launch : launches) {
       execs_.erase({entry.first.source, launch.call.correlation});
     }
+    launches_ -= launches.size();
     return true;
-  });
-  std::erase_if(streams_, [&](const auto& entry) {
-    return entry.second.empty() || !execs_.contains({entry.first.source, entry.second.back()});
   });
 }
 
 void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& launch) {
-  if (execs_.size() >= kMaxLaunches) {
+  if (launches_ >= kMaxLaunches) {
     forget_idle(launch.time_ns);
   }
-  if (execs_.size() >= kMaxLaunches) {
+  if (launches_ >= kMaxLaunches) {
+    if (const auto graph = graphs_.find({source, launch.exec}); graph != graphs_.end()) {
+      graph->second.gap_ns = std::min(graph->second.gap_ns, launch.time_ns);
+    }
     return;
   }
-  std::vector<Launch>& launches = graphs_[{source, launch.exec}].launches;
-  if (launches.size() >= kMaxOfOne) {
-    execs_.erase({source, launches.front().call.correlation});
-    launches.erase(launches.begin());
-  }
-  // Nearly always at the end: two threads that launch one graph have rings of their own.
-  const auto after = std::find_if(launches.rbegin(), launches.rend(),
-                                  [&](const Launch& other) { return other.call.time_ns <= launch.time_ns; });
-  launches.insert(after.base(), Launch{.call = launch});
-  execs_[{source, launch.correlation}] = launch.exec;
-
+  insert(source, {.call = launch});
   std::vector<uint64_t>& on_stream = streams_[{source, launch.stream}];
+  if (streams_.size() > kMaxStreams) {
+    streams_.clear();
+    return;
+  }
   if (on_stream.size() >= kMaxOfOne) {
     on_stream.erase(on_stream.begin());
   }
   const auto place = std::find_if(on_stream.rbegin(), on_stream.rend(),
                                   [&](uint64_t other) { return is_before(other, launch.correlation); });
   on_stream.insert(place.base(), launch.correlation);
+}
+
+void GraphLaunches::insert(backend::SourceId source, const Launch& launch) {
+  std::vector<Launch>& launches = graphs_[{source, launch.call.exec}].launches;
+  if (launches.size() >= kMaxOfOne) {
+    execs_.erase({source, launches.front().call.correlation});
+    launches.erase(launches.begin());
+    --launches_;
+  }
+  // Nearly always at the end: two threads that launch one graph have rings of their own.
+  const auto after = std::find_if(launches.rbegin(), launches.rend(),
+                                  [&](const Launch& other) { return other.call.time_ns <= launch.call.time_ns; });
+  launches.insert(after.base(), launch);
+  execs_[{source, launch.call.correlation}] = launch.call.exec;
+  ++launches_;
 }
 
 GraphLaunches::Launch* GraphLaunches::find(backend::SourceId source, uint64_t correlation) {
@@ -73,6 +89,16 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   }
   if (Launch* launch = find(op.source, op.correlation); launch != nullptr) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
+  } else if (const uint32_t exec = op.graph_node >> 32;
+             launches_ < kMaxLaunches && graphs_.contains({op.source, exec})) {
+    // A launch that was not told of, as the ring was full, or recording was off.
+    insert(op.source, {.call = {.correlation = op.correlation,
+                                .time_ns = op.start_ns,
+                                .exec = exec,
+                                .tid = op.tid,
+                                .range = op.range,
+                                .unsampled = op.unsampled},
+                       .first_ns = op.start_ns});
   }
   const auto stream = streams_.find({op.source, op.stream});
   if (stream == streams_.end()) {
@@ -96,13 +122,13 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   }
 }
 
-std::span<const GraphLaunches::Launch> GraphLaunches::candidates(const backend::GpuOp& op) {
+std::span<GraphLaunches::Launch> GraphLaunches::candidates(const backend::GpuOp& op) {
   const auto found = graphs_.find({op.source, op.exec});
-  if (found == graphs_.end()) {
+  if (found == graphs_.end() || op.start_ns >= found->second.gap_ns) {
     return {};
   }
   Graph& graph = found->second;
-  const std::span<const Launch> possible = called_before(graph.launches, op.start_ns, op.start_ns);
+  const std::span<Launch> possible = called_before(graph.launches, op.start_ns, op.start_ns);
   if (possible.empty()) {
     return called_before(graph.launches, op.start_ns, op.start_ns + kClockSlackNs);
   }
@@ -112,8 +138,8 @@ std::span<const GraphLaunches::Launch> GraphLaunches::candidates(const backend::
   return possible;
 }
 
-std::span<const GraphLaunches::Launch> GraphLaunches::called_before(const std::vector<Launch>& launches,
-                                                                    uint64_t start_ns, uint64_t called_ns) {
+std::span<GraphLaunches::Launch> GraphLaunches::called_before(std::vector<Launch>& launches, uint64_t start_ns,
+                                                              uint64_t called_ns) {
   // Backwards, to the latest one that must be over, or that has begun.
   size_t end = launches.size();
   size_t begin = end;
@@ -141,8 +167,7 @@ std::span<const GraphLaunches::Launch> GraphLaunches::called_before(const std::v
   return {launches.data() + begin, end - begin};
 }
 
-const GraphLaunches::Launch* GraphLaunches::by_order(const backend::GpuOp& op,
-                                                     std::span<const Launch> candidates) const {
+GraphLaunches::Launch* GraphLaunches::by_order(const backend::GpuOp& op, std::span<Launch> candidates) const {
   const auto found = graphs_.find({op.source, op.exec});
   if (found == graphs_.end() || candidates.size() != 2 || candidates[0].first_ns > op.start_ns ||
       candidates[1].first_ns == UINT64_MAX) {
@@ -153,7 +178,10 @@ const GraphLaunches::Launch* GraphLaunches::by_order(const backend::GpuOp& op,
 
 void GraphLaunches::end_source(backend::SourceId source) {
   const auto is_of_it = [source](const auto& entry) { return entry.first.source == source; };
-  std::erase_if(graphs_, is_of_it);
+  std::erase_if(graphs_, [&](const auto& entry) {
+    launches_ -= is_of_it(entry) ? entry.second.launches.size() : 0;
+    return is_of_it(entry);
+  });
   std::erase_if(streams_, is_of_it);
   std::erase_if(execs_, is_of_it);
 }

@@ -15,17 +15,29 @@ namespace gpuprof::record {
 class GraphLaunches {
  public:
   static constexpr size_t kMaxOfOne = 1024;        // launches of one graph, or stream; older ones are forgotten
-  static constexpr size_t kMaxLaunches = 200'000;  // of all; later ones are not taken
+  static constexpr size_t kMaxLaunches = 200'000;  // of all; what later ones ran is not known
+  static constexpr size_t kMaxStreams = 4096;      // beyond it, what streams told of launches starts anew
   static constexpr uint64_t kKeepNs =
       60'000'000'000;  // a graph that was not launched for so long, when there are too many
   static constexpr uint64_t kClockSlackNs =
       20'000;  // by which work may seem to start before its call, where no other launch fits
 
+  // What a launch's work is charged to. Launches that agree in it need not be told apart.
+  struct Site {
+    enum class Kind : uint8_t { unknown, recorded, unsampled, outside };
+    Kind kind = Kind::unknown;
+    uint32_t tid = 0;
+    uint32_t range = 0;
+    uint64_t stack = 0;
+    bool operator==(const Site&) const = default;
+  };
   struct Launch {
     backend::GraphLaunch call;
     uint64_t first_ns = UINT64_MAX;  // the earliest start of work that is known to be its own
     uint64_t not_before_ns = 0;      // work that was put on its stream before it started then
     uint64_t over_ns = UINT64_MAX;   // work that was put on its stream after it started then
+    Site site;                       // as the caller finds it
+    bool matched = false;            // some work has been found to be its own
   };
 
   void add(backend::SourceId source, const backend::GraphLaunch& launch);
@@ -35,11 +47,11 @@ class GraphLaunches {
 
   // The launches of `op.exec` that the work can belong to, oldest first, as far as is known now. Valid until the next
   // call of add() or end_source().
-  [[nodiscard]] std::span<const Launch> candidates(const backend::GpuOp& op);
+  [[nodiscard]] std::span<Launch> candidates(const backend::GpuOp& op);
 
   // The one of several candidates that it is if it starts between the first work of the one and that of the next.
   // Null: nothing tells them apart.
-  [[nodiscard]] const Launch* by_order(const backend::GpuOp& op, std::span<const Launch> candidates) const;
+  [[nodiscard]] Launch* by_order(const backend::GpuOp& op, std::span<Launch> candidates) const;
 
   void end_source(backend::SourceId source);
 
@@ -57,16 +69,19 @@ class GraphLaunches {
   struct Graph {
     std::vector<Launch> launches;  // in the order of the calls
     bool body_first = false;       // work of its bodies has been seen to start before all other work of its launch
+    uint64_t gap_ns = UINT64_MAX;  // the first launch that was not taken; what has run since may be its work
   };
   [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
-  [[nodiscard]] static std::span<const Launch> called_before(const std::vector<Launch>& launches, uint64_t start_ns,
-                                                             uint64_t called_ns);
+  [[nodiscard]] static std::span<Launch> called_before(std::vector<Launch>& launches, uint64_t start_ns,
+                                                       uint64_t called_ns);
+  void insert(backend::SourceId source, const Launch& launch);
   void forget_idle(uint64_t now_ns);
 
   std::unordered_map<Key, Graph, KeyHash> graphs_;
-  std::unordered_map<Key, uint32_t, KeyHash> execs_;  // of launches
-  std::unordered_map<Key, std::vector<uint64_t>, KeyHash>
-      streams_;  // correlation ids of the launches on them, in order
+  std::unordered_map<Key, uint32_t, KeyHash> execs_;                 // of launches
+  std::unordered_map<Key, std::vector<uint64_t>, KeyHash> streams_;  // ids of the launches on them, in order
+  size_t launches_ = 0;                                              // of all graphs
+  uint64_t looked_ns_ = 0;                                           // for idle graphs
 };
 
 }  // namespace gpuprof::record

@@ -27,7 +27,8 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   // A copy goes through the probe as well, and that event may come after the copy's record: another CPU was in its way.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
   if (!is_of_copy) {
-    *entry = {.stack = stack, .name = entry->destroyed ? 0 : entry->name};
+    const uint32_t name = entry->destroyed ? 0 : entry->name.value;
+    *entry = {.stack = {.value = stack}, .name = {.value = name}};
   }
 }
 
@@ -36,21 +37,21 @@ void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
   if (entry == nullptr) {
     return;
   }
-  const uint64_t stack_before = first_of(key.source, key.node, &Node::stack);
-  const uint32_t name_before = first_of(key.source, key.node, &Node::name);
-  const uint64_t stack = node.original == 0 ? stack_before : first_of(key.source, node.original, &Node::stack);
-  const uint32_t name = node.original == 0 ? node.name_id : first_of(key.source, node.original, &Node::name);
-  if (stack == stack_before && name == name_before && name != 0) {
-    return;  // other arguments only
+  const uint64_t stack = first_of(key.source, key.node, &Node::stack);
+  const uint32_t name = first_of(key.source, key.node, &Node::name);
+  if (node.original == 0) {
+    entry->name.change(name, node.name_id, node.time_ns);
+    return;
   }
-  entry->old_since_ns = entry->updated_ns;
-  entry->old_stack = stack_before;
-  entry->old_name = name_before;
-  entry->updated_ns = node.time_ns;
-  entry->stack = stack;
-  entry->name = name;
-  entry->original = stack == 0 || name == 0 ? node.original : 0;
-  if (stack == 0 && node.original != 0 && copies_.size() < kMaxCopies) {
+  entry->stack.change(stack, first_of(key.source, node.original, &Node::stack), node.time_ns);
+  entry->name.change(name, first_of(key.source, node.original, &Node::name), node.time_ns);
+  entry->original = node.original;
+  find_stack_later(key, *entry);
+}
+
+// Of a copy whose original's stack has not come yet.
+void GraphNodes::find_stack_later(const Key& key, const Node& node) {
+  if (node.stack.value == 0 && copies_.size() < kMaxCopies) {
     copies_.push_back({key, 0});
   }
 }
@@ -74,59 +75,57 @@ void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, u
   }
   entry->destroyed = false;
   if (node.name_id != 0) {
-    entry->name = node.name_id;
+    entry->name.value = node.name_id;
   }
   if (node.original != 0) {
     entry->original = node.original;
     entry->copied = turns_;
-    entry->stack = first_of(source, node.original, &Node::stack);
-    entry->name = first_of(source, node.original, &Node::name);
-    if (entry->stack == 0 && copies_.size() < kMaxCopies) {
-      copies_.push_back({key, 0});
-    }
+    entry->stack = {.value = first_of(source, node.original, &Node::stack)};
+    entry->name = {.value = first_of(source, node.original, &Node::name)};
+    find_stack_later(key, *entry);
   }
 }
 
 template <typename Value>
-Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Value Node::*member) const {
+Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const {
   for (int i = 0; i < kMaxChain && node != 0; ++i) {
     const auto found = nodes_.find({source, node});
     if (found == nodes_.end()) {
       return 0;
     }
-    if (found->second.*member != 0) {
-      return found->second.*member;
+    if ((found->second.*member).value != 0) {
+      return (found->second.*member).value;
     }
     node = found->second.original;
   }
   return 0;
 }
 
-// Two changes since the launch: what it ran is not known any more.
 uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
   const auto found = nodes_.find({source, node});
-  if (found != nodes_.end() && launched_ns != 0 && launched_ns < found->second.updated_ns) {
-    return launched_ns < found->second.old_since_ns ? 0 : found->second.old_stack;
+  if (found != nodes_.end() && launched_ns != 0 && launched_ns < found->second.stack.since_ns) {
+    return found->second.stack.at(launched_ns);
   }
   return first_of(source, node, &Node::stack);
 }
 
+// Unlike a stack, a name is never given where it may be another one.
 uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
   const auto found = nodes_.find({source, node});
-  if (found != nodes_.end() && launched_ns < found->second.updated_ns) {
-    return launched_ns == 0 || launched_ns < found->second.old_since_ns ? 0 : found->second.old_name;
+  if (found != nodes_.end() && found->second.name.since_ns != 0) {
+    return launched_ns == 0 ? 0 : found->second.name.at(launched_ns);
   }
   return first_of(source, node, &Node::name);
 }
 
-void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t start_ns) {
+void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns) {
   const auto found = nodes_.find({source, node});
   if (found == nodes_.end()) {
     if (Node* made = make({source, node}); made != nullptr) {
-      made->name = name_id;
+      made->name.value = name_id;
     }
-  } else if (found->second.name != name_id && found->second.updated_ns < start_ns) {
-    found->second.name = name_id;
+  } else if (auto& name = found->second.name; name.value != name_id && launched_ns >= name.since_ns) {
+    name.value = name_id;
   }
 }
 
@@ -137,8 +136,8 @@ void GraphNodes::settle(uint64_t now_ns) {
     if (found == nodes_.end()) {
       return true;
     }
-    found->second.stack = first_of(copy.key.source, copy.key.node, &Node::stack);
-    return found->second.stack != 0 || ++copy.turns >= kMaxTurns;
+    found->second.stack.value = first_of(copy.key.source, copy.key.node, &Node::stack);
+    return found->second.stack.value != 0 || ++copy.turns >= kMaxTurns;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
     // A node that has come again under the same id lives.

@@ -27,8 +27,8 @@ class GraphNodes {
   [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;
   // Name id of the kernel; 0: not known.
   [[nodiscard]] uint32_t name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const;
-  // Work of the node that started then has told its name.
-  void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t start_ns);
+  // Work of the node, of a launch at `launched_ns`, has told its name.
+  void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns);
 
   // Copies whose original was not known yet; nodes that are gone for long.
   void settle(uint64_t now_ns);
@@ -44,15 +44,27 @@ class GraphNodes {
   struct KeyHash {
     size_t operator()(const Key& key) const { return (key.node * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32); }
   };
-  struct Node {
-    uint64_t stack = 0;
-    uint64_t original = 0;    // of which it is a copy
-    uint64_t copied = 0;      // the turn in which that was told
-    uint64_t updated_ns = 0;  // it runs something else since; what it ran before is below
+  // A value since `since_ns`, and what it was since `old_since_ns` before that. Older ones are not kept.
+  template <typename Value>
+  struct Dated {
+    Value value = 0;
+    Value old = 0;
+    uint64_t since_ns = 0;
     uint64_t old_since_ns = 0;
-    uint64_t old_stack = 0;
-    uint32_t old_name = 0;
-    uint32_t name = 0;
+
+    void change(Value before, Value now, uint64_t at_ns) {
+      if (before != now) {
+        *this = {now, before, at_ns, since_ns};
+      }
+    }
+    // 0: not known.
+    [[nodiscard]] Value at(uint64_t ns) const { return ns >= since_ns ? value : ns >= old_since_ns ? old : 0; }
+  };
+  struct Node {
+    Dated<uint64_t> stack;
+    Dated<uint32_t> name;
+    uint64_t original = 0;  // of which it is a copy
+    uint64_t copied = 0;    // the turn in which that was told
     bool destroyed = false;
   };
   struct Copy {
@@ -65,9 +77,10 @@ class GraphNodes {
   };
   Node* make(const Key& key);
   void update(const Key& key, const backend::GraphNode& node);
+  void find_stack_later(const Key& key, const Node& node);
   // What the node says itself, or the nearest of those that it is a copy of.
   template <typename Value>
-  [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Value Node::*member) const;
+  [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const;
 
   std::unordered_map<Key, Node, KeyHash> nodes_;
   std::vector<Copy> copies_;  // without a stack so far

@@ -195,6 +195,9 @@ struct gpuprof_record {
 /* Longest name or value that crosses; a longer one is cut on a character and ends in "...". */
 #define GPUPROF_WIRE_MAX_TEXT 65536u
 
+/* The name of a kernel whose own can not be known any more. */
+#define GPUPROF_UNKNOWN_KERNEL "[kernel name not known]"
+
 /* Gives a text an id. Ids belong to the source; id 0 is "no name". Emitted before the first use, in the same ring
  * or, where another thread uses it, in any ring: the recorder waits for a name that has not come yet. */
 struct gpuprof_name {

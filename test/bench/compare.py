@@ -69,8 +69,8 @@ def main():
                     record = [] if gpuprof is None else [gpuprof, "record", "-q", "-o", profile, *options.record, "--"]
                     figures[case][name].append(percentile_of([*record, *shlex.split(text)], env))
             order = order[1:] + order[:1]
-    for case, _ in cases:
-        print_case(case, figures[case])
+            for case, _ in cases:  # after each round: a run that is cut off has told what it knows
+                print_case(case, figures[case])
 
 
 if __name__ == "__main__":

@@ -199,6 +199,8 @@ SAME_FIELD(cuLaunchKernelEx_params, kernelParams);
 SAME_FIELD(cuLaunchKernelEx_params, extra);
 SAME_PLACE_IN(cuLaunchKernelEx_params, cuLaunchKernelEx_ptsz_params, config);
 SAME_PLACE_IN(cuLaunchKernelEx_params, cuLaunchKernelEx_ptsz_params, f);
+SAME_SIZE(cuStreamSynchronize_params);
+SAME_FIELD(cuStreamSynchronize_params, hStream);
 SAME_SIZE(cuGraphLaunch_params);  // the first argument has changed its name
 SAME_FIELD(cuGraphLaunch_params, hStream);
 SAME_PLACE_IN(cuGraphLaunch_params, cuGraphLaunch_ptsz_params, hStream);

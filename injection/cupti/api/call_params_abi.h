@@ -28,6 +28,10 @@ struct cuLaunchKernelEx_params {
   void** extra;
 };
 
+struct cuStreamSynchronize_params {
+  CUstream hStream;
+};
+
 struct cuGraphLaunch_params {
   CUgraphExec hGraph;
   CUstream hStream;

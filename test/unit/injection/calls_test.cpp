@@ -87,6 +87,15 @@ TEST_CASE("what does nothing of that") {
   }
 }
 
+TEST_CASE("kernels have names, copies and fills have none") {
+  for (const char* name : {"cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cudaLaunch_v3020",
+                           "__cudaLaunchKernel_v13000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::launches_kernel);
+  }
+  CHECK(kind_of_name("cuMemcpyHtoD_v2") == CallKind::launch);
+}
+
 TEST_CASE("what says which kernel a node of a graph runs") {
   CHECK(kind_of_name("cuGraphAddKernelNode_v2") == CallKind::adds_kernel_node);
   CHECK(kind_of_name("cuGraphAddNode") == CallKind::adds_node);

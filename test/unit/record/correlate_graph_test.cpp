@@ -238,6 +238,21 @@ TEST_CASE("a kernel's name is that of its node where its work does not say") {
     CHECK(name_of(1, 6, 300) == "second");
     CHECK(rig.works.rbegin()->second.capture == 88);
   }
+  SECTION("copies have no name, and keep their stack through changes of their parameters") {
+    rig.stack(88);
+    rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
+    rig.correlator.on_graph_node(1, {.node = 9});
+    for (const uint64_t time : {200, 300, 400}) {
+      rig.correlator.on_graph_node(1, {.node = 9, .time_ns = time, .updated = true});
+    }
+    GpuOp copy = node_op(1, 9);
+    copy.op = GPUPROF_OP_COPY;
+    copy.name_id = 0;
+    rig.launch(1, 77, 100);
+    rig.correlator.on_gpu_op(copy);
+    rig.correlator.settle();
+    CHECK(rig.work(rig.take()).capture == 88);
+  }
   SECTION("work that tells its name tells that of the node's later work") {
     GpuOp told = node_op(1, 70);
     told.name_id = 4;

@@ -141,21 +141,35 @@ TEST_CASE("correlation ids come round again") {
   CHECK(candidates(launches, 150) == "5");
 }
 
+TEST_CASE("a launch that was not told of is known by its own work") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  GpuOp own = ran_at(20, 100);
+  own.graph_node = uint64_t{kExec} << 32 | 5;
+  launches.ran(own);
+  CHECK(candidates(launches, 50) == "10");
+  CHECK(candidates(launches, 150) == "20");
+}
+
 TEST_CASE("launches are bounded, and graphs that nobody launches any more make room") {
   GraphLaunches launches;
-  for (uint64_t i = 1; i <= GraphLaunches::kMaxLaunches + 10; ++i) {
+  launches.add(1, launch_of(1, 1));
+  for (uint64_t i = 2; i <= GraphLaunches::kMaxLaunches + 10; ++i) {
     GraphLaunch launch = launch_of(i, 1);
-    launch.exec = static_cast<uint32_t>(i);
+    launch.exec = static_cast<uint32_t>(kExec + i);
+    launch.stream = static_cast<uint32_t>(i);
     launches.add(1, launch);
   }
-  GpuOp last = body_at(5);
-  last.exec = GraphLaunches::kMaxLaunches + 10;
-  CHECK(launches.candidates(last).empty());
-  GraphLaunch later = launch_of(GraphLaunches::kMaxLaunches + 11, 1);
+  launches.add(1, launch_of(GraphLaunches::kMaxLaunches + 11, 100));
+  CHECK(candidates(launches, 50) == "1");
+  CHECK(candidates(launches, 150).empty());  // of a launch that was not taken, for all that is known
+  GraphLaunch later = launch_of(GraphLaunches::kMaxLaunches + 12, 200);
   later.time_ns += GraphLaunches::kKeepNs;
-  later.exec = last.exec;
+  later.exec = 7;
   launches.add(1, later);
-  last.start_ns = later.time_ns + 1;
+  GpuOp last = body_at(300);
+  last.exec = 7;
+  last.start_ns += GraphLaunches::kKeepNs;
   CHECK(launches.candidates(last).size() == 1);
   for (uint64_t i = 1; i <= 2 * GraphLaunches::kMaxOfOne; ++i) {
     launches.add(2, launch_of(i, 1));
@@ -237,6 +251,26 @@ TEST_CASE("launches from two places are told apart by what comes later, or not a
     CHECK(rig.correlator.totals().coverage.without_launch == 1);
     CHECK(rig.correlator.totals().coverage.matched == 2);  // one of them, and nobody knows which
   }
+}
+
+TEST_CASE("launches without a stack by choice have work, too, whichever of them it is") {
+  BodyRig rig;
+  for (const uint64_t correlation : {10, 20}) {
+    GraphLaunch launch = launch_of(correlation, correlation / 10);
+    launch.unsampled = true;
+    launch.tid = static_cast<uint32_t>(correlation);
+    rig.correlator.on_graph_launch(1, launch);
+  }
+  rig.body(50);
+  rig.correlator.settle();
+  CHECK(rig.take().rows.empty());
+  fake_now_ns += 2'000'000'000;
+  rig.correlator.settle();
+  CHECK(rig.take().rows.size() == 1);
+  rig.correlator.on_counters(1, {.launches = 2});
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.totals().coverage.matched == 2);
+  CHECK(rig.correlator.totals().coverage.without_record == 0);
 }
 
 TEST_CASE("a body of a launch that is left out is left out") {
