@@ -20,6 +20,8 @@ import rig
 # (a regular expression for the whole command, why it is not run). Each must match something.
 NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
+    (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
+    (r"sudo cmake --install build-release --strip", "installs into the system; the release step of CI uses a folder"),
     (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
