@@ -36,7 +36,7 @@ struct Flusher {
   bool made = false;  // the condition variable
   Stage stage = Stage::ended;
   // Of the thread alone:
-  uint64_t pace_ns = 200 * kMillisecond;
+  uint64_t pace_ns = 100 * kMillisecond;
   uint64_t last_flush_ns = 0;
   bool launched = false;  // something, ever
   bool recording = false;

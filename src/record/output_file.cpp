@@ -111,7 +111,7 @@ Status OutputFile::commit_or_keep() {
     return named;
   }
   Error error = std::move(named).error();
-  error.hint = "it is whole, as " + std::exchange(temporary_, {});
+  error.hint = "it is kept as " + std::exchange(temporary_, {});
   return error;
 }
 

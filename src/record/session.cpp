@@ -526,15 +526,23 @@ class Session {
   // What the user is told, and what becomes our exit status. A command's own failure goes before ours.
   Result<SessionResult> conclude(const SummaryFacts& facts, Status written) {
     const SessionResult result{target_status_.value_or(0), covered_work(facts)};
-    if (written && !named_) {
-      written = output_->commit_or_keep();
-    }
+    std::optional<Error> failure;
     if (!written) {
-      Error error = unwritten(facts, std::move(written).error());
-      if (result.wait_status == 0) {
-        return error;
-      }
-      log::error(error);
+      failure = unwritten(facts, std::move(written).error());
+    }
+    if (!named_) {
+      named_ = output_->commit_or_keep();
+    }
+    if (!named_ && failure) {
+      failure->hint = named_.error().hint;
+    } else if (!named_) {
+      failure = named_.error();
+    }
+    if (failure && result.wait_status == 0) {
+      return std::move(*failure);
+    }
+    if (failure) {
+      log::error(*failure);
       return result;
     }
     tell_summary(facts, channel_->budget_state().exceeded);

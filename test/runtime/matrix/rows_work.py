@@ -228,6 +228,20 @@ def conditional_nodes(matrix):
     return f"{recording.expect['kernel.looped']} kernels in loops"
 
 
+@row(2, "conditional-left-out")
+def conditional_left_out(matrix):
+    """Bodies of launches without a stack by choice, and of launches outside of the range that is recorded."""
+    recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.001")
+    recording.check_conserved()
+    recording.check_expectations(stacks=False)
+    coverage = recording.profile.coverage()
+    require_equal(coverage.get("without_record", 0), 0, f"launches without work of {coverage}")
+    recording = matrix.record(matrix.platform.conditional(), "--nvtx-range", "no such range")
+    coverage = recording.profile.coverage()
+    require_equal(coverage.get("outside_range", 0), recording.expect["records"], "records outside of the range")
+    require_equal(recording.profile.end()["gpu_records"], 0, "records inside of the range")
+
+
 @row(2, "graph-exact-times")
 def graph_exact_times(matrix):
     """Many nodes and replays, without stacks: counts and sums."""

@@ -55,3 +55,23 @@ TEST_CASE("an existing profile is kept") {
   CHECK_FALSE(OutputFile::open((dir / "no" / "such" / "dir.txt").string()).ok());
   std::filesystem::remove_all(dir);
 }
+
+TEST_CASE("an output that cannot get its name is kept under another, and that is said") {
+  const auto dir = std::filesystem::temp_directory_path() / ("gpuprof-out-" + std::to_string(::getpid()));
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directory(dir);
+  const std::string path = dir / "gpuprof.txt";
+  std::string hint;
+  {
+    auto file = OutputFile::open(path);
+    REQUIRE(file.ok());
+    std::filesystem::create_directories(path + "/in/the/way");  // made while the target ran
+    const auto named = file->commit_or_keep();
+    REQUIRE_FALSE(named.ok());
+    hint = named.error().hint;
+  }
+  const std::string start = "it is kept as ";
+  REQUIRE(hint.starts_with(start));
+  CHECK(std::filesystem::is_regular_file(hint.substr(start.size())));
+  std::filesystem::remove_all(dir);
+}
