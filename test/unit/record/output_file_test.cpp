@@ -65,7 +65,8 @@ TEST_CASE("an output that cannot get its name is kept under another, and that is
   {
     auto file = OutputFile::open(path);
     REQUIRE(file.ok());
-    std::filesystem::create_directories(path + "/in/the/way");  // made while the target ran
+    std::ofstream(path) << "older";  // made while the target ran, as the next one
+    std::filesystem::create_directories(path + ".old/in the way");
     const auto named = file->commit_or_keep();
     REQUIRE_FALSE(named.ok());
     hint = named.error().hint;
