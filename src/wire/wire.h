@@ -35,6 +35,10 @@
 #define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"   /* 32 hex digits; proves that we started it */
 #define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION" /* the CUDA_INJECTION64_PATH that we replaced */
 
+/* Milliseconds that GPUPROF_CUPTI_FLUSH_MS may say. */
+#define GPUPROF_FLUSH_MS_LEAST 10
+#define GPUPROF_FLUSH_MS_MOST 1000
+
 /* ---- handshake ------------------------------------------------------------------------------------------- */
 
 struct gpuprof_hello {

@@ -82,10 +82,6 @@ PAIR(CUDA_KERNEL_NODE_PARAMS_v2);
 #if CUDA_VERSION >= 12020
 PAIR(CUgraphNodeParams);
 #endif
-PAIR(CUlaunchAttribute);
-PAIR(CUlaunchConfig);
-PAIR(CUgraphExecUpdateResult);
-PAIR(CUgraphExecUpdateResultInfo);
 
 SAME_TYPE(CUdevice);
 SAME_TYPE(CUcontext);
@@ -147,22 +143,6 @@ SAME_PLACE_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, kern);
 SAME_PLACE_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, ctx);
 #endif
 
-SAME_FIELD(CUlaunchConfig, gridDimX);
-SAME_FIELD(CUlaunchConfig, gridDimY);
-SAME_FIELD(CUlaunchConfig, gridDimZ);
-SAME_FIELD(CUlaunchConfig, blockDimX);
-SAME_FIELD(CUlaunchConfig, blockDimY);
-SAME_FIELD(CUlaunchConfig, blockDimZ);
-SAME_FIELD(CUlaunchConfig, sharedMemBytes);
-SAME_FIELD(CUlaunchConfig, hStream);
-SAME_PLACE(CUlaunchConfig, attrs);
-SAME_FIELD(CUlaunchConfig, numAttrs);
-SAME_SIZE(CUlaunchConfig);
-SAME_VALUE(CU_GRAPH_EXEC_UPDATE_SUCCESS);
-SAME_FIELD(CUgraphExecUpdateResultInfo, result);
-SAME_FIELD(CUgraphExecUpdateResultInfo, errorNode);
-SAME_FIELD(CUgraphExecUpdateResultInfo, errorFromNode);
-SAME_SIZE(CUgraphExecUpdateResultInfo);
 
 SAME_FUNCTION(cuDriverGetVersion);
 SAME_FUNCTION(cuDeviceGetCount);
@@ -170,35 +150,13 @@ SAME_FUNCTION(cuDeviceGet);
 SAME_FUNCTION(cuDeviceGetName);
 SAME_FUNCTION(cuDeviceGetUuid);
 SAME_FUNCTION(cuDeviceGetUuid_v2);
-SAME_FUNCTION(cuKernelGetFunction);
 #if CUDA_VERSION >= 12030
 SAME_FUNCTION(cuFuncGetName);
 SAME_FUNCTION(cuKernelGetName);
 #endif
-SAME_FUNCTION(cuGraphKernelNodeGetParams);
-SAME_FUNCTION(cuGraphKernelNodeGetParams_v2);
 
 // ---- arguments of libcuda's functions
 
-SAME_FIELD(cuLaunchKernel_params, f);
-SAME_FIELD(cuLaunchKernel_params, gridDimX);
-SAME_FIELD(cuLaunchKernel_params, gridDimY);
-SAME_FIELD(cuLaunchKernel_params, gridDimZ);
-SAME_FIELD(cuLaunchKernel_params, blockDimX);
-SAME_FIELD(cuLaunchKernel_params, blockDimY);
-SAME_FIELD(cuLaunchKernel_params, blockDimZ);
-SAME_FIELD(cuLaunchKernel_params, sharedMemBytes);
-SAME_FIELD(cuLaunchKernel_params, hStream);
-SAME_FIELD(cuLaunchKernel_params, kernelParams);
-SAME_FIELD(cuLaunchKernel_params, extra);
-SAME_PLACE_IN(cuLaunchKernel_params, cuLaunchKernel_ptsz_params, f);
-SAME_PLACE_IN(cuLaunchKernel_params, cuLaunchKernel_ptsz_params, hStream);
-SAME_FIELD(cuLaunchKernelEx_params, config);
-SAME_FIELD(cuLaunchKernelEx_params, f);
-SAME_FIELD(cuLaunchKernelEx_params, kernelParams);
-SAME_FIELD(cuLaunchKernelEx_params, extra);
-SAME_PLACE_IN(cuLaunchKernelEx_params, cuLaunchKernelEx_ptsz_params, config);
-SAME_PLACE_IN(cuLaunchKernelEx_params, cuLaunchKernelEx_ptsz_params, f);
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELD(cuStreamSynchronize_params, hStream);
 SAME_SIZE(cuGraphLaunch_params);  // the first argument has changed its name
@@ -242,13 +200,6 @@ SAME_FIELD(cuGraphExecNodeSetParams_params, hGraphExec);
 SAME_FIELD(cuGraphExecNodeSetParams_params, hNode);
 SAME_FIELD(cuGraphExecNodeSetParams_params, nodeParams);
 #endif
-SAME_FIELD(cuGraphExecUpdate_params, hGraphExec);
-SAME_FIELD(cuGraphExecUpdate_params, hGraph);
-SAME_FIELD(cuGraphExecUpdate_params, hErrorNode_out);
-SAME_FIELD(cuGraphExecUpdate_params, updateResult_out);
-SAME_FIELD(cuGraphExecUpdate_v2_params, hGraphExec);
-SAME_FIELD(cuGraphExecUpdate_v2_params, hGraph);
-SAME_FIELD(cuGraphExecUpdate_v2_params, resultInfo);
 
 // ---- libcupti
 
@@ -376,7 +327,6 @@ SAME_FUNCTION(cuptiActivityFlushAll);
 SAME_FUNCTION(cuptiActivityEnableLatencyTimestamps);
 SAME_FUNCTION(cuptiActivityConfigureUnifiedMemoryCounter);
 SAME_FUNCTION(cuptiFinalize);
-SAME_FUNCTION(cuptiGetGraphId);
 SAME_FUNCTION(cuptiGetGraphNodeId);
 SAME_FUNCTION(cuptiGetStreamIdEx);
 #if CUPTI_API_VERSION >= 130000

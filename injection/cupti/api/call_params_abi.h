@@ -7,27 +7,6 @@
 
 namespace gpuprof::injection::cupti {
 
-struct cuLaunchKernel_params {
-  CUfunction f;
-  unsigned int gridDimX;
-  unsigned int gridDimY;
-  unsigned int gridDimZ;
-  unsigned int blockDimX;
-  unsigned int blockDimY;
-  unsigned int blockDimZ;
-  unsigned int sharedMemBytes;
-  CUstream hStream;
-  void** kernelParams;
-  void** extra;
-};
-
-struct cuLaunchKernelEx_params {
-  const CUlaunchConfig* config;
-  CUfunction f;
-  void** kernelParams;
-  void** extra;
-};
-
 struct cuStreamSynchronize_params {
   CUstream hStream;
 };
@@ -101,19 +80,6 @@ struct cuGraphExecNodeSetParams_params {
   CUgraphExec hGraphExec;
   CUgraphNode hNode;
   CUgraphNodeParams* nodeParams;
-};
-
-struct cuGraphExecUpdate_params {
-  CUgraphExec hGraphExec;
-  CUgraph hGraph;
-  CUgraphNode* hErrorNode_out;
-  CUgraphExecUpdateResult* updateResult_out;
-};
-
-struct cuGraphExecUpdate_v2_params {
-  CUgraphExec hGraphExec;
-  CUgraph hGraph;
-  CUgraphExecUpdateResultInfo* resultInfo;
 };
 
 }  // namespace gpuprof::injection::cupti

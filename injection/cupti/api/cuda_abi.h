@@ -91,39 +91,14 @@ struct CUgraphNodeParams {
 };
 
 struct CUgraphEdgeData;
-struct CUlaunchAttribute;
-
-struct CUlaunchConfig {
-  unsigned int gridDimX;
-  unsigned int gridDimY;
-  unsigned int gridDimZ;
-  unsigned int blockDimX;
-  unsigned int blockDimY;
-  unsigned int blockDimZ;
-  unsigned int sharedMemBytes;
-  CUstream hStream;
-  CUlaunchAttribute* attrs;
-  unsigned int numAttrs;
-};
-
-enum CUgraphExecUpdateResult : uint32_t { CU_GRAPH_EXEC_UPDATE_SUCCESS = 0 };
-
-struct CUgraphExecUpdateResultInfo {
-  CUgraphExecUpdateResult result;
-  CUgraphNode errorNode;
-  CUgraphNode errorFromNode;
-};
 
 CUresult cuDriverGetVersion(int* version);
 CUresult cuDeviceGetCount(int* count);
 CUresult cuDeviceGet(CUdevice* device, int ordinal);
 CUresult cuDeviceGetName(char* name, int length, CUdevice device);
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device);
-CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device);           // CUDA 11.4
-CUresult cuFuncGetName(const char** name, CUfunction function);       // CUDA 12.3
-CUresult cuKernelGetName(const char** name, CUkernel kernel);         // CUDA 12.3
-CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel);  // CUDA 12.0
-CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* params);
-CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2* params);  // CUDA 12.0
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device);      // CUDA 11.4
+CUresult cuFuncGetName(const char** name, CUfunction function);  // CUDA 12.3
+CUresult cuKernelGetName(const char** name, CUkernel kernel);    // CUDA 12.3
 
 }  // namespace gpuprof::injection::cupti

@@ -178,8 +178,7 @@ CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemo
                                                        uint32_t count);
 CUptiResult cuptiFinalize();
 
-// Numbers by which records name a graph (KernelRecord::graphId), an instantiated one, and a node.
-CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t* id);
+// Ids by which records name an executable graph (KernelRecord::graphId) and a node.
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
 // By which records name a stream; `per_thread`: a null stream is the calling thread's own.

@@ -134,10 +134,8 @@ std::optional<Error> check_domains(const std::string& value) {
 }
 
 std::optional<Error> check_flush(const std::string& value) {
-  constexpr long kLeast = 10;
-  constexpr long kMost = 1000;
   const bool number = !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
-  if (number && std::stol(value) >= kLeast && std::stol(value) <= kMost) {
+  if (number && std::stol(value) >= GPUPROF_FLUSH_MS_LEAST && std::stol(value) <= GPUPROF_FLUSH_MS_MOST) {
     return std::nullopt;
   }
   return Error{
