@@ -71,10 +71,10 @@ WireBytes graph() {
   wire.name(1, "k");
   wire.add(GPUPROF_RECORD_LAUNCH, launch_of(1));
   wire.add(GPUPROF_RECORD_LAUNCH, launch_of(kNode | 10));
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 0, 0});
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 0, GPUPROF_GRAPH_NODE_DESTROYED, 0});
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 0, 0, 0});
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 11, 10, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 900, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 0, 1500, GPUPROF_GRAPH_NODE_DESTROYED, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 0, 900, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 11, 10, 0, 900, 0, 0});
   wire.add(GPUPROF_RECORD_LAUNCH, launch_of(2));
   for (int replay = 0; replay < 2; ++replay) {
     auto op = op_of(2, GPUPROF_OP_KERNEL);
@@ -89,11 +89,46 @@ WireBytes graph() {
 
 WireBytes graph_cycle() {
   WireBytes wire;
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 1, 2, 0, 0, 0});
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 2, 1, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 1, 2, 0, 900, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 2, 1, 0, 900, 0, 0});
   auto op = op_of(2, GPUPROF_OP_KERNEL);
   op.graph_node = 1;
   wire.add(GPUPROF_RECORD_GPU_OP, op);
+  return wire;
+}
+
+// Bodies of conditional nodes: told apart by a copy, by the launch's own work, or not; nodes that run something else.
+WireBytes graph_bodies() {
+  WireBytes wire;
+  wire.name(1, "body").name(2, "other");
+  const auto body = [&](uint64_t start_ns) {
+    auto op = op_of(GPUPROF_CORRELATION_EXEC | 3, GPUPROF_OP_KERNEL);
+    op.start_ns = start_ns;
+    op.end_ns = start_ns + 50;
+    op.graph_node = uint64_t{3} << 32 | 1;
+    op.flags = GPUPROF_GPU_OP_MORE;
+    wire.add(GPUPROF_RECORD_GPU_OP, op);
+  };
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, uint64_t{3} << 32 | 1, 0, 0, 100, 0, 1});
+  for (uint64_t launch = 10; launch <= 30; launch += 10) {
+    wire.add(GPUPROF_RECORD_LAUNCH, launch_of(launch, static_cast<uint32_t>(launch / 20)));
+    wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
+             gpuprof_graph_launch{{}, launch, 100 * launch, launch - 5, 3, 7, launch == 30 ? 2u : 0u, 4242, 0, 0});
+    body(100 * launch + 20);
+    body(100 * launch + 500);
+  }
+  wire.add(GPUPROF_RECORD_GRAPH_NODE,
+           gpuprof_graph_node{{}, uint64_t{3} << 32 | 1, 0, 0, 2500, GPUPROF_GRAPH_NODE_UPDATED, 2});
+  auto copy = op_of(15, GPUPROF_OP_COPY);
+  copy.start_ns = 1800;
+  copy.stream = 7;
+  wire.add(GPUPROF_RECORD_GPU_OP, copy);
+  auto own = op_of(40, GPUPROF_OP_KERNEL);
+  own.start_ns = 4000;
+  own.end_ns = 4100;
+  own.graph_node = uint64_t{3} << 32;
+  wire.add(GPUPROF_RECORD_GPU_OP, own);
+  body(4500);
   return wire;
 }
 
@@ -183,7 +218,7 @@ WireBytes stacks() {
   wire.add(GPUPROF_RECORD_GPU_OP, op_of(4, GPUPROF_OP_KERNEL));
   wire.add(GPUPROF_RECORD_LAUNCH, with_stack(2, 12)).add(GPUPROF_RECORD_LAUNCH, with_stack(3, 13));
   wire.add(GPUPROF_RECORD_LAUNCH, with_stack(kNode | 10, 11));
-  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 0, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 10, 0, 1, 900, 0, 0});
   for (uint64_t i = 1; i <= 3; ++i) {
     wire.add(GPUPROF_RECORD_GPU_OP, op_of(i, GPUPROF_OP_KERNEL));
   }
@@ -208,6 +243,7 @@ Seeds make_seeds() {
   add("copies", copies());
   add("graph", graph());
   add("graph_cycle", graph_cycle());
+  add("graph_bodies", graph_bodies());
   add("host_ops", host_ops());
   add("ranges", ranges());
   add("timeline", timeline());
