@@ -183,8 +183,11 @@ TEST_CASE("memory in a context of several devices is of none of them") {
   unsetenv("POCL_DEVICES");
   const Numbers expected = expectations(run.output);
   CHECK(memory_of(run.sources[0]) == expected_memory(expected));
-  const long devices = expected.at("devices");
+  if (expected.at("devices") < 2) {
+    WARN("skipped: this OpenCL has one device");
+    return;
+  }
   for (const gpuprof_host_op& op : run.sources[0].host_ops) {
-    CHECK(op.device == (devices > 1 || op.op == GPUPROF_HOST_SYNC ? UINT32_MAX : 0));
+    CHECK(op.device == UINT32_MAX);
   }
 }
