@@ -31,16 +31,18 @@ struct Wait {
   bool per_thread;  // what a null stream is
 };
 
+constinit thread_local Wait last_wait = {};
+
 // The variants of functions for programs whose null stream is each thread's own.
 bool is_per_thread(const CUpti_CallbackData& data) {
   return strstr(data.functionName, "_pt") != nullptr;
 }
-constinit thread_local Wait last_wait = {};
 
 // 0: not known.
 uint64_t node_id(CUgraphNode node) {
   uint64_t id = 0;
-  if (node == nullptr || session().api.graph_node_id(node, &id) != CUPTI_SUCCESS) {
+  const auto graph_node_id = session().api.graph_node_id;
+  if (node == nullptr || graph_node_id == nullptr || graph_node_id(node, &id) != CUPTI_SUCCESS) {
     return 0;
   }
   return id & (GPUPROF_CORRELATION_NODE - 1);
