@@ -5,20 +5,23 @@
 #include <atomic>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace gpuprof::log {
 namespace {
 
 std::atomic<Level> g_level{Level::normal};
 
-// One write per message, so that lines of the target and ours do not mix.
+// One write per message, so that lines of the target and ours do not mix. A message may hold names from a target or a
+// file: it stays one line, and no escape sequence in it reaches the terminal.
 void put(std::string_view tag, std::string_view message, std::string_view hint) {
   std::string line = "gpuprof: ";
   line += tag;
-  line += message;
+  append_escaped(message, {}, line);
   line += '\n';
   if (!hint.empty()) {
     line += "  hint: ";
-    line += hint;
+    append_escaped(hint, {}, line);
     line += '\n';
   }
   size_t done = 0;

@@ -1,7 +1,7 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <array>
-#include <cstdint>
 
 namespace gpuprof {
 namespace {
@@ -18,17 +18,17 @@ size_t step(std::string_view text) {
 
 }  // namespace
 
-size_t utf8_sequence(std::string_view text) {
+Utf8Character utf8_decode(std::string_view text) {
   if (text.empty()) {
-    return 0;
+    return {};
   }
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) {
-    return 1;
+    return {lead, 1};
   }
   size_t length = 0;
-  uint32_t code = 0;
-  uint32_t smallest = 0;
+  char32_t code = 0;
+  char32_t smallest = 0;
   if ((lead & 0xE0U) == 0xC0U) {
     length = 2;
     code = lead & 0x1FU;
@@ -42,19 +42,50 @@ size_t utf8_sequence(std::string_view text) {
     code = lead & 0x07U;
     smallest = 0x10000;
   } else {
-    return 0;
+    return {};
   }
   if (text.size() < length) {
-    return 0;
+    return {};
   }
   for (size_t i = 1; i < length; ++i) {
     if (!is_continuation(text[i])) {
-      return 0;
+      return {};
     }
     code = (code << 6U) | (static_cast<unsigned char>(text[i]) & 0x3FU);
   }
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < smallest || code > 0x10FFFF || surrogate ? 0 : length;
+  if (code < smallest || code > 0x10FFFF || surrogate) {
+    return {};
+  }
+  return {code, length};
+}
+
+size_t utf8_sequence(std::string_view text) {
+  return utf8_decode(text).size;
+}
+
+bool is_deceptive(char32_t code) {
+  struct Range {
+    char32_t first;
+    char32_t last;
+  };
+  // U+200C and U+200D (joiners) stay: Persian, Indic scripts and emoji are written with them.
+  static constexpr std::array<Range, 12> kDeceptive{{
+      {0x00, 0x1F},        // C0
+      {0x7F, 0x9F},        // delete, C1: U+009B begins an escape sequence as ESC [ does
+      {0xAD, 0xAD},        // soft hyphen
+      {0x61C, 0x61C},      // Arabic letter mark
+      {0x180E, 0x180E},    // Mongolian vowel separator
+      {0x200B, 0x200B},    // zero width space
+      {0x200E, 0x200F},    // left-to-right and right-to-left mark
+      {0x2028, 0x202E},    // line and paragraph separator, bidirectional embeddings and overrides
+      {0x2060, 0x206F},    // word joiner, invisible operators, bidirectional isolates
+      {0xFEFF, 0xFEFF},    // byte order mark
+      {0xFFF9, 0xFFFB},    // interlinear annotation
+      {0xE0000, 0xE007F},  // tags
+  }};
+  return std::any_of(kDeceptive.begin(), kDeceptive.end(),
+                     [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 void append_hex_escape(unsigned char byte, std::string& out) {
@@ -67,10 +98,9 @@ void append_hex_escape(unsigned char byte, std::string& out) {
 void append_escaped(std::string_view text, std::string_view also, std::string& out) {
   // Which ASCII bytes need an escape is looked up, since nearly every byte is one that does not.
   std::array<bool, 128> special{};
-  for (size_t i = 0; i < 0x20; ++i) {
-    special[i] = true;
+  for (unsigned char byte = 0; byte < 0x80; ++byte) {
+    special[byte] = byte < 0x20 || byte == 0x7F;
   }
-  special[0x7F] = true;
   for (const char c : also) {
     special[static_cast<unsigned char>(c) & 0x7FU] = true;
   }
@@ -82,16 +112,24 @@ void append_escaped(std::string_view text, std::string_view also, std::string& o
       ++at;
       continue;
     }
-    const size_t sequence = byte < 0x80 ? 0 : utf8_sequence(text.substr(at));
-    if (sequence > 0) {
-      at += sequence;
+    const Utf8Character character = byte < 0x80 ? Utf8Character{} : utf8_decode(text.substr(at));
+    if (character.size > 0 && !is_deceptive(character.code)) {
+      at += character.size;
       continue;
     }
     out.append(text.substr(plain, at - plain));
-    append_hex_escape(byte, out);
-    plain = ++at;
+    plain = at + std::max<size_t>(character.size, 1);
+    for (; at < plain; ++at) {
+      append_hex_escape(static_cast<unsigned char>(text[at]), out);
+    }
   }
   out.append(text.substr(plain));
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(text, {}, out);
+  return out;
 }
 
 size_t utf8_length(std::string_view text) {

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor_facts.h"
 #include "cmd/doctor_neighbours.h"
 #include "cmd/doctor_stacks.h"
+#include "output/json_text.h"
 #include "record/environment.h"
 
 namespace gpuprof::cmd {
@@ -98,42 +100,25 @@ std::string as_text(const std::vector<Section>& sections) {
       line.resize(std::max(line.size() + 1, kStateWidth), ' ');
       line += fact.name;
       line.resize(std::max(line.size() + 1, kStateWidth + kNameWidth), ' ');
-      out += "  " + line + fact.detail + "\n";
+      out += "  " + line + escaped(fact.detail) + "\n";  // may name a program or a variable's value
       if (!fact.hint.empty()) {
-        out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + fact.hint + "\n";
+        out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + escaped(fact.hint) + "\n";
       }
     }
   }
   return out;
 }
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\u%04x", byte);
-      out += escaped;
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
 std::string as_json(const std::vector<Section>& sections) {
   std::string out = "{\n  \"schema_version\": " + std::to_string(kSchemaVersion);
   for (const Section& section : sections) {
-    out += ",\n  " + json_string(section.name) + ": [";
+    out += ",\n  " + output::json_string(section.name) + ": [";
     const char* separator = "\n";
     for (const Fact& fact : section.facts) {
-      out += std::string(separator) + "    {\"name\": " + json_string(fact.name) +
-             ", \"state\": " + json_string(state_name(fact.state)) + ", \"detail\": " + json_string(fact.detail) +
-             ", \"hint\": " + json_string(fact.hint) + "}";
+      out += std::string(separator) + "    {\"name\": " + output::json_string(fact.name) +
+             ", \"state\": " + output::json_string(state_name(fact.state)) +
+             ", \"detail\": " + output::json_string(fact.detail) + ", \"hint\": " + output::json_string(fact.hint) +
+             "}";
       separator = ",\n";
     }
     out += "\n  ]";

@@ -18,17 +18,11 @@ namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
-std::string printable(std::string_view text) {
-  std::string out;
-  append_escaped(text, {}, out);
-  return out;
-}
-
 std::string losses_text(const analyze::ProfileInfo& info) {
   std::string text;
   for (const auto& [reason, count] : info.losses) {
     if (count > 0) {
-      text += (text.empty() ? "lost: " : ", ") + printable(reason) + " " + std::to_string(count);
+      text += (text.empty() ? "lost: " : ", ") + escaped(reason) + " " + std::to_string(count);
     }
   }
   return text;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace gpuprof::output {
 namespace {
 
@@ -11,41 +13,6 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
 constexpr size_t kLeastColumns = 5;  // of a cut label
-
-struct Decoded {
-  char32_t code = 0;
-  size_t size = 1;  // bytes taken
-  bool valid = false;
-};
-
-Decoded decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1, true};
-  size_t size = 0;
-  char32_t code = 0;
-  char32_t least = 0;  // a smaller code in that many bytes is an overlong form
-  if ((first & 0xE0) == 0xC0) {
-    size = 2, code = first & 0x1FU, least = 0x80;
-  } else if ((first & 0xF0) == 0xE0) {
-    size = 3, code = first & 0x0FU, least = 0x800;
-  } else if ((first & 0xF8) == 0xF0) {
-    size = 4, code = first & 0x07U, least = 0x10000;
-  } else {
-    return {};
-  }
-  for (size_t i = 1; i < size; ++i) {
-    if (i >= text.size() || (byte(i) & 0xC0) != 0x80) return {0, i, false};
-    code = (code << 6) | (byte(i) & 0x3FU);
-  }
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return {code, size, code >= least && code <= 0x10FFFF && !surrogate};
-}
-
-bool is_dropped(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069);
-}
 
 size_t columns_of(char32_t code) {
   struct Range {
@@ -79,15 +46,15 @@ std::string printable(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const Decoded got = decode(bytes);
-    if (!got.valid || got.code == 0xFFFE || got.code == 0xFFFF) {
+    const Utf8Character got = utf8_decode(bytes);
+    if (got.size == 0 || got.code == 0xFFFE || got.code == 0xFFFF) {
       out += kReplacement;
     } else if (got.code == '\n' || got.code == '\t' || got.code == '\r') {
       out += ' ';
-    } else if (!is_dropped(got.code)) {
+    } else if (!is_deceptive(got.code)) {
       out += bytes.substr(0, got.size);
     }
-    bytes.remove_prefix(got.size);
+    bytes.remove_prefix(std::max<size_t>(got.size, 1));
   }
   return out;
 }
@@ -150,9 +117,9 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
   size_t used = 0;
   size_t keep = 0;  // bytes that leave a column for the ellipsis
   for (size_t at = 0; at < text.size();) {
-    const Decoded got = decode(text.substr(at));
+    const Utf8Character got = utf8_decode(text.substr(at));
     used += columns_of(got.code);
-    at += got.size;
+    at += std::max<size_t>(got.size, 1);
     if (used + 1 <= columns) keep = at;
     if (used > columns) {
       if (columns < kLeastColumns) return {};

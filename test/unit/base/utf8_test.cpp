@@ -4,14 +4,6 @@
 
 using namespace gpuprof;
 
-namespace {
-std::string escaped(std::string_view text, std::string_view also = {}) {
-  std::string out;
-  append_escaped(text, also, out);
-  return out;
-}
-}  // namespace
-
 TEST_CASE("well-formed sequences are recognized by their length") {
   CHECK(utf8_sequence("a") == 1);
   CHECK(utf8_sequence("\xc3\xa9") == 2);
@@ -36,8 +28,22 @@ TEST_CASE("control bytes, chosen bytes and bad bytes are escaped") {
   CHECK(escaped(std::string_view("a\0b", 3)) == "a\\x00b");
   CHECK(escaped("a\nb\x7f") == "a\\x0ab\\x7f");
   CHECK(escaped("caf\xc3\xa9 \xff") == "caf\xc3\xa9 \\xff");
-  CHECK(escaped("a;b\\c", ";\\") == "a\\x3bb\\x5cc");
+  std::string also;
+  append_escaped("a;b\\c", ";\\", also);
+  CHECK(also == "a\\x3bb\\x5cc");
   CHECK(escaped("") == "");
+}
+
+TEST_CASE("characters that deceive a terminal are escaped, byte by byte") {
+  CHECK(escaped("a\xc2\x9b"
+                "2Jb") == "a\\xc2\\x9b2Jb");  // C1: as ESC [ 2 J
+  CHECK(escaped("\xe2\x80\xae"
+                "evil") == "\\xe2\\x80\\xaeevil");                                 // right-to-left override
+  CHECK(escaped("\xe2\x81\xa6\xe2\x80\xa8") == "\\xe2\\x81\\xa6\\xe2\\x80\\xa8");  // isolate, line separator
+  CHECK(escaped("\xf3\xa0\x81\x81") == "\\xf3\\xa0\\x81\\x81");                    // tag
+  CHECK(escaped("\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");  // joiner, letters, emoji: as they are
+  CHECK(escaped(escaped("\x1b[2J")) == "\\x1b[2J");              // twice is as once
 }
 
 TEST_CASE("a long name keeps its two ends") {

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Text from targets and from files reaches no terminal with controls or bidirectional characters in it."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+import rig
+
+# Clears the screen with ESC and with the C1 form of ESC [, sets the title, turns the direction, hides a tail.
+HOSTILE = "\x1b[2Jmark\x9b2J\x1b]0;title\x07\u202egnp.exe\u2066\u200b\u2028x\U000e0041"
+FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
+
+# What a file may say: every text of it is hostile. Raw C1 and bidirectional characters are well-formed UTF-8.
+PROFILE = """GPUPROF;2.1
+META;interval_ns;1000000000
+META;start_ns;0
+META;command;{text}
+META;target.exit_status;{text}
+META;note.{text};{text}
+META;stack_engine;{text}
+STRING;1;{text}
+FRAME;1;native;1;1;7;1;1;0x10
+USTACK;1;1
+PROCESS;1;10;1;0;1;1;1;1
+DEVICE;1;1;0;1;1
+RANGE;1;0;1;1
+WORK;1;1;10;1;1;0;0;1;1;7;kernel;1;0
+GPU;0;1;2;30000;10000;20000;500000000;0;0
+EVENT;1;1;10;10010;7;8;0
+WORK;2;1;10;1;1;0;0;1;1;7;launch;1;0
+LAUNCH;0;2;2
+LATENCY;1;call_to_queued;2;30;10;20;10;1;18;1
+LOSS;1;{text};3
+COVERAGE;1;launches;2
+END;99999;2;2;30000;2;3
+"""
+
+
+def escaped(text):
+    """What no line of a profile may hold as it is: controls and the field separator."""
+    return "".join(f"\\x{ord(c):02x}" if c in "\\;" or ord(c) < 0x20 or ord(c) == 0x7F else c for c in text)
+
+
+class Text(rig.RuntimeTest):
+    def harmless(self, what, output, must_show="mark"):
+        text = output.decode("utf-8", "strict")
+        found = FORBIDDEN.search(text)
+        self.assertIsNone(found, f"{what}: {found and text[max(0, found.start() - 40):found.end() + 40]!r}")
+        if must_show:
+            self.assertIn(must_show, text, what)
+
+    def read(self, *arguments, **options):
+        return subprocess.run([rig.GPUPROF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                              check=False, **options)
+
+    def test_no_command_prints_what_a_file_hides(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "profile.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(PROFILE.format(text=escaped(HOSTILE)))
+            svg = os.path.join(scratch, "flame.svg")
+            commands = (["flame"], ["flame", "--by", "thread,device,rank,host,command", "--nvtx", "frames"], ["flame", "--svg", svg], ["report"],
+                        ["report", "--json"], ["dump"], ["latency"], ["latency", "--json"],
+                        ["export", "--format", "chrome", "-o", "-"])
+            shown = []
+            for command in commands:
+                done = self.read(*command, "-i", path)
+                self.assertIn(done.returncode, (0, 4), (command, done.stderr))
+                self.harmless(command, done.stdout, None)
+                self.harmless(command, done.stderr, None)
+                if b"mark" in done.stdout:
+                    shown.append(command)
+            self.assertEqual(shown, [c for c in commands if "--svg" not in c])  # the names were there to be seen
+            with open(svg, "rb") as file:
+                self.harmless("the picture", file.read().replace(b"\t", b""))
+
+    def test_errors_about_names(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            name = os.path.join(scratch, HOSTILE)
+            for command in (["flame", "-i", name], ["report", "-i", name], ["record", "--", name],
+                            [HOSTILE], ["flame", "--" + HOSTILE], ["flame", "--by", HOSTILE]):
+                done = self.read(*command, cwd=scratch)
+                self.assertNotEqual(done.returncode, 0, command)
+                self.harmless(command, done.stderr)
+
+    def test_a_profile_written_of_a_hostile_target(self):
+        """The raw file is looked at with cat: a command line is the target's text."""
+        reason = rig.why_not("opencl")
+        if reason:
+            self.skipTest(reason)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "profile.txt")
+            done = self.read("record", "-o", path, "--", "/usr/bin/env", "X=" + HOSTILE, rig.EXAMPLE, HOSTILE)
+            self.harmless("record", done.stderr, None)
+            with open(path, "rb") as file:
+                self.harmless("the profile", file.read())
+
+    def test_doctor_with_a_hostile_environment(self):
+        environment = {**os.environ, "OPENCL_LAYERS": HOSTILE, "CUDA_INJECTION64_PATH": HOSTILE,
+                       "GPUPROF_" + "MARK": HOSTILE}
+        self.harmless("doctor", self.read("doctor", env=environment).stdout, None)
+        self.harmless("doctor --json", self.read("doctor", "--json", env=environment).stdout, None)
+
+
+if __name__ == "__main__":
+    rig.main()
