@@ -1,0 +1,125 @@
+#include "base/process_guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace gpuprof {
+namespace {
+
+constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5
+constexpr size_t kMaxStatus = 16384;
+
+std::string read_status(int proc) {
+  const UniqueFd file(::openat(proc, "status", O_RDONLY | O_CLOEXEC));
+  std::string text(kMaxStatus, '\0');
+  size_t used = 0;
+  while (file && used < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    used += static_cast<size_t>(got);
+  }
+  text.resize(used);
+  return text;
+}
+
+Error cannot_hold(pid_t pid, int error) {
+  const std::string who = "cannot hold on to process " + std::to_string(pid) + ": ";
+  if (error == ESRCH || error == ENOENT) {
+    return {who + "it has ended", ""};
+  }
+  return {who + std::strerror(error), "raise the limit on open files (ulimit -n)"};
+}
+
+UniqueFd open_pidfd(pid_t pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+}  // namespace
+
+Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
+  const auto credentials = peer_credentials(socket);
+  if (!credentials || credentials->pid <= 0) {
+    return Error{"the process at the other end of a socket is not of our pid namespace", ""};
+  }
+  int fd = -1;
+  socklen_t bytes = sizeof(fd);
+  if (::getsockopt(socket, SOL_SOCKET, kPeerPidfd, &fd, &bytes) == 0) {
+    return make(*credentials, UniqueFd(fd));
+  }
+  if (errno != ENOPROTOOPT) {
+    return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
+  }
+  // On an older kernel another process may have the number by now: if it is another user's, it counts as changed.
+  return make(*credentials, open_pidfd(credentials->pid));
+}
+
+Result<ProcessGuard> ProcessGuard::of_process(pid_t pid) {
+  auto guard = make({.pid = pid}, open_pidfd(pid));
+  if (!guard) {
+    return guard;
+  }
+  const auto users = parse_users(read_status(guard->proc_.get()));
+  if (!users) {
+    return cannot_hold(pid, ESRCH);
+  }
+  guard->credentials_ = {pid, users->uids[1], users->gids[1]};
+  return guard;
+}
+
+Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd pidfd) {
+  if (!pidfd) {
+    return cannot_hold(credentials.pid, errno);
+  }
+  UniqueFd proc(::open(("/proc/" + std::to_string(credentials.pid)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!proc) {
+    return cannot_hold(credentials.pid, errno);
+  }
+  ProcessGuard guard(credentials, std::move(pidfd), std::move(proc));
+  if (guard.has_ended()) {  // the directory may be that of a later process with its number
+    return cannot_hold(credentials.pid, ESRCH);
+  }
+  return guard;
+}
+
+bool ProcessGuard::has_ended() const {
+  pollfd end{pidfd_.get(), POLLIN, 0};
+  return ::poll(&end, 1, 0) == 1;
+}
+
+ProcessGuard::State ProcessGuard::state() {
+  if (changed_) {
+    return State::changed;
+  }
+  if (has_ended()) {
+    return State::ended;
+  }
+  if (credentials_.uid == ::geteuid()) {
+    return State::same;
+  }
+  // The kernel gives the files of a process that is not dumpable to root; also those of one that has no memory any more
+  // because it is about to end, but then its status says nothing of memory.
+  struct stat file {};
+  const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
+  const std::string status = read_status(proc_.get());
+  const auto users = parse_users(status);
+  if (!found || !users || status.find("\nVmSize:") == std::string::npos) {
+    return State::ended;
+  }
+  changed_ = !users->are_all(credentials_.uid, credentials_.gid) || file.st_uid != credentials_.uid;
+  return changed_ ? State::changed : State::same;
+}
+
+}  // namespace gpuprof

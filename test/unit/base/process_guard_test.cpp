@@ -1,0 +1,159 @@
+// Children that become somebody else, for which the test must be root; the rest runs as anybody.
+#include "base/process_guard.h"
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "base/unique_fd.h"
+#include "catch.h"
+
+using gpuprof::ProcessGuard;
+using gpuprof::UniqueFd;
+using State = gpuprof::ProcessGuard::State;
+
+namespace {
+
+constexpr uid_t kUser = 54321;  // of nobody
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+
+  Pipe() {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
+  }
+  void put() const { (void)!::write(write_end.get(), "x", 1); }
+  void get() const {
+    char byte = 0;
+    (void)!::read(read_end.get(), &byte, 1);
+  }
+};
+
+// Runs `first`, then tells and waits until told, then runs `second`, and waits for its end.
+class Child {
+ public:
+  template <typename First, typename Second>
+  Child(const First& first, const Second& second) : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::alarm(60);
+      first();
+      done_.put();
+      go_.get();
+      second();
+      done_.put();
+      ::pause();
+      ::_exit(0);
+    }
+    done_.get();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { end(); }
+
+  void go_on() const {
+    go_.put();
+    done_.get();
+  }
+  void end() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+      pid_ = -1;
+    }
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  Pipe go_;
+  Pipe done_;
+  pid_t pid_;
+};
+
+ProcessGuard guard_of(pid_t pid) {
+  auto guard = ProcessGuard::of_process(pid);
+  REQUIRE(guard);
+  return std::move(*guard);
+}
+
+// A process that changes its user is not dumpable any more, as one that executes a program anew is.
+void become(uid_t real, uid_t effective, uid_t saved) {
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(kUser, kUser, kUser) != 0 ||
+      ::setresuid(real, effective, saved) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {
+    ::_exit(1);
+  }
+}
+
+void nothing() {}
+
+}  // namespace
+
+TEST_CASE("a process of ours is the same until it ends") {
+  Child child(nothing, [] { ::prctl(PR_SET_DUMPABLE, 0); });
+  ProcessGuard guard = guard_of(child.pid());
+  CHECK(guard.pid() == child.pid());
+  CHECK(guard.credentials().uid == ::geteuid());
+  CHECK(guard.state() == State::same);
+  child.go_on();
+  CHECK(guard.state() == State::same);
+  CHECK_FALSE(guard.has_ended());
+  child.end();
+  CHECK(guard.has_ended());
+  CHECK(guard.state() == State::ended);
+  CHECK_FALSE(ProcessGuard::of_process(guard.pid()));
+}
+
+TEST_CASE("another user's process is the same as long as it has that user's rights only") {
+  if (::geteuid() != 0) {
+    return;
+  }
+  Child child([] { become(kUser, kUser, kUser); }, [] { ::prctl(PR_SET_DUMPABLE, 0); });
+  ProcessGuard guard = guard_of(child.pid());
+  CHECK(guard.credentials().uid == kUser);
+  CHECK(guard.credentials().gid == kUser);
+  CHECK(guard.state() == State::same);
+  child.go_on();
+  CHECK(guard.state() == State::changed);
+  CHECK(guard.state() == State::changed);
+  child.end();
+  CHECK(guard.state() == State::changed);  // for good
+}
+
+TEST_CASE("a process that can have another user's rights again is not believed") {
+  if (::geteuid() != 0) {
+    return;
+  }
+  Child saved([] { become(kUser, kUser, 0); }, nothing);
+  CHECK(guard_of(saved.pid()).state() == State::changed);
+  Child real([] { become(0, kUser, kUser); }, nothing);
+  CHECK(guard_of(real.pid()).state() == State::changed);
+}
+
+TEST_CASE("a peer is who it was when it connected") {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const UniqueFd one(ends[0]);
+  const UniqueFd other(ends[1]);
+  auto guard = ProcessGuard::of_peer(one.get());
+  REQUIRE(guard);
+  CHECK(guard->pid() == ::getpid());
+  CHECK(guard->state() == State::same);
+  CHECK_FALSE(ProcessGuard::of_peer(-1));
+}
+
+TEST_CASE("a process that has ended can not be held") {
+  Child child(nothing, nothing);
+  const pid_t pid = child.pid();
+  child.end();
+  const auto guard = ProcessGuard::of_process(pid);
+  REQUIRE_FALSE(guard);
+  CHECK(guard.error().message.find("it has ended") != std::string::npos);
+}
