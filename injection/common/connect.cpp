@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,6 +20,25 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr time_t kTimeoutSeconds = 2;
+
+// A decimal number that is a user; else kNobody.
+int64_t user_of(const char* text) {
+  constexpr int64_t kNoUser = UINT32_MAX;  // (uid_t)-1
+  int64_t user = 0;
+  if (text == nullptr || *text == '\0') {
+    return Address::kNobody;
+  }
+  for (; *text != '\0'; ++text) {
+    if (*text < '0' || *text > '9') {
+      return Address::kNobody;
+    }
+    user = user * 10 + (*text - '0');
+    if (user >= kNoUser) {
+      return Address::kNobody;
+    }
+  }
+  return user;
+}
 
 bool open_socket(int* result) {
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -54,6 +74,24 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
+// The name that our recorder had is free once it has gone, and then anybody may listen there. In a user namespace its
+// user may have another number: whoever has ours could look into us anyway. Not where that is the number of everybody
+// whom the namespace does not know.
+bool is_recorder(int fd, int64_t user) {
+  constexpr uid_t kUnknown = 65534;
+  ucred peer = {};
+  socklen_t bytes = sizeof(peer);
+  uid_t real = 0;
+  uid_t effective = 0;
+  uid_t saved = 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || bytes != sizeof(peer) ||
+      getresuid(&real, &effective, &saved) != 0) {
+    return false;
+  }
+  const bool ours = peer.uid == real && peer.uid == effective && peer.uid == saved && peer.uid != kUnknown;
+  return ours || int64_t{peer.uid} == user;
+}
+
 bool make_hello(const char* backend, const char* token, gpuprof_hello* hello) {
   *hello = {};
   hello->magic = GPUPROF_WIRE_MAGIC;
@@ -86,7 +124,7 @@ int receive_welcome(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // with its padding, a second descriptor would fit
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;
   do {
@@ -111,9 +149,17 @@ int receive_welcome(int fd, gpuprof_welcome* welcome) {
   return memory;
 }
 
+// A file that can be cut short under our mapping could end the target with a SIGBUS.
+bool is_sealed(int memory) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  struct stat info = {};
+  const int seals = fcntl(memory, F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals && fstat(memory, &info) == 0 && info.st_size == GPUPROF_SEGMENT_BYTES;
+}
+
 gpuprof_segment* map_segment(int memory, uint32_t source) {
-  if (lseek(memory, 0, SEEK_END) < static_cast<off_t>(GPUPROF_SEGMENT_BYTES)) {
-    return nullptr;  // a shorter file would mean SIGBUS in the target
+  if (!is_sealed(memory)) {
+    return nullptr;
   }
   void* address = mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (address == MAP_FAILED) {
@@ -137,7 +183,7 @@ bool connect_uninterrupted(const char* backend, const Address& address, Connecti
   }
   gpuprof_welcome welcome = {};
   int memory = -1;
-  if (connect_to(fd, address.socket) && say_hello(fd, hello)) {
+  if (connect_to(fd, address.socket) && is_recorder(fd, address.user) && say_hello(fd, hello)) {
     memory = receive_welcome(fd, &welcome);
   }
   close(fd);
@@ -153,7 +199,7 @@ bool connect_uninterrupted(const char* backend, const Address& address, Connecti
 }  // namespace
 
 Address address_of_environment() {
-  return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN)};
+  return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN), user_of(secure_getenv(GPUPROF_ENV_UID))};
 }
 
 bool connect_recorder(const char* backend, const Address& address, Connection* connection) {

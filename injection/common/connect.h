@@ -12,15 +12,17 @@ struct Connection {
 
 // Where the recorder listens, and what proves that it knows of us. Null: not given.
 struct Address {
+  static constexpr int64_t kNobody = -1;
   const char* socket = nullptr;
   const char* token = nullptr;
+  int64_t user = kNobody;  // whom the recorder runs as: nothing is said to anybody else
 };
 
-// As GPUPROF_SOCKET and GPUPROF_TOKEN say.
+// As GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID say.
 Address address_of_environment();
 
 // Connects, says hello as `backend`, and maps the segment. Takes two seconds at most for each step. Leaves no file
-// descriptor open. False: no address given, or the recorder did not answer as it should.
+// descriptor open. False: no address given, somebody else listens there, or the recorder did not answer as it should.
 bool connect_recorder(const char* backend, const Address& address, Connection* connection);
 
 }  // namespace gpuprof::injection

@@ -53,6 +53,7 @@ struct State {
   // Where to connect to; empty: as the environment says.
   char socket[108] = {};
   char token[33] = {};
+  uint32_t user = 0;
 };
 State state;
 
@@ -122,7 +123,7 @@ bool connect_from(uint32_t phase) {
   mark_process();
   Address address = address_of_environment();
   if (state.socket[0] != '\0') {
-    address = {state.socket, state.token};
+    address = {state.socket, state.token, state.user};
   }
   Connection connection;
   if (!connect_recorder(state.backend, address, &connection)) {
@@ -243,7 +244,7 @@ bool start(const char* backend) {
   return start_as(backend, kNotStarted);
 }
 
-bool start_attached(const char* backend, const char* socket, const char* token) {
+bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user) {
   const uint32_t phase = load_acquire(&state.phase);  // off: an earlier recording of the process has ended
   if ((phase != kNotStarted && phase != kOff) || strlen(socket) >= sizeof(state.socket) ||
       strlen(token) >= sizeof(state.token)) {
@@ -251,6 +252,7 @@ bool start_attached(const char* backend, const char* socket, const char* token) 
   }
   strcpy(state.socket, socket);
   strcpy(state.token, token);
+  state.user = user;
   return start_as(backend, phase);
 }
 

@@ -16,12 +16,13 @@ extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint
 
 namespace gpuprof::injection {
 
-// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN) and maps the segment. False: profiling stays off.
-// Installs the fork handler: in a forked child the connection is made anew at the first launch there.
+// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. False: profiling stays
+// off. Installs the fork handler: in a forked child the connection is made anew at the first launch there.
 bool start(const char* backend);
 
-// The same in a process that was not started by the recorder: where it listens, instead of the environment.
-bool start_attached(const char* backend, const char* socket, const char* token);
+// The same in a process that was not started by the recorder: where it listens and as whom, instead of the
+// environment.
+bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user);
 
 // Whether to record now: connected, enabled by the recorder, and not switched off by disable().
 [[nodiscard]] bool active();

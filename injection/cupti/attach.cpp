@@ -20,6 +20,7 @@ namespace {
 struct Request {
   char socket[108];
   char token[33];
+  uint32_t user;
 };
 Request request = {};  // of the one that has the session
 
@@ -27,7 +28,7 @@ void* run(void* /*unused*/) {
   bool recording = false;
   {
     const Guard guard;
-    recording = start_attached("cupti", request.socket, request.token) && begin_recording();
+    recording = start_attached("cupti", request.socket, request.token, request.user) && begin_recording();
     meta("nvtx.missing", "attached: a program looks for a tool for NVTX at its first range only");
   }
   // Not before: CUPTI makes threads of its own, which take over the name.
@@ -43,7 +44,7 @@ void* run(void* /*unused*/) {
 }  // namespace
 }  // namespace gpuprof::injection::cupti
 
-extern "C" int gpuprof_attach(const char* socket, const char* token) {
+extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user) {
   using namespace gpuprof::injection;
   using namespace gpuprof::injection::cupti;
   const KeepErrno keep_errno;
@@ -58,6 +59,7 @@ extern "C" int gpuprof_attach(const char* socket, const char* token) {
   }
   strcpy(request.socket, socket);
   strcpy(request.token, token);
+  request.user = user;
   if (!start_thread(run)) {
     leave_session();
     return EAGAIN;

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 5> kVariables = {"GPUPROF_UNWIND_CACHE", 
                                                         "GPUPROF_CUPTI_PATH", "GPUPROF_CUPTI_DOMAINS",
                                                         "GPUPROF_CUPTI_FLUSH_MS"};
 // What we set for targets.
-constexpr std::array<std::string_view, 3> kInternal = {GPUPROF_ENV_SOCKET, GPUPROF_ENV_TOKEN,
+constexpr std::array<std::string_view, 4> kInternal = {GPUPROF_ENV_SOCKET, GPUPROF_ENV_TOKEN, GPUPROF_ENV_UID,
                                                        GPUPROF_ENV_NEXT_CUDA_INJECTION};
 
 // The one of ours that `name` is most likely meant to be: a few letters are other ones, or a part is missing.

@@ -118,8 +118,8 @@ class Work {
     return result;
   }
 
-  Result<uint64_t> call(uint64_t function, uint64_t first, uint64_t second) {
-    return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second});
+  Result<uint64_t> call(uint64_t function, uint64_t first, uint64_t second, uint64_t third = 0) {
+    return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second, third});
   }
 
   // The text in the target's memory, at `slot` of some.
@@ -279,7 +279,7 @@ class Work {
     if (!socket || !token) {
       return Error{"its memory can not be written", ""};
     }
-    auto result = call(entry, *socket, *token);
+    auto result = call(entry, *socket, *token, ::geteuid());
     if (!result) {
       return std::move(result).error();
     }

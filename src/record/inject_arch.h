@@ -45,7 +45,7 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
 // Registers with which the thread calls `function`, on a stack that ends at `stack_end` (a multiple of 16, where
 // `return_slot` bytes are to hold the return address; 0: the address is in a register). It returns to `gate_address`.
 user_regs_struct for_function(const user_regs_struct& from, uint64_t function, uint64_t stack_end,
-                              const std::array<uint64_t, 2>& arguments, uint64_t gate_address);
+                              const std::array<uint64_t, 3>& arguments, uint64_t gate_address);
 extern const size_t return_slot;
 
 // In a stop at the entry of a system call: whether it is that of the gate that a function has returned to, and then

@@ -39,7 +39,7 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t /*gate_a
   return from;
 }
 user_regs_struct for_function(const user_regs_struct& from, uint64_t /*function*/, uint64_t /*stack_end*/,
-                              const std::array<uint64_t, 2>& /*arguments*/, uint64_t /*gate_address*/) {
+                              const std::array<uint64_t, 3>& /*arguments*/, uint64_t /*gate_address*/) {
   return from;
 }
 bool returned(const user_regs_struct& /*general*/, uint64_t /*gate_address*/, uint64_t /*stack_end*/) {

@@ -211,7 +211,7 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
   return int64_t{arch::result(general)};
 }
 
-Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 2>& arguments) {
+Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
   // Left in the middle, the loader would keep its lock for ever: what is only slow gets more time.
   const uint64_t end = monotonic_ns() + kCallNs;
   const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };

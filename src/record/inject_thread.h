@@ -43,7 +43,7 @@ class TracedThread {
   Result<int64_t> system_call(long number, const std::array<uint64_t, 6>& arguments);
 
   // `stack_end` is the end of memory for a stack, a multiple of 16.
-  Result<uint64_t> call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 2>& arguments);
+  Result<uint64_t> call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments);
 
   bool write_memory(uint64_t address, std::span<const unsigned char> bytes);
   bool read_memory(uint64_t address, std::span<unsigned char> bytes);

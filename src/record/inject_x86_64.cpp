@@ -90,12 +90,13 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
 }
 
 user_regs_struct for_function(const user_regs_struct& from, uint64_t function, uint64_t stack_end,
-                              const std::array<uint64_t, 2>& arguments, uint64_t /*gate_address: on the stack*/) {
+                              const std::array<uint64_t, 3>& arguments, uint64_t /*gate_address: on the stack*/) {
   user_regs_struct regs = from;
   regs.rax = 0;
   regs.orig_rax = ~0ULL;
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
+  regs.rdx = arguments[2];
   regs.rbp = 0;  // the outermost frame
   regs.rsp = stack_end - return_slot;
   regs.rip = function;

@@ -3,9 +3,10 @@
  * Plain C, included by injection/ (in the target) and src/record (in the recorder). x86-64 and aarch64,
  * little endian; both ends are always the same build, which the handshake checks.
  *
- * A target connects to an abstract SOCK_SEQPACKET socket named in the environment, says hello, and gets a
- * source id and a sealed memfd back. It maps the memfd and from then on only writes memory: a target that dies
- * loses nothing that it has written, and one that misbehaves can not shrink the file under the recorder.
+ * A target connects to an abstract SOCK_SEQPACKET socket named in the environment, makes sure by the kernel's word that
+ * the recorder's user listens there, says hello, and gets a source id and a sealed memfd back, which it looks at again.
+ * It maps the memfd and from then on only writes memory: a target that dies loses nothing that it has written, and one
+ * that misbehaves can not shrink the file under the recorder.
  *
  * All times are nanoseconds of CLOCK_MONOTONIC. All sizes are bytes.
  */
@@ -33,6 +34,8 @@
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
 #define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"   /* 32 hex digits; proves that we started it */
+#define GPUPROF_ENV_UID \
+  "GPUPROF_UID" /* the recorder's user, as it sees itself: whoever else listens is somebody else */
 #define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION" /* the CUDA_INJECTION64_PATH that we replaced */
 
 /* Milliseconds that GPUPROF_CUPTI_FLUSH_MS may say. */

@@ -3,6 +3,7 @@
 As a program it records a command and prints one JSON object per record:  wire_recorder.py -- command...
 """
 
+import fcntl
 import json
 import mmap
 import os
@@ -39,6 +40,8 @@ OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop"
 HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]
 NO_DEVICE = 0xFFFFFFFF
 
+F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4  # linux/fcntl.h
+
 HELLO = struct.Struct("<II32s16sQ88s")
 WELCOME = struct.Struct("<IIII")
 HEADER = struct.Struct("<HHI")
@@ -61,8 +64,9 @@ class Source:
 
     def __init__(self, source_id, backend, pid, settings):
         self.id, self.backend, self.pid = source_id, backend, pid
-        self.fd = os.memfd_create("wire-recorder")
+        self.fd = os.memfd_create("wire-recorder", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, SEGMENT_BYTES)
+        fcntl.fcntl(self.fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
         self.memory = mmap.mmap(self.fd, SEGMENT_BYTES)
         struct.pack_into("<IIII", self.memory, 0, MAGIC, VERSION, source_id, settings["control"])
         struct.pack_into("<I", self.memory, STACK_SHARE, settings["stack_share"])
@@ -273,7 +277,7 @@ class Recorder:
         self.thread.start()
 
     def environment(self):
-        return {"GPUPROF_SOCKET": self.name, "GPUPROF_TOKEN": self.token}
+        return {"GPUPROF_SOCKET": self.name, "GPUPROF_TOKEN": self.token, "GPUPROF_UID": str(os.geteuid())}
 
     def _run(self):
         try:

@@ -261,11 +261,12 @@ TEST_CASE("a process that was not started by the recorder is told where it liste
   FakeRecorder recorder;
   const Environment environment = recorder.environment();
   const pid_t pid = fork_child({}, [&] {
-    const bool on = !injection::start_attached("test",
-                                               "too long a name to be one of a socket, which has room for a "
-                                               "hundred and seven characters and not for one more of them",
-                                               environment[1].second.c_str()) &&
-                    injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str());
+    const bool on =
+        !injection::start_attached("test",
+                                   "too long a name to be one of a socket, which has room for a "
+                                   "hundred and seven characters and not for one more of them",
+                                   environment[1].second.c_str(), geteuid()) &&
+        injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str(), geteuid());
     injection::launch(1);
     const pid_t child = fork();  // knows the way, too
     if (child == 0) {

@@ -113,6 +113,9 @@ class FakeRecorder {
     uint64_t tail = 0;  // what a recorder gone mad would write there at the start
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // of the memory that a target is given
+    uint32_t more_bytes = 0;                                // in that memory
+    int more_files = 0;                                     // that come with it
   };
 
   FakeRecorder() : FakeRecorder(Options()) {}
@@ -133,7 +136,7 @@ class FakeRecorder {
 
   [[nodiscard]] bool listening() const { return listening_; }
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment() const {
-    return {{GPUPROF_ENV_SOCKET, name_}, {GPUPROF_ENV_TOKEN, kToken}};
+    return {{GPUPROF_ENV_SOCKET, name_}, {GPUPROF_ENV_TOKEN, kToken}, {GPUPROF_ENV_UID, std::to_string(geteuid())}};
   }
 
   void start() {
@@ -148,6 +151,9 @@ class FakeRecorder {
       thread_.join();
     }
   }
+
+  // After stop(): callers that have said something.
+  [[nodiscard]] int hellos() const { return hellos_; }
 
   // After stop().
   [[nodiscard]] std::vector<Source> sources() const {
@@ -202,9 +208,10 @@ class FakeRecorder {
       gpuprof_hello hello = {};
       const timeval timeout = {10, 0};
       setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-      if (recv(client.get(), &hello, sizeof(hello), 0) == static_cast<ssize_t>(sizeof(hello)) &&
-          hello.magic == GPUPROF_WIRE_MAGIC && hello.version == GPUPROF_WIRE_VERSION &&
-          std::memcmp(hello.token, kToken, sizeof(hello.token)) == 0) {
+      const ssize_t bytes = recv(client.get(), &hello, sizeof(hello), 0);
+      hellos_ += bytes > 0 ? 1 : 0;
+      if (bytes == static_cast<ssize_t>(sizeof(hello)) && hello.magic == GPUPROF_WIRE_MAGIC &&
+          hello.version == GPUPROF_WIRE_VERSION && std::memcmp(hello.token, kToken, sizeof(hello.token)) == 0) {
         welcome(client.get(), hello);
       }
     }
@@ -221,8 +228,8 @@ class FakeRecorder {
     session->source.backend = std::string(hello.backend, strnlen(hello.backend, sizeof(hello.backend)));
 
     UniqueFd memory(memfd_create("gpuprof-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (ftruncate(memory.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
-        fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    if (ftruncate(memory.get(), GPUPROF_SEGMENT_BYTES + off_t{options_.more_bytes}) != 0 ||
+        fcntl(memory.get(), F_ADD_SEALS, options_.seals) != 0) {
       return;
     }
     void* mapped = mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
@@ -237,25 +244,27 @@ class FakeRecorder {
     for (gpuprof_ring& ring : session->segment->rings) {
       ring.tail = options_.tail;
     }
-    if (send_welcome(client, session->source.id, memory.get())) {
+    if (send_welcome(client, session->source.id, memory.get(), options_.more_files)) {
       sessions_.push_back(std::move(session));
     }
   }
 
-  static bool send_welcome(int client, uint32_t source, int memory) {
+  static bool send_welcome(int client, uint32_t source, int memory, int more_files) {
     gpuprof_welcome reply = {GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source, GPUPROF_SEGMENT_BYTES};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    const std::vector<int> files(static_cast<size_t>(1 + more_files), memory);
+    const size_t file_bytes = files.size() * sizeof(int);
+    std::vector<uint64_t> control(CMSG_SPACE(file_bytes) / sizeof(uint64_t) + 1);
     iovec part = {&reply, sizeof(reply)};
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(file_bytes);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &memory, sizeof(memory));
+    header->cmsg_len = CMSG_LEN(file_bytes);
+    std::memcpy(CMSG_DATA(header), files.data(), file_bytes);
     return sendmsg(client, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(reply));
   }
 

@@ -262,7 +262,7 @@ TEST_CASE("a recorder that comes after another one gets all stacks anew") {
   const pid_t pid = gpuprof::test::fork_child({}, [&] {
     for (uint64_t i = 0; i < 2; ++i) {
       const auto environment = recorders[i].environment();
-      if (!injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str())) {
+      if (!injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str(), geteuid())) {
         return 1;
       }
       launch_at(3, i + 1);

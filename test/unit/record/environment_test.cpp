@@ -25,8 +25,8 @@ std::string message_on(const std::string& variable) {
 
 TEST_CASE("variables that are as they should be, or not ours, are passed over in silence") {
   CHECK(remarks_on({"HOME=/root", "GPUPROF_UNWIND_CACHE=", "GPUPROF_DEBUG_BPF=1", "GPUPROF_SOCKET=x", "GPUPROF_TOKEN=y",
-                    "GPUPROF_SOURCE=/src", "GPUPROF_EXAMPLE=/x", "GPUPROF_BUILD_DIR=b", "GPUPROF_JOBS=2",
-                    "GPUPROF=", "GPUPROF_", "NO_EQUALS_SIGN"})
+                    "GPUPROF_UID=0", "GPUPROF_SOURCE=/src", "GPUPROF_EXAMPLE=/x", "GPUPROF_BUILD_DIR=b",
+                    "GPUPROF_JOBS=2", "GPUPROF=", "GPUPROF_", "NO_EQUALS_SIGN"})
             .empty());
 }
 

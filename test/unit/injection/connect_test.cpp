@@ -1,0 +1,98 @@
+// What a target's end of the handshake looks at before it says or uses anything.
+#include <dirent.h>
+#include <grp.h>
+
+#include <string>
+
+#include "catch.h"
+#include "child.h"
+#include "common/emit.h"
+#include "fake_recorder.h"
+
+using gpuprof::test::Environment;
+using gpuprof::test::FakeRecorder;
+using gpuprof::test::fork_child;
+using gpuprof::test::wait_for;
+namespace injection = gpuprof::injection;
+
+namespace {
+
+int open_files() {
+  int count = 0;
+  DIR* folder = opendir("/proc/self/fd");
+  while (folder != nullptr && readdir(folder) != nullptr) {
+    ++count;
+  }
+  closedir(folder);
+  return count;
+}
+
+// Whether a target that has been told of a recorder of `user` connects to ours. `as`: whom the target runs as.
+bool connects(FakeRecorder& recorder, const std::string& user, uid_t as) {
+  Environment environment = recorder.environment();
+  environment[2].second = user;
+  const pid_t pid = fork_child(environment, [&] {
+    if (as != geteuid() && (setgroups(0, nullptr) != 0 || setresgid(as, as, as) != 0 || setresuid(as, as, as) != 0)) {
+      return 2;
+    }
+    const int before = open_files();
+    const bool on = injection::start("test");
+    return open_files() != before ? 3 : on ? 0 : 1;
+  });
+  recorder.start();
+  const int status = wait_for(pid);
+  recorder.stop();
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) <= 1);
+  return WEXITSTATUS(status) == 0;
+}
+
+bool uses(const FakeRecorder::Options& options) {
+  FakeRecorder recorder(options);
+  const bool on = connects(recorder, std::to_string(geteuid()), geteuid());
+  CHECK(recorder.hellos() == 1);  // it has been asked for its memory
+  return on;
+}
+
+}  // namespace
+
+TEST_CASE("memory is used only if it can neither shrink nor grow") {
+  CHECK(uses({}));
+  for (const int seals :
+       {0, F_SEAL_SEAL, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_SEAL, F_SEAL_GROW | F_SEAL_SEAL}) {
+    FakeRecorder::Options options;
+    options.seals = seals;
+    CHECK_FALSE(uses(options));
+  }
+  FakeRecorder::Options larger;
+  larger.more_bytes = 4096;
+  CHECK_FALSE(uses(larger));
+}
+
+TEST_CASE("of several files that come none is used, and none stays open") {
+  FakeRecorder::Options options;
+  for (const int more : {1, 5}) {
+    options.more_files = more;
+    CHECK_FALSE(uses(options));
+  }
+}
+
+TEST_CASE("nothing is said to a recorder of another user") {
+  if (geteuid() != 0) {
+    return;
+  }
+  constexpr uid_t kTarget = 54321;
+  for (const char* other : {"54322", "", "x", "-1", "4294967295", "4294967296", "99999999999999999999"}) {
+    FakeRecorder recorder;
+    CHECK_FALSE(connects(recorder, other, kTarget));
+    CHECK(recorder.hellos() == 0);
+  }
+  FakeRecorder recorder;
+  CHECK(connects(recorder, "0", kTarget));
+  CHECK(recorder.hellos() == 1);
+}
+
+TEST_CASE("a recorder of the target's own user is believed, whatever its number is called outside") {
+  FakeRecorder recorder;
+  CHECK(connects(recorder, "54322", geteuid()));
+}
