@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +21,11 @@ namespace {
 
 // Between the end of a process's connection and its own.
 constexpr uint64_t kLastBreathNs = 200'000'000;
+
+constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two looks at what rights a process has
+constexpr const char* kRightsHint =
+    "a program with more rights than its user's (set-user-id, file capabilities), or that hides from its user, is not "
+    "recorded for another one";
 
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
@@ -64,7 +69,9 @@ struct Channel::Source {
   backend::SourceId id = 0;
   uint32_t pid = 0;
   std::string backend;
-  UniqueFd pidfd;
+  std::shared_ptr<ProcessGuard> guard;
+  uint64_t next_look_ns = 0;    // at its rights
+  bool changed_rights = false;  // since it connected: it is not recorded any more
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
   bool exited = false;  // seen before the snapshot: nothing more will come
@@ -87,10 +94,7 @@ struct Channel::Source {
     }
   }
 
-  [[nodiscard]] bool has_ended() const {
-    pollfd end{pidfd.get(), POLLIN, 0};
-    return ::poll(&end, 1, 0) == 1;
-  }
+  [[nodiscard]] bool has_ended() const { return guard->has_ended(); }
 
   [[nodiscard]] const std::byte* ring_data(size_t ring) const {
     return reinterpret_cast<const std::byte*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES;
@@ -104,7 +108,7 @@ Channel::~Channel() {
 }
 
 Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
-  auto listener = Listener::open();
+  auto listener = Listener::open(options.expected);
   if (!listener) {
     return std::move(listener).error();
   }
@@ -114,13 +118,14 @@ Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
 void Channel::prepare(backend::LaunchEnv& env) const {
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
+  env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
   listener_.add_poll_fds(fds);
   for (const auto& source : sources_) {
-    if (source->pidfd && !source->exited) {
-      fds.push_back({source->pidfd.get(), POLLIN, 0});
+    if (!source->exited) {
+      fds.push_back({source->guard->pidfd(), POLLIN, 0});
     }
   }
 }
@@ -131,27 +136,46 @@ void Channel::accept_all(backend::EventSink& sink) {
   }
 }
 
+// Null: the process has ended, or is not who has connected. Nothing of it has been read so far.
+std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
+  auto guard = ProcessGuard::of_peer(caller.connection.get());
+  std::string why = guard ? "" : guard.error().message;
+  std::string hint = guard ? "" : guard.error().hint;
+  if (guard && guard->state() == ProcessGuard::State::changed) {
+    why = "it has, or hides, other rights than when it connected";
+    hint = kRightsHint;
+  }
+  if (why.empty()) {
+    return std::make_shared<ProcessGuard>(std::move(*guard));
+  }
+  ++refused_;
+  log::warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
+  return nullptr;
+}
+
 void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   auto source = std::make_unique<Source>(options_.max_overhead);
   source->id = next_source_;
   source->pid = caller.pid;
-  source->pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, caller.pid, 0)));
+  source->guard = guard_of(caller);
+  if (!source->guard) {
+    return;
+  }
   UniqueFd file = make_segment_file();
   void* memory =
       !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (memory == MAP_FAILED || !source->pidfd) {
+  if (memory == MAP_FAILED) {
     ++refused_;
-    const bool ended = errno == ESRCH;
-    log::warn("cannot record process " + std::to_string(caller.pid) + ": " +
-                  (ended ? "it ended while gpuprof was stopped or starved" : std::strerror(errno)),
-              ended ? "" : "raise the limits on open files or memory (ulimit -n, container memory)");
+    log::warn("cannot record process " + std::to_string(caller.pid) + ": " + std::strerror(errno),
+              "raise the limits on open files or memory (ulimit -n, container memory)");
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
   set_up(options_, share_, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
-  const std::string backend(caller.hello.backend, ::strnlen(caller.hello.backend, sizeof(caller.hello.backend)));
+  const std::string backend = std::move(caller.hello.backend);
+  sink.on_process(source->pid, source->guard);
   sink.on_source(source->id, source->pid, backend);
   if (is_python_layout(caller.hello.python)) {
     sink.on_python(source->id, caller.hello.python);
@@ -214,8 +238,28 @@ void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& sour
         std::memory_order_release);
 }
 
+// A process can execute a set-user-id program at any time: from then on it is somebody else.
+void Channel::look_at_rights(Source& source, uint64_t now_ns) {
+  if (source.exited || now_ns < source.next_look_ns) {
+    return;
+  }
+  source.next_look_ns = now_ns + kRightsIntervalNs;
+  if (source.guard->state() != ProcessGuard::State::changed) {
+    return;
+  }
+  source.changed_rights = true;
+  source.exited = true;
+  source.connection.reset();
+  store(source.segment->control, uint32_t{0});
+  ++refused_;
+  log::warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
+            kRightsHint);
+}
+
 void Channel::snapshot() {
+  const uint64_t now = monotonic_ns();
   for (const auto& source : sources_) {
+    look_at_rights(*source, now);
     // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
     source->exited = source->exited || source->has_ended() ||
                      (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kLastBreathNs);
@@ -310,7 +354,8 @@ void Channel::count_if_unheard(const Source& source) {
   const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
     return other->id > source.id && other->pid == source.pid && other->backend == source.backend;
   });
-  if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed) {
+  if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed &&
+      !source.changed_rights) {
     ++refused_;
     log::warn("process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
               "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");

@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/event_sink.h"
+#include "base/process_guard.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/budget.h"
@@ -31,6 +32,7 @@ struct ChannelOptions {
   bool attached = false;        // targets are processes that run already
   double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
   std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
+  ExpectedCallers expected = {};
 };
 
 // Longest nvtx_range that reaches a target.
@@ -112,6 +114,8 @@ class Channel {
   struct Source;
   Channel(const ChannelOptions& options, Listener listener);
   void accept_one(Caller caller, backend::EventSink& sink);
+  std::shared_ptr<ProcessGuard> guard_of(const Caller& caller);
+  void look_at_rights(Source& source, uint64_t now_ns);
   void welcome(Source& source);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void count_if_unheard(const Source& source);

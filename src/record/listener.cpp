@@ -7,21 +7,31 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "record/ancestry.h"
 
 namespace gpuprof::record {
 namespace {
 
-// Anybody may connect and wait.
-constexpr int kMaxAccepts = 16;  // a turn must end
+// Anybody may connect.
+constexpr int kBacklog = 128;
+// A turn must end; but all who waited have had theirs, so that nobody is kept out.
+constexpr int kMaxAccepts = 2 * kBacklog;
+// After a turn with strangers, or with many, the next one waits, so that they get a twentieth of a processor at most.
+constexpr int kMany = 16;
+constexpr uint64_t kPauseFactor = 20;
+constexpr uint64_t kLeastPauseNs = 5'000'000;
+constexpr uint64_t kLongestPauseNs = 200'000'000;  // libraries give up after two seconds
+// To find out whether a process of another user is of ours costs some reading: not for each of many.
+constexpr uint64_t kStrangeNs = 200'000'000;
+constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxSilent = 256;
 constexpr size_t kSilentShare = 8;  // and of our descriptors an eighth
 // A library says hello right after it connects, and gives up after two seconds; but its process may be stopped, or not
@@ -51,7 +61,7 @@ Result<UniqueFd> listen_abstract(const std::string& name) {
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(fd.get(), 128) != 0) {
+      ::listen(fd.get(), kBacklog) != 0) {
     return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
                  "gpuprof needs Unix sockets; check seccomp or container restrictions"};
   }
@@ -60,10 +70,13 @@ Result<UniqueFd> listen_abstract(const std::string& name) {
 
 }  // namespace
 
-Result<Listener> Listener::open() {
-  Listener listener;
+Result<Listener> Listener::open(const ExpectedCallers& expected) {
+  Listener listener(expected);
+  if (listener.expected_.ancestor == 0) {
+    listener.expected_.ancestor = ::getpid();
+  }
   listener.name_ = "gpuprof-" + random_hex(24);
-  listener.token_ = random_hex(32);
+  listener.token_ = random_hex(sizeof(gpuprof_hello::token));
   auto socket = listen_abstract(listener.name_);
   if (!socket) {
     return std::move(socket).error();
@@ -76,7 +89,9 @@ Result<Listener> Listener::open() {
 }
 
 void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
-  fds.push_back({socket_.get(), POLLIN, 0});
+  if (monotonic_ns() >= next_accept_ns_) {
+    fds.push_back({socket_.get(), POLLIN, 0});
+  }
   for (const Silent& silent : silent_) {
     fds.push_back({silent.connection.get(), POLLIN, 0});
   }
@@ -87,44 +102,75 @@ std::vector<Caller> Listener::take() {
   const uint64_t now = monotonic_ns();
   clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
   last_take_ns_ = now;
-  accept_new();
+  const uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const bool crowd = now >= next_accept_ns_ && accept_new();
   std::vector<Caller> callers;
   std::erase_if(silent_, [&](Silent& silent) { return listen_to(silent, callers); });
+  if (crowd) {
+    const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+    next_accept_ns_ = monotonic_ns() + std::clamp(kPauseFactor * took, kLeastPauseNs, kLongestPauseNs);
+  }
   return callers;
 }
 
-void Listener::accept_new() {
-  for (int i = 0; i < kMaxAccepts; ++i) {
-    UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!connection) {
-      const bool no_more = errno == EMFILE || errno == ENFILE;
-      if (no_more && forget_oldest()) {
-        continue;
-      }
-      if (no_more) {
-        ::usleep(10'000);  // the descriptor stays readable; do not spin on it
-      }
-      return;
-    }
-    ucred peer{};
-    socklen_t peer_bytes = sizeof(peer);
-    if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0 || peer.pid <= 0) {
-      log::debug("refused a connection of a process outside of our pid namespace");
-      continue;
-    }
-    if (silent_.size() >= max_silent_) {
-      forget_oldest();
-    }
-    silent_.push_back({static_cast<uint32_t>(peer.pid), std::move(connection), clock_ns_ + kSilentNs});
+bool Listener::accept_new() {
+  bool strangers = false;
+  int accepted = 0;
+  while (accepted < kMaxAccepts && accept_one(strangers)) {
+    ++accepted;
   }
+  return strangers || accepted > kMany;
 }
 
-// By the token in its environment; a process that was attached to does not have it there.
+bool Listener::accept_one(bool& stranger) {
+  UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection) {
+    const bool no_more = errno == EMFILE || errno == ENFILE;
+    if (no_more && forget_oldest()) {
+      return true;
+    }
+    if (no_more) {
+      ::usleep(10'000);  // the descriptor stays readable; do not spin on it
+    }
+    return false;
+  }
+  const auto peer = peer_credentials(connection.get());
+  if (!peer || peer->pid <= 0 || !is_expected(*peer)) {
+    stranger = true;
+    return true;
+  }
+  if (silent_.size() >= max_silent_) {
+    forget_oldest();
+  }
+  silent_.push_back({static_cast<uint32_t>(peer->pid), std::move(connection), clock_ns_ + kSilentNs});
+  return true;
+}
+
+bool Listener::is_expected(const Credentials& peer) {
+  if (peer.uid == 0 || peer.uid == ::geteuid() || peer.uid == expected_.user) {
+    return true;
+  }
+  const uint64_t now = monotonic_ns();
+  const auto strange = strange_until_.find(peer.uid);
+  if (strange != strange_until_.end() && now < strange->second) {
+    return false;
+  }
+  if (descends_from(peer.pid, expected_.ancestor)) {
+    return true;
+  }
+  log::debug("refused a connection of process " + std::to_string(peer.pid) + " of user " + std::to_string(peer.uid));
+  if (strange_until_.size() >= kMaxStrangeUsers) {
+    strange_until_.clear();
+  }
+  strange_until_[peer.uid] = now + kStrangeNs;
+  return false;
+}
+
+// One that was started for this recording. Its environment would say so, too, but nothing of a process that has not
+// said the token is read that it has written.
 bool Listener::is_ours(Silent& silent) const {
   if (!silent.ours) {
-    std::ifstream file("/proc/" + std::to_string(silent.pid) + "/environ", std::ios::binary);
-    const std::string environment{std::istreambuf_iterator<char>(file), {}};
-    silent.ours = environment.find(GPUPROF_ENV_TOKEN "=" + token_) != std::string::npos;
+    silent.ours = descends_from(static_cast<pid_t>(silent.pid), expected_.ancestor);
   }
   return *silent.ours;
 }
@@ -157,8 +203,9 @@ bool Listener::forget_oldest() {
 }
 
 bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
-  Caller caller;
-  const ssize_t bytes = ::recv(silent.connection.get(), &caller.hello, sizeof(caller.hello), MSG_DONTWAIT);
+  std::array<std::byte, sizeof(gpuprof_hello)> packet{};
+  // MSG_TRUNC: how much was sent, where that is more.
+  const ssize_t bytes = ::recv(silent.connection.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
     const bool too_late = clock_ns_ >= silent.until_ns;
     if (too_late) {
@@ -166,15 +213,13 @@ bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
     }
     return too_late;
   }
-  const gpuprof_hello& hello = caller.hello;
-  if (bytes != static_cast<ssize_t>(sizeof(hello)) || hello.magic != GPUPROF_WIRE_MAGIC ||
-      hello.version != GPUPROF_WIRE_VERSION || std::string_view(hello.token, sizeof(hello.token)) != token_) {
+  const bool whole = bytes == static_cast<ssize_t>(packet.size());
+  Hello hello = parse_hello(whole ? std::span<const std::byte>(packet) : std::span<const std::byte>(), token_);
+  if (hello.fault != HelloFault::none) {
     log::debug("refused a connection without our handshake");
     return true;
   }
-  caller.pid = silent.pid;
-  caller.connection = std::move(silent.connection);
-  callers.push_back(std::move(caller));
+  callers.push_back({silent.pid, std::move(hello), std::move(silent.connection)});
   return true;
 }
 

@@ -1,30 +1,40 @@
-// The socket that targets connect to. A caller is one of ours once it has said the token; who says nothing is forgotten
-// after a while, and holds nobody up meanwhile.
+// The socket that targets connect to. Everybody on the machine can: strangers are let go of at once, before anything of
+// them is read. A caller is one of ours once it has said the token; who says nothing is forgotten after a while, and
+// holds nobody up meanwhile.
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/credentials.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "wire/wire.h"
+#include "record/hello.h"
 
 namespace gpuprof::record {
 
 struct Caller {
   uint32_t pid = 0;  // as the kernel says
-  gpuprof_hello hello{};
+  Hello hello;
   UniqueFd connection;  // where it waits for its welcome
+};
+
+// Whose processes may connect at all, besides root's and our own user's: the token then decides.
+struct ExpectedCallers {
+  std::optional<uid_t> user;  // that the target runs as
+  pid_t ancestor = 0;         // this process and its descendants, whoever they run as; 0: us
 };
 
 class Listener {
  public:
-  static Result<Listener> open();
+  static Result<Listener> open(const ExpectedCallers& expected = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }  // of the abstract socket, without the leading NUL
   [[nodiscard]] const std::string& token() const { return token_; }
@@ -49,14 +59,19 @@ class Listener {
     std::optional<bool> ours = {};  // where it has been looked at
   };
 
-  Listener() = default;
-  void accept_new();
+  explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
+  bool accept_new();                // whether there were strangers, or many
+  bool accept_one(bool& stranger);  // false: nobody waits
+  bool is_expected(const Credentials& peer);
   bool is_ours(Silent& silent) const;
   void forget(Silent& silent);
   bool forget_oldest();  // false: there is none
   // False: it may still say something.
   bool listen_to(Silent& silent, std::vector<Caller>& callers);
 
+  ExpectedCallers expected_;
+  std::map<uid_t, uint64_t> strange_until_;  // users none of whose processes are looked at before then (monotonic)
+  uint64_t next_accept_ns_ = 0;              // monotonic
   std::string name_;
   std::string token_;
   UniqueFd socket_;

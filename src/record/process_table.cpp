@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/ancestry.h"
 #include "record/rank.h"
 
 namespace gpuprof::record {
@@ -26,14 +27,18 @@ std::string read_proc(uint32_t pid, const char* file, size_t limit) {
   return text;
 }
 
-uint32_t parent_of(uint32_t pid) {
-  // "pid (comm) state ppid ...": comm may hold anything, its last ')' ends it.
-  const std::string stat = read_proc(pid, "stat", 1024);
-  const size_t end = stat.rfind(')');
-  if (end == std::string::npos || end + 4 >= stat.size()) {
-    return 0;
+void describe(uint32_t pid, ProcessImage& image) {
+  image.ppid = static_cast<uint32_t>(parent_of(static_cast<pid_t>(pid)));
+  image.name = read_proc(pid, "comm", 64);
+  while (!image.name.empty() && image.name.back() == '\n') {
+    image.name.pop_back();
   }
-  return static_cast<uint32_t>(std::strtoul(stat.c_str() + end + 4, nullptr, 10));
+  image.command = read_proc(pid, "cmdline", kMaxCommand);
+  while (!image.command.empty() && image.command.back() == '\0') {
+    image.command.pop_back();
+  }
+  std::replace(image.command.begin(), image.command.end(), '\0', ' ');
+  image.rank = rank_of(read_proc(pid, "environ", kMaxEnvironment));
 }
 
 bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize::Mapping>& b) {
@@ -47,26 +52,30 @@ bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize:
 
 ProcessTable::ProcessTable() : files_(symbolize::make_file_cache()) {}
 
+std::shared_ptr<ProcessGuard> ProcessTable::guard_of(uint32_t pid) {
+  if (const auto known = guards_.find(pid); known != guards_.end() && !known->second->has_ended()) {
+    return known->second;
+  }
+  auto guard = ProcessGuard::of_process(static_cast<pid_t>(pid));
+  return guard ? std::make_shared<ProcessGuard>(std::move(*guard)) : nullptr;
+}
+
 ProcessTable::Entry ProcessTable::make(uint32_t pid) {
+  Entry entry;
+  entry.guard = guard_of(pid);
   auto image = std::make_shared<ProcessImage>();
+  auto maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
+  if (entry.guard && entry.guard->state() == ProcessGuard::State::same) {
+    describe(pid, *image);
+    maps->refresh();
+    if (entry.guard->state() != ProcessGuard::State::same) {  // it was another's, or of another process by then
+      *image = {};
+      maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
+    }
+  }
   image->id = profile::ProcessId{next_id_++};
   image->pid = pid;
-  image->ppid = parent_of(pid);
   image->start_ns = monotonic_ns();
-  image->name = read_proc(pid, "comm", 64);
-  while (!image->name.empty() && image->name.back() == '\n') {
-    image->name.pop_back();
-  }
-  image->command = read_proc(pid, "cmdline", kMaxCommand);
-  while (!image->command.empty() && image->command.back() == '\0') {
-    image->command.pop_back();
-  }
-  image->rank = rank_of(read_proc(pid, "environ", kMaxEnvironment));
-  std::replace(image->command.begin(), image->command.end(), '\0', ' ');
-
-  auto maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
-  maps->refresh();
-  Entry entry;
   entry.image = std::move(image);
   entry.since_ns = maps->read_ns();
   entry.maps = std::move(maps);
@@ -90,7 +99,11 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
 
 // A new snapshot: the writer thread may be reading the old one. `anew`: taken even where nothing has changed.
 bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
-  auto maps = entry.maps->newer();
+  const auto is_same = [&entry] { return entry.guard && entry.guard->state() == ProcessGuard::State::same; };
+  auto maps = is_same() ? entry.maps->newer() : nullptr;
+  if (maps && entry.guard->state() == ProcessGuard::State::changed) {
+    maps.reset();
+  }
   entry.alive = maps != nullptr;
   entry.last_read_ns = now;
   entry.read_took_ns = monotonic_ns() - now;
@@ -167,6 +180,7 @@ bool ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> address
 
 void ProcessTable::forget(uint32_t pid) {
   by_pid_.erase(pid);
+  guards_.erase(pid);
 }
 
 }  // namespace gpuprof::record

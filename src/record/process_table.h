@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/process_guard.h"
 #include "profile/records.h"
 #include "symbolize/process_maps.h"
 
@@ -34,6 +35,7 @@ class ProcessTable {
   struct Entry {
     std::shared_ptr<const ProcessImage> image;
     std::shared_ptr<const symbolize::ProcessMaps> maps;
+    std::shared_ptr<ProcessGuard> guard;          // null: the process could not be held, and nothing of it is read
     std::set<std::string, std::less<>> backends;  // that have connected from this image
     bool alive = true;                            // at the last reading
     uint64_t next_refresh_ns = 0;                 // after a reading of the mappings that explained nothing
@@ -47,6 +49,10 @@ class ProcessTable {
     std::deque<Former> former;  // oldest first
     uint64_t next_look_ns = 0;  // what is mapped may be something else by then
   };
+
+  // Who a process was when it connected: before its on_source(). One that has other rights when it is looked at is not
+  // read any more, and what was read at that moment is dropped.
+  void on_process(uint32_t pid, std::shared_ptr<ProcessGuard> guard) { guards_[pid] = std::move(guard); }
 
   // The image that a new source of `backend` belongs to. A second source of one backend and pid is a new image.
   Entry& on_source(uint32_t pid, std::string_view backend);
@@ -80,9 +86,11 @@ class ProcessTable {
 
  private:
   Entry make(uint32_t pid);
+  std::shared_ptr<ProcessGuard> guard_of(uint32_t pid);
   bool read(Entry& entry, uint64_t now, bool anew = false);
   std::shared_ptr<symbolize::FileCache> files_;
   std::unordered_map<uint32_t, Entry> by_pid_;
+  std::unordered_map<uint32_t, std::shared_ptr<ProcessGuard>> guards_;  // of those that have connected
   uint32_t next_id_ = 1;
 };
 

@@ -89,12 +89,22 @@ class Session {
                                   .whole_graphs = options_.whole_graphs,
                                   .attached = options_.attach_pid != 0,
                                   .max_overhead = options_.max_overhead,
-                                  .nvtx_range = options_.nvtx_range});
+                                  .nvtx_range = options_.nvtx_range,
+                                  .expected = expected_callers()});
     if (!channel) {
       return std::move(channel).error();
     }
     channel_ = std::move(*channel);
     return {};
+  }
+
+  [[nodiscard]] ExpectedCallers expected_callers() const {
+    const auto attached = static_cast<pid_t>(options_.attach_pid);
+    if (attached == 0) {
+      return {.user = user_ ? std::optional<uid_t>(user_->uid) : std::nullopt};
+    }
+    const auto process = ProcessGuard::of_process(attached);
+    return {.user = process ? std::optional<uid_t>(process->credentials().uid) : std::nullopt, .ancestor = attached};
   }
 
   Status prepare_injection() {
