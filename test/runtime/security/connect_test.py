@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+"""Who may connect: strangers at the recorder's socket, strangers in its place, and peers that become somebody else."""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+import rig
+import strangers
+import wire_recorder
+
+APP = os.environ.get("MOCK_CUDA_APP", "")
+MOCKS = os.environ.get("MOCK_CUDA_DIR", "")
+
+# Waits for a file, so that the test can prepare the attack; then becomes the program that is recorded.
+WHEN_TOLD = 'while ! test -e "$0"; do sleep 0.05; done; exec "$@"'
+
+# Connects and hangs up, as fast as it can, until it is ended; then says how often.
+FLOOD = """
+import signal, socket, sys
+ended = []
+signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
+print("ready", flush=True)
+count = 0
+while not ended:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as s:
+        try:
+            s.connect("\\0" + sys.argv[1])
+            count += 1
+        except OSError:
+            pass
+print(count)
+"""
+
+# Makes /proc/PID/environ a gigabyte and a half of zeros that take no memory, connects, and says nothing.
+GIANT = """
+import ctypes, mmap, os, socket, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.sbrk.restype = libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+size = 1536 << 20
+start = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+with open("/proc/self/stat") as file:
+    numbers = [int(n) for n in file.read().rsplit(")", 1)[1].split()[1:]]
+field = lambda n: numbers[n - 4]
+values = [field(26), field(27), field(45), field(46), field(47), libc.sbrk(0), field(28), field(48), field(49), start,
+          start + size, 0]
+layout = ctypes.create_string_buffer(struct.pack("<12QII", *values, 0, 0xFFFFFFFF))
+if libc.prctl(35, 14, ctypes.addressof(layout), len(layout) - 1, 0) != 0:  # PR_SET_MM, PR_SET_MM_MAP
+    print("cannot", os.strerror(ctypes.get_errno()), flush=True)
+    sys.exit(0)
+fd = os.open("/proc/self/environ", os.O_RDONLY)
+assert os.pread(fd, 8, 1 << 30) == bytes(8)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("\\0" + sys.argv[1])
+print("connected", flush=True)
+time.sleep(60)
+"""
+
+# Says a hello that it was given, and prints how much comes back.
+CALLER = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.settimeout(5)
+s.connect("\\0" + sys.argv[1])
+try:
+    s.send(bytes.fromhex(sys.argv[2]))
+    print(len(s.recv(100)))
+except ConnectionError:
+    print(0)
+"""
+
+# Listens in the place of a recorder that is gone, and prints what each caller says until it is killed.
+IMPOSTOR = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind("\\0" + sys.argv[1])
+s.listen(16)
+print("ready", flush=True)
+while True:
+    connection, _ = s.accept()
+    connection.settimeout(5)
+    try:
+        print("said", connection.recv(1000).hex(), flush=True)
+    except OSError as error:
+        print("said", flush=True)
+"""
+
+# The same, and gives memory that is not sealed, which it cuts short as soon as it is in use.
+CUTTER = """
+import mmap, os, socket, struct, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind("\\0" + sys.argv[1])
+s.listen(16)
+print("ready", flush=True)
+connection, _ = s.accept()
+print("said", connection.recv(1000).hex(), flush=True)
+size = int(sys.argv[2])
+fd = os.memfd_create("segment")
+os.ftruncate(fd, size)
+head = bytes.fromhex(sys.argv[3])
+os.pwrite(fd, head, 0)
+os.pwrite(fd, struct.pack("<Q", time.monotonic_ns()), 24)
+socket.send_fds(connection, [bytes.fromhex(sys.argv[4])], [fd])
+deadline = time.monotonic() + 5
+while os.pread(fd, 4, 16) == bytes(4) and time.monotonic() < deadline:
+    time.sleep(0.001)
+time.sleep(0.2)
+os.ftruncate(fd, 0)
+print("cut", flush=True)
+"""
+
+# A target: connects with the token it was given, and is somebody else afterwards. What it has mapped stays with its
+# child, which goes on writing in its name: an address that the test puts into a file.
+CHANGES = """
+import mmap, os, socket, struct, sys, time
+folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"
+while not os.path.exists(folder + "/go"):
+    time.sleep(0.02)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("\\0" + os.environ["GPUPROF_SOCKET"])
+s.send(struct.pack("<II32s16sQ88x", 0x46525047, 4, os.environ["GPUPROF_TOKEN"].encode(), b"mock", 0))
+s.set_inheritable(True)
+if not early:
+    welcome, (fd,), _, _ = socket.recv_fds(s, 100, 1)
+    memory = mmap.mmap(fd, 0)
+    memory[16:20] = struct.pack("<I", 1)  # active
+    if os.fork() == 0:
+        while not os.path.exists(folder + "/address"):
+            time.sleep(0.02)
+        with open(folder + "/address") as file:
+            address = int(file.read())
+        now = time.monotonic_ns()
+        name = struct.pack("<HHIII8s", 1, 0, 24, 1, 8, b"a_kernel")
+        stack = struct.pack("<HHIQIHHQ", 11, 0, 32, 7, 1, 0, 0, address)
+        launch = struct.pack("<HHIQQII16sQ", 4, 0, 56, 1, now, os.getppid(), 0, b"main", 7)
+        op = struct.pack("<HHIQQQQQQQIIHHIQII", 3, 0, 96, 1, now + 10, now + 20, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0)
+        records = name + stack + launch + op
+        memory[4096:4096 + len(records)] = records
+        memory[512 + 8:512 + 16] = struct.pack("<Q", 1)  # launches
+        memory[512:520] = struct.pack("<Q", len(records))  # head
+        open(folder + "/written", "w").close()
+        time.sleep(60)
+        os._exit(0)
+open(folder + "/connected", "w").close()
+os.execv(program, [program, "60"])
+"""
+
+
+def socket_name(pid):
+    """Of the socket that a recorder listens at; everybody can read the names of all of them."""
+    with open("/proc/net/unix", encoding="ascii", errors="replace") as file:
+        names = dict(re.findall(r" (\d+) @(gpuprof-[0-9a-f]{24})$", file.read(), re.MULTILINE))
+    for path in glob.glob(f"/proc/{pid}/fd/*"):
+        with contextlib.suppress(OSError):
+            if (name := names.get(os.readlink(path).removeprefix("socket:[").removesuffix("]"))) is not None:
+                return name
+    return None
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_memory(pid):
+    """Bytes; 0 for a process that has ended."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            match = re.search(r"VmHWM:\s+(\d+) kB", file.read())
+    except OSError:
+        return 0
+    return int(match.group(1)) * 1024 if match else 0
+
+
+class Connect(rig.RuntimeTest):
+    def setUp(self):
+        super().setUp()
+        if strangers.why_not():
+            self.skipTest(strangers.why_not())
+        scratch = strangers.Scratch()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name  # everybody may read here
+        self.go = os.path.join(self.scratch, "go")
+        self.victim, self.stranger = strangers.victim(), strangers.stranger()
+
+    def open_folder(self, name):
+        """One in which everybody may write."""
+        path = os.path.join(self.scratch, name)
+        os.mkdir(path)
+        os.chmod(path, 0o777)
+        return path
+
+    def application(self, *arguments):
+        """The command of a CUDA program that the victim may run."""
+        if not APP:
+            self.skipTest("no mock driver in this build")
+        folder = os.path.join(self.scratch, "app")
+        os.makedirs(folder, exist_ok=True)
+        for path in [APP, *glob.glob(MOCKS + "/lib*.so*")]:
+            shutil.copy(path, folder, follow_symlinks=True)
+        return ["env", "LD_LIBRARY_PATH=" + folder, os.path.join(folder, os.path.basename(APP)), *arguments]
+
+    def start(self, command, options=()):
+        """A recorder, as root, of a program of the victim; it and the name of its socket."""
+        environment = {**os.environ, "TMPDIR": self.scratch}
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command],
+                                    cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, recorder)
+        # The profile takes its name once the target has been started.
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
+        name = socket_name(recorder.pid)
+        self.assertIsNotNone(name)
+        return recorder, name
+
+    @staticmethod
+    def end(process):
+        for child in children(process.pid):
+            kill_tree(child)
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+    def attack(self, user, code, *arguments, word="ready"):
+        """A program of `user`, once it has printed the word."""
+        process = user.start([strangers.sys_python(), "-c", code, *arguments], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        line = process.stdout.readline()
+        if line.startswith("cannot"):
+            self.skipTest(line)
+        self.assertEqual(line, word + "\n")
+        return process
+
+    def test_a_flood_of_strangers_costs_little_and_keeps_nobody_out(self):
+        recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go,
+                                     *self.application("--rate", "500", "--seconds", "1")],
+                                    ["--user", self.victim.name])
+        floods = [self.attack(self.stranger, FLOOD, name) for _ in range(2)]
+        time.sleep(0.5)
+        begin, before = time.monotonic(), cpu_seconds(recorder.pid)
+        time.sleep(4)
+        share = (cpu_seconds(recorder.pid) - before) / (time.monotonic() - begin)
+        open(self.go, "w", encoding="ascii").close()
+        stdout, stderr = recorder.communicate(timeout=60)
+        counts = []
+        for flood in floods:
+            flood.terminate()
+            counts.append(int(flood.communicate(timeout=60)[0]))
+        self.assertEqual(recorder.returncode, 0, stderr)
+        did, profile = json.loads(stdout), rig.Profile(self.profile_path)
+        self.assertGreater(did["total_ops"], 0)
+        self.assertEqual(profile.end()["gpu_records"], did["total_ops"], stderr)
+        self.assertEqual(profile.end()["launches"], did["launches"])
+        self.assertEqual(profile.end()["lost"], 0, stderr)
+        self.assertGreater(sum(counts), 500)
+        self.assertLess(share, 0.15, f"{counts} connections")
+
+    def check_giant(self, user):
+        recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
+        self.attack(user, GIANT, name, word="connected")
+        time.sleep(0.2)
+        open(self.go, "w", encoding="ascii").close()
+        peak, deadline = 0, time.monotonic() + 20
+        while recorder.poll() is None and time.monotonic() < deadline and peak < 300 << 20:
+            peak = max(peak, peak_memory(recorder.pid))
+            time.sleep(0.01)
+        self.assertGreater(peak, 0)
+        self.assertLess(peak, 300 << 20)
+        self.assertIsNotNone(recorder.poll(), "the recorder does not end")
+
+    def test_a_giant_environment_of_a_stranger_is_not_read(self):
+        self.check_giant(self.stranger)
+
+    def test_a_giant_environment_without_the_token_is_not_read(self):
+        self.check_giant(self.victim)
+
+    def hello(self, pid):
+        """What a process of a recording says, made from its environment."""
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            token = re.search(rb"GPUPROF_TOKEN=([0-9a-f]{32})", file.read()).group(1)
+        return wire_recorder.HELLO.pack(wire_recorder.MAGIC, wire_recorder.VERSION, token, b"mock", 0, bytes(88)).hex()
+
+    def test_another_user_with_the_token_is_not_listened_to(self):
+        recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
+        self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
+        hello = self.hello(children(recorder.pid)[0])
+        answers = [user.python(CALLER, name, hello, capture_output=True, text=True).stdout.strip()
+                   for user in (self.victim, self.stranger)]
+        self.assertEqual(answers, [str(wire_recorder.WELCOME.size), "0"])  # the target's user is
+        open(self.go, "w", encoding="ascii").close()
+        recorder.communicate(timeout=60)
+
+    def test_a_child_that_became_another_user_is_recorded(self):
+        become = [strangers.sys_python(), "-c",
+                  "import os, sys; os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[1])); "
+                  "os.execvp(sys.argv[3], sys.argv[3:])", str(self.victim.uid), str(self.victim.gid)]
+        recorder, _ = self.start(["sh", "-c", '"$@"; exit $?', "sh", *become, *self.application("--launches", "100")])
+        stdout, stderr = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, stderr)
+        self.assertEqual(rig.Profile(self.profile_path).end()["gpu_records"], json.loads(stdout)["total_ops"], stderr)
+
+    def run_after_the_recorder(self, user, code, *arguments):
+        """The recorder is killed before the target has called; `user` takes its place. (what it heard, the target's
+        status)"""
+        status = os.path.join(self.open_folder("out"), "status")
+        script = WHEN_TOLD.replace('exec "$@"', f'"$@" >/dev/null; echo $? >{status}.new; mv {status}.new {status}')
+        recorder, name = self.start(["sh", "-c", script, self.go,
+                                     *self.application("--rate", "200", "--seconds", "2")],
+                                    ["--user", self.victim.name])
+        self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
+        targets = children(recorder.pid)
+        self.addCleanup(lambda: [kill_tree(pid) for pid in targets])
+        recorder.kill()
+        recorder.wait()
+        impostor = self.attack(user, code, name, *arguments)
+        open(self.go, "w", encoding="ascii").close()
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(status)), "the target does not end")
+        impostor.kill()
+        said = [line.split()[1:] for line in impostor.communicate()[0].splitlines() if line.startswith("said")]
+        with open(status, encoding="ascii") as file:
+            return said, int(file.read())
+
+    def test_who_takes_a_dead_recorders_place_hears_nothing(self):
+        said, status = self.run_after_the_recorder(self.stranger, IMPOSTOR)
+        self.assertEqual(status, 0)
+        self.assertGreaterEqual(len(said), 1, "nobody has called")
+        self.assertEqual([words for words in said if words], [])
+
+    def test_memory_that_can_be_cut_short_is_not_used(self):
+        size, control = wire_recorder.SEGMENT_BYTES, wire_recorder.CONTROL_ENABLED
+        head = wire_recorder.WELCOME.pack(wire_recorder.MAGIC, wire_recorder.VERSION, 1, control)
+        welcome = wire_recorder.WELCOME.pack(wire_recorder.MAGIC, wire_recorder.VERSION, 1, size)
+        root = strangers.User("root")
+        said, status = self.run_after_the_recorder(root, CUTTER, str(size), head.hex(), welcome.hex())
+        self.assertEqual([len(bytes.fromhex(words[0])) for words in said if words], [wire_recorder.HELLO.size])
+        self.assertEqual(status, 0)
+
+    def record_changing(self, early):
+        """(recorder, the process that becomes a set-user-id program, their folder)"""
+        folder = self.open_folder("change")
+        program = os.path.join(self.scratch, "set_user_id")
+        shutil.copy("/bin/sleep", program)
+        os.chmod(program, 0o4755)
+        if os.statvfs(program).f_flag & os.ST_NOSUID or not os.stat(program).st_mode & stat.S_ISUID:
+            self.skipTest("no set-user-id programs here: " + self.scratch)
+        recorder, _ = self.start([strangers.sys_python(), "-c", CHANGES, folder, program, "early" if early else "late"],
+                                 ["--user", self.victim.name, "--stacks", "inproc"])
+        self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
+        return recorder, children(recorder.pid)[0], folder
+
+    def finish_changing(self, recorder, pid):
+        os.kill(pid, signal.SIGKILL)
+        _, stderr = recorder.communicate(timeout=60)
+        return rig.Profile(self.profile_path), stderr
+
+    def test_a_peer_that_becomes_set_user_id_is_not_believed_any_more(self):
+        recorder, pid, folder = self.record_changing(early=False)
+        open(folder + "/go", "w", encoding="ascii").close()
+        self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
+        with open(f"/proc/{pid}/maps", encoding="ascii") as file:
+            line = next(line for line in file if " r-xp " in line and "set_user_id" in line)
+        # A turn of the recorder in which nothing happens, and then what should make it look at the process again.
+        time.sleep(0.3)
+        with open(folder + "/address.new", "w", encoding="ascii") as file:
+            file.write(str(int(line.split("-")[0], 16) + 64))
+        os.rename(folder + "/address.new", folder + "/address")
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
+        time.sleep(2.5)  # it looks once a second
+        profile, stderr = self.finish_changing(recorder, pid)
+        for child in glob.glob("/proc/[0-9]*"):  # the writer
+            kill_if(int(child[6:]), self.victim.uid)
+        self.assertEqual([frame for stack in profile.stacks.values() for frame in stack
+                          if "set_user_id" in frame.module + frame.file], [])
+        self.assertEqual(profile.losses()["process_refused"], 1, stderr)
+        self.assertIn("its rights have changed", stderr)
+
+    def test_a_peer_that_was_set_user_id_by_the_time_is_refused(self):
+        recorder, pid, folder = self.record_changing(early=True)
+        os.kill(recorder.pid, signal.SIGSTOP)
+        open(folder + "/go", "w", encoding="ascii").close()
+        self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
+        os.kill(recorder.pid, signal.SIGCONT)
+        time.sleep(1)
+        profile, stderr = self.finish_changing(recorder, pid)
+        self.assertEqual([command for _, _, _, command in profile.processes()], [])
+        self.assertEqual(profile.losses()["process_refused"], 1, stderr)
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
+def effective_user(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return int(re.search(r"Uid:\t\d+\t(\d+)", file.read()).group(1))
+
+
+def kill_tree(pid):
+    for child in children(pid):
+        kill_tree(child)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_if(pid, uid):
+    """A process of one of the users that exist for this test only."""
+    with contextlib.suppress(OSError):
+        if os.stat(f"/proc/{pid}").st_uid == uid:
+            os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    rig.main()
