@@ -22,20 +22,21 @@ MOCKS = os.environ.get("MOCK_CUDA_DIR", "")
 # Waits for a file, so that the test can prepare the attack; then becomes the program that is recorded.
 WHEN_TOLD = 'while ! test -e "$0"; do sleep 0.05; done; exec "$@"'
 
-# Connects and hangs up, as fast as it can, until it is ended; then says how often.
+# Connects as fast as it can, and stays for a while, until it is ended; then says how often.
 FLOOD = """
-import signal, socket, sys
-ended = []
+import collections, signal, socket, sys
+ended, kept = [], collections.deque(maxlen=300)
 signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
 print("ready", flush=True)
 count = 0
 while not ended:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as s:
-        try:
-            s.connect("\\0" + sys.argv[1])
-            count += 1
-        except OSError:
-            pass
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    try:
+        s.connect("\\0" + sys.argv[1])
+        kept.append(s)
+        count += 1
+    except OSError:
+        pass
 print(count)
 """
 
@@ -250,9 +251,10 @@ class Connect(rig.RuntimeTest):
                                     ["--user", self.victim.name])
         floods = [self.attack(self.stranger, FLOOD, name) for _ in range(2)]
         time.sleep(0.5)
-        begin, before = time.monotonic(), cpu_seconds(recorder.pid)
+        begin, before = time.monotonic(), [cpu_seconds(process.pid) for process in (recorder, *floods)]
         time.sleep(4)
-        share = (cpu_seconds(recorder.pid) - before) / (time.monotonic() - begin)
+        cost, *costs = [cpu_seconds(process.pid) - was for process, was in zip((recorder, *floods), before)]
+        share = cost / (time.monotonic() - begin)
         open(self.go, "w", encoding="ascii").close()
         stdout, stderr = recorder.communicate(timeout=60)
         counts = []
@@ -267,6 +269,8 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
+        # On a busy machine a recorder that is kept busy gets as much of it as one of those who do that.
+        self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
@@ -379,9 +383,9 @@ class Connect(rig.RuntimeTest):
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
         time.sleep(2.5)  # it looks once a second
+        for entry in glob.glob("/proc/[0-9]*"):  # the writer
+            kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
-        for child in glob.glob("/proc/[0-9]*"):  # the writer
-            kill_if(int(child[6:]), self.victim.uid)
         self.assertEqual([frame for stack in profile.stacks.values() for frame in stack
                           if "set_user_id" in frame.module + frame.file], [])
         self.assertEqual(profile.losses()["process_refused"], 1, stderr)
