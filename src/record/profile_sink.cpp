@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "profile/writer.h"
 #include "record/stack_frames.h"
 #include "symbolize/symbolizer.h"
@@ -60,6 +61,7 @@ class ProfileSink::Writer {
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
   [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
+  [[nodiscard]] symbolize::ReadingBudget& budget() { return stack_frames_.budget(); }
 
  private:
   profile::StringId string(std::string_view text) {
@@ -140,7 +142,20 @@ class ProfileSink::Writer {
     if (gpu_without_frames_ > 0) {
       out_.add(profile::Coverage{{}, "without_stack", gpu_without_frames_});
     }
+    add_left_out(stack_frames_.budget().left_out());
     out_.add(end);
+  }
+
+  void add_left_out(const symbolize::ReadingBudget::LeftOut& left_out) {
+    const std::pair<const char*, uint64_t> counts[] = {
+        {"perf_maps", left_out.perf_maps},     {"debug_links", left_out.debug_links},
+        {"debug_infos", left_out.debug_infos}, {"symbol_tables", left_out.symbol_tables},
+        {"downloads", left_out.downloads},     {"addresses", left_out.addresses}};
+    for (const auto& [what, count] : counts) {
+      if (count > 0) {
+        out_.add(profile::Meta{std::string("symbols.left_out.") + what, std::to_string(count)});
+      }
+    }
   }
 
   void add_process(const ProcessImage& image) {
@@ -314,6 +329,9 @@ void ProfileSink::loop() {
 Status ProfileSink::finish() {
   {
     const std::lock_guard lock(mutex_);
+    if (!stop_) {
+      writer_->budget().end(monotonic_ns());
+    }
     stop_ = true;
     changed_.notify_one();
   }
@@ -331,6 +349,9 @@ uint64_t ProfileSink::without_frames() const {
 }
 uint64_t ProfileSink::stacks() const {
   return writer_->stacks();
+}
+const symbolize::ReadingBudget::LeftOut& ProfileSink::left_out() const {
+  return writer_->budget().left_out();
 }
 
 }  // namespace gpuprof::record

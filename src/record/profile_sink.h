@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "record/batch.h"
 #include "record/instruments.h"
+#include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
 
@@ -33,13 +34,14 @@ class ProfileSink {
   // Batches that have not been written yet.
   [[nodiscard]] size_t waiting() const;
 
-  // Writes what is left and ends the thread.
+  // Writes what is left and ends the thread. The time to name addresses is limited from here on.
   Status finish();
 
   [[nodiscard]] uint64_t bytes_written() const;
   // After finish(): GPU records, or counted launches, whose stack turned out to hold no frame but our own.
   [[nodiscard]] uint64_t without_frames() const;
-  [[nodiscard]] uint64_t stacks() const;  // distinct ones in the profile
+  [[nodiscard]] uint64_t stacks() const;                                    // distinct ones in the profile
+  [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // for want of which names are missing
 
  private:
   class Writer;

@@ -528,6 +528,7 @@ class Session {
     facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
     facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
     facts.stacks = sink_->stacks();
+    facts.left_out = sink_->left_out();
     facts.file = output_->name();
     facts.file_bytes = sink_->bytes_written();
     return conclude(facts, std::move(written));

@@ -19,6 +19,9 @@ class StackFrames {
   void add(const NewCode& code);            // before the stacks that name it
   void forget(profile::ProcessId process);  // its code objects
 
+  // For the names of native frames.
+  [[nodiscard]] symbolize::ReadingBudget& budget() { return symbolizer_.budget(); }
+
   // Appends the frames of a stack, root first; a cut is marked by a frame. None: it holds instruments alone.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 

@@ -135,6 +135,22 @@ std::string python_line(const RefusedPython& refused) {
                      refused.others ? "; so do others" : "");
 }
 
+std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
+  std::string text;
+  const auto part = [&text](uint64_t count, const char* what) {
+    if (count > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+    }
+  };
+  part(left_out.perf_maps, "perf maps cut short");
+  part(left_out.debug_links, "debug files too large to be compared");
+  part(left_out.debug_infos, "files' debug information too large");
+  part(left_out.symbol_tables, "symbol tables cut short");
+  part(left_out.downloads, "files not asked of debuginfod");
+  part(left_out.addresses, "addresses after the time for names was over");
+  return text.empty() ? text : "functions or lines are not named, beyond the limits of a recording: " + text;
+}
+
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const std::string line = summary_line(facts);
   if (facts.totals.launches == 0 && facts.totals.gpu_records == 0) {
@@ -146,6 +162,9 @@ void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
     log::info(text);
   }
   if (const std::string text = python_line(facts.totals.refused_python); !text.empty()) {
+    log::warn(text);
+  }
+  if (const std::string text = left_out_line(facts.left_out); !text.empty()) {
     log::warn(text);
   }
   if (budget_exceeded) {

@@ -9,6 +9,7 @@
 #include "profile/coverage.h"
 #include "record/channel.h"
 #include "record/correlate.h"
+#include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
 
@@ -17,7 +18,8 @@ struct SummaryFacts {
   uint64_t wall_ns = 0;
   uint64_t recorder_cpu_ns = 0;
   Channel::Overhead overhead;
-  uint64_t stacks = 0;          // distinct
+  uint64_t stacks = 0;  // distinct
+  symbolize::ReadingBudget::LeftOut left_out;
   bool counts_only = false;     // launches without GPU times
   bool stacks_missing = false;  // no stack engine
   std::string file;
@@ -35,7 +37,10 @@ std::string trust_line(const SummaryFacts& facts);
 // Why there are no Python frames where one looks for them; empty: nothing is to be said of it.
 std::string python_line(const RefusedPython& refused);
 
-// Tells the user all three, and whether recording cost more than was allowed.
+// Why names are missing that could have been had; empty: none is for that reason.
+std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
+
+// Tells the user all of them, and whether recording cost more than was allowed.
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded);
 
 // `error` of a profile that could not be written to its end: of which file, and what of it is kept.

@@ -7,21 +7,20 @@
 #include <cstring>
 #include <string_view>
 
-#include "symbolize/safe_open.h"
+#include "base/clock.h"
 
 namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxLinkSection = 8192;
-constexpr uint64_t kMaxCrcBytes = uint64_t{2} << 30;
 
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);
 }
 
-// CRC-32 as .gnu_debuglink uses it (polynomial 0xedb88320, reflected).
-uint32_t crc32_of(const ByteSource& source) {
+// CRC-32 as .gnu_debuglink uses it (polynomial 0xedb88320, reflected). Nothing: it took too long.
+std::optional<uint32_t> crc32_of(const ByteSource& source, const ReadingBudget& budget) {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < table.size(); ++i) {
     uint32_t value = i;
@@ -34,6 +33,9 @@ uint32_t crc32_of(const ByteSource& source) {
   std::vector<uint8_t> chunk(size_t{256} << 10);
   uint64_t at = 0;
   while (const size_t got = source.read_some(at, chunk.data(), chunk.size())) {
+    if (!budget.in_time()) {
+      return std::nullopt;
+    }
     for (size_t i = 0; i < got; ++i) {
       crc = table[(crc ^ chunk[i]) & 0xff] ^ (crc >> 8);
     }
@@ -71,19 +73,21 @@ std::optional<Link> debug_link(const ElfImage& image) {
 
 class Finder {
  public:
-  Finder(const ElfImage& image, const DebugSearch& search) : image_(image) {
-    if (search.target_root_fd >= 0) {
-      roots_.push_back(search.target_root_fd);
+  Finder(const ElfImage& image, const DebugSearch& search, ReadingBudget& budget) : image_(image), budget_(budget) {
+    if (search.target) {
+      roots_.push_back(*search.target);
     }
-    roots_.push_back(kOwnRoot);
+    if (search.target && search.target->root_fd != kOwnRoot) {
+      roots_.push_back({kOwnRoot, search.target->rights});
+    }
   }
 
   // Tries `path` in every root. `crc` is looked at where one of the files has no build id.
   bool attempt(const std::string& path, const uint32_t* crc) {
-    for (const int root : roots_) {
+    for (const FileAccess& root : roots_) {
       UniqueFd fd = open_regular(root, path);
       if (fd && accept(fd, crc)) {
-        found = {std::move(fd), path, root};
+        found = {std::move(fd), path, root.root_fd != kOwnRoot};
         return true;
       }
     }
@@ -93,7 +97,7 @@ class Finder {
   DebugFile found;
 
  private:
-  [[nodiscard]] bool accept(const UniqueFd& fd, const uint32_t* crc) const {
+  bool accept(const UniqueFd& fd, const uint32_t* crc) {
     const std::optional<ElfImage> candidate = ElfImage::parse(ByteSource::file(fd.get()));
     if (!candidate) {
       return false;
@@ -101,22 +105,25 @@ class Finder {
     if (!image_.build_id().empty() && !candidate->build_id().empty()) {
       return image_.build_id() == candidate->build_id();
     }
-    return crc != nullptr && candidate->source().size() <= kMaxCrcBytes && crc32_of(candidate->source()) == *crc;
+    return crc != nullptr && budget_.take_checksum(candidate->source().size()) &&
+           crc32_of(candidate->source(), budget_) == *crc;
   }
 
   const ElfImage& image_;
-  std::vector<int> roots_;
+  ReadingBudget& budget_;
+  std::vector<FileAccess> roots_;
 };
+
+bool is_debuginfod_wanted(const std::string& build_id) {
+  const char* servers = std::getenv("DEBUGINFOD_URLS");
+  return servers != nullptr && *servers != '\0' && !build_id.empty();
+}
 
 // libdebuginfod comes by dlopen: it brings a network library along, which most runs do without.
 UniqueFd ask_debuginfod(const std::string& build_id) {
   using Begin = void* (*)();
   using Find = int (*)(void*, const unsigned char*, int, char**);
   using End = void (*)(void*);
-  const char* servers = std::getenv("DEBUGINFOD_URLS");
-  if (servers == nullptr || *servers == '\0' || build_id.empty()) {
-    return UniqueFd{};
-  }
   void* library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return UniqueFd{};
@@ -137,8 +144,9 @@ UniqueFd ask_debuginfod(const std::string& build_id) {
 
 }  // namespace
 
-DebugFile find_debug_file(const ElfImage& image, const std::string& path, const DebugSearch& search) {
-  Finder finder(image, search);
+DebugFile find_debug_file(const ElfImage& image, const std::string& path, const DebugSearch& search,
+                          ReadingBudget& budget) {
+  Finder finder(image, search, budget);
   const std::string& id = image.build_id();
   if (id.size() > 2) {
     for (const std::string& directory : search.directories) {
@@ -159,12 +167,13 @@ DebugFile find_debug_file(const ElfImage& image, const std::string& path, const 
       }
     }
   }
-  if (search.debuginfod) {
-    DebugFile downloaded;
+  DebugFile downloaded;
+  if (search.debuginfod && is_debuginfod_wanted(id) && budget.may_download()) {
+    const uint64_t begun = monotonic_ns();
     downloaded.fd = ask_debuginfod(id);
-    return downloaded;
+    budget.downloaded(monotonic_ns() - begun);
   }
-  return {};
+  return downloaded;
 }
 
 DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debug_file, const DebugSearch& search) {
@@ -187,11 +196,15 @@ DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debu
       candidates.push_back(directory + "/.build-id/" + id.substr(0, 2) + '/' + id.substr(2) + ".debug");
     }
   }
+  if (!search.target) {
+    return {};
+  }
+  const FileAccess access = debug_file.in_target_root ? *search.target : FileAccess{kOwnRoot, search.target->rights};
   for (const std::string& candidate : candidates) {
-    UniqueFd fd = candidate.starts_with('/') ? open_regular(debug_file.root_fd, candidate) : UniqueFd{};
+    UniqueFd fd = candidate.starts_with('/') ? open_regular(access, candidate) : UniqueFd{};
     const std::optional<ElfImage> image = fd ? ElfImage::parse(ByteSource::file(fd.get())) : std::nullopt;
     if (image && image->build_id() == id) {
-      return {std::move(fd), candidate, debug_file.root_fd};
+      return {std::move(fd), candidate, debug_file.in_target_root};
     }
   }
   return {};

@@ -183,6 +183,9 @@ bool strings_are_terminated(Elf* elf) {
 }  // namespace
 
 struct DwarfLines::State {
+  explicit State(ReadingBudget& given) : budget(given) {}
+
+  ReadingBudget& budget;
   DebugFile alternate_file;
   ElfPointer elf;
   ElfPointer alternate_elf;
@@ -193,6 +196,8 @@ struct DwarfLines::State {
   int visits = 0;
 
   bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
+  bool begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
+  bool visit();
   void index_units();
   void index_functions(Unit& unit);
   void index_children(Unit& unit, Dwarf_Die parent, const std::string& scope, int depth);
@@ -211,8 +216,8 @@ bool DwarfLines::present_in(const ElfImage& image) {
 }
 
 std::unique_ptr<DwarfLines> DwarfLines::open(const ElfImage& image, int fd, const DebugFile& debug_file,
-                                             const DebugSearch& search) {
-  auto state = std::make_unique<State>();
+                                             const DebugSearch& search, ReadingBudget& budget) {
+  auto state = std::make_unique<State>(budget);
   if (!present_in(image) || !state->begin(image, fd, debug_file, search)) {
     return nullptr;
   }
@@ -238,14 +243,18 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
     }
     command = ELF_C_READ_MMAP;
   }
+  if (!budget.take_debug_info(unpacked + (command == ELF_C_READ ? packed : 0))) {
+    return false;
+  }
   elf.reset(elf_begin(fd, command, nullptr));
   dwarf.reset(elf ? dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr) : nullptr);
   if (!dwarf || !strings_are_terminated(elf.get())) {
     return false;
   }
-  if (image.section(".gnu_debugaltlink") == nullptr) {
-    return true;
-  }
+  return image.section(".gnu_debugaltlink") == nullptr || begin_alternate(image, debug_file, search);
+}
+
+bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search) {
   // Found by us or not at all: libdw would open whatever the link names, a FIFO included.
   alternate_file = find_alternate_file(image, debug_file, search);
   const std::optional<ElfImage> alternate_image =
@@ -254,7 +263,8 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
     return false;
   }
   const auto [alternate_packed, alternate_unpacked] = debug_bytes(*alternate_image);
-  if (alternate_packed > kMaxReadBytes || alternate_unpacked > kMaxUnpackedBytes) {
+  if (alternate_packed > kMaxReadBytes || alternate_unpacked > kMaxUnpackedBytes ||
+      !budget.take_debug_info(alternate_packed + alternate_unpacked)) {
     return false;
   }
   alternate_elf.reset(elf_begin(alternate_file.fd.get(), ELF_C_READ, nullptr));
@@ -266,10 +276,16 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
   return true;
 }
 
+// Counts a DIE that is looked at. False: there have been enough of them, or it takes too long.
+bool DwarfLines::State::visit() {
+  constexpr int kBetweenLooks = 1024;
+  return ++visits <= kMaxVisits && (visits % kBetweenLooks != 0 || budget.in_time());
+}
+
 // .debug_aranges would say the same, but clang does not write it, and older compilers write it incompletely.
 void DwarfLines::State::index_units() {
   Dwarf_Off offset = 0;
-  while (units.size() < kMaxUnits && ranges.size() < kMaxRanges) {
+  while (units.size() < kMaxUnits && ranges.size() < kMaxRanges && budget.in_time()) {
     Dwarf_Off next = 0;
     size_t header_size = 0;
     Dwarf_Half version = 0;
@@ -307,7 +323,7 @@ void DwarfLines::State::index_children(Unit& unit, Dwarf_Die parent, const std::
     return;
   }
   do {
-    if (++visits > kMaxVisits) {
+    if (!visit()) {
       return;
     }
     const int tag = dwarf_tag(&die);
@@ -347,7 +363,7 @@ bool DwarfLines::State::inlined_at(Dwarf_Die parent, uint64_t vaddr, std::vector
     return false;
   }
   do {
-    if (++visits > kMaxVisits) {
+    if (!visit()) {
       return false;
     }
     const int tag = dwarf_tag(&die);

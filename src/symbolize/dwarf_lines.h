@@ -24,9 +24,9 @@ class DwarfLines {
   static bool present_in(const ElfImage& image);
 
   // `image` reads from the file `fd`; both must outlive the object. `debug_file` says where that file was found, for
-  // the files that it names. Null when there is nothing usable.
+  // the files that it names. Null when there is nothing usable, and beyond the budget, which is kept as well.
   static std::unique_ptr<DwarfLines> open(const ElfImage& image, int fd, const DebugFile& debug_file,
-                                          const DebugSearch& search);
+                                          const DebugSearch& search, ReadingBudget& budget);
   ~DwarfLines();
 
   // The function at `vaddr` and what is inlined there, outermost first. Empty when the DWARF does not cover it.

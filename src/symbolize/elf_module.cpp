@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "symbolize/plt.h"
-#include "symbolize/safe_open.h"
 
 #if __has_include(<lzma.h>)
 #include <lzma.h>
@@ -59,11 +58,12 @@ std::string address_name(std::string_view module, uint64_t address) {
   return name;
 }
 
-std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search) {
+std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
+                                              ReadingBudget& budget) {
   if (!file || !file->fd) {
     return nullptr;
   }
-  std::unique_ptr<ElfModule> module(new ElfModule);
+  std::unique_ptr<ElfModule> module(new ElfModule(budget));
   module->image_ = ElfImage::parse(ByteSource::file(file->fd.get()));
   if (!module->image_) {
     return nullptr;
@@ -72,12 +72,12 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   module->file_ = std::move(file);
   module->search_ = search;
   module->load_symbols();
-  module->search_.target_root_fd = kOwnRoot;  // the descriptor is the caller's
+  module->search_.target.reset();  // the root's descriptor is the caller's
   return module;
 }
 
-std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std::string name) {
-  std::unique_ptr<ElfModule> module(new ElfModule);
+std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget) {
+  std::unique_ptr<ElfModule> module(new ElfModule(budget));
   module->memory_ = std::move(bytes);
   module->image_ = ElfImage::parse(ByteSource::memory(module->memory_));
   if (!module->image_) {
@@ -85,20 +85,20 @@ std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std:
   }
   module->name_ = std::move(name);
   module->dwarf_tried_ = true;  // libdw reads files
-  module->symbols_.add(*module->image_, SHT_DYNSYM);
+  module->symbols_.add(*module->image_, SHT_DYNSYM, budget);
   module->symbols_.finish();
   return module;
 }
 
 void ElfModule::load_symbols() {
-  const bool stripped = symbols_.add(*image_, SHT_SYMTAB) == 0;
+  const bool stripped = symbols_.add(*image_, SHT_SYMTAB, budget_) == 0;
   if (stripped || !DwarfLines::present_in(*image_)) {
-    debug_file_ = find_debug_file(*image_, name_, search_);
+    debug_file_ = find_debug_file(*image_, name_, search_, budget_);
     debug_image_ = ElfImage::parse(ByteSource::file(debug_file_.fd.get()));
   }
   if (stripped) {
-    const bool complete = debug_image_ && symbols_.add(*debug_image_, SHT_SYMTAB) != 0;
-    symbols_.add(*image_, SHT_DYNSYM);
+    const bool complete = debug_image_ && symbols_.add(*debug_image_, SHT_SYMTAB, budget_) != 0;
+    symbols_.add(*image_, SHT_DYNSYM, budget_);
     if (!complete) {
       load_mini_debug_info();
     }
@@ -115,33 +115,41 @@ void ElfModule::load_mini_debug_info() {
     return;
   }
   mini_debug_info_ = unpack_xz(packed);
+  if (!budget_.take_debug_info(mini_debug_info_.size())) {
+    mini_debug_info_ = {};
+  }
   if (const std::optional<ElfImage> image = ElfImage::parse(ByteSource::memory(mini_debug_info_)); image) {
-    symbols_.add(*image, SHT_SYMTAB);
+    symbols_.add(*image, SHT_SYMTAB, budget_);
   }
 #endif
 }
 
-void ElfModule::load_dwarf(int target_root_fd) {
+void ElfModule::load_dwarf(const ProcessMaps& maps) {
   dwarf_tried_ = true;
   DebugSearch search = search_;
-  search.target_root_fd = target_root_fd;
+  search.target = maps.file_access();
   if (DwarfLines::present_in(*image_)) {
     DebugFile self;
     self.path = name_;
-    self.root_fd = target_root_fd;
-    dwarf_ = DwarfLines::open(*image_, file_->fd.get(), self, search);
+    self.in_target_root = true;
+    dwarf_ = DwarfLines::open(*image_, file_->fd.get(), self, search, budget_);
   } else if (debug_image_ && DwarfLines::present_in(*debug_image_)) {
-    dwarf_ = DwarfLines::open(*debug_image_, debug_file_.fd.get(), debug_file_, search);
+    dwarf_ = DwarfLines::open(*debug_image_, debug_file_.fd.get(), debug_file_, search, budget_);
   }
 }
 
-const std::vector<SymbolizedFrame>& ElfModule::frames(uint64_t vaddr, int target_root_fd) {
+const std::vector<SymbolizedFrame>* ElfModule::known_frames(uint64_t vaddr) const {
+  const auto cached = cache_.find(vaddr);
+  return cached == cache_.end() ? nullptr : &cached->second;
+}
+
+const std::vector<SymbolizedFrame>& ElfModule::frames(uint64_t vaddr, const ProcessMaps& maps) {
   const auto cached = cache_.find(vaddr);
   if (cached != cache_.end()) {
     return cached->second;
   }
   if (!dwarf_tried_) {
-    load_dwarf(target_root_fd);
+    load_dwarf(maps);
   }
   if (cache_.size() >= kMaxCached) {
     cache_.clear();

@@ -18,31 +18,35 @@ namespace gpuprof::symbolize {
 
 class ElfModule {
  public:
-  // Null when the file is not open or not ELF. The module keeps the file.
-  static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search);
+  // Null when the file is not open or not ELF. The module keeps the file, and the budget.
+  static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
+                                            ReadingBudget& budget);
   // A copy of an ELF image in memory, such as the vdso.
-  static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name);
+  static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
 
   // The address that a byte of a mapping has in the file; see ElfImage::vaddr_of.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
     return image_->vaddr_of(file_offset, mapping_offset);
   }
 
-  // The frames at a virtual address, outermost first; never empty. Valid until the next call. `target_root_fd`: where
-  // the files that DWARF refers to are looked for first, as in DebugSearch.
-  const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, int target_root_fd);
+  // The frames at a virtual address, outermost first; never empty. Valid until the next call. `maps`: of the process
+  // that the address is of, for the files that DWARF refers to.
+  const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
+  // The same where that has been asked for before; else null.
+  [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;
 
   [[nodiscard]] const std::string& build_id() const { return image_->build_id(); }
   [[nodiscard]] size_t symbol_count() const { return symbols_.size(); }
 
  private:
-  ElfModule() = default;
+  explicit ElfModule(ReadingBudget& budget) : budget_(budget) {}
   void load_symbols();
   void load_mini_debug_info();
-  void load_dwarf(int target_root_fd);
+  void load_dwarf(const ProcessMaps& maps);
   std::vector<SymbolizedFrame> make_frames(uint64_t vaddr);
   std::string plt_name(uint64_t vaddr);
 
+  ReadingBudget& budget_;
   std::string name_;  // path or "[vdso]"
   std::shared_ptr<MappedFile> file_;
   std::vector<uint8_t> memory_;

@@ -48,7 +48,7 @@ std::tuple<uint8_t, size_t, size_t, std::string_view> preference(uint8_t rank, s
 
 }  // namespace
 
-size_t SymbolTable::add(const ElfImage& image, uint32_t section_type) {
+size_t SymbolTable::add(const ElfImage& image, uint32_t section_type, ReadingBudget& budget) {
   const ElfSection* table = image.section_of_type(section_type);
   if (table == nullptr || !table->has_bytes() || table->header.sh_entsize != sizeof(Elf64_Sym) ||
       table->header.sh_link >= image.sections().size() || tables_.size() >= 255) {
@@ -63,7 +63,8 @@ size_t SymbolTable::add(const ElfImage& image, uint32_t section_type) {
   tables_.push_back({image.source(), strings.sh_offset, strings_end});
 
   const size_t before = symbols_.size();
-  const uint64_t count = std::min(table->header.sh_size / sizeof(Elf64_Sym), kMaxSymbols);
+  const uint64_t there = std::min(table->header.sh_size, image.source().size()) / sizeof(Elf64_Sym);
+  const uint64_t count = budget.take_symbols(std::min(there, kMaxSymbols));
   std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kChunk));
   for (uint64_t done = 0; done < count;) {
     const size_t want = std::min<uint64_t>(chunk.size(), count - done);

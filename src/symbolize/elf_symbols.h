@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "symbolize/elf_image.h"
+#include "symbolize/reading_budget.h"
 
 namespace gpuprof::symbolize {
 
@@ -21,7 +22,7 @@ class SymbolTable {
  public:
   // Adds the functions of a table, SHT_SYMTAB or SHT_DYNSYM. `image` may die, what its source reads must not.
   // Returns how many functions were added.
-  size_t add(const ElfImage& image, uint32_t section_type);
+  size_t add(const ElfImage& image, uint32_t section_type, ReadingBudget& budget);
   // Sorts and settles sizes and overlaps; to be called once, after the last add().
   void finish();
 

@@ -5,16 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 #include <vector>
-
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxFile = uint64_t{256} << 20;
-constexpr size_t kMaxFunctions = 4 << 20;
 constexpr size_t kMaxName = 64 << 10;
+constexpr size_t kMaxLine = kMaxName + 64;  // with its numbers
 constexpr size_t kChunk = 256 << 10;
 
 // Takes a hex number and the space after it off the front of `line`.
@@ -33,69 +31,82 @@ bool take_hex(std::string_view& line, uint64_t& value) {
 
 }  // namespace
 
-void PerfMap::forget() {
+void PerfMap::forget(ReadingBudget& budget) {
+  budget.remove_perf_map_functions(functions_.size());
   consumed_ = 0;
+  read_to_ = 0;
   functions_.clear();
   names_.clear();
 }
 
-bool PerfMap::open_file(int root_fd) {
-  UniqueFd fd = open_regular_no_link(root_fd, path_);
+bool PerfMap::is_open() const {
+  struct stat status {};
+  return fd_ && ::fstat(fd_.get(), &status) == 0 && status.st_nlink != 0;
+}
+
+void PerfMap::open(const FileAccess& access) {
+  UniqueFd fd = open_regular_no_link(access, path_);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return false;
+    return;
   }
   if (::geteuid() == 0 && status.st_uid != 0 && status.st_uid != owner_) {
-    return false;
+    return;
+  }
+  struct stat known {};
+  if (fd_ && ::fstat(fd_.get(), &known) == 0 && known.st_dev == status.st_dev && known.st_ino == status.st_ino) {
+    return;
   }
   fd_ = std::move(fd);
-  return true;
+  replaced_ = true;
 }
 
-void PerfMap::refresh(int root_fd) {
-  if (!fd_ && !open_file(root_fd)) {
-    return;
-  }
+void PerfMap::refresh(ReadingBudget& budget) {
   struct stat status {};
-  if (::fstat(fd_.get(), &status) != 0) {
+  if (!fd_ || ::fstat(fd_.get(), &status) != 0) {
     return;
   }
-  const auto size = std::min(static_cast<uint64_t>(std::max<off_t>(status.st_size, 0)), kMaxFile);
-  if (size < consumed_) {
-    forget();  // written anew from the start
+  const auto size = static_cast<uint64_t>(std::max<off_t>(status.st_size, 0));
+  if (size < consumed_ || std::exchange(replaced_, false)) {
+    forget(budget);  // written anew from the start
   }
-  if (size > consumed_) {
-    read_appended(size);
+  if (size > consumed_ && size != read_to_) {
+    read_appended(size, budget);
   }
 }
 
-void PerfMap::read_appended(uint64_t size) {
+// An unfinished line is read again when there is more of it.
+void PerfMap::read_appended(uint64_t size, ReadingBudget& budget) {
+  const uint64_t end = consumed_ + budget.take_perf_map(size - consumed_);
+  read_to_ = size;
   std::vector<char> chunk(kChunk);
   std::string line;
-  for (uint64_t at = consumed_; at < size;) {
-    const size_t want = std::min<uint64_t>(chunk.size(), size - at);
+  uint64_t line_bytes = 0;
+  for (uint64_t at = consumed_; at < end;) {
+    const size_t want = std::min<uint64_t>(chunk.size(), end - at);
     const ssize_t got = ::pread(fd_.get(), chunk.data(), want, static_cast<off_t>(at));
-    if (got <= 0) {
+    if (got <= 0 || !budget.in_time()) {
       return;
     }
     at += static_cast<uint64_t>(got);
     std::string_view rest(chunk.data(), static_cast<size_t>(got));
     for (size_t newline = rest.find('\n'); newline != std::string_view::npos; newline = rest.find('\n')) {
-      consumed_ += line.size() + newline + 1;
-      line.append(rest.substr(0, newline));
-      add_line(line);
+      consumed_ += line_bytes + newline + 1;
+      line.append(rest.substr(0, std::min(newline, kMaxLine - line.size())));
+      add_line(line, budget);
       line.clear();
+      line_bytes = 0;
       rest.remove_prefix(newline + 1);
     }
-    line.append(rest);  // an unfinished line is read again when the rest of it is there
+    line.append(rest.substr(0, kMaxLine - line.size()));
+    line_bytes += rest.size();
   }
 }
 
-void PerfMap::add_line(std::string_view line) {
+void PerfMap::add_line(std::string_view line, ReadingBudget& budget) {
   uint64_t start = 0;
   uint64_t size = 0;
-  if (!take_hex(line, start) || !take_hex(line, size) || line.empty() || size == 0 || start + size < start ||
-      functions_.size() >= kMaxFunctions) {
+  if (!take_hex(line, start) || !take_hex(line, size) || line.empty() || size == 0 || start + size < start) {
     return;
   }
   // Memory of compiled code is used again: the newest function of a range is the one that counts.
@@ -106,6 +117,10 @@ void PerfMap::add_line(std::string_view line) {
   }
   while (overlapped != functions_.end() && overlapped->first < end) {
     overlapped = functions_.erase(overlapped);
+    budget.remove_perf_map_functions(1);
+  }
+  if (!budget.add_perf_map_function()) {
+    return;
   }
   const std::string_view name = line.substr(0, kMaxName);
   functions_.emplace(start, Function{end, names_.size(), static_cast<uint32_t>(name.size())});

@@ -10,17 +10,22 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
+#include "symbolize/reading_budget.h"
+#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` inside the directory `root_fd` (see safe_open.h). Where gpuprof is root, the file must belong to `owner`
-  // or to root: others could otherwise name the code of this process.
+  // `path` in the process's root directory. Where gpuprof is root, the file must belong to `owner` or to root: others
+  // could otherwise name the code of this process.
   PerfMap(std::string path, uid_t owner) : path_(std::move(path)), owner_(owner) {}
 
-  // Opens the file if there is one by now, and reads what was appended since the last call.
-  void refresh(int root_fd);
+  // Opens the file if there is one by now; where it has been replaced, the new one.
+  void open(const FileAccess& access);
+  [[nodiscard]] bool is_open() const;
+  // Reads what was appended since the last call.
+  void refresh(ReadingBudget& budget);
 
   // Name of the function that holds `address`; empty when there is none. Valid until the next refresh().
   [[nodiscard]] std::string_view find(uint64_t address) const;
@@ -34,15 +39,16 @@ class PerfMap {
     uint32_t name_size;
   };
 
-  [[nodiscard]] bool open_file(int root_fd);
-  void read_appended(uint64_t size);
-  void add_line(std::string_view line);
-  void forget();
+  void read_appended(uint64_t size, ReadingBudget& budget);
+  void add_line(std::string_view line, ReadingBudget& budget);
+  void forget(ReadingBudget& budget);
 
   std::string path_;
   uid_t owner_;
   UniqueFd fd_;
+  bool replaced_ = false;                   // since the last refresh()
   uint64_t consumed_ = 0;                   // bytes of the file that were parsed, up to the end of a line
+  uint64_t read_to_ = 0;                    // what the file's size was then
   std::map<uint64_t, Function> functions_;  // by start; no two overlap
   std::string names_;
 };

@@ -17,13 +17,13 @@
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"
+#include "symbolize/vdso.h"
 
 namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapsText = size_t{256} << 20;
 constexpr size_t kMaxMappings = 1 << 17;  // with the stale ones; just-in-time compilers map and unmap forever
-constexpr size_t kMaxVdso = 256 << 10;
 constexpr std::string_view kDeleted = " (deleted)";
 
 std::string read_all(int dir_fd, const char* name) {
@@ -178,18 +178,61 @@ void ProcessMaps::read_identity() {
   const std::string status = read_all(proc_fd_.get(), "status");
   namespace_pid_ = status_number(status, "NSpid", -1, pid_);
   const uid_t owner = status_number(status, "Uid", 1, ::getuid());  // the effective one
-  perf_map_ = std::make_unique<PerfMap>(perf_map_path(), owner);
+  perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner);
 }
 
-void ProcessMaps::capture_vdso(const Mapping& mapping) {
-  const uint64_t size = mapping.end - mapping.start;
-  const UniqueFd memory(::openat(proc_fd_.get(), "mem", O_RDONLY | O_CLOEXEC));
-  if (!memory || size > kMaxVdso) {
-    return;
+void ProcessMaps::read_rights() {
+  if (::geteuid() != 0) {
+    return;  // file_access() does not ask for them
   }
-  vdso_.resize(size);
-  const ssize_t got = ::pread(memory.get(), vdso_.data(), vdso_.size(), static_cast<off_t>(mapping.start));
-  vdso_.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
+  if (!first_rights_) {
+    first_rights_ = now;
+  }
+  if (now) {
+    rights_ = narrowed(*first_rights_, *now);
+  }
+}
+
+std::optional<FileAccess> ProcessMaps::file_access() const {
+  if (::geteuid() != 0) {
+    return FileAccess{root_fd_.get()};  // with the rights of a user, who reads nothing new by them
+  }
+  if (!rights_ || !root_fd_) {
+    return std::nullopt;
+  }
+  const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
+  return FileAccess{root_fd_.get(), now ? narrowed(*first_rights_, *now) : *rights_};
+}
+
+const std::vector<uint8_t>& ProcessMaps::vdso() const {
+  static const std::vector<uint8_t> none;
+  return has_vdso_ ? own_vdso() : none;
+}
+
+UniqueFd ProcessMaps::open_mapped(const MapsLine& line) const {
+  const std::optional<FileAccess> access = file_access();
+  if (!access) {
+    return UniqueFd{};
+  }
+  const bool deleted = ends_with_deleted(line.path);
+  UniqueFd fd =
+      open_regular_proc(proc_fd_.get(), "map_files/" + hex(line.start) + '-' + hex(line.end), access->rights_or_null());
+  // The mapping may have changed since its line was read.
+  if (fd && (deleted || is_mapped_file(fd.get(), line))) {
+    return fd;
+  }
+  std::vector<std::string> paths = {line.path};
+  if (deleted) {
+    paths.push_back(line.path.substr(0, line.path.size() - kDeleted.size()));
+  }
+  for (const std::string& path : paths) {
+    fd = path.starts_with('/') ? open_regular(*access, path) : UniqueFd{};
+    if (fd && is_mapped_file(fd.get(), line)) {
+      return fd;
+    }
+  }
+  return UniqueFd{};
 }
 
 std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
@@ -200,28 +243,11 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   if (file && (file->fd || file->path == path)) {
     return file;
   }
-  UniqueFd fd = open_regular_proc(proc_fd_.get(), "map_files/" + hex(line.start) + '-' + hex(line.end));
-  // The mapping may have changed since its line was read.
-  if (fd && !is_mapped_file(fd.get(), line) && !deleted) {
-    fd.reset();
-  }
-  if (!fd && line.path.starts_with('/')) {
-    fd = open_regular(root_fd_.get(), line.path);
-    if (fd && !is_mapped_file(fd.get(), line)) {
-      fd.reset();
-    }
-    if (!fd && deleted) {
-      fd = open_regular(root_fd_.get(), path);
-      if (fd && !is_mapped_file(fd.get(), line)) {
-        fd.reset();
-      }
-    }
-  }
   file = std::make_shared<MappedFile>();
   file->path = std::move(path);
   file->device = line.device;
   file->inode = line.inode;
-  file->fd = std::move(fd);
+  file->fd = open_mapped(line);
   file->deleted = deleted;
   cache_->add(file);
   return file;
@@ -229,7 +255,8 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
 
 std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) const {
   struct stat status {};
-  UniqueFd fd = path.starts_with('/') ? open_regular(root_fd_.get(), path) : UniqueFd{};
+  const std::optional<FileAccess> access = path.starts_with('/') ? file_access() : std::nullopt;
+  UniqueFd fd = access ? open_regular(*access, path) : UniqueFd{};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return nullptr;
   }
@@ -282,6 +309,7 @@ bool ProcessMaps::refresh() {
   if (!perf_map_) {
     read_identity();
   }
+  read_rights();
   if (UniqueFd root(::openat(proc_fd_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
     root_fd_ = std::move(root);
   }
@@ -296,9 +324,8 @@ bool ProcessMaps::refresh() {
       continue;
     }
     fresh.push_back(mapping_of(line));
-    if (vdso_.empty() && line.inode == 0 && line.path == "[vdso]") {
-      capture_vdso(fresh.back());
-    }
+    const bool is_vdso = line.inode == 0 && line.path == "[vdso]";
+    has_vdso_ = has_vdso_ || (is_vdso && line.end - line.start == own_vdso().size());
   }
   take_over(std::move(fresh));
   return true;
@@ -309,7 +336,11 @@ std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
   // Never a later process of the same number.
   next->proc_fd_.reset(::fcntl(proc_fd_.get(), F_DUPFD_CLOEXEC, 0));
   next->mappings_ = mappings_;
-  next->vdso_ = vdso_;
+  next->namespace_pid_ = namespace_pid_;
+  next->has_vdso_ = has_vdso_;
+  next->first_rights_ = first_rights_;
+  next->rights_ = rights_;
+  next->perf_map_ = perf_map_;
   return next->refresh() ? next : nullptr;
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/file_rights.h"
 #include "base/unique_fd.h"
+#include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize {
 
@@ -44,7 +46,8 @@ class ProcessMaps {
   ProcessMaps& operator=(ProcessMaps&&) noexcept;
 
   // Reads /proc/PID/maps again and opens new executable files (by /proc/PID/map_files, which leads to the mapped file
-  // even where it was deleted or replaced, or else by their path in the process's root, where the inode is right).
+  // even where it was deleted or replaced, or else by their path in the process's root, where the inode is right), as
+  // far as the process may read them: a program may be mapped that can only be executed.
   // False when the process is gone: what was known stays.
   bool refresh();
 
@@ -62,19 +65,24 @@ class ProcessMaps {
   [[nodiscard]] uint32_t pid() const { return pid_; }
   // When refresh() last began to read what is known now (CLOCK_MONOTONIC); 0: never.
   [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
-  // Bytes of the process's vdso, captured at the first refresh; empty if it could not be read.
-  [[nodiscard]] const std::vector<uint8_t>& vdso() const { return vdso_; }
-  // The process's root directory (O_PATH); -1 when it could not be opened, paths are then tried in our own.
-  [[nodiscard]] int root_fd() const { return root_fd_.get(); }
+  // The vdso's bytes, which are ours: the kernel gives one to all processes. Empty while the process is not known to
+  // have it.
+  [[nodiscard]] const std::vector<uint8_t>& vdso() const;
+  // How files that the process names are opened: in its root directory, with the rights that it has now or, once it is
+  // gone, had at the last refresh(); never with more than at the first one. Nothing: its rights are not known, and no
+  // file may be opened for it. What this returns must not outlive the object.
+  [[nodiscard]] std::optional<FileAccess> file_access() const;
   // Where just-in-time compilers describe their code, as the process itself names it: "/tmp/perf-PID.map" with the PID
   // that it has in its own namespace. To be resolved in root_fd().
   [[nodiscard]] std::string perf_map_path() const;
-  // That file's contents, read on demand; null before the first successful refresh().
+  // That file's contents, read on demand and shared with newer(); null before the first successful refresh(). Of the
+  // thread that names addresses.
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:
   void read_identity();
-  void capture_vdso(const Mapping& mapping);
+  void read_rights();
+  [[nodiscard]] UniqueFd open_mapped(const MapsLine& line) const;
   [[nodiscard]] std::shared_ptr<MappedFile> file_of(const MapsLine& line) const;
   [[nodiscard]] Mapping mapping_of(const MapsLine& line) const;
   void take_over(std::vector<Mapping> fresh);
@@ -86,8 +94,10 @@ class ProcessMaps {
   UniqueFd proc_fd_;  // /proc/PID
   UniqueFd root_fd_;
   std::vector<Mapping> mappings_;  // sorted by start, executable ones only
-  std::vector<uint8_t> vdso_;
-  std::unique_ptr<PerfMap> perf_map_;
+  bool has_vdso_ = false;
+  std::optional<FileRights> first_rights_;
+  std::optional<FileRights> rights_;  // at the last refresh()
+  std::shared_ptr<PerfMap> perf_map_;
 };
 
 std::shared_ptr<FileCache> make_file_cache();

@@ -37,18 +37,26 @@ UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
   return start == std::string::npos ? UniqueFd{} : UniqueFd(::openat(root_fd, path.c_str() + start, flags));
 }
 
+// The way to the file counts as well: folders that the process may not enter hide what is in them.
+UniqueFd open_with(const FileAccess& access, const std::string& path, int extra_flags) {
+  const ActAs as(access.rights_or_null());
+  return as.ok() ? reopen_regular(locate(access.root_fd, path, extra_flags)) : UniqueFd{};
+}
+
 }  // namespace
 
-UniqueFd open_regular(int root_fd, const std::string& path) {
-  return reopen_regular(locate(root_fd, path, 0));
+UniqueFd open_regular(const FileAccess& access, const std::string& path) {
+  return open_with(access, path, 0);
 }
 
-UniqueFd open_regular_no_link(int root_fd, const std::string& path) {
-  return reopen_regular(locate(root_fd, path, O_NOFOLLOW));
+UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path) {
+  return open_with(access, path, O_NOFOLLOW);
 }
 
-UniqueFd open_regular_proc(int dir_fd, const std::string& name) {
-  return reopen_regular(UniqueFd(::openat(dir_fd, name.c_str(), O_PATH | O_CLOEXEC)));
+UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights) {
+  const UniqueFd location(::openat(dir_fd, name.c_str(), O_PATH | O_CLOEXEC));
+  const ActAs as(rights);
+  return as.ok() ? reopen_regular(location) : UniqueFd{};
 }
 
 }  // namespace gpuprof::symbolize

@@ -13,8 +13,6 @@ namespace {
 
 using profile::FrameKind;
 
-constexpr size_t kMaxVdsos = 16;  // one a kernel and personality
-
 SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
   SymbolizedFrame frame;
   frame.address = address;
@@ -32,7 +30,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 }  // namespace
 
 struct Symbolizer::State {
-  explicit State(SymbolizerOptions given) : options(std::move(given)) {}
+  explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits) {}
 
   // The key stays unique while the entry lives: it holds the file.
   struct LoadedFile {
@@ -41,38 +39,67 @@ struct Symbolizer::State {
   };
 
   SymbolizerOptions options;
+  ReadingBudget budget;
   std::unordered_map<const MappedFile*, LoadedFile> files;
-  std::vector<std::pair<std::vector<uint8_t>, std::unique_ptr<ElfModule>>> vdsos;
+  std::unique_ptr<ElfModule> vdso;
   std::optional<KernelSymbols> kernel;
 
-  ElfModule* module_of(const std::shared_ptr<MappedFile>& file, int target_root_fd);
+  ElfModule* module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps);
   ElfModule* vdso_of(const ProcessMaps& maps);
+  const std::vector<SymbolizedFrame>* frames_of(ElfModule& module, uint64_t vaddr, const ProcessMaps& maps);
+  bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, int target_root_fd) {
+// When the time is over, no further file is opened.
+ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
   const auto known = files.find(file.get());
-  if (known != files.end()) {
-    return known->second.module.get();
+  if (known != files.end() || !budget.in_time()) {
+    return known == files.end() ? nullptr : known->second.module.get();
   }
   DebugSearch search;
   search.directories = options.debug_directories;
-  search.target_root_fd = target_root_fd;
+  search.target = maps.file_access();
   search.debuginfod = options.debuginfod;
-  LoadedFile loaded{file, ElfModule::of_file(file, search)};
+  LoadedFile loaded{file, ElfModule::of_file(file, search, budget)};
   return files.emplace(file.get(), std::move(loaded)).first->second.module.get();
 }
 
 ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
-  for (const auto& [bytes, module] : vdsos) {
-    if (bytes == maps.vdso()) {
-      return module.get();
+  if (!vdso && !maps.vdso().empty()) {
+    vdso = ElfModule::of_memory(maps.vdso(), "[vdso]", budget);
+  }
+  return maps.vdso().empty() ? nullptr : vdso.get();
+}
+
+// Null: the time is over.
+const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
+                                                                 const ProcessMaps& maps) {
+  return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);
+}
+
+// Compiled code lies in anonymous memory, or in a file without name or headers (memfd).
+bool Symbolizer::State::by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out) {
+  PerfMap* perf_map = maps.perf_map();
+  if (perf_map == nullptr) {
+    return false;
+  }
+  if (budget.in_time()) {
+    if (const auto access = perf_map->is_open() ? std::nullopt : maps.file_access(); access) {
+      perf_map->open(*access);
     }
+    perf_map->refresh(budget);
   }
-  if (vdsos.size() >= kMaxVdsos) {
-    vdsos.clear();
+  const std::string_view name = perf_map->find(address);
+  if (name.empty()) {
+    return false;
   }
-  vdsos.emplace_back(maps.vdso(), ElfModule::of_memory(maps.vdso(), "[vdso]"));
-  return vdsos.back().second.get();
+  SymbolizedFrame frame;
+  frame.kind = FrameKind::native;
+  frame.name = name;
+  frame.module = perf_map->path().substr(perf_map->path().rfind('/') + 1);
+  frame.address = address;
+  out.push_back(std::move(frame));
+  return true;
 }
 
 Symbolizer::Symbolizer(SymbolizerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
@@ -91,32 +118,29 @@ void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64
                          std::vector<SymbolizedFrame>& out) {
   ElfModule* module = nullptr;
   if (mapping != nullptr && mapping->file) {
-    module = state_->module_of(mapping->file, maps.root_fd());
+    module = state_->module_of(mapping->file, maps);
   } else if (mapping != nullptr && mapping->name == "[vdso]") {
     module = state_->vdso_of(maps);
   }
   if (module != nullptr) {
     const uint64_t offset = mapping->offset + (address - mapping->start);
-    if (const std::optional<uint64_t> vaddr = module->vaddr_of(offset, mapping->offset); vaddr) {
-      const std::vector<SymbolizedFrame>& frames = module->frames(*vaddr, maps.root_fd());
-      out.insert(out.end(), frames.begin(), frames.end());
+    const std::optional<uint64_t> vaddr = module->vaddr_of(offset, mapping->offset);
+    if (const auto* frames = vaddr ? state_->frames_of(*module, *vaddr, maps) : nullptr; frames != nullptr) {
+      out.insert(out.end(), frames->begin(), frames->end());
       return;
     }
   }
-  // Compiled code lies in anonymous memory, or in a file without name or headers (memfd).
-  if (PerfMap* perf_map = maps.perf_map(); perf_map != nullptr && mapping != nullptr && module == nullptr) {
-    perf_map->refresh(maps.root_fd());
-    if (const std::string_view name = perf_map->find(address); !name.empty()) {
-      SymbolizedFrame frame;
-      frame.kind = FrameKind::native;
-      frame.name = name;
-      frame.module = perf_map->path().substr(perf_map->path().rfind('/') + 1);
-      frame.address = address;
-      out.push_back(std::move(frame));
-      return;
-    }
+  if (mapping != nullptr && module == nullptr && state_->by_perf_map(maps, address, out)) {
+    return;
+  }
+  if (mapping != nullptr && !state_->budget.in_time()) {
+    state_->budget.leave_out_address();
   }
   out.push_back(unknown_frame(mapping, address));
+}
+
+ReadingBudget& Symbolizer::budget() {
+  return state_->budget;
 }
 
 void Symbolizer::kernel(uint64_t address, std::vector<SymbolizedFrame>& out) {

@@ -11,6 +11,7 @@
 
 #include "profile/records.h"
 #include "symbolize/process_maps.h"
+#include "symbolize/reading_budget.h"
 
 namespace gpuprof::symbolize {
 
@@ -30,6 +31,7 @@ struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // of separate debug files
   bool debuginfod = true;  // ask debuginfod servers, where the user names some in DEBUGINFOD_URLS; may take seconds
   std::string kallsyms = "/proc/kallsyms";
+  ReadingLimits limits;
 };
 
 class Symbolizer {
@@ -47,6 +49,9 @@ class Symbolizer {
 
   // Names one kernel address by /proc/kallsyms.
   void kernel(uint64_t address, std::vector<SymbolizedFrame>& out);
+
+  // What may be read for all that; ReadingBudget::end() by any thread.
+  [[nodiscard]] ReadingBudget& budget();
 
  private:
   struct State;

@@ -19,22 +19,45 @@ constexpr std::string_view kTemporary = ".new-";
 constexpr time_t kStaleSeconds = 3600;  // a temporary file whose writer must be gone
 constexpr size_t kMaxFiles = 100'000;   // looked at
 
-// The directories of `path` from the one that is there down to the last; root makes none inside of those of others.
-bool make_directories(const std::string& path) {
+// Whether nobody but root and we can have put there what stands in a directory.
+bool is_ours_alone(int directory) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) {
-    return true;
+  return ::fstat(directory, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Root makes no directory inside of those of others: what stands there is theirs to choose.
+bool may_make_in(int directory) {
+  struct stat status {};
+  return ::geteuid() != 0 || (::fstat(directory, &status) == 0 && status.st_uid == 0);
+}
+
+// A link is followed on the way only, and only where no stranger can have put it: it would lead us to where he wants a
+// directory of ours.
+UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  UniqueFd next(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
+  if (!next && errno == ENOTDIR && may_be_link && is_ours_alone(parent)) {
+    next.reset(::openat(parent, name.c_str(), kFlags));
+  } else if (!next && errno == ENOENT && may_make_in(parent) &&
+             (::mkdirat(parent, name.c_str(), 0700) == 0 || errno == EEXIST)) {
+    next.reset(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
   }
-  const size_t slash = path.rfind('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) {
-    return false;
+  return next;
+}
+
+// The directory of an absolute path; what is missing of it is made.
+UniqueFd enter_path(std::string_view path) {
+  UniqueFd directory(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (directory && !path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    if (slash != 0) {
+      const bool is_last = path.find_first_not_of('/', slash) == std::string_view::npos;
+      directory = enter(directory.get(), std::string(path.substr(0, slash)), !is_last);
+    }
+    path.remove_prefix(std::min(slash + 1, path.size()));
   }
-  const std::string parent = path.substr(0, slash);
-  if (!make_directories(parent) || ::stat(parent.c_str(), &status) != 0) {
-    return false;
-  }
-  const bool own = status.st_uid == ::geteuid() || ::geteuid() != 0;
-  return own && (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
+  return UniqueFd(directory ? ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1);
 }
 
 bool is_hex(std::string_view text) {
@@ -102,10 +125,10 @@ std::vector<File> list(int directory) {
 }  // namespace
 
 std::optional<CacheDirectory> CacheDirectory::open(const std::string& path, uint64_t max_bytes) {
-  if (!path.starts_with('/') || !make_directories(path)) {
+  if (!path.starts_with('/')) {
     return std::nullopt;
   }
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd = enter_path(path);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_uid != ::geteuid() ||
       (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {

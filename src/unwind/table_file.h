@@ -38,8 +38,8 @@ class CacheDirectory {
   static constexpr std::string_view kContents = "contents-";
   static constexpr std::string_view kSuffix = ".gpuprof-unwind";
 
-  // Makes it and what is missing above it, with rights for the user alone. Nothing where that cannot be done, and where
-  // others may write into it.
+  // Makes it and what is missing above it, with rights for the user alone. Nothing where that cannot be done, where
+  // others may write into it, and where a link leads there that others may have put.
   static std::optional<CacheDirectory> open(const std::string& path, uint64_t max_bytes = kMaxBytes);
 
   // Nothing where the file is not there, or is not ours.

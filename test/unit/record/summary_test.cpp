@@ -80,3 +80,13 @@ TEST_CASE("how a command ended") {
   CHECK(target_end({}, false) == "still running");
   CHECK(target_end({}, true) == "ended, its status is not known");
 }
+
+TEST_CASE("what a recording's limits kept from being named") {
+  symbolize::ReadingBudget::LeftOut left_out;
+  CHECK(left_out_line(left_out).empty());
+  left_out.perf_maps = 2;
+  left_out.addresses = 7;
+  CHECK(left_out_line(left_out) ==
+        "functions or lines are not named, beyond the limits of a recording: 2 perf maps cut short, 7 addresses after "
+        "the time for names was over");
+}

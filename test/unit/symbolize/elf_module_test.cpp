@@ -31,16 +31,18 @@ std::shared_ptr<MappedFile> file_with(const std::vector<uint8_t>& bytes) {
 
 // Asks for addresses all over the file; the answers do not matter, coming back does.
 void exercise(const std::vector<uint8_t>& bytes) {
-  const auto module = ElfModule::of_file(file_with(bytes), DebugSearch{});
+  ReadingBudget budget;
+  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
+  const auto module = ElfModule::of_file(file_with(bytes), DebugSearch{}, budget);
   if (!module) {
     return;
   }
   for (uint64_t offset = 0; offset < 0x2000; offset += 0x35) {
     if (const auto vaddr = module->vaddr_of(offset, offset & ~uint64_t{4095})) {
-      CHECK_FALSE(module->frames(*vaddr, -1).empty());
+      CHECK_FALSE(module->frames(*vaddr, maps).empty());
     }
   }
-  CHECK_FALSE(module->frames(~uint64_t{0}, -1).empty());
+  CHECK_FALSE(module->frames(~uint64_t{0}, maps).empty());
 }
 
 TEST_CASE("truncated and garbled files") {
@@ -88,17 +90,21 @@ TEST_CASE("truncated and garbled files") {
 }
 
 TEST_CASE("a file that shrinks while it is in use") {
+  ReadingBudget budget;
+  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   const auto file = file_with(bytes_of(fixture("chain_full.so")));
-  const auto module = ElfModule::of_file(file, DebugSearch{});
+  const auto module = ElfModule::of_file(file, DebugSearch{}, budget);
   REQUIRE(module);
   REQUIRE(module->symbol_count() > 0);
   REQUIRE(::ftruncate(file->fd.get(), 100) == 0);
   for (uint64_t vaddr = 0; vaddr < 0x2000; vaddr += 7) {
-    CHECK_FALSE(module->frames(vaddr, -1).empty());
+    CHECK_FALSE(module->frames(vaddr, maps).empty());
   }
 }
 
 TEST_CASE("a huge sparse file costs neither memory nor time") {
+  ReadingBudget budget;
+  const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   std::vector<uint8_t> bytes = bytes_of(fixture("chain_full.so"));
   Elf64_Ehdr header{};
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -113,9 +119,9 @@ TEST_CASE("a huge sparse file costs neither memory nor time") {
   }
   const auto file = file_with(bytes);
   REQUIRE(::ftruncate(file->fd.get(), off_t{1} << 39) == 0);
-  const auto module = ElfModule::of_file(file, DebugSearch{});
+  const auto module = ElfModule::of_file(file, DebugSearch{}, budget);
   REQUIRE(module);
-  CHECK_FALSE(module->frames(0x1100, -1).empty());
+  CHECK_FALSE(module->frames(0x1100, maps).empty());
 }
 
 TEST_CASE("names of places without a symbol") {

@@ -121,20 +121,21 @@ TEST_CASE("only regular files are opened, and none outside the given root") {
   TemporaryDirectory directory;
   const std::string fifo = directory.path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK_FALSE(open_regular(kOwnRoot, fifo));
-  CHECK_FALSE(open_regular(kOwnRoot, "/dev/null"));
-  CHECK_FALSE(open_regular(kOwnRoot, directory.path()));
-  CHECK_FALSE(open_regular(kOwnRoot, directory.path() + "/missing"));
+  CHECK_FALSE(open_regular(FileAccess{}, fifo));
+  CHECK_FALSE(open_regular(FileAccess{}, "/dev/null"));
+  CHECK_FALSE(open_regular(FileAccess{}, directory.path()));
+  CHECK_FALSE(open_regular(FileAccess{}, directory.path() + "/missing"));
 
   std::ofstream(directory.path() + "/file") << "text";
   REQUIRE(::symlink("/etc/passwd", (directory.path() + "/out").c_str()) == 0);
   REQUIRE(::symlink("/file", (directory.path() + "/in").c_str()) == 0);
-  const UniqueFd root(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  CHECK(open_regular(root.get(), "/file"));
-  CHECK(open_regular(root.get(), "/in"));
-  CHECK_FALSE(open_regular(root.get(), "/out"));
-  CHECK_FALSE(open_regular(root.get(), "/../../../../etc/passwd"));
-  CHECK_FALSE(open_regular_no_link(root.get(), "/in"));
+  const UniqueFd root_fd(::open(directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const FileAccess root{root_fd.get()};
+  CHECK(open_regular(root, "/file"));
+  CHECK(open_regular(root, "/in"));
+  CHECK_FALSE(open_regular(root, "/out"));
+  CHECK_FALSE(open_regular(root, "/../../../../etc/passwd"));
+  CHECK_FALSE(open_regular_no_link(root, "/in"));
 }
 
 }  // namespace

@@ -213,6 +213,23 @@ TEST_CASE("directories that are not for us are not used", "[unwind]") {
   }
 }
 
+TEST_CASE("the cache is not made where a link of others leads", "[unwind]") {
+  const Scratch scratch;
+  const fs::path target = scratch.path / "target";
+  const fs::path shared = scratch.path / "shared";
+  fs::create_directory(target);
+  fs::create_directory(shared);
+  fs::create_directory_symlink(target, shared / "cache");
+  CHECK(CacheDirectory::open(shared / "cache" / "of_ours"));  // nobody else can have put it there
+  REQUIRE(files_in(target).size() == 1);
+  fs::permissions(shared, fs::perms::all);
+  CHECK_FALSE(CacheDirectory::open(shared / "cache" / "unwind"));
+  CHECK_FALSE(CacheDirectory::open(shared / "cache" / "of_ours"));
+  CHECK_FALSE(CacheDirectory::open(shared / "cache"));
+  CHECK(files_in(target).size() == 1);
+  CHECK(CacheDirectory::open(shared / "other" / "unwind"));
+}
+
 TEST_CASE("links inside of the cache are not followed", "[unwind]") {
   const Scratch scratch;
   const symbolize::MappedFile file = open_file(kSelf);

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""root records a program that names files to it: they are read with the program's rights, and within limits."""
+
+import json
+import os
+import struct
+import subprocess
+import zlib
+
+import rig
+import strangers
+import wire_recorder
+
+MEBI = 1 << 20
+
+# A target that says what it likes: connects as an injection library does, and sends GPU work whose stacks lie in files
+# that it names. Its only argument: {magic, version, modules: [path], perf_map: bytes, anonymous: whether to have code
+# in anonymous memory}. Module number i has its only frame at i's address 0x1010.
+CLIENT = r"""
+import array, ctypes, json, mmap, os, socket, struct, sys, time
+plan = json.loads(sys.argv[1])
+connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+connection.connect("\0" + os.environ["GPUPROF_SOCKET"])
+connection.send(struct.pack("<II32s16sQ88s", plan["magic"], plan["version"], os.environ["GPUPROF_TOKEN"].encode(),
+                            b"opencl", 0, b""))
+_, files, _, _ = socket.recv_fds(connection, 64, 1)
+memory = mmap.mmap(files[0], 0)
+written = 0
+
+def add(kind, body):
+    global written
+    record = struct.pack("<HHI", kind, 0, (8 + len(body) + 7) // 8 * 8) + body
+    record += b"\0" * (-len(record) % 8)
+    memory[4096 + written:4096 + written + len(record)] = record
+    written += len(record)
+
+def launch(number, word, modules):
+    name = b"kernel_%d" % number
+    add(1, struct.pack("<II", number, len(name)) + name)
+    add(11, struct.pack("<QIHH", number, 1, 0, len(modules)) + struct.pack("<Q", word) +
+        b"".join(struct.pack("<Q", module) for module in modules))
+    now = time.monotonic_ns()
+    add(4, struct.pack("<QQII16sQ", number, now, os.getpid(), 0, b"main", number))
+    add(3, struct.pack("<QQQQQQQIIHHIQII", number, now, now + 1000, 0, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0))
+
+EXACT = 1 << 61
+for number, path in enumerate(plan["modules"], 1):
+    start = 0x100000000000 + (number << 24)
+    path = path.encode()
+    add(14, struct.pack("<QQQII", start, start + 0x2000, 0, number, len(path)) +
+        struct.pack("<Q16s", 0, bytes.fromhex("7f454c4602010100") + bytes(8)) + struct.pack("<Q16x", 2**64 - 1) * 3 + path)
+    launch(number, start + 0x1010 | EXACT, [number])
+if plan["anonymous"]:
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    with open("/tmp/perf-%d.map" % os.getpid(), "wb") as file:
+        file.write(b"%x 1000 compiled_function\n" % address)
+        line = b"1000 10 " + b"n" * 60000 + b"\n"
+        for _ in range(plan["perf_map"] // len(line)):
+            file.write(line)
+    launch(len(plan["modules"]) + 1, address + 0x10 | EXACT, [])
+launches = len(plan["modules"]) + (1 if plan["anonymous"] else 0)
+struct.pack_into("<Q", memory, 512 + 8, launches)
+struct.pack_into("<I", memory, 16, 1)
+struct.pack_into("<Q", memory, 512, written)
+# Until all of it has been read, as the frames in memory of ours must be looked up while we live.
+deadline = time.monotonic() + 60
+while struct.unpack_from("<Q", memory, 512 + 64)[0] < written and time.monotonic() < deadline:
+    time.sleep(0.01)
+time.sleep(0.2)
+struct.pack_into("<I", memory, 16, 2)
+"""
+
+
+def elf(function, debug_link=None):
+    """An ELF file whose function is at 0x1000, and that may name a debug file: (name, checksum)."""
+    names = b"\0.symtab\0.strtab\0.gnu_debuglink\0.text\0"
+    strings = b"\0" + function.encode() + b"\0"
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 5, 0x1000, 0x100)
+    link = b""
+    if debug_link:
+        link = debug_link[0].encode() + b"\0"
+        link += b"\0" * (-len(link) % 4) + struct.pack("<I", debug_link[1])
+    parts, at = [], 0x2000
+    for part in (names, strings, symbols, link):
+        parts.append((at, len(part)))
+        at += (len(part) + 15) // 16 * 16
+    header = bytes.fromhex("7f454c4602010100") + bytes(8)
+    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at, 0, 64, 56, 1, 64, 6, 4)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0x2000, 0x2000, 0x1000)
+    body = bytearray(at)
+    body[:len(header) + len(segment)] = header + segment
+    for (place, size), part in zip(parts, (names, strings, symbols, link)):
+        body[place:place + size] = part
+    kinds = [("", 0, 0, 0, 0), (".symtab", 2, 2, 2, 24), (".strtab", 3, 1, 0, 0), (".gnu_debuglink", 1, 3, 0, 0),
+             (".shstrtab", 3, 0, 0, 0), (".text", 1, None, 0, 0)]
+    sections = b""
+    for name, kind, part, section_link, entry in kinds:
+        offset = names.find(name.encode() + b"\0") if name in (".symtab", ".strtab", ".gnu_debuglink", ".text") else 0
+        place, size = parts[part] if name and part is not None else (0x1000, 0x1000) if name == ".text" else (0, 0)
+        flags, address = (6, 0x1000) if name == ".text" else (0, 0)
+        if name == ".symtab":
+            section_link = 2
+        sections += struct.pack("<IIQQQQIIQQ", offset, kind, flags, address, place, size, section_link, 0, 8, entry)
+    return bytes(body) + sections
+
+
+class Files(rig.RuntimeTest):
+    def setUp(self):
+        super().setUp()
+        scratch = strangers.Scratch()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+
+    def put(self, name, data, mode=0o644):
+        path = os.path.join(self.scratch, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+        os.chmod(path, mode)
+        return path
+
+    def record_client(self, modules, perf_map=None, options=("--stacks=inproc",), **run_options):
+        """(Profile, stderr, what the recorder used) of the target above as another user."""
+        plan = {"magic": wire_recorder.MAGIC, "version": wire_recorder.VERSION, "modules": modules,
+                "anonymous": perf_map is not None, "perf_map": perf_map or 0}
+        command = [rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, *options, "--",
+                   strangers.sys_python(), "-c", CLIENT, json.dumps(plan)]
+        with open(os.path.join(self.folder, "stderr"), "w+b") as output:
+            recorder = subprocess.Popen(command, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                        **run_options)
+            _, status, used = os.wait4(recorder.pid, 0)
+            recorder.returncode = os.waitstatus_to_exitcode(status)
+            output.seek(0)
+            stderr = output.read().decode("utf-8", "replace")
+        self.assertEqual(recorder.returncode, 0, stderr)
+        profile = rig.Profile(self.profile_path)
+        for pid, *_ in profile.processes():
+            if os.path.exists(f"/tmp/perf-{pid}.map"):
+                os.unlink(f"/tmp/perf-{pid}.map")
+        launches = len(modules) + (1 if perf_map is not None else 0)
+        self.assertEqual(profile.end()["gpu_records"], launches, stderr)
+        self.assertEqual(profile.end()["with_stack"], launches, stderr)
+        return profile, stderr, used
+
+    def frames_of(self, profile):
+        """{kernel: frames}"""
+        return {work.name: profile.stacks[work.ustack] for work, _ in profile.measured("GPU")}
+
+    @strangers.needed
+    def test_a_file_that_the_target_may_not_read_gives_no_names(self):
+        plain = self.put("plain.so", elf("plain_function"))
+        secret = self.put("secret.so", elf("secret_function"), 0o600)
+        hidden = self.put("hidden/plain.so", elf("hidden_function"))
+        os.chmod(os.path.dirname(hidden), 0o700)
+        own = self.put("own.so", elf("own_function"), 0o400)
+        os.chown(own, strangers.victim().uid, strangers.victim().gid)
+        link = os.path.join(self.scratch, "link.so")
+        os.symlink(secret, link)
+        others = self.put("others.so", elf("others_function"), 0o400)
+        os.chown(others, strangers.stranger().uid, strangers.stranger().gid)
+        profile, stderr, _ = self.record_client([plain, secret, hidden, own, link, others])
+        frames = self.frames_of(profile)
+        self.assertEqual([frame.name for frame in frames["kernel_1"]], ["plain_function"], stderr)
+        self.assertEqual([frame.name for frame in frames["kernel_4"]], ["own_function"], stderr)
+        for kernel in ("kernel_2", "kernel_3", "kernel_5", "kernel_6"):
+            self.assertRegex(frames[kernel][0].name, r"^\[\w+\.so\+0x1010\]$")
+        with open(self.profile_path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        for name in ("secret_function", "hidden_function", "others_function"):
+            self.assertNotIn(name, text)
+
+    @strangers.needed
+    def test_what_is_no_regular_file_does_not_hold_up_the_recorder(self):
+        plain = self.put("plain.so", elf("plain_function"))
+        fifo = os.path.join(self.scratch, "fifo.so")
+        os.mkfifo(fifo, 0o666)
+        os.chmod(fifo, 0o666)
+        profile, stderr, _ = self.record_client([fifo, "/dev/zero", "/dev/tty", self.scratch, "relative", plain])
+        self.assertEqual(self.frames_of(profile)["kernel_6"][0].name, "plain_function", stderr)
+
+    @strangers.needed
+    def test_a_huge_perf_map_is_read_in_part(self):
+        _, _, usual = self.record_client([], perf_map=0)
+        profile, stderr, used = self.record_client([], perf_map=300 * MEBI)
+        self.assertEqual(self.frames_of(profile)["kernel_1"][0].name, "compiled_function", stderr)
+        self.assertLess(used.ru_maxrss - usual.ru_maxrss, 256 * 1024, "KiB more than for a small one")
+        self.assertEqual(profile.meta()["symbols.left_out.perf_maps"], ["1"])
+        self.assertIn("1 perf maps cut short", stderr)
+
+    @strangers.needed
+    def test_debug_links_to_giant_files_end_in_seconds(self):
+        giant = elf("debug_function")
+        modules = []
+        for number in range(6):
+            name = f"giant_{number}.debug"
+            modules.append(self.put(f"module_{number}.so", elf(f"function_{number}", (name, 1))))
+            for folder in ("", ".debug/"):
+                os.truncate(self.put(folder + name, giant), 900 * MEBI if number else 20 << 30)
+        good = elf("of_the_debug_file")
+        self.put("good.debug", good)
+        modules.append(self.put("good.so", elf("good_function", ("good.debug", zlib.crc32(good)))))
+        profile, stderr, used = self.record_client(modules)
+        frames = self.frames_of(profile)
+        for number in range(6):
+            self.assertEqual(frames[f"kernel_{number + 1}"][0].name, f"function_{number}", stderr)
+        self.assertEqual(frames["kernel_7"][0].name, "good_function")
+        self.assertLess(used.ru_utime + used.ru_stime, 25, "seconds of processor time")
+        self.assertGreater(int(profile.meta()["symbols.left_out.debug_links"][0]), 5)
+        self.assertIn("debug files too large to be compared", stderr)
+
+    @strangers.needed
+    def test_the_unwind_cache_is_not_made_through_a_link_of_others(self):
+        if rig.unmet(("ebpf",)):
+            self.skipTest(rig.unmet(("ebpf",)))
+        shared = os.path.join(self.scratch, "shared")
+        precious = os.path.join(self.scratch, "precious")
+        os.mkdir(precious, 0o755)
+        os.mkdir(shared)
+        os.chmod(shared, 0o777)
+        strangers.stranger().run(["ln", "-s", precious, os.path.join(shared, "gpuprof")], check=True)
+        cache = os.path.join(shared, "gpuprof/unwind")
+        for directory, made in ((cache, False), (os.path.join(shared, "other/unwind"), True)):
+            environment = {**os.environ, "GPUPROF_UNWIND_CACHE": directory}
+            run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--stacks=bpf", "--", rig.EXAMPLE],
+                                   env=environment)
+            stderr = run.stderr.decode("utf-8", "replace")
+            self.assertEqual(run.returncode, 0, stderr)
+            self.assertEqual(os.path.exists(directory) and bool(os.listdir(directory)), made, stderr)
+        self.assertEqual(os.listdir(precious), [])
+
+
+if __name__ == "__main__":
+    rig.main()
