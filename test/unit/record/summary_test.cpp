@@ -82,7 +82,7 @@ TEST_CASE("how a command ended") {
 }
 
 TEST_CASE("what a recording's limits kept from being named") {
-  symbolize::ReadingBudget::LeftOut left_out;
+  gpuprof::symbolize::ReadingBudget::LeftOut left_out;
   CHECK(left_out_line(left_out).empty());
   left_out.perf_maps = 2;
   left_out.addresses = 7;
