@@ -208,6 +208,14 @@ void escape(std::string_view text, std::string& out) {
   append_escaped(text, ";\\", out);
 }
 
+void Writer::add(const Record& record) {
+  constexpr size_t kMaxBuffered = size_t{1} << 20;
+  format_line(record, buffer_);
+  if (buffer_.size() >= kMaxBuffered) {
+    (void)flush();  // a failure stays
+  }
+}
+
 Status Writer::flush() {
   if (failed_) {
     return *failed_;

@@ -26,9 +26,10 @@ class Writer {
   explicit Writer(UniqueFd fd) : fd_(std::move(fd)) {}
 
   void header() { format_header(buffer_); }
-  void add(const Record& record) { format_line(record, buffer_); }
+  void add(const Record& record);
 
-  // Writes what is buffered. After a failure (disk full, closed pipe) the error stays and later calls return it.
+  // Writes what is buffered, which add() does by itself where that has become much. After a failure (disk full, closed
+  // pipe) the error stays and later calls return it.
   Status flush();
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace gpuprof::record {
 
 using NameIndex = uint32_t;  // of a text in this session; 0 is none
 using CodeIndex = uint32_t;  // of a Python code object in this session, 31 bits; 0 is none
+
+// What a text is called that there was no room for.
+inline constexpr std::string_view kMoreNames = "[more names]";
 
 struct NewName {
   NameIndex index = 0;

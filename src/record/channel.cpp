@@ -26,6 +26,8 @@ constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two looks at w
 constexpr const char* kRightsHint =
     "a program with more rights than its user's (set-user-id, file capabilities), or that hides from its user, is not "
     "recorded for another one";
+// A byte of the wire becomes at most about so many of ours: a stack of one word is kept in several tables.
+constexpr size_t kGrowth = 8;
 
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
@@ -81,8 +83,8 @@ struct Channel::Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   Budget budget;
-  UniqueFd connection;      // while the process waits for its welcome, and ...
-  UniqueFd file;            // ... what will come with it
+  UniqueFd connection;      // while the process waits for its welcome
+  UniqueFd file;            // of the segment
   uint64_t gave_up_ns = 0;  // when it turned out not to wait any more
 
   explicit Source(double max_overhead) : budget(max_overhead) {}
@@ -90,15 +92,11 @@ struct Channel::Source {
   Source& operator=(const Source&) = delete;
   ~Source() {
     if (segment != nullptr) {
-      ::munmap(segment, GPUPROF_SEGMENT_BYTES);
+      ::munmap(segment, GPUPROF_SEGMENT_DATA_OFFSET);
     }
   }
 
   [[nodiscard]] bool has_ended() const { return guard->has_ended(); }
-
-  [[nodiscard]] const std::byte* ring_data(size_t ring) const {
-    return reinterpret_cast<const std::byte*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES;
-  }
 };
 
 Channel::Channel(const ChannelOptions& options, Listener listener)
@@ -151,9 +149,26 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   ++refused_;
   log::warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
   return nullptr;
+bool Channel::has_room(uint32_t pid) {
+  options_.memory->look();
+  const bool many = sources_.size() >= kMaxSources;
+  if (!many && !options_.memory->is_full()) {
+    return true;
+  }
+  ++refused_;
+  if (!said_full_) {
+    said_full_ = true;
+    log::warn("process " + std::to_string(pid) + " is not recorded, nor are later ones while there are " +
+                  (many ? "so many" : "so many things to keep of the others"),
+              "record fewer processes at once");
+  }
+  return false;
 }
 
 void Channel::accept_one(Caller caller, backend::EventSink& sink) {
+  if (!has_room(caller.pid)) {
+    return;
+  }
   auto source = std::make_unique<Source>(options_.max_overhead);
   source->id = next_source_;
   source->pid = caller.pid;
@@ -162,8 +177,10 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   UniqueFd file = make_segment_file();
-  void* memory =
-      !file ? MAP_FAILED : ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  // The rings are read, not mapped: what targets write there must not become memory of ours.
+  void* memory = !file
+                     ? MAP_FAILED
+                     : ::mmap(nullptr, GPUPROF_SEGMENT_DATA_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) {
     ++refused_;
     log::warn("cannot record process " + std::to_string(caller.pid) + ": " + std::strerror(errno),
@@ -203,7 +220,6 @@ void Channel::welcome(Source& source) {
     source.gave_up_ns = monotonic_ns();
   }
   source.connection.reset();
-  source.file.reset();
 }
 
 std::vector<backend::SourceId> Channel::take_held() {
@@ -270,6 +286,14 @@ void Channel::snapshot() {
   }
 }
 
+// A piece of a ring, into copy_.
+bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t bytes) {
+  copy_.resize(std::max(copy_.size(), bytes));
+  const size_t offset = GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES + at;
+  const ssize_t got = ::pread(source.file.get(), copy_.data(), bytes, static_cast<off_t>(offset));
+  return got == static_cast<ssize_t>(bytes);
+}
+
 size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
   size_t total = 0;
   for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
@@ -288,8 +312,12 @@ size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
     while (available > 0) {
       const size_t at = (begin + (source.snapshot[ring] - tail - available)) % GPUPROF_RING_BYTES;
       const size_t run = std::min<size_t>(available, GPUPROF_RING_BYTES - at);
-      copy_.assign(source.ring_data(ring) + at, source.ring_data(ring) + at + run);
-      decode_records(source.id, copy_, sink, counts_);
+      if (!read_ring(source, ring, at, run)) {
+        ++counts_.malformed;
+        break;
+      }
+      decode_records(source.id, {copy_.data(), run}, sink, counts_);
+      options_.memory->grew(run * kGrowth);
       available -= run;
       total += run;
     }

@@ -16,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "record/budget.h"
 #include "record/listener.h"
+#include "record/memory_budget.h"
 #include "record/wire_decoder.h"
 #include "wire/wire.h"
 
@@ -33,7 +34,11 @@ struct ChannelOptions {
   double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
   std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
   ExpectedCallers expected = {};
+  std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };
+
+// Connected at once; later ones are refused. Each may fill GPUPROF_SEGMENT_BYTES of memory, which counts as its own.
+inline constexpr size_t kMaxSources = 256;
 
 // Longest nvtx_range that reaches a target.
 inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
@@ -116,6 +121,8 @@ class Channel {
   void accept_one(Caller caller, backend::EventSink& sink);
   std::shared_ptr<ProcessGuard> guard_of(const Caller& caller);
   void look_at_rights(Source& source, uint64_t now_ns);
+  bool has_room(uint32_t pid);
+  bool read_ring(const Source& source, size_t ring, size_t at, size_t bytes);
   void welcome(Source& source);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void count_if_unheard(const Source& source);
@@ -129,6 +136,7 @@ class Channel {
   std::vector<backend::SourceId> held_;
   uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
+  bool said_full_ = false;
   DecodeCounts counts_;
   Overhead overhead_;
   uint32_t share_ = GPUPROF_ALL_STACKS;

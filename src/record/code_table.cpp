@@ -7,7 +7,7 @@ CodeIndex CodeTable::mention(CodeIds& ids, uint32_t id) {
   if (known != ids.known.end()) {
     return known->second;
   }
-  const CodeIndex index = ids.known.size() < CodeIds::kMaxCodes ? next() : 0;
+  const CodeIndex index = ids.known.size() < CodeIds::kMaxCodes && MemoryBudget::admits(memory_) ? next() : 0;
   if (index != 0) {
     defined_.push_back(false);
     ids.known.emplace(id, index);
@@ -29,6 +29,9 @@ void CodeTable::define(CodeIds& ids, profile::ProcessId process, const backend::
     ids.known[code.id] = index;
   }
   defined_[index] = true;
+  if (!MemoryBudget::admits(memory_)) {
+    return;  // a frame without a name
+  }
   NewCode made;
   made.index = index;
   made.process = process;

@@ -9,6 +9,7 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
@@ -32,6 +33,8 @@ class CodeTable {
   static constexpr size_t kMaxBytesOfOne = size_t{64} << 20;        // ... of one: further code has no name
   static constexpr size_t kMaxLineTables = kMaxBytesOfOne * 3 / 4;  // further code has only its first line
 
+  explicit CodeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
+
   // The number of a code object, which may be defined later; 0: too many.
   CodeIndex mention(CodeIds& ids, uint32_t id);
   void define(CodeIds& ids, profile::ProcessId process, const backend::PythonCode& code, Redefinition again);
@@ -44,6 +47,7 @@ class CodeTable {
  private:
   CodeIndex next() { return defined_.size() > kMaxCodes ? 0 : static_cast<CodeIndex>(defined_.size()); }
 
+  MemoryBudget* memory_;
   std::vector<bool> defined_ = {true};  // 0 is no code, and is not waited for
   size_t bytes_ = 0;
   std::vector<NewCode> new_;

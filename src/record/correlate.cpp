@@ -36,6 +36,7 @@ constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {
 
 Correlator::Correlator(CorrelateOptions options)
     : options_(std::move(options)),
+      memory_(options_.memory.get()),
       now_ns_(options_.clock()),
       occupancy_(options_.start_ns, options_.interval_ns),
       threads_limit_(kThreadsKept) {}
@@ -72,9 +73,14 @@ void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view 
 
 void Correlator::on_name(backend::SourceId id, uint32_t name_id, std::string_view text) {
   Source* source = find_source(id);
-  if (source != nullptr && source->names.size() < kMaxNames) {
-    source->names[name_id] = names_.intern(text);
+  if (source == nullptr || source->names.size() >= kMaxNames) {
+    return;
   }
+  if (memory_->is_full()) {
+    memory_->leave_out();
+    return;
+  }
+  source->names[name_id] = names_.intern(text);
 }
 
 NameIndex Correlator::name_of(const Source& source, uint32_t id) const {
@@ -85,6 +91,9 @@ NameIndex Correlator::name_of(const Source& source, uint32_t id) const {
 void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id, uint32_t uuid_id) {
   Source* source = find_source(id);
   if (source == nullptr || source->devices.size() + source->devices_to_be.size() >= kMaxDevices) {
+    return;
+  }
+  if (!source->devices.contains(index) && !memory_->admit()) {
     return;
   }
   const Device device{index, name_id, uuid_id};
@@ -106,7 +115,7 @@ bool Correlator::make_device(Source& source, const Device& device, bool last) {
   // tells nothing where there is something better.
   const std::string which = uuid.empty() ? std::to_string(device.index) + "\n" + name : "\n" + uuid;
   const std::string key = source.backend + "\n" + which;
-  if (devices_.size() >= kMaxSessionDevices && !devices_.contains(key)) {
+  if (!devices_.contains(key) && (devices_.size() >= kMaxSessionDevices || !memory_->admit())) {
     return true;
   }
   const auto [known, made] = devices_.try_emplace(key, static_cast<profile::DeviceId>(devices_.size() + 1));
@@ -126,7 +135,7 @@ void Correlator::settle_devices(bool last) {
 
 void Correlator::on_range(backend::SourceId id, const backend::Range& range) {
   Source* source = find_source(id);
-  if (source != nullptr && source->ranges.told.size() < SourceRanges::kMaxRanges) {
+  if (source != nullptr && source->ranges.told.size() < SourceRanges::kMaxRanges && memory_->admit()) {
     source->ranges.told[range.id] = range;
   }
 }
@@ -155,7 +164,7 @@ profile::RangeId Correlator::range_of(Source& source, uint32_t id) {
 void Correlator::on_meta(backend::SourceId id, std::string_view text) {
   const size_t equals = text.find('=');
   Source* source = find_source(id);
-  if (equals == std::string_view::npos || source == nullptr || source->metas >= kMaxMeta) {
+  if (equals == std::string_view::npos || source == nullptr || source->metas >= kMaxMeta || !memory_->admit()) {
     return;
   }
   ++source->metas;
@@ -320,6 +329,9 @@ void Correlator::settle(bool last) {
   settle_work(last);
   settle_timeline();
   settle_mappings();
+  if (memory_->is_limited() && !finished_) {
+    occupancy_.advance(now_ns_);  // what comes later than this is not shared out any more
+  }
   launches_.expire(now_ns_);
   host_calls_.expire(now_ns_);
   bound_stacks();
@@ -337,7 +349,7 @@ void Correlator::finish() {
 
 void Correlator::add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
   if (count != 0) {
-    batch_.losses.push_back({process, reason, count});
+    losses_[{process, reason}] += count;
     totals_.lost[reason] += count;
   }
 }
@@ -355,7 +367,7 @@ uint64_t Totals::lost_in_all() const {
 void Correlator::take_occupancy() {
   if (!finished_) {
     const uint64_t latest = now_ns_ > kSweepDelayNs ? now_ns_ - kSweepDelayNs : 0;
-    const bool hurry = occupancy_.pending() > kMaxSweepPending;
+    const bool hurry = occupancy_.pending() > kMaxSweepPending || memory_->is_limited();
     occupancy_.advance(hurry ? latest : std::min(latest, launches_.oldest_waiting(now_ns_)));
   }
   for (const auto& [key, share] : occupancy_.take_shares()) {
@@ -371,6 +383,10 @@ Batch Correlator::take_batch() {
   add_loss({}, "malformed", std::exchange(sums_.refused, 0));
   add_loss({}, "late_name", std::exchange(late_names_, 0));
   add_loss({}, "timeline_full", std::exchange(timeline_dropped_, 0));
+  for (const auto& [key, count] : std::exchange(losses_, {})) {
+    batch_.losses.push_back({key.first, key.second, count});
+  }
+  batch_slice_ = slice_of(options_.clock());
   batch_.names = names_.take_new();
   batch_.ranges = ranges_.take_new();
   batch_.codes = codes_.take_new();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "record/histogram.h"
 #include "record/instruments.h"
 #include "record/launch_table.h"
+#include "record/memory_budget.h"
 #include "record/name_table.h"
 #include "record/occupancy.h"
 #include "record/process_table.h"
@@ -46,6 +48,7 @@ struct CorrelateOptions {
   bool timeline = false;  // keep every event
   bool latency = false;   // histograms of the launches' phases
   uint64_t (*clock)() = monotonic_ns;
+  std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };
 
 // A process whose Python frames are missing, because its library does not know that interpreter.
@@ -254,6 +257,7 @@ class Correlator final : public SourceSink, public EngineSink {
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
     return ns <= options_.start_ns ? 0 : (ns - options_.start_ns) / options_.interval_ns;
   }
+  RowValue& row(uint64_t ns, profile::WorkId work);
 
   // correlate_work.cpp
   [[nodiscard]] bool is_recorded_at(uint64_t ns) const;
@@ -273,7 +277,9 @@ class Correlator final : public SourceSink, public EngineSink {
   void count_gpu_op(Source& source, const backend::GpuOp& op, const WorkKey& key, const Launch* launch);
   void add_times(const backend::GpuOp& op, const WorkKey& key, profile::WorkId work, uint64_t call_ns);
   void add_event(profile::WorkId work, const backend::GpuOp& op);
-  profile::WorkId intern(Image& image, WorkKey& key) { return image.works.intern(key, next_work_, batch_.works); }
+  profile::WorkId intern(Image& image, WorkKey& key) {
+    return image.works.intern(key, next_work_, batch_.works, *memory_);
+  }
   void settle_work(bool last, const Source* only = nullptr);
   void settle_timeline();
   void settle_mappings();
@@ -290,6 +296,7 @@ class Correlator final : public SourceSink, public EngineSink {
   RawStack make_stack(ProcessTable::Entry& process, std::span<const uint64_t> words, uint32_t flags);
   void find_modules(Source& source, ProcessTable::Entry& process, RawStack& raw, std::span<const uint32_t> modules);
   void keep_stack(uint64_t id, RawStack stack);
+  void mark_gone(uint64_t stack);
   SourceStack* source_stack(Source& source, uint64_t stack);
   [[nodiscard]] bool need_stack(Image& image, uint64_t stack);
   [[nodiscard]] bool knows_stack(const Image& image, uint64_t stack);
@@ -300,14 +307,15 @@ class Correlator final : public SourceSink, public EngineSink {
   void bound_stacks();
 
   CorrelateOptions options_;
-  uint64_t now_ns_ = 0;  // as of the last turn
-  ProcessTable processes_;
-  NameTable names_;
-  RangeTable ranges_;
-  GraphNodes nodes_;
-  GraphLaunches graph_launches_;
-  LaunchTable launches_;
-  LaunchTable host_calls_;
+  MemoryBudget* memory_;  // options_.memory
+  uint64_t now_ns_ = 0;   // as of the last turn
+  ProcessTable processes_{memory_};
+  NameTable names_{NameTable::kMaxBytes, memory_};
+  RangeTable ranges_{memory_};
+  GraphNodes nodes_{memory_};
+  GraphLaunches graph_launches_{memory_};
+  LaunchTable launches_{memory_};
+  LaunchTable host_calls_{memory_};
   Occupancy occupancy_;
   Latencies latencies_;
   std::unordered_map<profile::ProcessId, Image> images_;
@@ -319,7 +327,7 @@ class Correlator final : public SourceSink, public EngineSink {
   size_t words_kept_ = 0;  // of them
   uint64_t next_stack_ = 1;
   std::vector<bool> gone_;  // by stack, of sources: it was dropped before anything named it, and does not come again
-  CodeTable codes_;
+  CodeTable codes_{memory_};
   std::vector<uint64_t> ended_stacks_;
   std::vector<ProcessNews> news_;
   std::unordered_set<uint32_t> reloaders_;  // processes whose mappings must be read again
@@ -350,8 +358,10 @@ class Correlator final : public SourceSink, public EngineSink {
     uint64_t refused = 0;  // records with which a sum would not fit, since the last batch
   } sums_;
   uint64_t timeline_dropped_ = 0;
-  uint64_t late_names_ = 0;      // since the last batch
-  std::set<std::string> notes_;  // META keys that were printed as well
+  uint64_t late_names_ = 0;                                                // since the last batch
+  std::set<std::string> notes_;                                            // META keys that were printed as well
+  std::map<std::pair<profile::ProcessId, const char*>, uint64_t> losses_;  // since the last batch
+  uint64_t batch_slice_ = 0;                                               // of its first moment
   Batch batch_;
   Totals totals_;
   bool have_launches_ = false;    // some launch was seen: GPU work without one is worth a wait

@@ -20,8 +20,9 @@ bool Correlator::is_recorded(uint32_t pid) const {
 }
 
 void Correlator::on_thread(uint32_t pid, uint32_t tid, std::string_view text) {
-  if (is_recorded(pid)) {
-    threads_[uint64_t{pid} << 32 | tid] = names_.intern(text);
+  const uint64_t thread = uint64_t{pid} << 32 | tid;
+  if (is_recorded(pid) && (threads_.contains(thread) || memory_->admit())) {
+    threads_[thread] = names_.intern(text);
   }
 }
 
@@ -116,7 +117,7 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
   key.stack = need_stack(image, launch.stack) ? launch.stack : 0;
   const profile::WorkId work = intern(image, key);
   totals_.with_stack += key.stack != 0 ? 1 : 0;
-  ++rows_[{slice_of(launch.time_ns), work}].count;
+  ++row(launch.time_ns, work).count;
   ++totals_.launches;
 }
 

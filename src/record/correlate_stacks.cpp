@@ -10,7 +10,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxStacks = 300'000;        // whose words are kept; each takes a kilobyte or less
-constexpr size_t kMaxWords = 64'000'000;      // of them together: half a gigabyte
+constexpr size_t kMaxWords = 8'000'000;       // of them together
 constexpr size_t kMaxStacksSent = 2'000'000;  // of one process image; work with another one counts as without
 constexpr unsigned kMaxReadings = 4;          // of mappings, in one turn of the drain
 constexpr unsigned kMaxPythonChanges = 8;     // of what one source says of its interpreter: ours says it twice
@@ -72,6 +72,9 @@ void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t
   if (options_.stacks_from_sources || !is_recorded(pid)) {
     return;
   }
+  if (!stacks_.contains(stack) && !memory_->admit()) {
+    return;
+  }
   ProcessTable::Entry& process = process_of(pid);
   RawStack raw = make_stack(process, words, flags);
   // Other files may have come to lie there since.
@@ -107,7 +110,7 @@ Correlator::SourceStack* Correlator::source_stack(Source& source, uint64_t stack
   if (found != source.stacks.end()) {
     return &found->second;
   }
-  if (source.stacks.size() >= kMaxStacksSent) {
+  if (source.stacks.size() >= kMaxStacksSent || !memory_->admit()) {
     return nullptr;
   }
   SourceStack& made = source.stacks[stack];
@@ -119,6 +122,11 @@ void Correlator::on_stack(backend::SourceId id, const backend::Stack& stack) {
   Source* source = find_source(id);
   SourceStack* known = source == nullptr ? nullptr : source_stack(*source, stack.id);
   if (known == nullptr || known->known) {
+    return;
+  }
+  if (!memory_->admit()) {
+    known->known = true;  // as none that any work should wait for
+    mark_gone(known->id);
     return;
   }
   ProcessTable::Entry& process = processes_.by_pid(source->pid);
@@ -156,7 +164,7 @@ void Correlator::find_modules(Source& source, ProcessTable::Entry& process, RawS
 
 void Correlator::on_module(backend::SourceId id, const backend::Module& module) {
   Source* source = find_source(id);
-  if (source != nullptr && options_.stacks_from_sources) {
+  if (source != nullptr && options_.stacks_from_sources && memory_->admit()) {
     source->modules.add(module);
   }
 }
@@ -302,6 +310,11 @@ void Correlator::close_stacks(Source& source) {
   }
 }
 
+void Correlator::mark_gone(uint64_t stack) {
+  gone_.resize(std::max<size_t>(gone_.size(), next_stack_));
+  gone_[stack] = true;
+}
+
 void Correlator::drop_stacks(bool (*dropped)(const RawStack& stack)) {
   std::erase_if(stacks_, [&](const auto& entry) {
     if (!dropped(entry.second)) {
@@ -310,8 +323,7 @@ void Correlator::drop_stacks(bool (*dropped)(const RawStack& stack)) {
     words_kept_ -= entry.second.words.size();
     ended_stacks_.push_back(entry.first);
     if (options_.stacks_from_sources) {
-      gone_.resize(std::max<size_t>(gone_.size(), next_stack_));
-      gone_[entry.first] = true;
+      mark_gone(entry.first);
     }
     return true;
   });

@@ -11,6 +11,7 @@ namespace {
 // buffer and the wire's rings are filled by different CPUs.
 constexpr unsigned kMaxTurns = 50;
 constexpr size_t kMaxWaiting = 200'000;
+constexpr size_t kMaxBodies = 200'000;             // in one turn
 constexpr size_t kMaxEvents = 4'000'000;           // lines of the timeline that wait for a slow disk
 constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than now: a clock that is not ours
 
@@ -56,6 +57,9 @@ uint64_t thread_key(uint32_t pid, uint32_t tid) {
 void Correlator::on_gpu_op(const backend::GpuOp& op) {
   if (op.exec != 0) {
     bodies_.push_back({op, now_ns_});
+    if (bodies_.size() >= kMaxBodies) {
+      settle_bodies(false, nullptr);
+    }
     return;
   }
   graph_launches_.ran(op);
@@ -340,9 +344,18 @@ void Correlator::match_launch(Source& source, const backend::GpuOp& op, Launch* 
   launches_.match(op.source, op.correlation, *launch, keep_ns == 0 ? 0 : now_ns_ + keep_ns);
 }
 
+// Beyond the memory budget a target must not make lines by making up times: what is new then counts for one slice.
+RowValue& Correlator::row(uint64_t ns, profile::WorkId work) {
+  const RowKey key{slice_of(ns), work};
+  if (memory_->is_limited() && !rows_.contains(key)) {
+    return rows_[{batch_slice_, work}];
+  }
+  return rows_[key];
+}
+
 void Correlator::add_times(const backend::GpuOp& op, const WorkKey& key, profile::WorkId work, uint64_t call_ns) {
   const uint64_t duration = op.end_ns - op.start_ns;
-  RowValue& value = rows_[{slice_of(op.end_ns), work}];
+  RowValue& value = row(op.end_ns, work);
   ++value.count;
   value.sum_ns += duration;
   value.min_ns = std::min(value.min_ns, duration);
@@ -357,14 +370,14 @@ void Correlator::add_times(const backend::GpuOp& op, const WorkKey& key, profile
   if (op.end_ns > now_ns_ + kClockSlackNs) {
     now_ns_ = options_.clock();  // we may have been stopped for a while
   }
-  if (op.end_ns > now_ns_ + kClockSlackNs) {
+  if (op.end_ns > now_ns_ + kClockSlackNs || memory_->is_full()) {
     ahead_ns_ += duration;
   } else if (profile::index(key.device) != 0) {  // a device that was never named has no idle time to charge
     const Source* source = find_source(op.source);
     occupancy_.add(profile::index(key.device), profile::index(work), thread_key(source->pid, key.tid), op.start_ns,
                    op.end_ns);
   }
-  if (options_.latency) {
+  if (options_.latency && memory_->admit()) {
     latencies_.add(work, call_ns, op);
   }
   add_event(work, op);
@@ -374,7 +387,7 @@ void Correlator::add_event(profile::WorkId work, const backend::GpuOp& op) {
   if (!options_.timeline) {
     return;
   }
-  if (batch_.events.size() >= kMaxEvents) {
+  if (batch_.events.size() >= kMaxEvents || memory_->is_limited()) {
     ++timeline_dropped_;
     return;
   }
@@ -422,13 +435,13 @@ bool Correlator::try_host_op(const backend::HostOp& op, Patience patience) {
   }
   const profile::WorkId work = intern(*source->image, key);
   const uint64_t duration = op.end_ns - op.start_ns;
-  RowValue& value = rows_[{slice_of(op.end_ns), work}];
+  RowValue& value = row(op.end_ns, work);
   value.count += op.count;
   value.sum_ns += duration;
   value.min_ns = std::min(value.min_ns, duration);
   value.max_ns = std::max(value.max_ns, duration);
   value.bytes += op.bytes;
-  if (key.op == profile::Op::sync) {
+  if (key.op == profile::Op::sync && !memory_->is_full()) {
     occupancy_.blocked(thread_key(source->pid, key.tid), profile::index(work), op.start_ns, op.end_ns);
   }
   add_event(work, {.correlation = op.correlation, .start_ns = op.start_ns, .end_ns = op.end_ns, .bytes = op.bytes});
@@ -440,7 +453,7 @@ void Correlator::on_call(backend::SourceId id, const backend::Call& call) {
   if (!options_.timeline) {
     return;
   }
-  if (calls_.size() + batch_.calls.size() < kMaxEvents) {
+  if (calls_.size() + batch_.calls.size() < kMaxEvents && !memory_->is_limited()) {
     calls_.emplace_back(id, call);
   } else {
     ++timeline_dropped_;
@@ -451,7 +464,7 @@ void Correlator::on_span(backend::SourceId id, const backend::Span& span) {
   if (!options_.timeline) {
     return;
   }
-  if (spans_.size() + batch_.spans.size() < kMaxEvents) {
+  if (spans_.size() + batch_.spans.size() < kMaxEvents && !memory_->is_limited()) {
     spans_.emplace_back(id, span);
   } else {
     ++timeline_dropped_;

@@ -34,13 +34,14 @@ void GraphLaunches::forget_idle(uint64_t now_ns) {
 }
 
 void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& launch) {
-  if (launches_ >= kMaxLaunches) {
+  if (is_full()) {
     forget_idle(launch.time_ns);
   }
-  if (launches_ >= kMaxLaunches) {
+  if (is_full()) {
     if (const auto graph = graphs_.find({source, launch.exec}); graph != graphs_.end()) {
       graph->second.gap_ns = std::min(graph->second.gap_ns, launch.time_ns);
     }
+    MemoryBudget::admits(memory_);  // counts it
     return;
   }
   insert(source, {.call = launch});
@@ -89,8 +90,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   }
   if (Launch* launch = find(op.source, op.correlation); launch != nullptr) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
-  } else if (const uint32_t exec = op.graph_node >> 32;
-             launches_ < kMaxLaunches && graphs_.contains({op.source, exec})) {
+  } else if (const uint32_t exec = op.graph_node >> 32; !is_full() && graphs_.contains({op.source, exec})) {
     // A launch that was not told of, as the ring was full, or recording was off.
     insert(op.source, {.call = {.correlation = op.correlation,
                                 .time_ns = op.start_ns,

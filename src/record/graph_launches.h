@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
@@ -39,6 +40,8 @@ class GraphLaunches {
     Site site;                       // as the caller finds it
     bool matched = false;            // some work has been found to be its own
   };
+
+  explicit GraphLaunches(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   void add(backend::SourceId source, const backend::GraphLaunch& launch);
 
@@ -74,9 +77,11 @@ class GraphLaunches {
   [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
   [[nodiscard]] static std::span<Launch> called_before(std::vector<Launch>& launches, uint64_t start_ns,
                                                        uint64_t called_ns);
+  [[nodiscard]] bool is_full() const { return launches_ >= kMaxLaunches || MemoryBudget::limits(memory_); }
   void insert(backend::SourceId source, const Launch& launch);
   void forget_idle(uint64_t now_ns);
 
+  MemoryBudget* memory_;
   std::unordered_map<Key, Graph, KeyHash> graphs_;
   std::unordered_map<Key, uint32_t, KeyHash> execs_;                 // of launches
   std::unordered_map<Key, std::vector<uint64_t>, KeyHash> streams_;  // ids of the launches on them, in order

@@ -16,7 +16,7 @@ GraphNodes::Node* GraphNodes::make(const Key& key) {
   if (const auto known = nodes_.find(key); known != nodes_.end()) {
     return &known->second;
   }
-  return nodes_.size() >= kMaxNodes ? nullptr : &nodes_[key];
+  return nodes_.size() >= kMaxNodes || !MemoryBudget::admits(memory_) ? nullptr : &nodes_[key];
 }
 
 void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stack) {

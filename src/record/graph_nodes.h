@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
@@ -16,6 +17,8 @@ class GraphNodes {
  public:
   static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later ones have no capture stack
   static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // work and copies of it may still be on their way
+
+  explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   // The probe's call for a node: `stack` is the engine's id, 0 where it could not be read.
   void captured(backend::SourceId source, uint64_t node, uint64_t stack);
@@ -82,6 +85,7 @@ class GraphNodes {
   template <typename Value>
   [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const;
 
+  MemoryBudget* memory_;
   std::unordered_map<Key, Node, KeyHash> nodes_;
   std::vector<Copy> copies_;  // without a stack so far
   std::deque<Destroyed> destroyed_;

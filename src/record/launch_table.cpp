@@ -12,12 +12,29 @@ constexpr size_t kCompactAbove = 4096;
 
 void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const Launch& launch) {
   const Key key{source, correlation};
+  make_room();
   launches_.insert_or_assign(key, launch);
   if (launch.matched) {
     matched_.push_back({key, launch.time_ns, launch.keep_until_ns});
   } else {
     waiting_.push_back({key, launch.time_ns, 0});
   }
+}
+
+// Between two calls of expire() there may come millions.
+void LaunchTable::make_room() {
+  for (auto* queue : {&stale_, &waiting_, &matched_}) {
+    for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
+      const auto found = launches_.find(queue->front().key);
+      if (found != launches_.end() && found->second.time_ns == queue->front().time_ns) {
+        launches_.erase(found);
+      }
+    }
+  }
+  if (launches_.size() > max_entries()) {
+    launches_.clear();  // in none of the queues, see compact()
+  }
+  compact();
 }
 
 Launch* LaunchTable::find(backend::SourceId source, uint64_t correlation) {
@@ -58,7 +75,7 @@ void LaunchTable::expire_waiting(uint64_t now_ns) {
     if (!still_waits(first)) {
       continue;
     }
-    if (launches_.size() > kMaxEntries) {
+    if (launches_.size() > max_entries()) {
       launches_.erase(first.key);
     } else if (first.time_ns + kHoldNs <= now_ns) {
       stale_.push_back(first);
@@ -74,14 +91,14 @@ void LaunchTable::expire_waiting(uint64_t now_ns) {
 }
 
 void LaunchTable::expire_matched(uint64_t now_ns) {
-  while (!matched_.empty() && (matched_.front().look_ns <= now_ns || launches_.size() > kMaxEntries)) {
+  while (!matched_.empty() && (matched_.front().look_ns <= now_ns || launches_.size() > max_entries())) {
     const Queued first = matched_.front();
     matched_.pop_front();
     const auto found = launches_.find(first.key);
     if (found == launches_.end() || !found->second.matched || found->second.time_ns != first.time_ns) {
       continue;
     }
-    if (const uint64_t until = found->second.keep_until_ns; until > now_ns && launches_.size() <= kMaxEntries) {
+    if (const uint64_t until = found->second.keep_until_ns; until > now_ns && launches_.size() <= max_entries()) {
       matched_.push_back({first.key, first.time_ns, until});
     } else {
       launches_.erase(found);
@@ -91,11 +108,17 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
 
 // One launch that nothing comes of would keep all the later ones queued, long after they have gone.
 void LaunchTable::compact() {
-  if (waiting_.size() > kCompactAbove + 4 * launches_.size()) {
-    std::erase_if(waiting_, [this](const Queued& queued) { return !still_waits(queued); });
-  }
-  if (stale_.size() > kCompactAbove + 4 * launches_.size()) {
-    std::erase_if(stale_, [this](const Queued& queued) { return !still_waits(queued); });
+  for (auto* queue : {&waiting_, &stale_, &matched_}) {
+    if (queue->size() <= kCompactAbove + 4 * launches_.size()) {
+      continue;
+    }
+    std::erase_if(*queue, [&](const Queued& queued) {
+      return queue == &matched_ ? !launches_.contains(queued.key) : !still_waits(queued);
+    });
+    // A launch that is told again and again, with one time, is in the queue as often.
+    while (queue->size() > kCompactAbove / 2 + 2 * launches_.size()) {
+      queue->pop_front();
+    }
   }
 }
 

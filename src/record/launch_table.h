@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "backend/event_sink.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
@@ -24,7 +25,10 @@ struct Launch {
 class LaunchTable {
  public:
   static constexpr size_t kMaxEntries = 1'000'000;
+  static constexpr size_t kFewEntries = 100'000;       // beyond the memory budget
   static constexpr uint64_t kHoldNs = 60'000'000'000;  // an older launch holds nothing back any more
+
+  explicit LaunchTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   // An unmatched launch with the same id is gone for good: ids wrap around.
   void insert(backend::SourceId source, uint64_t correlation, const Launch& launch);
@@ -60,10 +64,13 @@ class LaunchTable {
     uint64_t look_ns;  // of matched_: when to look at it again
   };
   [[nodiscard]] bool still_waits(const Queued& queued) const;
+  [[nodiscard]] size_t max_entries() const { return MemoryBudget::limits(memory_) ? kFewEntries : kMaxEntries; }
+  void make_room();
   void expire_waiting(uint64_t now_ns);
   void expire_matched(uint64_t now_ns);
   void compact();
 
+  MemoryBudget* memory_;
   std::pmr::unsynchronized_pool_resource pool_;  // they come and go by the hundred thousand a second
   std::pmr::unordered_map<Key, Launch, KeyHash> launches_{&pool_};
   std::deque<Queued> waiting_;  // in the order of their arrival; some of them have gone

@@ -24,7 +24,8 @@ NameIndex NameTable::intern(std::string_view text) {
   if (const auto known = indices_.find(text); known != indices_.end()) {
     return known->second;
   }
-  return add(bytes_ + text.size() + kOverhead > max_bytes_ ? std::string_view("[more names]") : text);
+  const bool fits = bytes_ + text.size() + kOverhead <= max_bytes_ && MemoryBudget::admits(memory_);
+  return add(fits ? text : kMoreNames);
 }
 
 }  // namespace gpuprof::record

@@ -8,13 +8,18 @@
 #include <vector>
 
 #include "record/batch.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
 class NameTable {
  public:
-  // `max_bytes`: of memory for texts. Later ones are all "[more names]": a target may make up names for ever.
-  explicit NameTable(size_t max_bytes = size_t{256} << 20) : max_bytes_(max_bytes) {}
+  static constexpr size_t kMaxBytes = size_t{256} << 20;
+
+  // `max_bytes`: of memory for texts. Later ones, and new ones beyond the memory budget, are all "[more names]": a
+  // target may make up names for ever.
+  explicit NameTable(size_t max_bytes = kMaxBytes, MemoryBudget* memory = nullptr)
+      : max_bytes_(max_bytes), memory_(memory) {}
 
   NameIndex intern(std::string_view text);  // 0 for an empty text
   [[nodiscard]] std::string_view text(NameIndex index) const {
@@ -30,6 +35,7 @@ class NameTable {
   NameIndex add(std::string_view text);
 
   size_t max_bytes_;
+  MemoryBudget* memory_;
   size_t bytes_ = 0;
   std::unordered_map<std::string, NameIndex, Hash, std::equal_to<>> indices_;
   std::vector<const std::string*> by_index_;  // keys of indices_, which stay where they are

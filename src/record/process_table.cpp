@@ -50,7 +50,7 @@ bool same(const std::vector<symbolize::Mapping>& a, const std::vector<symbolize:
 
 }  // namespace
 
-ProcessTable::ProcessTable() : files_(symbolize::make_file_cache()) {}
+ProcessTable::ProcessTable(const MemoryBudget* memory) : memory_(memory), files_(symbolize::make_file_cache()) {}
 
 std::shared_ptr<ProcessGuard> ProcessTable::guard_of(uint32_t pid) {
   if (const auto known = guards_.find(pid); known != guards_.end() && !known->second->has_ended()) {
@@ -99,6 +99,12 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
 
 // A new snapshot: the writer thread may be reading the old one. `anew`: taken even where nothing has changed.
 bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
+  if (MemoryBudget::limits(memory_)) {
+    entry.former.clear();
+    entry.next_look_ns = now + kLookIntervalNs;
+    entry.last_read_ns = now;
+    return false;
+  }
   const auto is_same = [&entry] { return entry.guard && entry.guard->state() == ProcessGuard::State::same; };
   auto maps = is_same() ? entry.maps->newer() : nullptr;
   if (maps && entry.guard->state() == ProcessGuard::State::changed) {

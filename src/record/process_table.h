@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/process_guard.h"
 #include "profile/records.h"
+#include "record/memory_budget.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {
@@ -30,7 +31,8 @@ struct ProcessImage {
 
 class ProcessTable {
  public:
-  ProcessTable();
+  // Beyond the memory budget mappings are not read again.
+  explicit ProcessTable(const MemoryBudget* memory = nullptr);
 
   struct Entry {
     std::shared_ptr<const ProcessImage> image;
@@ -88,6 +90,7 @@ class ProcessTable {
   Entry make(uint32_t pid);
   std::shared_ptr<ProcessGuard> guard_of(uint32_t pid);
   bool read(Entry& entry, uint64_t now, bool anew = false);
+  const MemoryBudget* memory_;
   std::shared_ptr<symbolize::FileCache> files_;
   std::unordered_map<uint32_t, Entry> by_pid_;
   std::unordered_map<uint32_t, std::shared_ptr<ProcessGuard>> guards_;  // of those that have connected

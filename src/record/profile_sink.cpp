@@ -32,11 +32,13 @@ static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > pr
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
 class ProfileSink::Writer {
  public:
-  Writer(UniqueFd fd, Instruments instruments) : out_(std::move(fd)), stack_frames_(std::move(instruments)) {
+  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
+      : out_(std::move(fd)), memory_(std::move(memory)), stack_frames_(std::move(instruments)) {
     out_.header();
   }
 
   Status write(const Batch& batch) {
+    memory_->look();
     add_definitions(batch);
     add_measurements(batch);
     for (const NewLoss& loss : batch.losses) {
@@ -49,6 +51,9 @@ class ProfileSink::Writer {
       const auto begin = stacks_.lower_bound({profile::index(process), 0});
       stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));
       stack_frames_.forget(process);
+    }
+    if (const uint64_t left_out = memory_->left_out(); left_out > told_left_out_) {
+      out_.add(profile::Loss{{}, "memory_limit", left_out - std::exchange(told_left_out_, left_out)});
     }
     if (batch.end) {
       add_end(*batch.end);
@@ -68,12 +73,22 @@ class ProfileSink::Writer {
     if (text.empty()) {
       return {};
     }
-    const auto [entry, made] = strings_.try_emplace(std::string(text), static_cast<uint32_t>(strings_.size() + 1));
-    const profile::StringId id{entry->second};
-    if (made) {
-      out_.add(profile::String{id, entry->first});
+    if (const auto known = strings_.find(text); known != strings_.end()) {
+      return profile::StringId{known->second};
     }
+    if (text != kMoreNames && !has_room(text.size() + kStringBytes)) {
+      return string(kMoreNames);
+    }
+    const profile::StringId id{static_cast<uint32_t>(strings_.size() + 1)};
+    strings_.emplace(text, profile::index(id));
+    out_.add(profile::String{id, text});
     return id;
+  }
+
+  // For something new of about so many bytes.
+  bool has_room(size_t bytes) {
+    memory_->grew(bytes);
+    return memory_->admit();
   }
 
   void add_definitions(const Batch& batch) {
@@ -81,7 +96,7 @@ class ProfileSink::Writer {
       out_.add(profile::Meta{key, value});
     }
     for (const NewName& name : batch.names) {
-      raw_names_.emplace(name.index, name.text);
+      raw_names_.emplace(name.index, has_room(name.text.size() + kStringBytes) ? name.text : std::string(kMoreNames));
     }
     for (const auto& process : batch.processes) {
       add_process(*process);
@@ -96,7 +111,9 @@ class ProfileSink::Writer {
       out_.add(profile::Range{range.id, range.parent, domain, named(range.name, false)});
     }
     for (const NewCode& code : batch.codes) {
-      stack_frames_.add(code);
+      if (has_room(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
+        stack_frames_.add(code);
+      }
     }
     for (const NewStack& stack : batch.stacks) {
       add_stack(stack);
@@ -139,6 +156,7 @@ class ProfileSink::Writer {
 
   void add_end(profile::End end) {
     end.with_stack -= std::min(end.with_stack, without_frames_);
+    end.lost += told_left_out_;
     if (gpu_without_frames_ > 0) {
       out_.add(profile::Coverage{{}, "without_stack", gpu_without_frames_});
     }
@@ -189,7 +207,11 @@ class ProfileSink::Writer {
     return frames;
   }
 
+  // Work with a stack that there is no room for counts as work without one.
   void add_stack(const NewStack& stack) {
+    if (!has_room(stack.words.size() * kFrameBytes)) {
+      return;
+    }
     const std::vector<profile::FrameId> frames = frames_of(stack);
     if (frames.empty()) {
       return;  // nothing but our own library: as good as no stack
@@ -214,11 +236,12 @@ class ProfileSink::Writer {
     if (!is_symbol) {
       return string(raw->second);
     }
-    auto [known, made] = demangled_.try_emplace(index);
-    if (made) {
-      known->second = symbolize::demangle(raw->second);
+    if (const auto known = demangled_.find(index); known != demangled_.end()) {
+      return known->second;
     }
-    return string(known->second);
+    const profile::StringId id = string(symbolize::demangle(raw->second));
+    demangled_.emplace(index, id);
+    return id;
   }
 
   [[nodiscard]] profile::StackId stack_id(profile::ProcessId process, uint64_t stack) const {
@@ -268,25 +291,35 @@ class ProfileSink::Writer {
     Kind kind = Kind::gpu;
     bool without_frames = false;  // its stack held no frame but our own
   };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  // What a text takes besides itself, and the frame of a word that nothing else has, roughly.
+  static constexpr size_t kStringBytes = 128;
+  static constexpr size_t kFrameBytes = 384;
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
   profile::Writer out_;
+  std::shared_ptr<MemoryBudget> memory_;
+  uint64_t told_left_out_ = 0;
   StackFrames stack_frames_;
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
   uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
   std::vector<symbolize::SymbolizedFrame> names_;
-  std::unordered_map<std::string, uint32_t> strings_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
   std::map<FrameKey, uint32_t> frames_;
   std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
   std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;  // of processes that live
   std::vector<WrittenWork> works_;                                    // by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;
-  std::unordered_map<NameIndex, std::string> demangled_;
+  std::unordered_map<NameIndex, profile::StringId> demangled_;
 };
 
-ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments)
-    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments))), thread_([this] { loop(); }) {}
+ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory))),
+      thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {
   (void)finish();

@@ -15,14 +15,16 @@
 #include "base/unique_fd.h"
 #include "record/batch.h"
 #include "record/instruments.h"
+#include "record/memory_budget.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // `instruments`: their innermost frames are left out.
-  ProfileSink(UniqueFd fd, Instruments instruments);
+  // `instruments`: their innermost frames are left out. What the budget has left out is told in the profile.
+  ProfileSink(UniqueFd fd, Instruments instruments,
+              std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>());
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;

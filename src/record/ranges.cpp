@@ -7,7 +7,7 @@ profile::RangeId RangeTable::intern(profile::RangeId parent, NameIndex domain, N
   if (const auto known = ids_.find(key); known != ids_.end()) {
     return known->second;
   }
-  if (ids_.size() >= kMaxRanges) {
+  if (ids_.size() >= kMaxRanges || !MemoryBudget::admits(memory_)) {
     return parent;
   }
   const profile::RangeId id{static_cast<uint32_t>(ids_.size() + 1)};

@@ -11,6 +11,7 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
@@ -24,6 +25,8 @@ struct SourceRanges {
 class RangeTable {
  public:
   static constexpr size_t kMaxRanges = 1'000'000;  // of the session; later ones count for their parent
+
+  explicit RangeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   // `name_of(id)` is the NameIndex of a source's name id, 0 where it is not known. A parent that is not known is none.
   template <typename NameOf>
@@ -51,6 +54,7 @@ class RangeTable {
  private:
   profile::RangeId intern(profile::RangeId parent, NameIndex domain, NameIndex name);
 
+  MemoryBudget* memory_;
   std::map<std::tuple<uint32_t, NameIndex, NameIndex>, profile::RangeId> ids_;
   std::vector<NewRange> new_;
 };

@@ -20,6 +20,7 @@
 #include "record/environment.h"
 #include "record/held_processes.h"
 #include "record/library_dir.h"
+#include "record/memory_budget.h"
 #include "record/output_file.h"
 #include "record/process_feed.h"
 #include "record/profile_sink.h"
@@ -35,7 +36,7 @@ namespace {
 
 constexpr int kBusyPollMs = 2;
 constexpr int kIdlePollMs = 20;
-constexpr size_t kMaxRows = 500'000;                 // then a batch is written before its time
+constexpr size_t kMaxRows = 200'000;                 // then a batch is written before its time
 constexpr uint64_t kFlushWaitNs = 2'000'000'000;     // for targets that live on when we stop
 constexpr uint64_t kWriteIntervalNs = 500'000'000;   // at most so much is lost when gpuprof is killed
 constexpr size_t kMaxBatches = 4;                    // that wait for a slow disk; further work is aggregated meanwhile
@@ -90,7 +91,8 @@ class Session {
                                   .attached = options_.attach_pid != 0,
                                   .max_overhead = options_.max_overhead,
                                   .nvtx_range = options_.nvtx_range,
-                                  .expected = expected_callers()});
+                                   .expected = expected_callers(),
+                                   .memory = memory_});
     if (!channel) {
       return std::move(channel).error();
     }
@@ -165,7 +167,8 @@ class Session {
                                .frame_pointers = stacks_.by_frame_pointers(),
                                .instruments = instruments(),
                                .timeline = options_.timeline,
-                               .latency = options_.latency};
+                               .latency = options_.latency,
+                               .memory = memory_};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
     if (stacks_.engine) {
       feed_ = std::make_unique<ProcessFeed>(*stacks_.engine);
@@ -272,7 +275,7 @@ class Session {
     if (!named_) {
       log::warn(named_.error().message, named_.error().hint);  // it is tried again at the end
     }
-    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments());
+    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments(), memory_);
     add_session_meta(*correlator_, options_,
                      {.start_ns = start_ns_,
                       .stack_engine = stacks_.name(),
@@ -300,7 +303,8 @@ class Session {
         next_budget_ns_ = now + Budget::kIntervalNs;
         tell_if_not_connected(now);
       }
-      if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < kMaxBatches) {
+      const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;
+      if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
         write_batch();
         next_write = now + write_every;
       }
@@ -370,6 +374,7 @@ class Session {
     }
     const size_t bytes = channel_->drain(*correlator_);
     correlator_->settle();
+    memory_->look();
     if (const auto ended = correlator_->take_ended_stacks(); stacks_.engine && !ended.empty()) {
       stacks_.engine->forget(ended);
     }
@@ -525,6 +530,9 @@ class Session {
     sink_->put(std::move(last));
     Status written = sink_->finish();
     facts.totals = totals;
+    if (memory_->left_out() != 0) {
+      facts.totals.lost["memory_limit"] = memory_->left_out();
+    }
     facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
     facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
     facts.stacks = sink_->stacks();
@@ -566,6 +574,7 @@ class Session {
   std::vector<int> default_signals_;
   std::optional<TargetUser> user_;
   std::vector<std::unique_ptr<backend::Backend>> backends_;
+  std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
   StackSetup stacks_;
   std::unique_ptr<ProcessFeed> feed_;  // with a stack engine
   HeldProcesses held_;

@@ -167,6 +167,12 @@ void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const std::string text = left_out_line(facts.left_out); !text.empty()) {
     log::warn(text);
   }
+  if (const auto left_out = facts.totals.lost.find("memory_limit"); left_out != facts.totals.lost.end()) {
+    log::warn(
+        fmt::format("gpuprof came to its memory limit: {} stacks, names and other details are left out",
+                    left_out->second),
+        "GPU work and its times are complete; for more detail record a part of it (--duration, -p, --nvtx-range)");
+  }
   if (budget_exceeded) {
     log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");
   }

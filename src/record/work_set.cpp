@@ -30,12 +30,14 @@ size_t WorkSet::Hash::operator()(const WorkKey& key) const {
   return mix(h, uint64_t{key.name} << 16 | static_cast<uint64_t>(key.op) << 8 | key.flags);
 }
 
-WorkKey WorkSet::bounded(WorkKey key) {
-  if (works_.size() >= kMaxWorks) {
+WorkKey WorkSet::bounded(WorkKey key, const MemoryBudget& memory) {
+  if (works_.size() >= kMaxWorks || memory.is_limited()) {
     WorkKey rest;
     rest.process = key.process;
-    rest.device = key.device;
-    rest.name = key.name;
+    if (!memory.is_full()) {
+      rest.device = key.device;
+      rest.name = key.name;
+    }
     rest.op = key.op;
     rest.flags = key.flags;
     rest.stream = kOtherStreams;
@@ -51,11 +53,14 @@ WorkKey WorkSet::bounded(WorkKey key) {
   return key;
 }
 
-profile::WorkId WorkSet::intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made) {
+profile::WorkId WorkSet::intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory) {
   if (const auto known = works_.find(key); known != works_.end()) {
     return known->second;
   }
-  const WorkKey kept = bounded(key);
+  const WorkKey kept = bounded(key, memory);
+  if (memory.is_limited() && kept != key) {
+    memory.leave_out();
+  }
   key.stack = kept.stack;
   key.capture = kept.capture;
   const auto [entry, is_new] = works_.try_emplace(kept, profile::WorkId{next_id});

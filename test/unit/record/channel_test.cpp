@@ -340,3 +340,22 @@ TEST_CASE("processes are told to walk their stacks themselves, and say what Pyth
   }
   CHECK(pythons == 1);
 }
+
+TEST_CASE("where there is no memory left for another process, it is refused and counted") {
+  uint64_t used = 0;
+  const auto channel =
+      open({.memory = std::make_shared<gpuprof::record::MemoryBudget>([&used] { return used; })});
+  Rig rig;
+  FakeTarget first(*channel, "one");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  used = gpuprof::record::MemoryBudget::kFull;
+  FakeTarget second(*channel, "two");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  CHECK(channel->refused() == 1);
+  used = 0;
+  FakeTarget third(*channel, "three");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 2);
+}

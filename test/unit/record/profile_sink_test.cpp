@@ -144,3 +144,32 @@ TEST_CASE("a stack of nothing but our own library is none, and said so at the en
   CHECK(file.lines("COVERAGE").front() == "0;without_stack;1");
   CHECK(file.lines("END").front() == "1;1;1;10;0;0");
 }
+
+TEST_CASE("what the writer has no memory for is told, and counts as lost") {
+  ProfileFile file;
+  const auto memory = std::make_shared<gpuprof::record::MemoryBudget>(
+      [] { return gpuprof::record::MemoryBudget::kLimit; });
+  ProfileSink sink(file.take(), {}, memory);
+  Rig rig;
+  const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.close_window(fake_now_ns);
+  rig.correlator.finish();
+  sink.put(rig.take());
+  gpuprof::record::Batch last;
+  last.end = gpuprof::profile::End{.end_ns = 1, .launches = 1, .gpu_records = 1, .gpu_ns = 10, .with_stack = 1, .lost = 0};
+  sink.put(std::move(last));
+  REQUIRE(sink.finish().ok());
+  CHECK(sink.stacks() == 0);
+  CHECK(file.lines("USTACK").empty());
+  REQUIRE(file.lines("STRING").size() == 1);
+  CHECK(file.lines("STRING")[0].ends_with(";[more names]"));
+  CHECK(file.lines("GPU").size() == 1);
+  const auto losses = file.lines("LOSS");
+  REQUIRE(losses.size() == 1);
+  CHECK(losses[0] == "0;memory_limit;" + std::to_string(memory->left_out()));
+  REQUIRE(file.lines("END").size() == 1);
+  CHECK(file.lines("END")[0] == "1;1;1;10;0;" + std::to_string(memory->left_out()));
+}

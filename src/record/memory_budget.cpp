@@ -1,0 +1,91 @@
+#include "record/memory_budget.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+
+namespace gpuprof::record {
+namespace {
+
+// Giving memory back takes tens of milliseconds where there is much.
+constexpr uint64_t kTrimIntervalNs = 2'000'000'000;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// "size resident shared ...", in pages.
+uint64_t private_pages(std::string_view statm) {
+  std::array<uint64_t, 3> numbers{};
+  const char* at = statm.data();
+  const char* const end = at + statm.size();
+  for (uint64_t& number : numbers) {
+    while (at != end && *at == ' ') {
+      ++at;
+    }
+    const auto parsed = std::from_chars(at, end, number);
+    if (parsed.ec != std::errc()) {
+      return 0;
+    }
+    at = parsed.ptr;
+  }
+  return numbers[1] > numbers[2] ? numbers[1] - numbers[2] : 0;
+}
+
+}  // namespace
+
+uint64_t own_memory() {
+  if (kSanitized) {
+    return 0;
+  }
+  static const UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  std::array<char, 128> text{};
+  const ssize_t bytes = ::pread(file.get(), text.data(), text.size(), 0);
+  return bytes <= 0 ? 0
+                    : private_pages({text.data(), static_cast<size_t>(bytes)}) *
+                          static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void MemoryBudget::look() {
+  used_.store(meter_(), std::memory_order_relaxed);
+  if (is_limited()) {
+    trim();
+  }
+}
+
+// What has been freed is still ours in the meter's eyes until malloc gives it back.
+void MemoryBudget::trim() {
+  const uint64_t now = monotonic_ns();
+  uint64_t next = next_trim_ns_.load(std::memory_order_relaxed);
+  if (now < next || !next_trim_ns_.compare_exchange_strong(next, now + kTrimIntervalNs)) {
+    return;
+  }
+  ::malloc_trim(0);
+  used_.store(meter_(), std::memory_order_relaxed);
+}
+
+void MemoryBudget::grew(size_t bytes) {
+  if (grown_.fetch_add(bytes, std::memory_order_relaxed) + bytes >= kLookBytes) {
+    grown_.store(0, std::memory_order_relaxed);
+    look();
+  }
+}
+
+bool MemoryBudget::admit() {
+  if (is_limited()) {
+    leave_out();
+    return false;
+  }
+  return true;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""One limit on the recorder's memory, whatever targets send; an honest process beside them keeps its numbers."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import floods
+import rig
+import strangers
+
+MOST_MIB = 512  # as docs/cli.md says
+
+
+def peak_mib(pid):
+    """The most memory that a process has had so far, or 0 where it has ended."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            rows = dict(line.split(":", 1) for line in file)
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(rows["VmHWM"].split()[0]) // 1024 if "VmHWM" in rows else 0
+
+
+class Budgets(rig.RuntimeTest):
+    def flood(self, kind, seconds, *arguments):
+        """(profile, stderr, what the honest process did) of a recording with a flood in it."""
+        scratch = strangers.Scratch()
+        self.addCleanup(scratch.cleanup)
+        program = shutil.copy(floods.__file__, scratch.name)
+        command = [rig.GPUPROF, "record", "--stacks=inproc", "--user", strangers.stranger().name, "-o", self.profile_path,
+                   "--", strangers.sys_python(), program, kind, str(seconds), *map(str, arguments)]
+        peak = 0
+        with subprocess.Popen(command, cwd=scratch.name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as recorder:
+            try:
+                deadline = time.monotonic() + 120
+                while recorder.poll() is None and time.monotonic() < deadline:
+                    peak = max(peak, peak_mib(recorder.pid))
+                    if peak > 2 * MOST_MIB:
+                        break
+                    time.sleep(0.02)
+                ended = recorder.poll() is not None
+            finally:
+                recorder.kill()
+            stdout, stderr = (text.decode("utf-8", "replace") for text in recorder.communicate())
+        self.assertGreater(peak, 0)
+        self.assertLess(peak, MOST_MIB, f"MiB at most; stderr: {stderr}")
+        self.assertTrue(ended, f"the recorder did not come to its end; stderr: {stderr}")
+        self.assertEqual(recorder.returncode, 0, stderr)
+        return rig.Profile(self.profile_path), stderr, json.loads(stdout)
+
+    def assert_sound(self, profile, honest):
+        """The profile is whole, and has all of the honest process's work."""
+        end = profile.end()
+        self.assertIsNotNone(end)
+        self.assertEqual(end["lost"], sum(profile.losses().values()))
+        self.gpuprof("report", "-i", self.profile_path)
+        self.assert_conserved(profile)
+        by_name = {name: [0, 0, 0] for name in floods.KERNELS}
+        for work, (_, count, ns, *_) in ((work, (None, *numbers)) for work, numbers in profile.measured("GPU")):
+            if work.name in by_name:
+                sums = by_name[work.name]
+                sums[0] += count
+                sums[1] += ns
+                sums[2] += count if work.ustack != "0" else 0
+        each = honest["records"] // len(floods.KERNELS)
+        self.assertGreater(each, 0)
+        self.assertEqual({name: (count, ns) for name, (count, ns, _) in by_name.items()},
+                         {name: (each, each * floods.WORK_NS) for name in floods.KERNELS})
+
+    def assert_told(self, profile, stderr):
+        self.assertGreater(profile.losses()["memory_limit"], 0, stderr)
+        self.assertIn("memory limit", stderr)
+
+    @strangers.needed
+    def test_deep_stacks_that_are_all_different(self):
+        profile, stderr, honest = self.flood("stacks", 4)
+        self.assert_sound(profile, honest)
+        self.assert_told(profile, stderr)
+
+    @strangers.needed
+    def test_long_names_that_are_all_different(self):
+        profile, stderr, honest = self.flood("names", 5)
+        self.assert_sound(profile, honest)
+        self.assert_told(profile, stderr)
+
+    @strangers.needed
+    def test_everything_at_once(self):
+        profile, stderr, honest = self.flood("everything", 6)
+        self.assert_sound(profile, honest)
+        self.assert_told(profile, stderr)
+
+    @strangers.needed
+    def test_many_processes_with_full_rings(self):
+        # 24 times 32 MiB, which are the processes' own.
+        profile, _, honest = self.flood("processes", 3, 24)
+        self.assert_sound(profile, honest)
+        self.assertGreaterEqual(len(profile.processes()), 25)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,201 @@
+// What is left out once the recorder has as much memory as it may, and what is not.
+
+#include "record/memory_budget.h"
+
+#include <memory>
+
+#include "catch.h"
+#include "correlate_rig.h"
+#include "record/launch_table.h"
+#include "record/name_table.h"
+#include "record/work_set.h"
+
+using gpuprof::backend::GpuOp;
+using gpuprof::record::Batch;
+using gpuprof::record::LaunchTable;
+using gpuprof::record::MemoryBudget;
+using gpuprof::record::NameTable;
+using gpuprof::record::own_memory;
+using gpuprof::test::kStack;
+using gpuprof::test::Rig;
+using gpuprof::test::sum_ns;
+
+namespace {
+
+// A budget whose meter the test sets.
+struct Fake {
+  uint64_t used = 0;
+  int looks = 0;
+  std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>([this] {
+    ++looks;
+    return used;
+  });
+
+  void use(uint64_t bytes) {
+    used = bytes;
+    budget->look();
+  }
+};
+
+// Sources walk their stacks themselves.
+Rig in_process(const Fake& fake) {
+  return Rig({.stacks_from_sources = true, .memory = fake.budget});
+}
+
+void run(Rig& rig, uint64_t correlation, uint64_t stack, uint32_t name = 1) {
+  rig.correlator.on_launch(1, {.correlation = correlation, .stack = stack, .time_ns = 5000, .tid = 5, .thread = "t"});
+  GpuOp op = Rig::kernel(correlation);
+  op.name_id = name;
+  rig.correlator.on_gpu_op(op);
+}
+
+}  // namespace
+
+TEST_CASE("the budget is limited, then full, and neither once there is memory again") {
+  Fake fake;
+  CHECK_FALSE(fake.budget->is_limited());
+  CHECK(fake.budget->admit());
+  fake.use(MemoryBudget::kLimit);
+  CHECK(fake.budget->is_limited());
+  CHECK_FALSE(fake.budget->is_full());
+  CHECK_FALSE(fake.budget->admit());
+  fake.use(MemoryBudget::kFull);
+  CHECK(fake.budget->is_full());
+  CHECK_FALSE(fake.budget->admit());
+  CHECK(fake.budget->left_out() == 2);
+  fake.use(MemoryBudget::kLimit - 1);
+  CHECK(fake.budget->admit());
+  CHECK(fake.budget->left_out() == 2);
+}
+
+TEST_CASE("the meter is read when much has grown, not each time") {
+  Fake fake;
+  for (int i = 0; i < 1000; ++i) {
+    fake.budget->grew(MemoryBudget::kLookBytes / 100);
+  }
+  CHECK(fake.looks >= 9);
+  CHECK(fake.looks <= 11);
+}
+
+TEST_CASE("own memory grows with what is allocated") {
+  const uint64_t before = own_memory();
+  if (before == 0) {
+    return;  // under a sanitizer
+  }
+  const std::vector<char> much(size_t{64} << 20, 'x');
+  const uint64_t after = own_memory();
+  CHECK(after >= before + (uint64_t{48} << 20));
+  CHECK(after <= before + (uint64_t{96} << 20));
+  CHECK(much.back() == 'x');
+}
+
+TEST_CASE("beyond the limit known names stay, and new ones are together") {
+  Fake fake;
+  NameTable names(NameTable::kMaxBytes, fake.budget.get());
+  const auto known = names.intern("known");
+  fake.use(MemoryBudget::kLimit);
+  CHECK(names.intern("known") == known);
+  CHECK(fake.budget->left_out() == 0);
+  const auto other = names.intern("new");
+  CHECK(names.text(other) == "[more names]");
+  CHECK(names.intern("newer") == other);
+  CHECK(fake.budget->left_out() == 2);
+}
+
+TEST_CASE("beyond the limit few launches wait, the latest ones") {
+  Fake fake;
+  LaunchTable table(fake.budget.get());
+  fake.use(MemoryBudget::kLimit);
+  constexpr uint64_t kMany = 3 * LaunchTable::kFewEntries;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    table.insert(1, i, {.time_ns = i});
+  }
+  CHECK(table.size() <= LaunchTable::kFewEntries + 1);
+  CHECK(table.queued() <= 5 * LaunchTable::kFewEntries);
+  CHECK(table.find(1, kMany - 1) != nullptr);
+}
+
+TEST_CASE("one launch that is told without end takes no memory") {
+  LaunchTable table;
+  for (int i = 0; i < 100'000; ++i) {
+    table.insert(1, 7, {.time_ns = 1});
+    table.insert(1, 8, {.time_ns = 1, .matched = true, .keep_until_ns = 1'000'000'000'000});
+  }
+  CHECK(table.size() == 2);
+  CHECK(table.queued() < 20'000);
+}
+
+TEST_CASE("what is known before the limit is counted exactly beyond it") {
+  Fake fake;
+  Rig rig = in_process(fake);
+  rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
+  run(rig, 1, 42);
+  rig.turns(1);
+  fake.use(MemoryBudget::kFull);
+  run(rig, 2, 42);
+  rig.turns(1);
+  Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(batch.rows[0].second.count == 2);
+  CHECK(batch.rows[0].second.sum_ns == 20);
+  CHECK(rig.work(batch).stack != 0);
+  CHECK(fake.budget->left_out() == 0);
+}
+
+TEST_CASE("beyond the limit work with what is new has no stack and no name, but all of its time") {
+  Fake fake;
+  Rig rig = in_process(fake);
+  run(rig, 1, 0);
+  rig.turns(1);
+  fake.use(MemoryBudget::kLimit);
+  rig.correlator.on_name(1, 7, "new kernel");
+  rig.correlator.on_stack(1, {.id = 43, .words = kStack, .flags = 0});
+  run(rig, 2, 43, 7);
+  rig.turns(1);
+  Batch batch = rig.take();
+  CHECK(sum_ns(batch) == 20);
+  CHECK(batch.stacks.empty());
+  REQUIRE(batch.works.size() == 2);
+  CHECK(rig.names.at(batch.works[1].key.name) == "[more names]");
+  CHECK(batch.works[1].key.stack == 0);
+  CHECK(fake.budget->left_out() >= 2);
+  CHECK(rig.correlator.totals().gpu_ns == 20);
+}
+
+TEST_CASE("a stack that is refused after its launch was told is not waited for") {
+  Fake fake;
+  Rig rig = in_process(fake);
+  rig.correlator.on_launch(1, {.correlation = 1, .stack = 44, .time_ns = 5000, .tid = 5, .thread = "t"});
+  fake.use(MemoryBudget::kLimit);
+  rig.correlator.on_stack(1, {.id = 44, .words = kStack, .flags = 0});
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.turns(1);
+  CHECK(sum_ns(rig.take()) == 10);
+}
+
+TEST_CASE("beyond the limit made-up times make no lines, and nothing is lost of their sum") {
+  Fake fake;
+  Rig rig = in_process(fake);
+  fake.use(MemoryBudget::kFull);
+  for (uint64_t i = 1; i <= 500; ++i) {
+    GpuOp op = Rig::kernel(i, 10, 1'000'000 * i);
+    op.unsampled = true;
+    op.stream = i;
+    op.device = static_cast<uint32_t>(i);
+    rig.correlator.on_gpu_op(op);
+  }
+  rig.turns(1);
+  Batch batch = rig.take();
+  CHECK(batch.rows.size() == 1);
+  CHECK(sum_ns(batch) == 5000);
+}
+
+TEST_CASE("losses of one reason are one line of a batch") {
+  Rig rig;
+  for (int i = 0; i < 100; ++i) {
+    rig.correlator.add_loss({}, "ring_full", 2);
+  }
+  Batch batch = rig.take();
+  REQUIRE(batch.losses.size() == 1);
+  CHECK(batch.losses[0].count == 200);
+}
