@@ -158,9 +158,9 @@ bool Channel::has_room(uint32_t pid) {
   ++refused_;
   if (!said_full_) {
     said_full_ = true;
-    log::warn("process " + std::to_string(pid) + " is not recorded, nor are later ones while there are " +
-                  (many ? "so many" : "so many things to keep of the others"),
-              "record fewer processes at once");
+    const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
+    log::warn("process " + std::to_string(pid) + " is not recorded: " + why + " (later ones are not told)",
+              "record a part of the processes");
   }
   return false;
 }

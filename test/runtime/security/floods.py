@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A target that speaks src/wire/wire.h itself, and floods the recorder with one kind of thing: floods.py KIND SECONDS.
+"""A target that speaks src/wire/wire.h itself, and floods the recorder with one kind of thing: floods.py KIND MIB,
+or `floods.py processes COUNT`.
 
 An honest process of the same recording runs meanwhile. Prints what that one did, as JSON. Stands alone: the users that
 run it may read nothing else of the tests.
@@ -22,6 +23,8 @@ MORE, UNSAMPLED = 1, 2
 HOST = 1 << 63
 MAX_WORDS = 4096
 LONG = 60000  # bytes of a long text
+LONGEST_SECONDS = 40  # of a flood
+CROWD_SECONDS = 3
 WORK_NS = 1000  # of each honest kernel
 KERNELS = ["honest_copy", "honest_scale", "honest_sum"]
 
@@ -181,17 +184,21 @@ def flood_everything(i):
 FLOODS = {key[6:]: value for key, value in globals().items() if key.startswith("flood_")}
 
 
-def hostile(kind, seconds):
+def hostile(kind, mib):
     target = Target()
-    until = time.monotonic() + seconds
-    i = 1
-    while time.monotonic() < until and target.put(FLOODS[kind](i), until):
-        i += 1
+    until = time.monotonic() + LONGEST_SECONDS
+    i, left = 1, mib << 20
+    while left > 0:
+        records = FLOODS[kind](i)
+        if not target.put(records, until):
+            break
+        i, left = i + 1, left - len(records)
     target.finish()
 
 
-def crowd(seconds, count):
+def crowd(count):
     """Many processes at once, each of which fills its rings."""
+    remark = record(META, struct.pack("<II", 1, 0) + b"v")
     children = []
     for _ in range(count):
         child = os.fork()
@@ -199,8 +206,8 @@ def crowd(seconds, count):
             target = Target()
             if target.memory is not None:
                 for _ in range(RINGS):
-                    target.put(record(META, struct.pack("<II", 1, 0) + b"v") * 200000)
-                time.sleep(seconds)
+                    target.put(remark * (RING_BYTES // len(remark)))
+                time.sleep(CROWD_SECONDS)
                 target.finish()
             os._exit(0)
         children.append(child)
@@ -234,7 +241,7 @@ def honest(begun, ended):
 
 
 def main():
-    kind, seconds = sys.argv[1], float(sys.argv[2])
+    kind, amount = sys.argv[1], int(sys.argv[2])
     begun, say_begun = os.pipe()
     ended, say_ended = os.pipe()
     os.set_blocking(ended, False)
@@ -247,9 +254,9 @@ def main():
     attacker = os.fork()
     if attacker == 0:
         if kind == "processes":
-            crowd(seconds, int(sys.argv[3]))
+            crowd(amount)
         else:
-            hostile(kind, seconds)
+            hostile(kind, amount)
         os._exit(0)
     os.waitpid(attacker, 0)
     os.write(say_ended, b"x")

@@ -343,8 +343,7 @@ TEST_CASE("processes are told to walk their stacks themselves, and say what Pyth
 
 TEST_CASE("where there is no memory left for another process, it is refused and counted") {
   uint64_t used = 0;
-  const auto channel =
-      open({.memory = std::make_shared<gpuprof::record::MemoryBudget>([&used] { return used; })});
+  const auto channel = open({.memory = std::make_shared<gpuprof::record::MemoryBudget>([&used] { return used; })});
   Rig rig;
   FakeTarget first(*channel, "one");
   channel->accept_all(rig.correlator);

@@ -147,8 +147,8 @@ TEST_CASE("a stack of nothing but our own library is none, and said so at the en
 
 TEST_CASE("what the writer has no memory for is told, and counts as lost") {
   ProfileFile file;
-  const auto memory = std::make_shared<gpuprof::record::MemoryBudget>(
-      [] { return gpuprof::record::MemoryBudget::kLimit; });
+  const auto memory =
+      std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kLimit; });
   ProfileSink sink(file.take(), {}, memory);
   Rig rig;
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
@@ -159,7 +159,8 @@ TEST_CASE("what the writer has no memory for is told, and counts as lost") {
   rig.correlator.finish();
   sink.put(rig.take());
   gpuprof::record::Batch last;
-  last.end = gpuprof::profile::End{.end_ns = 1, .launches = 1, .gpu_records = 1, .gpu_ns = 10, .with_stack = 1, .lost = 0};
+  last.end =
+      gpuprof::profile::End{.end_ns = 1, .launches = 1, .gpu_records = 1, .gpu_ns = 10, .with_stack = 1, .lost = 0};
   sink.put(std::move(last));
   REQUIRE(sink.finish().ok());
   CHECK(sink.stacks() == 0);
