@@ -35,7 +35,7 @@ _gpuprof() {
   if [[ -z $words ]]; then
     case $command in
       record)
-        words="-o --output -p --pid --user --stacks --interval --wait --timeline --latency --graphs --nvtx-range
+        words="-o --output -p --pid --user --preserve-env --stacks --interval --wait --timeline --latency --graphs --nvtx-range
           --max-overhead --min-coverage --delay --duration --start-paused -q -v --help --"
         ;;
       flame)

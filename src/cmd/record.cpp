@@ -76,7 +76,11 @@ class Record final : public Command {
                    "record this running process: by a library that is brought into it; where that is impossible, its "
                    "launches are counted by uprobes")
         ->type_name("PID");
-    app.add_option("--user", options_.user, "run the command as this user (with sudo)")->type_name("NAME");
+    app.add_option("--user", options_.user,
+                   "run the command as this user (with sudo), with that user's environment and without the terminal")
+        ->type_name("NAME");
+    app.add_flag("--preserve-env", options_.preserve_environment,
+                 "with --user: the command gets this environment, and not one made for that user");
     app.add_option("--stacks", stacks_,
                    "auto, inproc, bpf, fp or none: who walks the CPU stacks. inproc: our library in the process, which "
                    "needs no rights; bpf: a BPF program (root), fp: the same by frame pointers only; auto: inproc, or "
@@ -141,6 +145,10 @@ class Record final : public Command {
   }
 
   Status take_options() {
+    if (options_.preserve_environment && options_.user.empty()) {
+      return Error{"record: --preserve-env without --user", "without --user the command gets this environment anyway",
+                   kExitUsage};
+    }
     if (options_.nvtx_range.size() > record::kMaxNvtxRange) {
       return Error{"--nvtx-range: the name is longer than " + std::to_string(record::kMaxNvtxRange) + " bytes",
                    "name an outer range", kExitUsage};

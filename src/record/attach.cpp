@@ -89,16 +89,17 @@ Error cannot_inject(const symbolize::ProcessMaps& maps,
 
 }  // namespace
 
-Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+Result<Injection> attach_by_injection(const TracedIdentity& who,
+                                      const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel) {
-  symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
+  symbolize::ProcessMaps maps(who.pid(), symbolize::make_file_cache());
   maps.refresh();
   const backend::Backend* backend = backend_for(maps, backends);
   if (backend == nullptr) {
     return cannot_inject(maps, backends);
   }
   const auto library = backend->library();
-  return inject({pid, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});
+  return inject({who, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});
 }
 
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,

@@ -23,7 +23,8 @@ struct AttachChannel {
 
 // Brings in the library of the one backend whose vendor library the process has mapped (Backend::attaches_to). The
 // error says why launches can only be counted.
-Result<Injection> attach_by_injection(uint32_t pid, const std::vector<std::unique_ptr<backend::Backend>>& backends,
+Result<Injection> attach_by_injection(const TracedIdentity& who,
+                                      const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);
 
 // Uprobes on every launch function that the process has mapped, each (file, offset) once, once the engine is ready for

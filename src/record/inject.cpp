@@ -14,13 +14,12 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "base/log.h"
 #include "base/path.h"
 #include "record/inject_checks.h"
+#include "record/inject_child.h"
 #include "record/inject_thread.h"
 #include "symbolize/process_maps.h"
 
@@ -234,7 +233,7 @@ class Work {
 
   // What is behind a descriptor of the target is the target's choice: it is written to only if it is what we made.
   Status fill(int64_t fd) {
-    const std::string theirs = "/proc/" + std::to_string(request_.pid) + "/fd/" + std::to_string(fd);
+    const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
     struct stat info {};
     struct statfs system {};
@@ -297,11 +296,12 @@ class Work {
   uint64_t scratch_ = 0;
 };
 
-Result<std::optional<Injection>> inject_here(const InjectionRequest& request) {
-  if (auto status = check_process(request.pid); !status) {
+// `stop`: whether to leave the target as soon as that does no harm.
+InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {
+  if (auto status = check_process(request.who.pid()); !status) {
     return std::move(status).error();
   }
-  symbolize::ProcessMaps maps(request.pid, symbolize::make_file_cache());
+  symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
   if (!maps.refresh()) {
     return Error{"it has ended", ""};
   }
@@ -309,22 +309,11 @@ Result<std::optional<Injection>> inject_here(const InjectionRequest& request) {
   if (!loader) {
     return std::move(loader).error();
   }
-  auto thread = stop_safe_thread(request.pid, maps);
+  auto thread = stop_safe_thread(request.who, maps, stop);
   if (!thread) {
     return std::move(thread).error();
   }
   return Work(request, maps, std::move(*loader), *thread).run();
-}
-
-// In a thread of its own: when it ends, the kernel lets go of everything that it has traced, whatever went wrong.
-Result<std::optional<Injection>> inject_once(const InjectionRequest& request) {
-  std::optional<Result<std::optional<Injection>>> result;
-  try {
-    std::thread([&] { result.emplace(inject_here(request)); }).join();
-  } catch (const std::system_error& error) {
-    return Error{"no thread for it: " + std::string(error.what()), ""};
-  }
-  return std::move(*result);
 }
 
 }  // namespace
@@ -336,7 +325,8 @@ Result<Injection> inject(const InjectionRequest& request) {
   // A recording that has just ended leaves the process a moment later.
   constexpr useconds_t kLastPauseUs = 800'000;
   for (useconds_t pause = 100'000;; pause *= 2) {
-    auto injection = inject_once(request);
+    auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
+                                  request.stop);
     if (!injection) {
       return std::move(injection).error();
     }

@@ -12,16 +12,17 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "record/traced_identity.h"
 
 namespace gpuprof::record {
 
 struct InjectionRequest {
-  uint32_t pid = 0;
+  const TracedIdentity& who;
   std::string file_name;  // "libgpuprof_cupti.so": the memfd's name, and how its mappings are known
   std::span<const unsigned char> bytes;
   std::string socket;  // abstract name of the recorder's socket, without the leading NUL
   std::string token;
-  std::function<bool()> stop;  // asked between tries: whether there is still a reason to go on
+  std::function<bool()> stop;  // asked again and again: whether there is no reason to go on
 };
 
 struct Injection {
@@ -31,9 +32,11 @@ struct Injection {
 };
 
 // Waits up to two seconds for a recording that has just ended to leave. Gives up on a step after five seconds without
-// progress, and gives the thread back where it was, also when a step fails. Success means that the library's own thread
-// has been started in the target; it connects to the socket a moment later. The error's message is one line with the
-// reason: no right to trace, no dlopen in the program, seccomp, another network namespace, no thread in a safe place...
+// progress, and gives the thread back where it was, also when a step fails. Answers within about a second of `stop`,
+// see inject_child.h. Nothing is done to a process that is not the one of `who` any more. Success means that the
+// library's own thread has been started in the target; it connects to the socket a moment later. The error's message is
+// one line with the reason: no right to trace, no dlopen in the program, seccomp, another network namespace, no thread
+// in a safe place...
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

@@ -25,6 +25,8 @@ bool write(pid_t tid, const Registers& registers);
 bool read_general(pid_t tid, user_regs_struct& general);
 bool write_general(pid_t tid, const user_regs_struct& general);
 
+// Of the system call that it is in.
+uint64_t first_argument(const user_regs_struct& general);
 uint64_t instruction(const user_regs_struct& general);
 uint64_t stack_pointer(const user_regs_struct& general);
 

@@ -196,13 +196,8 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
 Status check_process(uint32_t pid) {
   const std::string process = "process " + std::to_string(pid);
   const std::string status = text_of(proc(pid, "status"));
-  if (status.empty() || ::kill(static_cast<pid_t>(pid), 0) == ESRCH) {
-    return Error{"no " + process, "is it still running? give its process id"};
-  }
-  if (const std::string group = status_value(status, "Tgid"); group != std::to_string(pid)) {
-    return Error{process + " is a thread of process " + group, "give the process's id: -p " + group};
-  }
-  if (const std::string state = status_value(status, "State"); state.starts_with("Z") || state.starts_with("X")) {
+  if (const std::string state = status_value(status, "State");
+      state.empty() || state.starts_with("Z") || state.starts_with("X")) {
     return Error{process + " has ended", ""};
   }
   if (status_value(status, "State").starts_with("T")) {
@@ -272,8 +267,10 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps) {
                  : Error{"it is a statically linked program: it can not open libraries", ""};
 }
 
-Result<TracedThread> stop_safe_thread(uint32_t pid, symbolize::ProcessMaps& maps) {
+Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
+                                      const std::function<bool()>& stop) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
+  const uint32_t pid = who.pid();
   do {
     for (const bool running : {false, true}) {
       size_t stopped = 0;
@@ -283,9 +280,16 @@ Result<TracedThread> stop_safe_thread(uint32_t pid, symbolize::ProcessMaps& maps
             (running && ++stopped > kMaxRunning)) {
           continue;
         }
-        auto thread = TracedThread::stop(static_cast<pid_t>(pid), tid);
+        if (stop()) {
+          return Error{"it was given up before one of its threads came to a safe place", ""};
+        }
+        auto thread = TracedThread::stop(who, tid, stop);
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
+        }
+        // A thread that we hold can not become one of another process any more; before, it could.
+        if (auto same = who.check(thread ? tid : 0); !same) {
+          return std::move(same).error();
         }
         if (thread && is_safe(*thread, maps)) {
           return thread;
@@ -293,7 +297,7 @@ Result<TracedThread> stop_safe_thread(uint32_t pid, symbolize::ProcessMaps& maps
       }
     }
     ::usleep(kBetweenRoundsUs);
-  } while (monotonic_ns() < deadline && ::kill(static_cast<pid_t>(pid), 0) == 0);
+  } while (monotonic_ns() < deadline && !who.has_ended());
   return Error{"none of its threads came to a safe place within 5 s", "try again"};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -11,7 +12,7 @@
 
 namespace gpuprof::record {
 
-// The process exists, is of our kind of processor, can reach our socket, and may be traced as far as can be told before
+// The process is of our kind of processor, can reach our socket, and may be traced as far as can be told before
 // trying.
 Status check_process(uint32_t pid);
 
@@ -24,8 +25,9 @@ struct Loader {
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps);
 
 // Stops a thread that waits in the kernel, or else one that runs code in which no lock of libc's or of the loader's can
-// be held. Tries for five seconds.
-Result<TracedThread> stop_safe_thread(uint32_t pid, symbolize::ProcessMaps& maps);
+// be held. Tries for five seconds, or until `stop` says so.
+Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
+                                      const std::function<bool()>& stop);
 
 // Where a function of a mapped file lies in the process; 0 if it is not there.
 uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol);

@@ -21,6 +21,9 @@ bool read_general(pid_t /*tid*/, user_regs_struct& /*general*/) {
 bool write_general(pid_t /*tid*/, const user_regs_struct& /*general*/) {
   return false;
 }
+uint64_t first_argument(const user_regs_struct& /*general*/) {
+  return 0;
+}
 uint64_t instruction(const user_regs_struct& /*general*/) {
   return 0;
 }

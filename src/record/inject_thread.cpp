@@ -1,6 +1,7 @@
 #include "record/inject_thread.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -9,11 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/path.h"
 
 namespace gpuprof::record {
 namespace {
@@ -50,16 +54,21 @@ void* as_pointer(uint64_t value) {
 
 }  // namespace
 
-Result<TracedThread> TracedThread::stop(pid_t pid, pid_t tid) {
-  if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD)) != 0) {
+Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up) {
+  if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) != 0) {
     const int error = errno;
     return Error{error == EPERM ? kNoRight : "it can not be traced: " + std::string(std::strerror(error)), ""};
   }
-  const std::string path = "/proc/" + std::to_string(pid) + "/mem";
-  TracedThread thread(tid, UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
+  TracedThread thread(who, tid, give_up);
+  // It stays that of the program of now, whatever the process executes later.
+  thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
   thread.stopped_ = false;
-  if (!thread.interrupt(monotonic_ns() + kStepNs)) {
-    return Error{thread.gone_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
+  thread.may_leave_ = true;
+  const bool stops = thread.interrupt(monotonic_ns() + kStepNs);
+  thread.may_leave_ = false;
+  if (!stops) {
+    return Error{
+        thread.gone_ || thread.replaced_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
   }
   if (!arch::read(tid, thread.before_)) {
     return Error{"its registers can not be read", ""};
@@ -68,14 +77,18 @@ Result<TracedThread> TracedThread::stop(pid_t pid, pid_t tid) {
 }
 
 TracedThread::TracedThread(TracedThread&& other) noexcept
-    : tid_(std::exchange(other.tid_, 0)),
+    : who_(other.who_),
+      give_up_(other.give_up_),
+      tid_(std::exchange(other.tid_, 0)),
       memory_(std::move(other.memory_)),
       before_(std::move(other.before_)),
       gate_(other.gate_),
       signal_mask_(other.signal_mask_),
       borrowed_(std::exchange(other.borrowed_, false)),
       gone_(other.gone_),
-      stopped_(other.stopped_) {}
+      replaced_(other.replaced_),
+      stopped_(other.stopped_),
+      may_leave_(other.may_leave_) {}
 
 TracedThread::~TracedThread() {
   if (tid_ != 0 && !gone_) {
@@ -90,7 +103,8 @@ bool TracedThread::wait(int& status, uint64_t deadline_ns) {
     if (got == tid_) {
       gone_ = !WIFSTOPPED(status);
       stopped_ = !gone_;
-      return stopped_;
+      replaced_ = replaced_ || (stopped_ && status >> 16 == PTRACE_EVENT_EXEC);
+      return stopped_ && !replaced_;
     }
     if (got < 0 && errno != EINTR) {
       gone_ = true;
@@ -100,6 +114,9 @@ bool TracedThread::wait(int& status, uint64_t deadline_ns) {
       return false;
     }
     if (turn > kSpins) {
+      if (may_leave_ && (*give_up_)()) {
+        return false;
+      }
       ::usleep(kPollUs);
     }
   }
@@ -188,8 +205,8 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
 
 Error TracedThread::lost(std::string_view doing, int status) {
   const std::string what(doing);
-  if (gone_) {
-    return {"it ended during " + what, ""};
+  if (gone_ || replaced_) {
+    return {(gone_ ? "it ended during " : "it executed another program during ") + what, ""};
   }
   if (stopped_ && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSYS) {
     return {"a seccomp filter does not allow " + what, ""};
@@ -201,6 +218,9 @@ Error TracedThread::lost(std::string_view doing, int status) {
 }
 
 Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t, 6>& arguments) {
+  if (auto same = who_->check(tid_); !same) {
+    return std::move(same).error();
+  }
   const uint64_t deadline = monotonic_ns() + kStepNs;
   int status = 0;
   user_regs_struct general{};
@@ -212,9 +232,12 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
 }
 
 Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
-  // Left in the middle, the loader would keep its lock for ever: what is only slow gets more time.
-  const uint64_t end = monotonic_ns() + kCallNs;
-  const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
+  if (auto same = who_->check(tid_); !same) {
+    return std::move(same).error();
+  }
+  if ((*give_up_)()) {
+    return Error{"it was given up before a call", ""};
+  }
   std::array<unsigned char, sizeof(gate_)> slot{};
   std::memcpy(slot.data(), &gate_, sizeof(gate_));
   const std::span<const unsigned char> used(slot.data(), arch::return_slot);
@@ -222,18 +245,67 @@ Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const
       !arch::write_general(tid_, arch::for_function(before_.general, function, stack_end, arguments, gate_))) {
     return Error{"its memory can not be written", ""};
   }
+  return follow_call(stack_end);
+}
+
+// The lock of the loader, and not one that it takes while it holds that one: those of malloc are libc's.
+bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
+  if (arch::system_call(general) != SYS_futex) {
+    return false;
+  }
+  const uint64_t address = arch::first_argument(general);
+  std::ifstream maps("/proc/" + std::to_string(who_->pid()) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    char* end = nullptr;
+    const uint64_t from = std::strtoull(line.c_str(), &end, 16);
+    const uint64_t to = *end == '-' ? std::strtoull(end + 1, nullptr, 16) : 0;
+    if (from <= address && address < to) {
+      const std::string_view file = base_name(line);
+      return file.starts_with("ld-linux") || file.starts_with("ld-2.");
+    }
+  }
+  return false;
+}
+
+// Out of the wait for a lock. The wake-up that it may have got meanwhile is for the next who waits.
+void TracedThread::leave_wait(uint64_t lock) {
+  if (interrupt(monotonic_ns() + kBackNs)) {
+    (void)system_call(SYS_futex, {lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1});
+  }
+}
+
+// Until the function returns. Left in the middle, the loader would keep its lock for ever: what is only slow gets more
+// time. A call that has done nothing yet but wait for that lock can be left.
+Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
+  const uint64_t end = monotonic_ns() + kCallNs;
+  const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
   int status = 0;
   user_regs_struct general{};
+  uint64_t lock = 0;
+  bool entry = false;  // the stops are those of entry and return in turn
+  bool begun = false;
   while (step(status, deadline()) && arch::read_general(tid_, general)) {
-    if (!arch::returned(general, gate_, stack_end)) {
+    entry = !entry;
+    if (!entry || !arch::returned(general, gate_, stack_end)) {
+      begun = begun || (entry && arch::system_call(general) != SYS_futex);
+      may_leave_ = entry && !begun && waits_for_loader(general);
+      lock = arch::first_argument(general);
+      if (may_leave_ && (*give_up_)()) {
+        break;
+      }
       continue;
     }
+    may_leave_ = false;
     const uint64_t value = arch::function_result(general);
     arch::skip_system_call(general);
     if (!arch::write_general(tid_, general) || !step(status, deadline())) {
       break;
     }
     return value;
+  }
+  if (std::exchange(may_leave_, false) && !gone_ && !replaced_) {
+    leave_wait(lock);
+    return Error{"its loader is busy: another thread of it opens libraries all the time", "try again later"};
   }
   return lost("a call", status);
 }
@@ -249,6 +321,10 @@ bool TracedThread::read_memory(uint64_t address, std::span<unsigned char> bytes)
 }
 
 void TracedThread::give_back() {
+  if (replaced_) {
+    ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
+    return;
+  }
   if ((borrowed_ || !stopped_) && !interrupt(monotonic_ns() + kBackNs)) {
     return;  // killed, or not to be stopped: the kernel lets go of it when the calling thread ends
   }

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/inject_arch.h"
+#include "record/traced_identity.h"
 
 namespace gpuprof::record {
 
@@ -20,8 +22,9 @@ inline constexpr const char* kNoRight = "no right to trace it";
 
 class TracedThread {
  public:
-  // Stops the thread. The error says why it may not be traced.
-  static Result<TracedThread> stop(pid_t pid, pid_t tid);
+  // Stops the thread. The error says why it may not be traced. Both arguments are to live as long as the result; once
+  // `give_up` says so, nothing more is begun, and what can be left without harm is.
+  static Result<TracedThread> stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up);
 
   TracedThread(TracedThread&& other) noexcept;
   TracedThread& operator=(TracedThread&&) = delete;
@@ -49,21 +52,29 @@ class TracedThread {
   bool read_memory(uint64_t address, std::span<unsigned char> bytes);
 
  private:
-  TracedThread(pid_t tid, UniqueFd memory) : tid_(tid), memory_(std::move(memory)) {}
+  TracedThread(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up)
+      : who_(&who), give_up_(&give_up), tid_(tid) {}
   bool wait(int& status, uint64_t deadline_ns);
   bool interrupt(uint64_t deadline_ns);
   bool step(int& status, uint64_t deadline_ns);
   Error lost(std::string_view doing, int status);
+  Result<uint64_t> follow_call(uint64_t stack_end);
+  void leave_wait(uint64_t lock);
+  [[nodiscard]] bool waits_for_loader(const user_regs_struct& general) const;
   void give_back();
 
+  const TracedIdentity* who_;
+  const std::function<bool()>* give_up_;
   pid_t tid_;
   UniqueFd memory_;  // /proc/PID/mem
   arch::Registers before_;
   uint64_t gate_ = 0;
   uint64_t signal_mask_ = 0;
   bool borrowed_ = false;
-  bool gone_ = false;    // it has ended
-  bool stopped_ = true;  // in a stop that was told to us
+  bool gone_ = false;       // it has ended
+  bool replaced_ = false;   // by another program: nothing in it is ours to change
+  bool stopped_ = true;     // in a stop that was told to us
+  bool may_leave_ = false;  // it holds nothing that would be missed
 };
 
 }  // namespace gpuprof::record

@@ -52,6 +52,10 @@ bool write(pid_t tid, const Registers& registers) {
   return write_general(tid, registers.general) && extended;
 }
 
+uint64_t first_argument(const user_regs_struct& general) {
+  return general.rdi;
+}
+
 uint64_t instruction(const user_regs_struct& general) {
   return general.rip;
 }

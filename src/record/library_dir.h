@@ -5,12 +5,16 @@
 
 #include "backend/backend.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
+#include "record/safe_folder.h"
 
 namespace gpuprof::record {
 
 class LibraryDir {
  public:
-  // Makes a new directory that targets of any user can read, on a file system that allows mapping code.
+  // Makes a new directory that targets of any user can open files in, on a file system that allows mapping code, and
+  // that nobody else can put another one in the place of. It is locked as long as this object lives: what is not locked
+  // is of a recorder that was killed, and is removed here.
   static Result<LibraryDir> make();
 
   LibraryDir(LibraryDir&& other) noexcept;
@@ -23,8 +27,12 @@ class LibraryDir {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  explicit LibraryDir(std::string path) : path_(std::move(path)) {}
-  std::string path_;  // empty: nothing to remove
+  LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
+      : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
+  SafeFolder parent_;
+  std::string name_;  // in the parent
+  UniqueFd fd_;       // carries the lock; not open: nothing to remove
+  std::string path_;
 };
 
 }  // namespace gpuprof::record

@@ -1,13 +1,12 @@
 #include "record/session.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
@@ -29,6 +28,8 @@
 #include "record/signals.h"
 #include "record/stack_choice.h"
 #include "record/summary.h"
+#include "record/target_user.h"
+#include "record/traced_identity.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -77,7 +78,15 @@ class Session {
       return std::move(stacks).error();
     }
     stacks_ = std::move(*stacks);
+    tell_if_root_is_not_needed();
     return {};
+  }
+
+  // Root beside strangers is a risk that nobody should take for nothing.
+  void tell_if_root_is_not_needed() const {
+    if (::geteuid() == 0 && options_.attach_pid == 0 && !user_ && !stacks_.engine) {
+      log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
+    }
   }
 
   Status open_channel() {
@@ -115,12 +124,7 @@ class Session {
       return std::move(directory).error();
     }
     libraries_ = std::make_unique<LibraryDir>(std::move(*directory));
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-      const std::string_view variable(*entry);
-      if (const size_t equals = variable.find('='); equals != std::string_view::npos) {
-        env_.set(variable.substr(0, equals), std::string(variable.substr(equals + 1)));
-      }
-    }
+    env_.variables = target_environment(own_environment(), user_, options_.preserve_environment);
     if (env_.get(GPUPROF_ENV_SOCKET) != nullptr) {
       return Error{"this command is already being recorded by another gpuprof",
                    "record it from the outside only: two recorders would count everything twice"};
@@ -182,12 +186,21 @@ class Session {
 
   // The library that is brought in waits for us at its handshake, as one that starts with its process does.
   Status attach() {
-    attached_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options_.attach_pid, 0)));
-    auto injection =
-        attach_by_injection(options_.attach_pid, backends_,
-                            {channel_->socket_name(), channel_->token(), [this] { return attach_is_pointless(); }});
+    auto who = TracedIdentity::of(options_.attach_pid);
+    if (!who) {
+      return std::move(who).error();
+    }
+    attached_pidfd_.reset(::fcntl(who->pidfd(), F_DUPFD_CLOEXEC, 0));
+    const auto stop = [&who] { return Signals::asked_to_end() || who->has_ended(); };
+    auto injection = attach_by_injection(*who, backends_, {channel_->socket_name(), channel_->token(), stop});
+    if (!injection && Signals::asked_to_end()) {
+      return Error{"ended by a signal before process " + std::to_string(options_.attach_pid) +
+                       " could be recorded: " + injection.error().message,
+                   injection.error().hint};
+    }
     if (!injection) {
-      return count_only(injection.error());
+      auto same = who->check();
+      return same ? count_only(injection.error()) : same;
     }
     attached_to_.injection = std::move(*injection);
     if (stacks_.engine) {
@@ -196,12 +209,6 @@ class Session {
       }
     }
     return {};
-  }
-
-  // The user wants us to end, or the process has.
-  [[nodiscard]] bool attach_is_pointless() const {
-    std::array<pollfd, 2> fds{pollfd{signals_.fd(), POLLIN, 0}, pollfd{attached_pidfd_.get(), POLLIN, 0}};
-    return ::poll(fds.data(), fds.size(), 0) > 0;
   }
 
   // `why`: no library of ours could be brought in.
@@ -264,7 +271,7 @@ class Session {
   Status start() {
     if (options_.attach_pid == 0) {
       ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
-      const TargetSpec spec{options_.command, options_.user, options_.output == "-", file_limit_, default_signals_};
+      const TargetSpec spec{options_.command, options_.output == "-", file_limit_, default_signals_};
       auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
       if (!target) {
         return std::move(target).error();
@@ -440,12 +447,17 @@ class Session {
         }
         continue;
       }
+      if (event->signal == SIGTSTP) {
+        pause_with_target();
+        continue;
+      }
       stop_requests_ = now - last_signal_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;
       last_signal_ns_ = now;
       if (!target_) {
         continue;
       }
-      if (stop_requests_ == 1 && !event->from_terminal) {
+      // What has a session of its own gets nothing from our terminal.
+      if (stop_requests_ == 1 && (!event->from_terminal || target_->has_own_session())) {
         target_->send(event->signal);
       } else if (stop_requests_ == 2) {
         log::info("asking the target to end (SIGTERM); once more kills it");
@@ -453,6 +465,15 @@ class Session {
       } else if (stop_requests_ > 2) {
         target_->send(SIGKILL);
       }
+    }
+  }
+
+  // Ctrl-Z, where the target is in a session of its own: there the kernel would ignore its SIGTSTP.
+  void pause_with_target() {
+    if (target_) {
+      target_->send(SIGSTOP);
+      ::raise(SIGSTOP);  // until the shell lets us go on
+      target_->send(SIGCONT);
     }
   }
 
@@ -616,7 +637,7 @@ Result<SessionResult> run_session(const SessionOptions& options) {
     const rlimit more{files.rlim_max, files.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &more);
   }
-  auto signals = Signals::block();
+  auto signals = Signals::block(!options.user.empty());
   if (!signals) {
     return std::move(signals).error();
   }

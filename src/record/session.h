@@ -19,7 +19,8 @@ struct SessionOptions {
   std::vector<std::string> command;  // what to run; empty with `attach_pid`
   uint32_t attach_pid = 0;           // record this running process instead
   std::string output = "gpuprof.txt";
-  std::string user;  // run the command as this user
+  std::string user;                   // run the command as this user ...
+  bool preserve_environment = false;  // ... with our environment, but for the names of the user
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // time slice
   bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU

@@ -9,11 +9,14 @@
 
 namespace gpuprof::record {
 
-Result<Signals> Signals::block() {
+Result<Signals> Signals::block(bool terminal_stop) {
   sigset_t set;
   sigset_t original;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP}) {
+    if (signal == SIGTSTP && !terminal_stop) {
+      continue;
+    }
     // nohup and shells' background jobs ignore some on purpose; a blocked one would be queued all the same.
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
@@ -36,6 +39,14 @@ std::vector<int> ignore_write_signals() {
     }
   }
   return were_default;
+}
+
+bool Signals::asked_to_end() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+         sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGQUIT) == 1;
 }
 
 std::optional<Signals::Event> Signals::next() {

@@ -14,8 +14,9 @@ namespace gpuprof::record {
 class Signals {
  public:
   // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but those that are ignored, for this thread and those
-  // it starts; for good, because one that comes when the recording has just ended must not change the exit status.
-  static Result<Signals> block();
+  // it starts; for good, because one that comes when the recording has just ended must not change the exit status. With
+  // `terminal_stop` also SIGTSTP: for a target that the terminal's Ctrl-Z does not reach.
+  static Result<Signals> block(bool terminal_stop = false);
 
   Signals(Signals&&) = default;
   Signals& operator=(Signals&&) = delete;
@@ -28,6 +29,9 @@ class Signals {
     bool from_terminal = false;  // the target's process group has it already
   };
   std::optional<Event> next();
+
+  // Whether a signal that ends a recording waits to be read.
+  [[nodiscard]] static bool asked_to_end();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const sigset_t& original_mask() const { return original_; }

@@ -1,8 +1,6 @@
 #include "record/target.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,10 +15,10 @@ namespace {
 // What a child that could not exec sends back through the pipe.
 struct ExecFailure {
   int error = 0;
-  int step = 0;  // 0: exec, 1: becoming the user
+  const char* step = nullptr;  // of become_user(); null: exec
 };
 
-[[noreturn]] void fail_in_child(int pipe, int step) {
+[[noreturn]] void fail_in_child(int pipe, const char* step) {
   const ExecFailure failure{errno, step};
   (void)!::write(pipe, &failure, sizeof(failure));
   ::_exit(127);
@@ -28,8 +26,9 @@ struct ExecFailure {
 
 Error exec_error(const std::string& program, const ExecFailure& failure) {
   const std::string text = std::strerror(failure.error);
-  if (failure.step == 1) {
-    return {"cannot become the user given by --user: " + text, "run gpuprof as root (sudo) to use --user", 1};
+  if (failure.step != nullptr) {
+    return {"the command cannot " + std::string(failure.step) + ": " + text,
+            failure.error == EPERM ? "run gpuprof as root (sudo) to use --user" : "", 1};
   }
   if (failure.error == ENOENT || failure.error == ENOTDIR) {
     return {"cannot run '" + program + "': not found",
@@ -53,20 +52,28 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-}  // namespace
-
-Result<std::optional<TargetUser>> find_user(const std::string& name) {
-  if (name.empty()) {
-    return std::optional<TargetUser>();
+// In the child.
+[[noreturn]] void become_target(const TargetSpec& spec, const std::optional<TargetUser>& user, char** argv, char** envp,
+                                const sigset_t& mask, int pipe) {
+  for (const int signal : spec.default_signals) {
+    ::signal(signal, SIG_DFL);
   }
-  std::vector<char> buffer(16384);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return Error{"--user: there is no user '" + name + "'", "use a name of /etc/passwd, e.g. --user $SUDO_USER", 2};
+  if (spec.file_limit) {
+    ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);
   }
-  return std::optional<TargetUser>({entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir});
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (spec.stdout_to_stderr && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    fail_in_child(pipe, nullptr);
+  }
+  if (const char* step = user ? become_user(*user) : nullptr; step != nullptr) {
+    fail_in_child(pipe, step);
+  }
+  environ = envp;  // its PATH is the one to look in
+  ::execvp(argv[0], argv);
+  fail_in_child(pipe, nullptr);
 }
+
+}  // namespace
 
 Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
                              const backend::LaunchEnv& env, const sigset_t& original_mask) {
@@ -77,40 +84,19 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
 
-  backend::LaunchEnv child_env = env;
-  if (user) {
-    child_env.set("HOME", user->home);
-    child_env.set("USER", user->name);
-    child_env.set("LOGNAME", user->name);
-  }
   std::vector<std::string> variables;
-  for (const auto& [name, value] : child_env.variables) {
+  for (const auto& [name, value] : env.variables) {
     variables.push_back(name + "=" + value);
   }
-  const std::vector<char*> argv = pointers(spec.command);
-  const std::vector<char*> envp = pointers(variables);
+  std::vector<char*> argv = pointers(spec.command);
+  std::vector<char*> envp = pointers(variables);
 
   const pid_t pid = ::fork();
   if (pid < 0) {
     return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
   }
   if (pid == 0) {
-    for (const int signal : spec.default_signals) {
-      ::signal(signal, SIG_DFL);
-    }
-    if (spec.file_limit) {
-      ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);
-    }
-    ::sigprocmask(SIG_SETMASK, &original_mask, nullptr);
-    if (spec.stdout_to_stderr && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-      fail_in_child(write_end.get(), 0);
-    }
-    if (user &&
-        (::initgroups(user->name.c_str(), user->gid) != 0 || ::setgid(user->gid) != 0 || ::setuid(user->uid) != 0)) {
-      fail_in_child(write_end.get(), 1);
-    }
-    ::execvpe(argv[0], argv.data(), envp.data());
-    fail_in_child(write_end.get(), 0);
+    become_target(spec, user, argv.data(), envp.data(), original_mask, write_end.get());
   }
 
   write_end.reset();
@@ -129,12 +115,12 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
     ::waitpid(pid, nullptr, 0);
     return Error{std::string("pidfd_open: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
   }
-  return Target(pid, std::move(pidfd));
+  return Target(pid, std::move(pidfd), user.has_value());
 }
 
 void Target::send(int signal) const {
   if (!status_) {
-    ::kill(pid_, signal);
+    ::kill(own_session_ ? -pid_ : pid_, signal);
   }
 }
 

@@ -17,8 +17,10 @@ int main(int argc, char** argv) {
   }
   std::ifstream in(argv[2], std::ios::binary);
   const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const auto injection = gpuprof::record::inject(
-      {static_cast<uint32_t>(std::atoi(argv[1])), std::string(gpuprof::base_name(argv[2])), bytes, argv[3], argv[4]});
+  const auto who = gpuprof::record::TracedIdentity::of(static_cast<uint32_t>(std::atoi(argv[1])));
+  const auto injection =
+      who ? gpuprof::record::inject({*who, std::string(gpuprof::base_name(argv[2])), bytes, argv[3], argv[4], {}})
+          : gpuprof::Result<gpuprof::record::Injection>(who.error());
   if (!injection) {
     std::printf("{\"error\": \"%s\", \"hint\": \"%s\"}\n", injection.error().message.c_str(),
                 injection.error().hint.c_str());

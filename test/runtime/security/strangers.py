@@ -71,6 +71,15 @@ def user(letter):
     return User(name)
 
 
+def command_of(pid):
+    """The name of a process's program, or None."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
 def victim():
     """The user whose program is recorded, or whose files are at stake."""
     return user("a")

@@ -19,7 +19,7 @@ gpuprof::Result<Target> spawn(std::vector<std::string> command) {
   env.set("GREETING", "a value; with = everything");
   sigset_t mask;
   sigemptyset(&mask);
-  return Target::spawn({std::move(command), "", false, {}, {}}, {}, env, mask);
+  return Target::spawn({std::move(command), false, {}, {}}, {}, env, mask);
 }
 
 int wait_for(Target& target) {

@@ -1,0 +1,59 @@
+// A program that keeps its loader busy:
+//   busy_loader DRIVER LIBRARY [FILE PROGRAM]
+// opens DRIVER, then LIBRARY again and again, each time for 20 seconds, prints "ready", and ends with
+// "well" at a line on stdin. Once FILE exists, another thread executes PROGRAM.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace {
+
+void* open_or_exit(const char* file) {
+  void* handle = dlopen(file, RTLD_NOW);
+  if (handle == nullptr) {
+    std::fprintf(stderr, "busy_loader: %s\n", dlerror());
+    std::exit(1);
+  }
+  return handle;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 5) {
+    return 2;
+  }
+  open_or_exit(argv[1]);
+  setenv("SLOW_LIBRARY_MS", "20000", 1);
+  static std::atomic<bool> busy = false;
+  std::thread([argv] {
+    for (;;) {
+      busy = true;
+      dlclose(open_or_exit(argv[2]));
+    }
+  }).detach();
+  if (argc == 5) {
+    std::thread([argv] {
+      while (access(argv[3], F_OK) != 0) {
+        usleep(10000);
+      }
+      execl(argv[4], argv[4], "60", nullptr);
+      _exit(1);
+    }).detach();
+  }
+  while (!busy) {
+    usleep(1000);
+  }
+  usleep(100000);
+  std::puts("ready");
+  std::fflush(stdout);
+  char byte = 0;
+  const bool told = read(0, &byte, 1) == 1;
+  (void)!write(1, "well\n", 5);
+  _exit(told ? 0 : 1);
+}

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Who starts a target, and who attaches to one: what a stranger nearby, or the target itself, can make of it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import rig
+import strangers
+
+BUSY_LOADER = os.environ.get("BUSY_LOADER", "")
+SLOW_LIBRARY = os.environ.get("SLOW_LIBRARY", "")
+
+# Shows where its libraries are, and goes on until there is a line on stdin.
+SHOW = 'echo "libraries ${CUDA_INJECTION64_PATH%/*}"; read line'
+
+# As a stranger: can any folder above the libraries, or one of them, be put out of its place?
+SWAP = """
+import os, sys
+path = sys.argv[1]
+while path != "/":
+    try:
+        os.rename(path, path + ".swapped")
+    except OSError:
+        pass
+    else:
+        os.rename(path + ".swapped", path)
+        print("swapped", path)
+    try:
+        os.mkdir(path + "/libgpuprof_other.so")
+    except OSError:
+        pass
+    else:
+        os.rmdir(path + "/libgpuprof_other.so")
+        if not os.stat(path).st_mode & 0o1000:
+            print("written to", path)
+    path = os.path.dirname(path)
+"""
+
+# Joins a new session keyring, puts a key into it and executes the command of its arguments.
+WITH_KEY = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.syscall(250, 1, None) < 0:
+    sys.exit(77)
+if libc.syscall(248, b"user", b"gpuprof-test", b"secret", 6, -3) < 0:
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+# Looks for that key.
+FIND_KEY = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print("found" if libc.syscall(250, 10, -3, b"user", b"gpuprof-test", 0) >= 0 else "not found")
+"""
+
+
+def as_text(run):
+    return run.stdout.decode("utf-8", "replace") + run.stderr.decode("utf-8", "replace")
+
+
+class Test(rig.RuntimeTest):
+    def scratch(self, sticky=False):
+        folder = strangers.Scratch(sticky)
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def popen(self, command, **options):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, cwd=self.folder, **options)
+        self.addCleanup(lambda: (process.poll() is None and process.kill(), process.wait(), process.stdin.close(),
+                                 process.stdout.close(), process.stderr.close()))
+        return process
+
+    def recording(self, prefix=(), **environment):
+        """A recording that waits for a line, and the folder of its libraries."""
+        process = self.popen([*prefix, rig.GPUPROF, "record", "-o", "live.txt", "--", "sh", "-c", SHOW],
+                             env={**os.environ, **environment})
+        line = process.stdout.readline()
+        self.assertTrue(line.startswith("libraries /"), line + (process.stderr.read() if not line else ""))
+        return process, line.split(" ", 1)[1].strip()
+
+    def finish(self, process):
+        _, stderr = process.communicate("\n", timeout=60)
+        self.assertEqual(process.returncode, 0, stderr)
+        return stderr
+
+
+class Libraries(Test):
+    def assert_nobody_can_swap(self, folder):
+        attack = strangers.stranger().python(SWAP, folder, capture_output=True)
+        self.assertEqual(attack.returncode, 0, attack.stderr)
+        self.assertEqual(attack.stdout, b"")
+
+    @strangers.needed
+    def test_the_folder_in_TMPDIR_is_used_where_it_is_safe(self):
+        scratch = self.scratch()
+        process, folder = self.recording(TMPDIR=scratch)
+        self.assertEqual(os.path.dirname(folder), os.path.realpath(scratch))
+        self.assert_nobody_can_swap(folder)
+        self.finish(process)
+        self.assertEqual(os.listdir(scratch), [])
+
+    @strangers.needed
+    def test_never_below_what_a_stranger_can_swap(self):
+        scratch = self.scratch(sticky=True)
+        stranger = strangers.stranger()
+        theirs, linked, open_to_all, below = (f"{scratch}/{name}" for name in ("theirs", "linked", "open", "theirs/below"))
+        os.mkdir(theirs)
+        os.mkdir(below)
+        os.chown(theirs, stranger.uid, stranger.gid)
+        os.symlink(theirs, linked)
+        os.lchown(linked, stranger.uid, stranger.gid)
+        os.mkdir(open_to_all)
+        os.chmod(open_to_all, 0o777)
+        for tmpdir in (theirs, below, linked, open_to_all):
+            with self.subTest(tmpdir=os.path.basename(tmpdir)):
+                process, folder = self.recording(TMPDIR=tmpdir)
+                self.assertFalse(folder.startswith(scratch), folder)
+                self.assert_nobody_can_swap(folder)
+                self.assertIn("no libraries are put into " + tmpdir, self.finish(process))
+
+    @strangers.needed
+    def test_a_folder_that_other_users_cannot_pass_is_not_for_roots_targets(self):
+        with tempfile.TemporaryDirectory() as private:  # 0700
+            process, folder = self.recording(TMPDIR=private)
+            self.assertFalse(folder.startswith(private), folder)
+            library = [os.path.join(folder, name) for name in os.listdir(folder)][0]
+            self.assertEqual(strangers.stranger().run(["test", "-r", library]).returncode, 0)
+            self.finish(process)
+
+    @strangers.needed
+    def test_links_of_strangers_are_not_cleaned_up(self):
+        scratch = self.scratch(sticky=True)
+        kept = os.path.join(self.folder, "kept")
+        os.mkdir(kept)
+        with open(os.path.join(kept, "file"), "wb"):
+            pass
+        for name in ("gpuprof-libraries-a", "gpuprof-libs-4194303-abc"):
+            os.symlink(kept, f"{scratch}/{name}")
+        self.finish(self.recording(TMPDIR=scratch)[0])
+        self.assertEqual(os.listdir(kept), ["file"])
+
+    @rig.requires("root", "program:unshare")
+    def test_another_pid_namespace_leaves_them_alone(self):
+        if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], check=False).returncode != 0:
+            self.skipTest("no right to make a pid namespace")
+        scratch = self.scratch()
+        process, folder = self.recording(TMPDIR=scratch)
+        before = os.listdir(folder)
+        self.assertTrue(before)
+        other = self.run_command(["unshare", "-p", "-f", "--mount-proc", rig.GPUPROF, "record", "-o", "other.txt", "--",
+                                  "true"], env={**os.environ, "TMPDIR": scratch})
+        self.assertEqual(other.returncode, 0, as_text(other))
+        self.assertTrue(os.path.exists(folder), "the libraries of a live recording are gone")
+        self.assertEqual(os.listdir(folder), before)
+        self.finish(process)
+        self.assertEqual(os.listdir(scratch), [])
+
+    @rig.requires("root")
+    def test_those_of_a_killed_recorder_are_removed_by_the_next(self):
+        scratch = self.scratch()
+        process, folder = self.recording(TMPDIR=scratch)
+        process.kill()
+        process.wait()
+        self.assertTrue(os.path.exists(folder))
+        second, other = self.recording(TMPDIR=scratch)
+        self.assertEqual(os.listdir(scratch), [os.path.basename(other)])
+        self.finish(second)
+
+
+class User(Test):
+    """What a target of --user has of root's."""
+
+    def as_victim(self, *command, options=(), **run_options):
+        folder = self.scratch(sticky=True)
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name,
+                                *options, "--", *command], **run_options)
+        self.assertTrue(os.path.isdir(folder))
+        self.assertEqual(run.returncode, 0, as_text(run))
+        return run.stdout.decode()
+
+    def environment(self, *options, **variables):
+        shown = self.as_victim("/usr/bin/env", "-0", options=options, env={**os.environ, **variables})
+        return dict(entry.split("=", 1) for entry in shown.split("\0") if entry)
+
+    @strangers.needed
+    def test_the_environment_is_that_users(self):
+        ours = {"SECRET": "of root", "SSH_AUTH_SOCK": "/root/agent", "LD_LIBRARY_PATH": "/root/lib", "HOME": "/root",
+                "PATH": "/root/bin:" + os.environ["PATH"], "PYTHONPATH": "/root", "TMPDIR": "/tmp", "USER": "root",
+                "SUDO_USER": "root", "XDG_RUNTIME_DIR": "/run/user/0", "XAUTHORITY": "/root/.Xauthority"}
+        kept = {"TERM": "vt100", "LANG": "C", "LC_NUMERIC": "C", "TZ": "UTC", "CUDA_VISIBLE_DEVICES": "1",
+                "OCL_ICD_VENDORS": "/etc/OpenCL/vendors", "POCL_CACHE_DIR": "/tmp/pocl"}
+        victim = strangers.victim()
+        environment = self.environment(**ours, **kept)
+        self.assertEqual({name: environment.get(name) for name in kept}, kept)
+        self.assertEqual({name for name in ours if environment.get(name) == ours[name]}, set(), environment)
+        names = ("USER", "LOGNAME", "HOME", "SHELL", "PATH")
+        self.assertEqual([environment[name] for name in names],
+                         [victim.name, victim.name, os.path.expanduser("~" + victim.name), "/bin/sh",
+                          "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
+        self.assertNotIn("root", " ".join(value for name, value in environment.items() if not name.startswith("CUDA")))
+
+    @strangers.needed
+    def test_preserve_env_keeps_ours(self):
+        environment = self.environment("--preserve-env", SECRET="of root", HOME="/root")
+        self.assertEqual(environment["SECRET"], "of root")
+        self.assertNotEqual(environment["HOME"], "/root")
+
+    def test_preserve_env_is_for_user(self):
+        run = self.run_command([rig.GPUPROF, "record", "--preserve-env", "--", "true"])
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--user", as_text(run))
+
+    @strangers.needed
+    def test_groups_and_descriptors(self):
+        with open("/etc/shadow", "rb") as secret:
+            shown = self.as_victim("sh", "-c", "id -G; id -u; ls /proc/$$/fd", pass_fds=[secret.fileno()])
+        groups, uid, *descriptors = shown.split()
+        self.assertEqual((int(groups), int(uid)), (strangers.victim().gid, strangers.victim().uid))
+        self.assertEqual(descriptors, ["0", "1", "2"])
+
+    @strangers.needed
+    def test_the_session_keyring_is_another_one(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("the numbers of the system calls are those of x86-64")
+        record = [strangers.sys_python(), "-c", WITH_KEY, rig.GPUPROF, "record", "-q", "-o", self.profile_path]
+        find = ["--", strangers.sys_python(), "-c", FIND_KEY]
+        control = self.run_command([*record, *find])
+        if control.returncode == 77:
+            self.skipTest("no keyrings here")
+        self.assertEqual(control.stdout, b"found\n", as_text(control))
+        run = self.run_command([*record, "--user", strangers.victim().name, *find])
+        self.assertEqual((run.returncode, run.stdout), (0, b"not found\n"), as_text(run))
+
+    @strangers.needed
+    def test_a_signal_reaches_the_whole_command(self):
+        process = self.popen([rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, "--",
+                              "sh", "-c", "trap 'exit 7' TERM; sleep 60 & echo $!; wait"])
+        child = int(process.stdout.readline())
+        self.assertTrue(rig.wait_for(lambda: strangers.command_of(child) == "sleep"))
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 7, stderr)
+        self.assertTrue(rig.wait_for(lambda: not os.path.exists(f"/proc/{child}")))
+
+
+class Root(Test):
+    """Who is root without need is told so, once."""
+
+    TEXT = b"root is not needed"
+
+    def told(self, *options, target=("true",), **run_options):
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *target], **run_options)
+        self.assertEqual(run.returncode, 0, as_text(run))
+        return run.stderr.count(self.TEXT)
+
+    @strangers.needed
+    def test_it_is_said_once(self):
+        self.assertEqual(self.told(target=("sh", "-c", "true & true")), 1)
+        self.assertEqual(self.told("-q"), 0)
+        self.assertEqual(self.told("--user", strangers.victim().name), 0)
+
+    @rig.requires("root", "ebpf")
+    def test_not_where_root_is_needed(self):
+        self.assertEqual(self.told("--stacks", "bpf"), 0)
+
+
+class Attach(Test):
+    def busy(self, *arguments):
+        """A process of the victim whose loader has no time for us."""
+        if not os.path.exists(BUSY_LOADER) or os.uname().machine != "x86_64":
+            self.skipTest("the program is not built, or libraries cannot be brought in on this processor")
+        folder = self.scratch()
+        for source, name in ((BUSY_LOADER, "busy_loader"), (SLOW_LIBRARY, "slow.so"), (SLOW_LIBRARY, "libcuda.so.1")):
+            shutil.copy(source, f"{folder}/{name}")
+            os.chmod(f"{folder}/{name}", 0o755)
+        victim = strangers.victim()
+        process = self.popen([f"{folder}/busy_loader", f"{folder}/libcuda.so.1", f"{folder}/slow.so",
+                              *(argument.format(folder=folder) for argument in arguments)],
+                             user=victim.uid, group=victim.gid, extra_groups=[])
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process, folder
+
+    def recorder(self, pid):
+        """record -p that has made the process's first thread wait for the loader."""
+        recorder = self.popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path])
+        self.assertTrue(rig.wait_for(lambda: self.waits_for_lock(pid) or recorder.poll() is not None))
+        self.assertIsNone(recorder.poll())
+        return recorder
+
+    def waits_for_lock(self, pid):
+        with open(f"/proc/{pid}/task/{pid}/syscall", encoding="ascii") as file:
+            return file.read().startswith("202 ")  # futex on x86-64
+
+    def is_traced(self, pid):
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            return "TracerPid:\t0\n" not in file.read()
+
+    @strangers.needed
+    def test_ctrl_c_is_answered_while_the_loader_is_busy(self):
+        process, _ = self.busy()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            recorder = self.recorder(process.pid)
+            began = time.monotonic()
+            recorder.send_signal(number)
+            _, stderr = recorder.communicate(timeout=120)
+            self.assertLess(time.monotonic() - began, 4, stderr)
+            self.assertEqual(recorder.returncode, 1, stderr)
+            self.assertIn("ended by a signal", stderr)
+            self.assertFalse(os.path.exists(self.profile_path))
+            self.assertTrue(rig.wait_for(lambda: not self.is_traced(process.pid), 90), "nobody lets go of it")
+        self.assertIsNone(process.poll())
+        stdout, stderr = process.communicate("x", timeout=60)
+        self.assertEqual((process.returncode, stdout, stderr), (0, "well\n", ""))
+
+    @strangers.needed
+    def test_a_killed_recorder_leaves_the_process_well(self):
+        process, _ = self.busy()
+        recorder = self.recorder(process.pid)
+        recorder.kill()
+        recorder.wait()
+        self.assertTrue(rig.wait_for(lambda: not self.is_traced(process.pid), 90), "nobody lets go of it")
+        stdout, stderr = process.communicate("x", timeout=60)
+        self.assertEqual((process.returncode, stdout, stderr), (0, "well\n", ""))
+
+    @strangers.needed
+    def test_a_process_that_executes_a_setuid_program_is_left_alone(self):
+        process, folder = self.busy("{folder}/go", "{folder}/setuid")
+        shutil.copy("/bin/sleep", f"{folder}/setuid")
+        os.chmod(f"{folder}/setuid", 0o4755)
+        recorder = self.recorder(process.pid)
+        with open(f"{folder}/go", "wb"):
+            pass
+        _, stderr = recorder.communicate(timeout=120)
+        self.assertEqual(recorder.returncode, 1, stderr)
+        self.assertIn("another program", stderr)
+        self.assertIsNone(process.poll(), stderr)
+        self.assertEqual(os.readlink(f"/proc/{process.pid}/exe"), f"{folder}/setuid")
+        self.assertFalse(self.is_traced(process.pid))
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8", errors="replace") as maps:
+            self.assertNotIn("libgpuprof", maps.read())
+
+
+if __name__ == "__main__":
+    rig.main()
