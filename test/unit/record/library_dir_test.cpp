@@ -30,7 +30,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { fs::remove_all(path_); }
   [[nodiscard]] std::string make(const std::string& name, mode_t mode) const {
-    const std::string path = path_ + "/" + name;
+    std::string path = path_ + "/" + name;
     fs::create_directories(path);
     ::chmod(path.c_str(), mode);
     return path;
