@@ -15,8 +15,7 @@ Result<UniqueFd> open_input(const std::string& path);
 // Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
 Status write_all(int fd, std::string_view text, const std::string& name);
 
-// Puts `text` into `path` by way of a temporary file beside it, so that a failure leaves what was there before;
-// "-" is standard output. What is not a regular file (a pipe, /dev/stdout) is written to directly.
+// Puts `text` into `path` as OutputFile does, so that a failure leaves what was there before; "-" is standard output.
 Status write_output(const std::string& path, std::string_view text);
 
 }  // namespace gpuprof

@@ -4,12 +4,12 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
 #include "profile/tables.h"
-#include "record/output_file.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -36,7 +36,7 @@ class Export : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto file = record::OutputFile::open(output_);
+    auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
       return std::move(file).error();
     }
@@ -53,8 +53,8 @@ class Export : public Command {
     if (Status written = trace.finish(); !written) {
       return std::move(written).error();
     }
-    if (Status named = file->commit(); !named) {
-      return std::move(named).error();
+    if (const auto named = file->finish(); !named) {
+      return named.error();
     }
     warn(*reader, trace);
     stacks_.explain(trace.trimmed());

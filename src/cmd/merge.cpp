@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "cmd/command.h"
 #include "profile/writer.h"
-#include "record/output_file.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -34,7 +34,7 @@ class Merge : public Command {
     if (!inputs) {
       return std::move(inputs).error();
     }
-    auto file = record::OutputFile::open(output_);
+    auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
       return std::move(file).error();
     }
@@ -51,8 +51,8 @@ class Merge : public Command {
     if (Status flushed = writer.flush(); !flushed) {
       return std::move(flushed).error();
     }
-    if (Status named = file->commit(); !named) {
-      return std::move(named).error();
+    if (const auto named = file->finish(); !named) {
+      return named.error();
     }
     for (const std::string& warning : merged->warnings) {
       log::warn(warning);

@@ -1,14 +1,18 @@
 #include "profile/writer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <concepts>
 #include <cstring>
 #include <type_traits>
 
+#include "base/special_output.h"
 #include "base/utf8.h"
 #include "profile/words.h"
 
@@ -208,6 +212,12 @@ void escape(std::string_view text, std::string& out) {
   append_escaped(text, ";\\", out);
 }
 
+Writer::Writer(UniqueFd fd, const std::atomic<bool>* give_up) : fd_(std::move(fd)) {
+  struct stat info {};
+  const bool regular = ::fstat(fd_.get(), &info) == 0 && S_ISREG(info.st_mode);
+  give_up_ = regular ? nullptr : give_up;
+}
+
 void Writer::add(const Record& record) {
   constexpr size_t kMaxBuffered = size_t{1} << 20;
   format_line(record, buffer_);
@@ -222,7 +232,15 @@ Status Writer::flush() {
   }
   size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t n = ::write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
+    if (give_up_ != nullptr && !wait_until_writable(fd_.get(), *give_up_)) {
+      failed_ =
+          Error{"cannot write the profile: its reader takes nothing", "end the reader as well, or let it read on"};
+      buffer_.clear();
+      return *failed_;
+    }
+    // A pipe with room takes so much without waiting.
+    const size_t most = give_up_ != nullptr ? PIPE_BUF : buffer_.size();
+    const ssize_t n = ::write(fd_.get(), buffer_.data() + done, std::min(buffer_.size() - done, most));
     if (n < 0 && errno == EINTR) {
       continue;
     }

@@ -1,6 +1,7 @@
 // Writes a profile, line by line, append-only. Nobody else formats a profile line.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ void escape(std::string_view text, std::string& out);
 // Buffers lines and writes them to a descriptor in whole lines.
 class Writer {
  public:
-  explicit Writer(UniqueFd fd) : fd_(std::move(fd)) {}
+  // `give_up`, where it is set: whoever is to read a pipe and takes nothing is not waited for any more.
+  explicit Writer(UniqueFd fd, const std::atomic<bool>* give_up = nullptr);
 
   void header() { format_header(buffer_); }
   void add(const Record& record);
@@ -36,6 +38,7 @@ class Writer {
 
  private:
   UniqueFd fd_;
+  const std::atomic<bool>* give_up_ = nullptr;  // of what may block only
   std::string buffer_;
   uint64_t bytes_written_ = 0;
   std::optional<Error> failed_;

@@ -1,5 +1,7 @@
 #include "record/profile_sink.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -15,6 +17,8 @@
 
 namespace gpuprof::record {
 namespace {
+
+constexpr int kMostWaitMs = 20;  // between two looks at the thread
 
 // Whose lines a work's sums go to.
 enum class Kind : uint8_t { gpu, host, launch };
@@ -32,8 +36,8 @@ static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > pr
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
 class ProfileSink::Writer {
  public:
-  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
-      : out_(std::move(fd)), memory_(std::move(memory)), stack_frames_(std::move(instruments)) {
+  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up)
+      : out_(std::move(fd), &give_up), memory_(std::move(memory)), stack_frames_(std::move(instruments)) {
     out_.header();
   }
 
@@ -318,7 +322,7 @@ class ProfileSink::Writer {
 };
 
 ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
-    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory))),
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory), give_up_)),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {
@@ -346,6 +350,7 @@ void ProfileSink::loop() {
   while (true) {
     changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (queue_.empty()) {
+      ended_ = true;
       return;
     }
     const Batch batch = std::move(queue_.front());
@@ -359,15 +364,34 @@ void ProfileSink::loop() {
   }
 }
 
-Status ProfileSink::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!stop_) {
-      writer_->budget().end(monotonic_ns());
-    }
-    stop_ = true;
-    changed_.notify_one();
+void ProfileSink::close() {
+  const std::lock_guard lock(mutex_);
+  if (!stop_) {
+    writer_->budget().end(monotonic_ns());
   }
+  stop_ = true;
+  changed_.notify_one();
+}
+
+bool ProfileSink::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Status ProfileSink::finish(Signals& signals) {
+  close();
+  for (int wait_ms = 1; !ended(); wait_ms = std::min(wait_ms * 2, kMostWaitMs)) {
+    pollfd signal{signals.fd(), POLLIN, 0};
+    ::poll(&signal, 1, wait_ms);
+    while (const auto event = signals.next()) {
+      give_up_ = give_up_ || is_stop(event->signal);
+    }
+  }
+  return finish();
+}
+
+Status ProfileSink::finish() {
+  close();
   if (thread_.joinable()) {
     thread_.join();
   }

@@ -2,6 +2,7 @@
 // the symbols of a large library takes seconds and the rings must be drained meanwhile.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "record/batch.h"
 #include "record/instruments.h"
 #include "record/memory_budget.h"
+#include "record/signals.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
@@ -36,8 +38,10 @@ class ProfileSink {
   // Batches that have not been written yet.
   [[nodiscard]] size_t waiting() const;
 
-  // Writes what is left and ends the thread. The time to name addresses is limited from here on.
-  Status finish();
+  // Writes what is left and ends the thread. The time to name addresses is limited from here on. A pipe's reader that
+  // takes nothing must not keep us for ever: a signal that comes now, and says that we should end, gives it up.
+  Status finish(Signals& signals);
+  Status finish();  // waits for it
 
   [[nodiscard]] uint64_t bytes_written() const;
   // After finish(): GPU records, or counted launches, whose stack turned out to hold no frame but our own.
@@ -48,12 +52,16 @@ class ProfileSink {
  private:
   class Writer;
   void loop();
+  void close();
+  [[nodiscard]] bool ended() const;
 
+  std::atomic<bool> give_up_ = false;  // on a reader
   std::unique_ptr<Writer> writer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Batch> queue_;
   bool stop_ = false;
+  bool ended_ = false;
   Status status_;
   std::thread thread_;
 };

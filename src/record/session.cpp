@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "record/attach.h"
 #include "record/budget.h"
 #include "record/channel.h"
@@ -20,7 +21,7 @@
 #include "record/held_processes.h"
 #include "record/library_dir.h"
 #include "record/memory_budget.h"
-#include "record/output_file.h"
+#include "record/output_name.h"
 #include "record/process_feed.h"
 #include "record/profile_sink.h"
 #include "record/recording_switch.h"
@@ -251,11 +252,7 @@ class Session {
   [[nodiscard]] bool counts_only() const { return options_.attach_pid != 0 && !attached_to_.injection; }
 
   Status open_profile() {
-    auto name = expand_output_name(options_.output);
-    if (!name) {
-      return std::move(name).error();
-    }
-    auto output = OutputFile::open(*name);
+    auto output = open_profile_file(options_.output);
     if (!output) {
       return std::move(output).error();
     }
@@ -278,9 +275,8 @@ class Session {
       }
       target_.emplace(std::move(*target));
     }
-    named_ = output_->commit();
-    if (!named_) {
-      log::warn(named_.error().message, named_.error().hint);  // it is tried again at the end
+    if (const Status named = output_->commit(); !named) {
+      log::warn(named.error().message, named.error().hint);  // it is tried again at the end
     }
     sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments(), memory_);
     add_session_meta(*correlator_, options_,
@@ -441,7 +437,7 @@ class Session {
   void handle_signals() {
     while (const auto event = signals_.next()) {
       const uint64_t now = monotonic_ns();
-      if (event->signal == SIGUSR1 || event->signal == SIGUSR2) {
+      if (!is_stop(event->signal)) {
         if (switch_->turn(event->signal == SIGUSR1, now)) {
           apply_switch();
         }
@@ -549,7 +545,7 @@ class Session {
     last.end = profile::End{end_ns,        totals.launches,   totals.gpu_records,
                             totals.gpu_ns, totals.with_stack, totals.lost_in_all()};
     sink_->put(std::move(last));
-    Status written = sink_->finish();
+    Status written = sink_->finish(signals_);
     facts.totals = totals;
     if (memory_->left_out() != 0) {
       facts.totals.lost["memory_limit"] = memory_->left_out();
@@ -558,25 +554,29 @@ class Session {
     facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
     facts.stacks = sink_->stacks();
     facts.left_out = sink_->left_out();
-    facts.file = output_->name();
     facts.file_bytes = sink_->bytes_written();
-    return conclude(facts, std::move(written));
+    Status named = settle_name(facts);
+    return conclude(facts, std::move(written), std::move(named));
+  }
+
+  // The profile has its name, or is kept under another. What is said of it names the place where it really is.
+  Status settle_name(SummaryFacts& facts) {
+    const auto place = output_->finish();
+    facts.file = place ? *place : output_->place().value_or(output_->name());
+    return place ? Status() : Status(place.error());
   }
 
   // What the user is told, and what becomes our exit status. A command's own failure goes before ours.
-  Result<SessionResult> conclude(const SummaryFacts& facts, Status written) {
+  Result<SessionResult> conclude(const SummaryFacts& facts, Status written, Status named) {
     const SessionResult result{target_status_.value_or(0), covered_work(facts)};
     std::optional<Error> failure;
     if (!written) {
       failure = unwritten(facts, std::move(written).error());
     }
-    if (!named_) {
-      named_ = output_->commit_or_keep();
-    }
-    if (!named_ && failure) {
-      failure->hint = named_.error().hint;
-    } else if (!named_) {
-      failure = named_.error();
+    if (!named && failure) {
+      failure->hint = named.error().hint;
+    } else if (!named) {
+      failure = std::move(named).error();
     }
     if (failure && result.wait_status == 0) {
       return std::move(*failure);
@@ -617,7 +617,6 @@ class Session {
   int stop_requests_ = 0;
   bool said_waiting_ = false;
   std::optional<OutputFile> output_;
-  Status named_;               // whether it has its name
   UniqueFd attached_pidfd_;    // of the process of record -p, and ...
   AttachOutcome attached_to_;  // ... how it is recorded
   bool ever_connected_ = false;

@@ -31,6 +31,18 @@ Result<Signals> Signals::block(bool terminal_stop) {
   return Signals(std::move(fd), original);
 }
 
+int pending_stop() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    if (sigismember(&pending, signal) == 1) {
+      return signal;
+    }
+  }
+  return 0;
+}
+
 std::vector<int> ignore_write_signals() {
   std::vector<int> were_default;
   for (const int signal : {SIGPIPE, SIGXFSZ}) {

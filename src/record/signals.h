@@ -42,6 +42,14 @@ class Signals {
   sigset_t original_;
 };
 
+// Whether a signal wants us to end, and does not switch recording.
+constexpr bool is_stop(int signal) {
+  return signal != SIGUSR1 && signal != SIGUSR2;
+}
+
+// One of those that has come and that nobody has read yet; 0: none.
+int pending_stop();
+
 // What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report, and not our end.
 // Returns those of the signals that were not ignored before, as a target is to have them.
 std::vector<int> ignore_write_signals();

@@ -1,0 +1,123 @@
+#include "base/open_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuprof {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as in the kernel
+constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+
+Error failure(const std::string& path, const std::string& why, std::string hint = {}) {
+  return Error{"cannot use the folder " + path + ": " + why, std::move(hint)};
+}
+
+Error errno_failure(const std::string& path, int error) {
+  return failure(path, std::strerror(error), "name a file in a folder that is there and that you may write");
+}
+
+// What a symbolic link says, read from the link that was looked at and not by its name, which may be another's by now.
+std::string link_text(int fd, const char* name) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t length = ::readlinkat(fd, name, text.data(), text.size());
+  return length > 0 && static_cast<size_t>(length) < text.size() ? std::string(text.data(), static_cast<size_t>(length))
+                                                                 : std::string();
+}
+
+class Walk {
+ public:
+  explicit Walk(const std::string& path) : path_(path) {}
+
+  Result<UniqueFd> run() {
+    at_.reset(::open(".", kPlace | O_DIRECTORY));
+    add(path_);
+    while (at_ && !ahead_.empty()) {
+      const std::string name = std::move(ahead_.back());
+      ahead_.pop_back();
+      if (Status stepped = step(name); !stepped) {
+        return std::move(stepped).error();
+      }
+    }
+    if (!at_) {
+      return errno_failure(path_, errno);
+    }
+    return std::move(at_);
+  }
+
+ private:
+  // Puts the components of `path` before those that are still to come.
+  void add(std::string_view path) {
+    if (path.starts_with('/')) {
+      at_.reset(::open("/", kPlace | O_DIRECTORY));
+    }
+    while (!path.empty()) {
+      const size_t slash = path.rfind('/');
+      const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+      if (!name.empty() && name != ".") {
+        ahead_.emplace_back(name);
+      }
+      path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    }
+  }
+
+  Status step(const std::string& name) {
+    UniqueFd next(::openat(at_.get(), name.c_str(), kPlace));
+    struct stat info {};
+    if (!next || ::fstat(next.get(), &info) != 0) {
+      return errno_failure(path_, errno);
+    }
+    if (S_ISLNK(info.st_mode)) {
+      return follow(next, name, info.st_uid);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      return errno_failure(path_, ENOTDIR);
+    }
+    at_ = std::move(next);
+    return {};
+  }
+
+  Status follow(const UniqueFd& link, const std::string& name, uid_t owner) {
+    if (owner != 0 && owner != ::geteuid()) {
+      return failure(path_, "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
+                     "name the folder that it leads to, if that is where you want to write");
+    }
+    const std::string text = link_text(link.get(), "");
+    if (++links_ > kMaxLinks || text.empty()) {
+      return errno_failure(path_, text.empty() ? ENOENT : ELOOP);
+    }
+    add(text);
+    return {};
+  }
+
+  const std::string& path_;
+  UniqueFd at_;
+  std::vector<std::string> ahead_;  // components to come, the next one last
+  int links_ = 0;
+};
+
+}  // namespace
+
+Result<UniqueFd> open_folder(const std::string& path) {
+  return Walk(path).run();
+}
+
+std::string real_path(int fd) {
+  std::string path = link_text(AT_FDCWD, ("/proc/self/fd/" + std::to_string(fd)).c_str());
+  struct stat open {};
+  struct stat found {};
+  const bool same = ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &found) == 0 && open.st_dev == found.st_dev &&
+                    open.st_ino == found.st_ino;
+  return same ? path : std::string();
+}
+
+}  // namespace gpuprof

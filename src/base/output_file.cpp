@@ -1,0 +1,232 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/open_folder.h"
+
+namespace gpuprof {
+namespace {
+
+constexpr size_t kMaxTemporaryStart = 200;  // of the 255 bytes that a name may have
+
+Error failure(const std::string& what, const std::string& why, std::string hint = "name another file") {
+  return Error{what + ": " + why, std::move(hint)};
+}
+
+std::string folder_of(const std::string& name) {
+  return name.substr(0, name.rfind('/') + 1);
+}
+
+// In a sticky folder only their owners, that of the folder and root may replace files.
+bool may_replace(const struct stat& folder, const struct stat& entry) {
+  const uid_t self = ::geteuid();
+  return self == 0 || (folder.st_mode & S_ISVTX) == 0 || entry.st_uid == self || folder.st_uid == self;
+}
+
+// A link of ours or root's to something that no file can be renamed over was not made to be lost.
+bool leads_to_special(int folder, const std::string& entry, const struct stat& link) {
+  struct stat target {};
+  return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
+         !S_ISREG(target.st_mode);
+}
+
+// Nobody can have made this name before us.
+Result<std::string> temporary_name(const std::string& entry) {
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) {
+    return failure("getrandom", std::strerror(errno), {});
+  }
+  char suffix[24];
+  std::snprintf(suffix, sizeof(suffix), ".new.%016llx", static_cast<unsigned long long>(random));
+  return entry.substr(0, kMaxTemporaryStart) + suffix;
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions& options) {
+  const auto descriptor = name == "-" ? std::optional<int>(STDOUT_FILENO) : descriptor_named(name);
+  if (!descriptor) {
+    return open_named(name, options);
+  }
+  const std::string shown = name == "-" ? "stdout" : name;
+  auto fd = duplicate_for_writing(*descriptor, shown);
+  if (!fd) {
+    return std::move(fd).error();
+  }
+  return OutputFile(std::move(fd).value(), shown);
+}
+
+Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputOptions& options) {
+  OutputFile file(UniqueFd(), name);
+  file.entry_ = name.substr(folder_of(name).size());
+  if (file.entry_.empty() || file.entry_ == "." || file.entry_ == "..") {
+    return name.empty() ? Error{"the name of the output is empty", "name a file, or - for stdout"}
+                        : failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
+  }
+  auto folder = open_folder(folder_of(name));
+  if (!folder) {
+    return Error{"cannot write " + name + ": " + folder.error().message, folder.error().hint};
+  }
+  file.folder_ = std::move(*folder);
+  const UniqueFd there(::openat(file.folder_.get(), file.entry_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  if (there ? ::fstat(there.get(), &info) != 0 : errno != ENOENT) {
+    return failure("cannot write " + name, std::strerror(errno));
+  }
+  const mode_t kind = info.st_mode & S_IFMT;
+  if (there && kind == S_IFDIR) {
+    return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
+  }
+  if (there && kind != S_IFREG && kind != S_IFLNK) {
+    auto fd = open_special(there, info, name, options.stop);
+    if (!fd) {
+      return std::move(fd).error();
+    }
+    return OutputFile(std::move(fd).value(), name);
+  }
+  file.keep_old_ = options.keep_old;
+  Status made = there ? file.check_replaceable() : Status();
+  if (made) {
+    made = file.make_temporary(options.mode);
+  }
+  if (!made) {
+    return std::move(made).error();
+  }
+  return file;
+}
+
+// What is there is a regular file or a symbolic link.
+Status OutputFile::check_replaceable() const {
+  struct stat folder {};
+  struct stat info {};
+  if (::fstat(folder_.get(), &folder) != 0 ||
+      ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? Status() : failure("cannot write " + name_, std::strerror(errno));
+  }
+  if (!may_replace(folder, info)) {
+    return failure("cannot write " + name_, "it belongs to another user, and its folder is sticky");
+  }
+  if (S_ISLNK(info.st_mode) && leads_to_special(folder_.get(), entry_, info)) {
+    return failure("cannot write " + name_, "it is a symbolic link to something that is not a regular file",
+                   "name what it leads to, or - for stdout");
+  }
+  if (!keep_old_ || !S_ISREG(info.st_mode) || info.st_size == 0) {
+    return {};
+  }
+  const std::string what = "cannot keep the old " + name_ + " as " + name_ + ".old";
+  if (::fstatat(folder_.get(), (entry_ + ".old").c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? Status() : failure(what, std::strerror(errno));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return failure(what, "that is a directory", "move " + name_ + ".old away, or name another file");
+  }
+  return may_replace(folder, info) ? Status() : failure(what, "that belongs to another user, and the folder is sticky");
+}
+
+Status OutputFile::make_temporary(mode_t mode) {
+  auto temporary = temporary_name(entry_);
+  if (!temporary) {
+    return std::move(temporary).error();
+  }
+  fd_.reset(::openat(folder_.get(), temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!fd_) {
+    return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
+  }
+  temporary_ = std::move(*temporary);
+  file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), "raise the limit on open files");
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      file_(std::move(other.file_)),
+      folder_(std::move(other.folder_)),
+      entry_(std::move(other.entry_)),
+      keep_old_(other.keep_old_),
+      temporary_(std::exchange(other.temporary_, {})),
+      name_(std::move(other.name_)) {}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) {
+    ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+  }
+}
+
+// An empty file is nothing to keep, and a link is not the file that it leads to.
+Status OutputFile::rotate() const {
+  struct stat info {};
+  if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(info.st_mode) || info.st_size == 0) {
+    return {};
+  }
+  if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
+    return failure("cannot keep the old " + name_ + " as " + name_ + ".old", std::strerror(errno));
+  }
+  return {};
+}
+
+Status OutputFile::commit() {
+  if (temporary_.empty()) {
+    return {};
+  }
+  if (Status kept = rotate(); !kept) {
+    return kept;
+  }
+  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), entry_.c_str()) != 0) {
+    return failure("cannot write " + name_, std::strerror(errno));
+  }
+  temporary_.clear();
+  return {};
+}
+
+Result<std::string> OutputFile::finish() {
+  if (Status named = commit(); !named) {
+    Error error = std::move(named).error();
+    temporary_.clear();
+    const std::string path = real_path(file_.get());
+    error.hint = path.empty() ? "nothing of it is kept: its temporary file was removed" : "it is kept as " + path;
+    return error;
+  }
+  const auto now = place();
+  if (!now && keep_old_) {  // or else the next writer of this name has replaced it, as is its right
+    return failure(name_ + " is lost", "it was removed, or replaced, while it was written",
+                   "write it into a folder that nobody else may change");
+  }
+  if (now && *now != name_) {
+    log::warn("what was written is not at " + name_ + " any more: it was moved to " + *now);
+  }
+  return now.value_or(name_);
+}
+
+void OutputFile::set_owner(uid_t uid, gid_t gid) const {
+  if (file_) {
+    (void)!::fchown(file_.get(), uid, gid);
+  }
+}
+
+std::optional<std::string> OutputFile::place() const {
+  if (!file_) {
+    return name_;
+  }
+  const auto folder = open_folder(folder_of(name_));
+  struct stat ours {};
+  struct stat found {};
+  if (folder && ::fstat(file_.get(), &ours) == 0 &&
+      ::fstatat(folder->get(), entry_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_dev == found.st_dev &&
+      ours.st_ino == found.st_ino) {
+    return name_;
+  }
+  std::string path = real_path(file_.get());
+  return path.empty() ? std::nullopt : std::optional(std::move(path));
+}
+
+}  // namespace gpuprof

@@ -1,0 +1,74 @@
+#include "record/output_name.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "record/rank.h"
+#include "record/signals.h"
+
+namespace gpuprof::record {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string rank() {
+  for (const std::string_view name : kRankVariables) {
+    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr && is_rank(value)) {
+      return value;
+    }
+  }
+  return "0";
+}
+
+}  // namespace
+
+Result<std::string> expand_output_name(const std::string& pattern) {
+  std::string name;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      name += pattern[i];
+      continue;
+    }
+    const char what = i + 1 < pattern.size() ? pattern[++i] : '\0';
+    switch (what) {
+      case 'p':
+        name += std::to_string(::getpid());
+        break;
+      case 'h':
+        name += host_name();
+        break;
+      case 'r':
+        name += rank();
+        break;
+      case '%':
+        name += '%';
+        break;
+      default:
+        return Error{"unknown % in the output name '" + pattern + "'", "use %p, %h, %r, or %% for a percent sign", 2};
+    }
+  }
+  return name;
+}
+
+Result<OutputFile> open_profile_file(const std::string& pattern) {
+  const auto name = expand_output_name(pattern);
+  if (!name) {
+    return name.error();
+  }
+  const auto stop = [] { return pending_stop() != 0; };
+  auto output = OutputFile::open(*name, {.keep_old = true, .mode = 0644, .stop = stop});
+  if (const int signal = pending_stop(); signal != 0 && !output) {
+    Error error = std::move(output).error();
+    error.exit_code = 128 + signal;
+    return error;
+  }
+  return output;
+}
+
+}  // namespace gpuprof::record

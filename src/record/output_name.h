@@ -1,0 +1,17 @@
+// The name of a profile, and its file.
+#pragma once
+
+#include <string>
+
+#include "base/output_file.h"
+#include "base/result.h"
+
+namespace gpuprof::record {
+
+// Replaces %p (process id of the recorder), %h (host name), %r (rank by the launcher's variables, 0 without) and %%.
+Result<std::string> expand_output_name(const std::string& pattern);
+
+// The output of that name. Where it is a pipe that nobody reads, a signal (of Signals) ends the waiting.
+Result<OutputFile> open_profile_file(const std::string& pattern);
+
+}  // namespace gpuprof::record

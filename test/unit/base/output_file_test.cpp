@@ -1,0 +1,245 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/file.h"
+#include "base/open_folder.h"
+#include "catch.h"
+
+using namespace gpuprof;
+namespace fs = std::filesystem;
+
+namespace {
+
+const OutputOptions kKeepOld{.keep_old = true, .mode = 0644, .stop = {}};
+constexpr uid_t kOther = 12345;  // of a user who need not exist
+
+// The temporary folder without links on its way, as messages name it.
+class Folder {
+ public:
+  Folder() : path_(fs::canonical(fs::temp_directory_path()) / "gpuprof-output-XXXXXX") {
+    REQUIRE(::mkdtemp(path_.data()) != nullptr);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] size_t size() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+// Root can give a link away; nobody else can play two users.
+bool give_away(const std::string& path) {
+  return ::geteuid() == 0 && ::lchown(path.c_str(), kOther, kOther) == 0;
+}
+
+bool refuses(const std::string& name, const std::string& why) {
+  const auto file = OutputFile::open(name, kKeepOld);
+  return !file && file.error().message.find(why) != std::string::npos && !file.error().hint.empty();
+}
+
+}  // namespace
+
+TEST_CASE("an existing file is kept, and one that was not committed leaves it in its place") {
+  const Folder folder;
+  const std::string path = folder / "profile";
+  write_file(path, "first");
+  { REQUIRE(OutputFile::open(path, kKeepOld).ok()); }
+  CHECK(content(path) == "first");
+  CHECK(folder.size() == 1);
+  auto output = OutputFile::open(path, kKeepOld);
+  REQUIRE(output.ok());
+  CHECK(output->commit().ok());
+  CHECK(output->commit().ok());  // once is enough
+  const UniqueFd fd = output->take_fd();
+  REQUIRE(write_all(fd.get(), "second", path));
+  const auto place = output->finish();
+  REQUIRE(place.ok());
+  CHECK(*place == path);
+  CHECK(content(path) == "second");
+  CHECK(content(path + ".old") == "first");
+  CHECK(folder.size() == 2);
+}
+
+TEST_CASE("names that no file can have") {
+  const Folder folder;
+  CHECK(refuses("", "empty"));
+  for (const std::string name : {"/", ".", "..", "./", "/tmp/..", "/tmp/."}) {
+    CHECK(refuses(name, "Is a directory"));
+  }
+  CHECK(refuses(folder / "", "Is a directory"));
+  CHECK(refuses(folder / "no/such/file", "No such file or directory"));
+  write_file(folder / "file", "x");
+  CHECK(refuses(folder / "file/below", "Not a directory"));
+  CHECK(refuses(folder / std::string(300, 'x'), "File name too long"));
+  CHECK(OutputFile::open(folder / std::string(250, 'x'), {}).ok());
+}
+
+TEST_CASE("names find their folder") {
+  const Folder folder;
+  fs::create_directories(folder / "a/b");
+  fs::create_directory_symlink("a/./b", folder / "link");
+  fs::create_directory_symlink(folder / "link", folder / "absolute");
+  for (const std::string way : {"a//b/", "a/b/../b/./", "link/", "absolute/../b/"}) {
+    const std::string path = folder / (way + "file");
+    REQUIRE(write_output(path, way));
+    CHECK(content(folder / "a/b/file") == way);
+  }
+  fs::create_directory_symlink("loop", folder / "loop");
+  CHECK(refuses(folder / "loop/file", "Too many levels of symbolic links"));
+}
+
+TEST_CASE("links of others are neither followed nor written through") {
+  const Folder folder;
+  fs::create_directory(folder / "there");
+  fs::create_directory_symlink(folder / "there", folder / "way");
+  write_file(folder / "target", "mine");
+  fs::create_symlink(folder / "target", folder / "name");
+  if (!give_away(folder / "way") || !give_away(folder / "name")) {
+    WARN("not root: links of others cannot be made");
+    return;
+  }
+  CHECK(refuses(folder / "way/file", "symbolic link of another user"));
+  REQUIRE(write_output(folder / "name", "new"));
+  CHECK(content(folder / "target") == "mine");
+  CHECK(content(folder / "name") == "new");
+}
+
+TEST_CASE("a link of ours to something else than a file is not lost") {
+  const Folder folder;
+  fs::create_symlink("/dev/null", folder / "null");
+  fs::create_symlink("/", folder / "root");
+  CHECK(refuses(folder / "null", "symbolic link"));
+  CHECK(refuses(folder / "root", "symbolic link"));
+  CHECK(fs::is_symlink(folder / "null"));
+}
+
+TEST_CASE("what stands in the way of the old file is told before anything is written") {
+  const Folder folder;
+  const std::string path = folder / "profile";
+  fs::create_directory(path + ".old");
+  CHECK(OutputFile::open(path, kKeepOld).ok());  // nothing to keep
+  write_file(path, "first");
+  CHECK(refuses(path, "that is a directory"));
+  CHECK(OutputFile::open(path, {}).ok());
+  CHECK(content(path) == "first");
+}
+
+TEST_CASE("a file that cannot get its name is kept under another, and that is said") {
+  const Folder folder;
+  const std::string path = folder / "profile";
+  std::string hint;
+  {
+    auto file = OutputFile::open(path, kKeepOld);
+    REQUIRE(file.ok());
+    REQUIRE(write_all(file->take_fd().get(), "whole", path));
+    write_file(path, "older");  // made while the target ran, as the next one
+    fs::create_directories(path + ".old/in the way");
+    CHECK_FALSE(file->commit().ok());
+    const auto named = file->finish();
+    REQUIRE_FALSE(named.ok());
+    hint = named.error().hint;
+    CHECK(named.error().exit_code != 0);
+  }
+  const std::string start = "it is kept as ";
+  REQUIRE(hint.starts_with(start));
+  CHECK(content(hint.substr(start.size())) == "whole");
+}
+
+TEST_CASE("a folder that moves takes its file along, and the file is found there") {
+  const Folder folder;
+  fs::create_directory(folder / "out");
+  auto file = OutputFile::open(folder / "out/profile", kKeepOld);
+  REQUIRE(file.ok());
+  fs::rename(folder / "out", folder / "moved");
+  fs::create_directory(folder / "out");
+  write_file(folder / "out/profile", "of somebody else");
+  const auto place = file->finish();
+  REQUIRE(place.ok());
+  CHECK(*place == folder / "moved/profile");
+  CHECK(fs::is_regular_file(*place));
+  CHECK(content(folder / "out/profile") == "of somebody else");
+  fs::remove(*place);
+  CHECK_FALSE(file->place().has_value());
+  CHECK_FALSE(file->finish().ok());
+}
+
+TEST_CASE("open descriptors by name") {
+  CHECK(descriptor_named("/dev/stdout") == 1);
+  CHECK(descriptor_named("/dev/stderr") == 2);
+  CHECK(descriptor_named("/dev/fd/63") == 63);
+  CHECK(descriptor_named("/proc/self/fd/7") == 7);
+  for (const std::string name :
+       {"/dev/fd/", "/dev/fd/1/x", "/dev/fd/-1", "/dev/fd/ 1", "/dev/fd/99999999999", "-", "1"}) {
+    CHECK_FALSE(descriptor_named(name).has_value());
+  }
+  int ends[2] = {};
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd in(ends[0]);
+  const UniqueFd out(ends[1]);
+  REQUIRE(write_output("/dev/fd/" + std::to_string(out.get()), "through"));
+  char text[16] = {};
+  CHECK(::read(in.get(), text, sizeof(text)) == 7);
+  CHECK(std::string(text) == "through");
+  CHECK(refuses("/dev/fd/" + std::to_string(in.get()), "reading only"));
+  CHECK(refuses("/dev/fd/987654", "closed"));
+}
+
+TEST_CASE("devices and pipes are written to directly") {
+  const Folder folder;
+  CHECK(write_output("/dev/null", "x"));
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  int asked = 0;
+  const auto stop = [&asked] { return ++asked == 2; };
+  const auto unread = OutputFile::open(path, {.keep_old = false, .mode = 0644, .stop = stop});
+  REQUIRE_FALSE(unread.ok());
+  CHECK(asked == 2);
+  const UniqueFd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  auto file = OutputFile::open(path, kKeepOld);
+  REQUIRE(file.ok());
+  CHECK(file->finish().ok());
+  CHECK(file->place() == path);
+  const UniqueFd fd = file->take_fd();
+  CHECK((::fcntl(fd.get(), F_GETFL) & O_NONBLOCK) == 0);
+  CHECK(::write(fd.get(), "x", 1) == 1);
+  CHECK(folder.size() == 1);
+  if (give_away(path)) {
+    CHECK(refuses(path, "pipe of another user"));
+  }
+}
+
+TEST_CASE("a reader that takes nothing can be given up") {
+  int ends[2] = {};
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  const UniqueFd in(ends[0]);
+  UniqueFd out(ends[1]);
+  std::atomic<bool> give_up = false;
+  CHECK(wait_until_writable(out.get(), give_up));
+  const std::string much(4096, 'x');
+  while (::write(out.get(), much.data(), much.size()) > 0) {
+  }
+  give_up = true;
+  CHECK_FALSE(wait_until_writable(out.get(), give_up));
+}
