@@ -9,9 +9,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<std::string>& path) {
+void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<std::string_view>& path) {
   for (const uint32_t frame : view.frames(kernel, id)) {
-    path.push_back(view.label(frame));
+    path.emplace_back(view.label(frame));
   }
 }
 
@@ -29,44 +29,61 @@ bool PathKey::operator<(const PathKey& other) const {
   return fields(*this) < fields(other);
 }
 
-PathKey path_key(const p::Tables& tables, const p::Work& work, StackView& view) {
-  const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
-  return {.process = std::string(process_label(tables, work)),
-          .ustack = view.representative(false, work.ustack),
-          .kstack = view.representative(true, work.kstack),
-          .work = work_label(tables, work),
-          .capture = view.representative(false, work.capture),
-          .no_capture = index(work.capture) == 0 && (work.flags & p::kWorkGraphNode) != 0 ? no_capture_label(work) : "",
-          .unsampled = (work.flags & p::kWorkUnsampled) != 0 && !has_stack};
+std::string_view PathTexts::work(const p::Work& work) {
+  const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
+  const auto [known, is_new] = works_.try_emplace(key);
+  if (is_new) {
+    known->second = work_label(tables_, work);
+  }
+  return known->second;
 }
 
-PathKey path_key(const Aggregate& rows, const Row& row, StackView& view) {
+std::string_view PathTexts::work(const Aggregate& rows, const Row& row) {
+  return row.kind == RowKind::stall ? stall_symbol(rows.tables, rows.stall(row)) : work(rows.work(row));
+}
+
+PathKey PathTexts::key(const p::Work& r) {
+  const bool has_stack = index(r.ustack) != 0 || index(r.kstack) != 0;
+  return {.process = process_label(tables_, r),
+          .ustack = view_.representative(false, r.ustack),
+          .kstack = view_.representative(true, r.kstack),
+          .work = work(r),
+          .capture = view_.representative(false, r.capture),
+          .no_capture = index(r.capture) == 0 && (r.flags & p::kWorkGraphNode) != 0 ? no_capture_label(r) : "",
+          .unsampled = (r.flags & p::kWorkUnsampled) != 0 && !has_stack};
+}
+
+PathKey PathTexts::key(const Aggregate& rows, const Row& row) {
   if (row.kind != RowKind::stall) {
-    return path_key(rows.tables, rows.work(row), view);
+    return key(rows.work(row));
   }
   const StallKey& stall = rows.stall(row);
-  return {.process = std::string(process_label(rows, row)),
-          .ustack = view.representative(false, stall.ustack),
-          .kstack = view.representative(true, stall.kstack),
-          .work = work_label(rows, row)};
+  return {.process = process_label(rows, row),
+          .ustack = view_.representative(false, stall.ustack),
+          .kstack = view_.representative(true, stall.kstack),
+          .work = work(rows, row)};
 }
 
-std::vector<std::string> call_path(const PathKey& key, StackView& view) {
-  std::vector<std::string> path;
-  append_stack(view, false, key.ustack, path);
-  append_stack(view, true, key.kstack, path);
-  if (path.empty()) {
-    const bool hidden = view.is_hidden(false, key.ustack) || view.is_hidden(true, key.kstack);
-    path.emplace_back(hidden ? kAllHidden : key.unsampled ? kNotSampled : std::string(kNoCpuStack));
+std::vector<std::string_view> CallPath::frames() const {
+  std::vector<std::string_view> path;
+  if (empty()) {
+    return path;
   }
-  if (index(key.capture) != 0) {
+  StackView& view = texts_->view();
+  append_stack(view, false, key_.ustack, path);
+  append_stack(view, true, key_.kstack, path);
+  if (path.empty()) {
+    const bool hidden = view.is_hidden(false, key_.ustack) || view.is_hidden(true, key_.kstack);
+    path.emplace_back(hidden ? kAllHidden : key_.unsampled ? kNotSampled : kNoCpuStack.data());
+  }
+  if (index(key_.capture) != 0) {
     path.emplace_back(kCapturedAt);
-    append_stack(view, false, key.capture, path);
-    if (view.is_hidden(false, key.capture)) {
+    append_stack(view, false, key_.capture, path);
+    if (view.is_hidden(false, key_.capture)) {
       path.emplace_back(kAllHidden);
     }
-  } else if (!key.no_capture.empty()) {
-    path.push_back(key.no_capture);
+  } else if (!key_.no_capture.empty()) {
+    path.push_back(key_.no_capture);
   }
   return path;
 }

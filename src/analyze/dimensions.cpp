@@ -70,7 +70,9 @@ std::string device_label(const p::Tables& tables, p::DeviceId id) {
     label.append(" ").append(name);
   }
   const std::string_view uuid = tables.text(device->uuid);
-  const auto devices = tables.devices();
+  // A profile may name millions, which are not to be compared each with each.
+  constexpr size_t kMostCompared = 1024;
+  const auto devices = tables.devices().first(std::min(tables.devices().size(), kMostCompared));
   const bool ambiguous = std::any_of(devices.begin(), devices.end(), [&](const p::Device& other) {
     return other.index == device->index && other.uuid != device->uuid && tables.text(other.name) == name;
   });

@@ -1,47 +1,129 @@
 #include "analyze/flame_tree.h"
 
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
 #include "base/hash.h"
 
 namespace gpuprof::analyze {
+namespace {
 
-uint64_t FlameTree::hash(NodeId parent, NameId name, FrameClass cls) const {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-  return fold_multiply(seed_ ^ join_ids(parent, static_cast<uint32_t>(name)),
-                       kOdd ^ (uint64_t{1} << 32U << static_cast<uint8_t>(cls)));
+// How many labels both begin with. Long runs are compared by blocks, which the C library does many at a time.
+uint32_t common_labels(std::span<const LabelId> a, std::span<const LabelId> b) {
+  constexpr size_t kStride = 64;
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  if (a.data() == b.data()) {
+    return static_cast<uint32_t>(most);
+  }
+  while (most - same >= kStride && std::memcmp(&a[same], &b[same], kStride * sizeof a[0]) == 0) {
+    same += kStride;
+  }
+  while (same < most && a[same] == b[same]) {
+    ++same;
+  }
+  return static_cast<uint32_t>(same);
 }
 
-FlameTree::FlameTree() : children_(kFirstSlots), seed_(random_seed()) {
-  names_.emplace_back();
-  nodes_.push_back(Node{});
+}  // namespace
+
+uint64_t FlameTree::hash(NodeId parent, LabelId first) const {
+  return fold_multiply(seed_ ^ join_ids(parent, index(first)), 0x9E3779B97F4A7C15U);
 }
+
+FlameTree::FlameTree() : nodes_(1), children_(kFirstSlots), seed_(random_seed()) {}
 
 NameId FlameTree::intern(std::string_view name) {
   auto known = name_ids_.find(name);
   if (known == name_ids_.end()) {
-    known = name_ids_.emplace(name, static_cast<NameId>(names_.size())).first;
-    names_.emplace_back(name);
+    const auto id = static_cast<NameId>(names_.size());
+    known = name_ids_.emplace(names_.emplace_back(name), id).first;
   }
   return known->second;
 }
 
-NodeId FlameTree::child(NodeId parent, NameId name, FrameClass cls) {
-  const uint64_t h = hash(parent, name, cls);
+LabelId FlameTree::label(NameId name, FrameClass cls) {
+  const auto id = static_cast<LabelId>(labels_.size());
+  const uint64_t key = join_ids(static_cast<uint32_t>(name), static_cast<uint8_t>(cls));
+  const auto [known, is_new] = label_ids_.try_emplace(key, id);
+  if (is_new) {
+    labels_.push_back({{name, cls}, keep({&id, 1}).begin});
+  }
+  return known->second;
+}
+
+FlameTree::Run FlameTree::keep(std::span<const LabelId> path) {
+  if (path.empty()) {
+    return {};
+  }
+  const uint64_t left = blocks_.size() * uint64_t{kBlock} - kept_;
+  if (path.size() > kBlock || (path.size() > left && kept_ + left + kBlock > UINT32_MAX)) {
+    throw std::length_error("the stacks of this profile have too many frames");  // 16 GiB of them
+  }
+  if (path.size() > left) {
+    kept_ += left;
+    blocks_.emplace_back(new LabelId[kBlock]);  // not cleared: it is about to be written
+  }
+  const Run run{static_cast<uint32_t>(kept_), static_cast<uint32_t>(path.size())};
+  std::copy(path.begin(), path.end(), &blocks_[run.begin / kBlock][run.begin % kBlock]);
+  kept_ += path.size();
+  return run;
+}
+
+size_t FlameTree::find(NodeId parent, LabelId first, uint64_t h) const {
   const auto tag = static_cast<uint32_t>(h >> 32U);
   const size_t mask = children_.size() - 1;
   size_t slot = h & mask;
   for (; children_[slot].node != kRoot; slot = (slot + 1) & mask) {
     const Node& known = nodes_[children_[slot].node];
-    if (children_[slot].tag == tag && known.parent == parent && known.name == name && known.cls == cls) {
-      return children_[slot].node;
+    if (children_[slot].tag == tag && known.parent == parent && at(known.run)[0] == first) {
+      break;
     }
   }
-  const auto added = static_cast<NodeId>(nodes_.size());
-  children_[slot] = {added, tag};
-  nodes_.push_back(Node{.parent = parent, .name = name, .cls = cls, .self = {}});
-  if (2 * nodes_.size() > children_.size()) {
+  return slot;
+}
+
+NodeId FlameTree::descend(NodeId parent, Run run) {
+  while (run.size > 0) {
+    const LabelId first = at(run)[0];
+    const uint64_t h = hash(parent, first);
+    const size_t slot = find(parent, first, h);
+    const NodeId known = children_[slot].node;
+    if (known == kRoot) {
+      const auto added = static_cast<NodeId>(nodes_.size());
+      nodes_.push_back({.parent = parent, .run = run});
+      insert(slot, h, added);
+      return added;
+    }
+    const uint32_t common = common_labels(at(nodes_[known].run), at(run));
+    parent = common < nodes_[known].run.size ? split(slot, common) : known;
+    run = {run.begin + common, run.size - common};
+  }
+  return parent;
+}
+
+// Parts the node of that slot behind its first frames, which a new node takes: who knows the node means its end.
+NodeId FlameTree::split(size_t slot, uint32_t frames) {
+  const NodeId lower = children_[slot].node;
+  const auto upper = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({.parent = nodes_[lower].parent, .run = {nodes_[lower].run.begin, frames}});
+  children_[slot].node = upper;
+  Node& rest = nodes_[lower];
+  rest.parent = upper;
+  rest.run = {rest.run.begin + frames, rest.run.size - frames};
+  const LabelId first = at(rest.run)[0];
+  const uint64_t h = hash(upper, first);
+  insert(find(upper, first, h), h, lower);
+  return upper;
+}
+
+void FlameTree::insert(size_t slot, uint64_t h, NodeId node) {
+  children_[slot] = {node, static_cast<uint32_t>(h >> 32U)};
+  ++used_;
+  if (4 * used_ > 3 * children_.size()) {
     grow();
   }
-  return added;
 }
 
 void FlameTree::grow() {
@@ -53,7 +135,7 @@ void FlameTree::grow() {
       continue;
     }
     const Node& node = nodes_[old.node];
-    size_t slot = hash(node.parent, node.name, node.cls) & mask;
+    size_t slot = hash(node.parent, at(node.run)[0]) & mask;
     while (children_[slot].node != kRoot) {
       slot = (slot + 1) & mask;
     }
@@ -62,13 +144,24 @@ void FlameTree::grow() {
 }
 
 void FlameTree::add(NodeId node, const Weight& weight) {
-  nodes_[node].self += weight;
+  uint32_t& place = nodes_[node].weight;
+  if (place == kNoWeight) {
+    place = static_cast<uint32_t>(weights_.size());
+    weights_.push_back(weight);
+  } else {
+    weights_[place] += weight;
+  }
+}
+
+const Weight& FlameTree::self(const Node& node) const {
+  static constexpr Weight kNothing;
+  return node.weight == kNoWeight ? kNothing : weights_[node.weight];
 }
 
 Weight FlameTree::total() const {
   Weight sum;
-  for (const Node& node : nodes_) {
-    sum += node.self;
+  for (const Weight& weight : weights_) {
+    sum += weight;
   }
   return sum;
 }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,6 +27,8 @@ enum class FrameClass : uint8_t {
   mark,         // an NVTX range, "[captured at]", "[idle before saxpy]": what frames around it mean
 };
 
+inline constexpr size_t kFrameClasses = 11;
+
 struct Weight {
   uint64_t ns = 0;     // of GPU time; in a tree of another measure, of that
   uint64_t count = 0;  // GPU records, launches, samples, calls
@@ -38,51 +43,94 @@ struct Weight {
 };
 
 using NodeId = uint32_t;
-enum class NameId : uint32_t {};  // of a FlameTree
+enum class NameId : uint32_t {};   // of a FlameTree
+enum class LabelId : uint32_t {};  // of a FlameTree: a name with its class
 
+// Paths share what they begin with: a node holds all frames up to where paths part or end, as labels that lie side by
+// side. So a tree grows with the paths put into it, not with how deep they are, and a hostile profile, which may have
+// one stack of 65536 frames below each of a million parents, does not come to billions of nodes.
 class FlameTree {
  public:
-  struct Node {
-    NodeId parent = 0;
+  struct Label {
     NameId name{};
     FrameClass cls = FrameClass::note;
-    Weight self;
+  };
+  // Labels that lie side by side, at least one; made by keep().
+  struct Run {
+    uint32_t begin = 0;
+    uint32_t size = 0;
+  };
+  struct Node {
+    NodeId parent = 0;
+    Run run;                      // its frames, root first
+    uint32_t weight = kNoWeight;  // in weights_
   };
 
   FlameTree();
+  FlameTree(const FlameTree&) = delete;
+  FlameTree& operator=(const FlameTree&) = delete;
+  FlameTree(FlameTree&&) = default;
+  FlameTree& operator=(FlameTree&&) = default;
+  ~FlameTree() = default;
 
-  static constexpr NodeId kRoot = 0;  // has no name and is nobody's child
+  static constexpr NodeId kRoot = 0;  // has no frames and is nobody's child
 
   // The child of `parent` with that name and class, made if need be. `name` carries no suffix.
-  NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, intern(name), cls); }
-  // The same by the name's id: for a name that is wanted often.
-  NodeId child(NodeId parent, NameId name, FrameClass cls);
+  NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, label(intern(name), cls)); }
+  // The same by the label's id: for one that is wanted often.
+  NodeId child(NodeId parent, LabelId label) { return descend(parent, {labels_[index(label)].begin, 1}); }
+  // What lies below `parent` by all frames of the run.
+  NodeId descend(NodeId parent, Run run);
+
   NameId intern(std::string_view name);
+  LabelId label(NameId name, FrameClass cls);
+  Run keep(std::span<const LabelId> path);  // empty for an empty one
   void add(NodeId node, const Weight& weight);
 
-  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }  // parents come before children
-  [[nodiscard]] const std::string& name(const Node& node) const { return names_[static_cast<uint32_t>(node.name)]; }
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }  // in no order; nodes()[kRoot] is the root
+  [[nodiscard]] std::span<const LabelId> frames(const Node& node) const { return at(node.run); }
+  [[nodiscard]] size_t label_count() const { return labels_.size(); }
+  [[nodiscard]] Label label(LabelId id) const { return labels_[index(id)].label; }
+  [[nodiscard]] std::string_view name(LabelId id) const { return names_[static_cast<uint32_t>(label(id).name)]; }
+  [[nodiscard]] const Weight& self(const Node& node) const;  // of what ends at its last frame
   [[nodiscard]] Weight total() const;
 
  private:
-  // A child, found by open addressing: its hash's upper half tells most others apart without a look at their nodes.
+  static constexpr uint32_t kNoWeight = UINT32_MAX;
+  struct KnownLabel {
+    Label label;
+    uint32_t begin = 0;  // where it lies alone
+  };
+  // A child, found by its parent and first frame. Open addressing: its hash's upper half tells most others apart
+  // without a look at their nodes.
   struct Slot {
     NodeId node = kRoot;  // nobody's child: the slot is free
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
+  static constexpr size_t kFirstSlots = 1024;             // a power of two, as every size
+  static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels
 
-  [[nodiscard]] uint64_t hash(NodeId parent, NameId name, FrameClass cls) const;
+  static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
+  [[nodiscard]] std::span<const LabelId> at(Run run) const {
+    return run.size == 0 ? std::span<const LabelId>()
+                         : std::span(&blocks_[run.begin / kBlock][run.begin % kBlock], run.size);
+  }
+  [[nodiscard]] uint64_t hash(NodeId parent, LabelId first) const;
+  [[nodiscard]] size_t find(NodeId parent, LabelId first, uint64_t h) const;
+  NodeId split(size_t slot, uint32_t frames);
+  void insert(size_t slot, uint64_t h, NodeId node);
   void grow();
 
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
   std::vector<Node> nodes_;
-  std::vector<std::string> names_;
-  std::unordered_map<std::string, NameId, NameHash, std::equal_to<>> name_ids_;
+  std::vector<Weight> weights_;
+  std::deque<std::string> names_;
+  std::unordered_map<std::string_view, NameId> name_ids_;  // of names_, whose strings stay where they are
+  std::vector<KnownLabel> labels_;
+  std::unordered_map<uint64_t, LabelId> label_ids_;
+  std::vector<std::unique_ptr<LabelId[]>> blocks_;
+  uint64_t kept_ = 0;  // labels in blocks_, with what is left free at their ends
   std::vector<Slot> children_;
+  size_t used_ = 0;  // of children_
   uint64_t seed_;
 };
 

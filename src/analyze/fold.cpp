@@ -1,6 +1,7 @@
 #include "analyze/fold.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 #include <utility>
@@ -78,7 +79,11 @@ class TreeBuilder {
   }
 
  private:
-  static constexpr NameId kNoName{UINT32_MAX};
+  static constexpr LabelId kNoLabel{UINT32_MAX};
+  // Each work that is spread, and each range that work was done in, has a path of its own, of up to 1000 stacks and
+  // 1024 ranges: a small file could ask for any amount of memory.
+  static constexpr size_t kMostParts = 4'000'000;
+  static constexpr size_t kMostRangeFrames = 16'000'000;
 
   void add_all() {
     switch (options_.measure) {
@@ -115,15 +120,14 @@ class TreeBuilder {
       weight.ns = options_.measure == Measure::busy ? row.busy_ns : row.exclusive_ns;
     }
     const p::Work& work = rows_.work(row);
-    add_work(work, work.device, weight, work_label(rows_, row),
-             row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note);
+    add_work(work, work.device, weight, work_leaf(work, row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note));
   }
 
   void add_host_rows(p::Op op) {
     for (const Row& row : rows_.host) {
       const p::Work& work = rows_.work(row);
       if (work.op == op) {
-        add_work(work, work.device, row.weight, work_label(rows_, row), FrameClass::mark);
+        add_work(work, work.device, row.weight, work_leaf(work, FrameClass::mark));
       }
     }
   }
@@ -132,11 +136,25 @@ class TreeBuilder {
     const Weight weight{.ns = row.ns};
     const p::Work* work = tables_.work(row.work);
     if (work != nullptr) {
-      add_work(*work, row.device, weight, idle_label(*work), FrameClass::mark);
+      add_work(*work, row.device, weight, leaf(*work, FrameClass::mark, [&] { return idle_label(*work); }));
     } else if (options_.ranges != RangeFrames::filter) {
       const p::Work none;
       tree_.add(tree_.child(dimensions(none, row.device), kNothingLaunched, FrameClass::mark), weight);
     }
+  }
+
+  // The label of some work: works are many, but their operations and names are few, and a name may be long.
+  template <typename Text>
+  LabelId leaf(const p::Work& work, FrameClass cls, Text text) {
+    const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
+    const auto [known, is_new] = leaves_[static_cast<size_t>(cls)].try_emplace(key, kNoLabel);
+    if (is_new) {
+      known->second = tree_.label(tree_.intern(text()), cls);
+    }
+    return known->second;
+  }
+  LabelId work_leaf(const p::Work& work, FrameClass cls) {
+    return leaf(work, cls, [&] { return work_label(tables_, work); });
   }
 
   [[nodiscard]] std::string idle_label(const p::Work& work) const {
@@ -151,22 +169,22 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, std::string_view leaf,
-                FrameClass leaf_class) {
+  void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, LabelId leaf) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
       return;
     }
     Place place{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
     if (!lacks_stack_by_choice(work)) {
-      tree_.add(tree_.child(work_path(place), leaf, leaf_class), weight);
+      tree_.add(tree_.child(work_path(place), leaf), weight);
       return;
     }
     static const std::vector<StackDonors::Donor> kNone;
-    const auto& donors = options_.spread ? donors_.of(work) : kNone;
+    const auto& donors = options_.spread && parts_ < kMostParts ? donors_.of(work) : kNone;
+    parts_ += donors.size();
     if (donors.empty()) {
       result_.not_sampled += weight;
       place.no_stack = kNotSampled;
-      tree_.add(tree_.child(work_path(place), leaf, leaf_class), weight);
+      tree_.add(tree_.child(work_path(place), leaf), weight);
       return;
     }
     result_.spread += weight;
@@ -175,7 +193,7 @@ class TreeBuilder {
       if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {
         place.ustack = donors[i].ustack;
         place.kstack = donors[i].kstack;
-        tree_.add(tree_.child(work_path(place), leaf, leaf_class), parts[i]);
+        tree_.add(tree_.child(work_path(place), leaf), parts[i]);
       }
     }
   }
@@ -203,7 +221,7 @@ class TreeBuilder {
   // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
   NodeId work_path(const Place& place) {
     NodeId node = dimensions(place.work, place.device);
-    node = tree_.child(node, process_label(tables_, place.work), FrameClass::process);
+    node = tree_.child(node, process_leaf(place.work));
     if (options_.ranges == RangeFrames::frames) {
       node = range_path(node, place.work.range);
     }
@@ -220,12 +238,20 @@ class TreeBuilder {
     return node;
   }
 
+  LabelId process_leaf(const p::Work& work) {
+    const auto [known, is_new] = processes_.try_emplace(index(work.process), kNoLabel);
+    if (is_new) {
+      known->second = tree_.label(tree_.intern(process_label(tables_, work)), FrameClass::process);
+    }
+    return known->second;
+  }
+
   NodeId launch_path(const NodeId parent, const Place& place) {
     if (index(place.ustack) == 0 && index(place.kstack) == 0) {
       return tree_.child(parent, place.no_stack, FrameClass::note);
     }
     NodeId node = stack_path(parent, false, place.ustack);
-    if (index(place.kstack) != 0 && !view_.is_hidden(true, place.kstack)) {
+    if (index(place.kstack) != 0 && !is_hidden(true, place.kstack)) {
       node = tree_.child(node, "-", FrameClass::separator);
       node = stack_path(node, true, place.kstack);
     }
@@ -235,8 +261,8 @@ class TreeBuilder {
 
   // There are frames, but none that is shown.
   bool shows_nothing(p::StackId ustack, p::StackId kstack) {
-    const bool user_hidden = view_.is_hidden(false, ustack);
-    const bool kernel_hidden = view_.is_hidden(true, kstack);
+    const bool user_hidden = is_hidden(false, ustack);
+    const bool kernel_hidden = is_hidden(true, kstack);
     return (user_hidden || kernel_hidden) && (user_hidden || tables_.stack(false, ustack).empty()) &&
            (kernel_hidden || tables_.stack(true, kstack).empty());
   }
@@ -246,19 +272,36 @@ class TreeBuilder {
       return tree_.child(node, no_capture_label(work), FrameClass::note);
     }
     const NodeId end = stack_path(node, false, work.capture);
-    return end == node && view_.is_hidden(false, work.capture) ? tree_.child(node, kAllHidden, FrameClass::note) : end;
+    return end == node && is_hidden(false, work.capture) ? tree_.child(node, kAllHidden, FrameClass::note) : end;
   }
 
   // Outermost first.
   NodeId range_path(NodeId node, p::RangeId id) {
-    ranges_.clear();
-    for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
-      ranges_.push_back(range);
+    if (index(id) == 0) {
+      return node;
     }
-    for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {
-      node = tree_.child(node, range_label(tables_, **range), FrameClass::mark);
+    const auto [known, is_new] = ranges_.try_emplace(index(id));
+    if (is_new) {
+      path_.clear();
+      for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
+        path_.push_back(range_leaf(*range));
+        if (range_frames_ >= kMostRangeFrames) {
+          break;  // without what is around it
+        }
+      }
+      range_frames_ += path_.size();
+      std::reverse(path_.begin(), path_.end());
+      known->second = tree_.keep(path_);
     }
-    return node;
+    return tree_.descend(node, known->second);
+  }
+
+  LabelId range_leaf(const p::Range& range) {
+    const auto [known, is_new] = range_leaves_.try_emplace(index(range.id), kNoLabel);
+    if (is_new) {
+      known->second = tree_.label(tree_.intern(range_label(tables_, range)), FrameClass::mark);
+    }
+    return known->second;
   }
 
   // process ; pid ; user frames ; - ; kernel frames ; file ; symbol ; instruction ; stall reason ; offset
@@ -285,7 +328,7 @@ class TreeBuilder {
     node = tree_.child(node, "-", FrameClass::separator);
     node = stack_path(node, true, key.kstack);
     node = tree_.child(node, or_unknown(tables_.gpu_file(key.gpu_file)), FrameClass::gpu);
-    node = tree_.child(node, work_label(rows_, row), FrameClass::gpu);
+    node = tree_.child(node, stall_symbol(tables_, key), FrameClass::gpu);
     node = tree_.child(node, or_unknown(tables_.insn_text(key.insn_text)), FrameClass::gpu_detail);
     node = tree_.child(node, stall_label(key.stall_type), FrameClass::gpu_detail);
     char offset[20] = "0x";
@@ -293,31 +336,38 @@ class TreeBuilder {
     return tree_.child(node, std::string_view(offset, static_cast<size_t>(end.ptr - offset)), FrameClass::gpu_detail);
   }
 
-  // Many rows share their stack: where one ends, below one parent, is walked to once.
-  NodeId stack_path(NodeId parent, bool kernel, p::StackId id) {
+  NodeId stack_path(NodeId parent, bool kernel, p::StackId id) { return tree_.descend(parent, shown_run(kernel, id)); }
+
+  // What is shown of a stack: looked at once, as many rows share it.
+  FlameTree::Run shown_run(bool kernel, p::StackId id) {
     if (index(id) == 0) {
-      return parent;
+      return {};
     }
-    const auto [known, added] = stack_ends_[kernel ? 1 : 0].try_emplace((uint64_t{parent} << 32U) | index(id), parent);
-    if (added) {
-      NodeId node = parent;
+    const auto [known, is_new] = stacks_[kernel ? 1 : 0].try_emplace(index(id));
+    if (is_new) {
+      path_.clear();
       for (const uint32_t frame : view_.frames(kernel, id)) {
-        node = tree_.child(node, name_of(frame), view_.frame_class(frame));
+        path_.push_back(label_of(frame));
       }
-      known->second = node;
+      known->second = tree_.keep(path_);
     }
     return known->second;
   }
 
-  NameId name_of(uint32_t frame) {
-    if (frame >= names_.size()) {
-      names_.resize(std::max<size_t>(frame + size_t{1}, 2 * names_.size()), kNoName);
+  // The stack has frames, but none that is shown.
+  bool is_hidden(bool kernel, p::StackId id) {
+    return !tables_.stack(kernel, id).empty() && shown_run(kernel, id).size == 0;
+  }
+
+  LabelId label_of(uint32_t frame) {
+    if (frame >= labels_.size()) {
+      labels_.resize(std::max<size_t>(frame + size_t{1}, 2 * labels_.size()), kNoLabel);
     }
-    NameId& name = names_[frame];
-    if (name == kNoName) {
-      name = tree_.intern(view_.label(frame));
+    LabelId& label = labels_[frame];
+    if (label == kNoLabel) {
+      label = tree_.label(tree_.intern(view_.label(frame)), view_.frame_class(frame));
     }
-    return name;
+    return label;
   }
 
   static std::string_view or_unknown(std::string_view text) { return text.empty() ? kUnknown : text; }
@@ -326,14 +376,20 @@ class TreeBuilder {
   const p::Tables& tables_;
   const FoldOptions& options_;
   StackView view_;
-  std::vector<NameId> names_;  // in the tree, of the frames of view_; kNoName: not yet
+  std::vector<LabelId> labels_;  // in the tree, of the frames of view_; kNoLabel: not yet
   FoldResult& result_;
   FlameTree& tree_;
   StackDonors donors_;
   RangeFilter filter_;
   std::string_view host_;
-  std::vector<const p::Range*> ranges_;
-  std::unordered_map<uint64_t, NodeId> stack_ends_[2];  // by kernel or not
+  size_t parts_ = 0;
+  size_t range_frames_ = 0;
+  std::vector<LabelId> path_;                               // being put together
+  std::unordered_map<uint32_t, FlameTree::Run> stacks_[2];  // by kernel or not
+  std::unordered_map<uint32_t, FlameTree::Run> ranges_;
+  std::unordered_map<uint32_t, LabelId> range_leaves_;
+  std::unordered_map<uint32_t, LabelId> processes_;
+  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
 };
 
 }  // namespace

@@ -85,9 +85,8 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
   return std::string(op_label(work.op));
 }
 
-std::string work_label(const Aggregate& rows, const Row& row) {
-  return row.kind == RowKind::stall ? std::string(or_unknown(rows.tables.gpu_symbol(rows.stall(row).gpu_symbol)))
-                                    : work_label(rows.tables, rows.work(row));
+std::string_view stall_symbol(const p::Tables& tables, const StallKey& stall) {
+  return or_unknown(tables.gpu_symbol(stall.gpu_symbol));
 }
 
 std::string range_label(const p::Tables& tables, const p::Range& range) {
@@ -118,7 +117,7 @@ std::string_view frame_name(const p::Tables& tables, p::Element element) {
 
 std::string frame_label(const p::Tables& tables, p::Element element, const LabelOptions& options) {
   std::string label(frame_name(tables, element));
-  if (element.is_label) {
+  if (element.is_label || !options.files) {
     return label;
   }
   const p::Frame& frame = tables.frame(element);

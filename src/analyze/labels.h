@@ -11,6 +11,7 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
+  bool files = true;   // false: the name alone
   bool lines = false;  // append " (file:line)" to native frames that have one; Python frames always show it
 };
 
@@ -25,7 +26,7 @@ std::string_view process_label(const Aggregate& rows, const Row& row);
 // The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]", "[page faults GPU]",
 // or a stall's GPU symbol.
 std::string work_label(const profile::Tables& tables, const profile::Work& work);
-std::string work_label(const Aggregate& rows, const Row& row);
+std::string_view stall_symbol(const profile::Tables& tables, const StallKey& stall);
 
 // "name", or "domain:name" outside of the default domain; of the innermost range, without its parents.
 std::string range_label(const profile::Tables& tables, const profile::Range& range);

@@ -24,7 +24,7 @@ struct Histogram {
   uint64_t sum_ns = 0;
   uint64_t min_ns = std::numeric_limits<uint64_t>::max();
   uint64_t max_ns = 0;
-  std::map<uint32_t, uint64_t> buckets;
+  std::vector<p::Latency::Bucket> buckets;  // ascending
 
   void add(const LatencyRow& row) {
     if (row.count == 0) {
@@ -35,8 +35,14 @@ struct Histogram {
     min_ns = std::min(min_ns, row.min_ns);
     max_ns = std::max(max_ns, row.max_ns);
     for (const p::Latency::Bucket& bucket : row.buckets) {
-      uint64_t& sum = buckets[bucket.bucket];
-      sum = add_capped(sum, bucket.count);
+      const auto place =
+          std::lower_bound(buckets.begin(), buckets.end(), bucket.bucket,
+                           [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
+      if (place == buckets.end() || place->bucket != bucket.bucket) {
+        buckets.insert(place, bucket);
+      } else {
+        place->count = add_capped(place->count, bucket.count);
+      }
     }
   }
 
@@ -65,10 +71,7 @@ struct Histogram {
              .p50_ns = percentile(50),
              .p90_ns = percentile(90),
              .p99_ns = percentile(99),
-             .buckets = {}};
-    for (const auto& [bucket, values] : buckets) {
-      stats.buckets.push_back({bucket, values});
-    }
+             .buckets = buckets};
     return stats;
   }
 };
@@ -99,7 +102,7 @@ uint64_t LatencyLine::count() const {
 
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed) {
-  StackView view(rows.tables, options.stacks);
+  const auto texts = std::make_shared<PathTexts>(rows.tables, options.stacks);
   std::map<PathKey, Group> groups;
   for (const LatencyRow& row : rows.latencies) {
     const p::Work* work = rows.tables.work(row.work);
@@ -109,12 +112,12 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
     }
     PathKey key;
     if (options.paths) {
-      key = path_key(rows.tables, *work, view);
+      key = texts->key(*work);
     } else {
-      key.work = work_label(rows.tables, *work);
+      key.work = texts->work(*work);
     }
-    if (!options.wanted || options.wanted(key.work)) {
-      groups[std::move(key)][phase].add(row);
+    if (!options.wanted || options.wanted(std::string(key.work))) {
+      groups[key][phase].add(row);
     }
   }
   std::vector<std::map<PathKey, Group>::const_iterator> order;
@@ -130,16 +133,17 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
   for (const auto& entry : order) {
     LatencyLine& line = lines.emplace_back();
     line.work = entry->first.work;
+    line.texts = texts;
     if (options.paths) {
       line.process = entry->first.process;
-      line.path = call_path(entry->first, view);
+      line.path = CallPath(entry->first, texts);
     }
     for (size_t phase = 0; phase < kPhases; ++phase) {
       line.phases[phase] = entry->second[phase].stats();
     }
   }
   if (trimmed != nullptr) {
-    *trimmed = view.trimmed();
+    *trimmed = texts->view().trimmed();
   }
   return lines;
 }

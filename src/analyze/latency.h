@@ -4,10 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/call_path.h"
 #include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
@@ -29,9 +32,10 @@ struct LatencyStats {
 
 // One kernel or copy, or one together with the call path that launched it.
 struct LatencyLine {
-  std::string work;
-  std::string process;                       // of a call path
-  std::vector<std::string> path;             // CPU frames, root first; of a call path
+  std::string_view work;     // texts are those of the rows and of `texts`
+  std::string_view process;  // of a call path
+  CallPath path;             // CPU frames, root first; of a call path
+  std::shared_ptr<PathTexts> texts;
   std::array<LatencyStats, kPhases> phases;  // by profile::Phase
 
   // Launches that any phase is known for.

@@ -110,29 +110,62 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
+// The label gets a file and a line, and there is room for it.
+bool StackView::composes(p::Element element) {
+  if (element.is_label) {
+    return false;
+  }
+  const p::Frame& frame = tables_.frame(element);
+  const std::string_view file = tables_.text(frame.file);
+  if (file.empty() || (frame.kind != p::FrameKind::python && !options_.lines)) {
+    return false;
+  }
+  const size_t bytes = frame_name(tables_, element).size() + file.size();
+  if (bytes > kMostComposedBytes - composed_bytes_) {
+    return false;
+  }
+  composed_bytes_ += bytes;
+  return true;
+}
+
 StackView::Known StackView::look_up(bool kernel, p::Element element) {
   const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
   const FrameClass cls = analyze::frame_class(tables_, element, kernel);
-  const std::string label = frame_label(tables_, element, {.lines = options_.lines});
-  const auto [found, added] = shown_ids_.try_emplace(key_of(cls, label), static_cast<uint32_t>(shown_.size()));
+  if (element.is_label || composes(element)) {
+    return {show(element, cls, {.lines = options_.lines}), kind};
+  }
+  // Frames are many, but their names are few, and may be long.
+  const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
+                       index(tables_.frame(element).name);
+  const auto [found, added] = shown_by_name_.try_emplace(key, kNone);
   if (added) {
-    const std::string name(frame_name(tables_, element));
-    // Whether the compiler inlined a call makes no difference to what calls itself.
-    std::string function = key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
-    if (kind == p::FrameKind::python) {
-      function.append(1, '\0').append(short_python_file(tables_.text(tables_.frame(element).file)));
-    }
-    Shown& shown = shown_.emplace_back();
-    shown.label = label;
-    shown.cls = cls;
-    shown.function =
-        function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size())).first->second;
-    shown.left_out =
-        (!options_.only.empty() && !matches_any(options_.only, name, label)) || matches_any(options_.hide, name, label);
-    const std::string& wanted = options_.trim_to;
-    shown.trim_here = !wanted.empty() && (name == wanted || without_parameters(name) == wanted || label == wanted);
+    found->second = show(element, cls, {.files = false});
   }
   return {found->second, kind};
+}
+
+uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions& options) {
+  const std::string label = frame_label(tables_, element, options);
+  const auto [found, added] = shown_ids_.try_emplace(key_of(cls, label), static_cast<uint32_t>(shown_.size()));
+  if (!added) {
+    return found->second;
+  }
+  const std::string name(frame_name(tables_, element));
+  // Whether the compiler inlined a call makes no difference to what calls itself.
+  std::string function = key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
+  if (cls == FrameClass::python && options.files) {
+    function.append(1, '\0').append(short_python_file(tables_.text(tables_.frame(element).file)));
+  }
+  Shown& shown = shown_.emplace_back();
+  shown.label = label;
+  shown.cls = cls;
+  shown.function =
+      function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size())).first->second;
+  shown.left_out =
+      (!options_.only.empty() && !matches_any(options_.only, name, label)) || matches_any(options_.hide, name, label);
+  const std::string& wanted = options_.trim_to;
+  shown.trim_here = !wanted.empty() && (name == wanted || without_parameters(name) == wanted || label == wanted);
+  return found->second;
 }
 
 }  // namespace gpuprof::analyze

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/labels.h"
 #include "analyze/pattern.h"
 #include "profile/tables.h"
 
@@ -38,10 +41,14 @@ struct StackOptions {
 
 inline constexpr size_t kLongestCycle = 16;
 
+// Labels with a file and a line are as many as there are lines, each with all of a name. Beyond this much text further
+// ones are the name alone, or a small file could ask for any amount of memory.
+inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
+
 class StackView {
  public:
-  // Both must outlive the view. The tables may grow meanwhile.
-  StackView(const profile::Tables& tables, const StackOptions& options) : tables_(tables), options_(options) {}
+  // The tables must outlive the view. They may grow meanwhile.
+  StackView(const profile::Tables& tables, StackOptions options) : tables_(tables), options_(std::move(options)) {}
 
   // The frames that are shown, root first, for label() and frame_class(). Valid until the next call.
   std::span<const uint32_t> frames(bool kernel, profile::StackId id);
@@ -80,14 +87,18 @@ class StackView {
 
   const Known& known(bool kernel, profile::Element element);
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
+  uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
+  bool composes(profile::Element element);
   size_t trim_begin(profile::StackId id, std::span<const profile::Element> elements);
   [[nodiscard]] bool shows(const Known& frame, bool interpreter, bool has_python) const;
   void push(uint32_t frame);
 
   const profile::Tables& tables_;
-  const StackOptions& options_;
+  StackOptions options_;
   std::vector<Known> known_[4];  // by position of an element; frames and labels, of kernel stacks or not
-  std::vector<Shown> shown_;
+  std::deque<Shown> shown_;      // stay where they are
+  std::unordered_map<uint64_t, uint32_t> shown_by_name_;    // by class and STRING: labels that are a name alone
+  size_t composed_bytes_ = 0;                               // of labels that are more than a name
   std::unordered_map<std::string, uint32_t> shown_ids_;     // by class and label
   std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and a Python function's file
   std::vector<uint32_t> path_;                              // what frames() returns

@@ -71,7 +71,7 @@ std::vector<typename std::map<Key, Sum>::const_iterator> heaviest(const std::map
 }
 
 // A row belongs to the work with its label, and to the call path of its process label, stacks and work.
-using WorkSums = std::map<std::string, Sum>;
+using WorkSums = std::map<std::string_view, Sum>;
 using PathSums = std::map<PathKey, Sum>;
 
 std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top) {
@@ -83,13 +83,14 @@ std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t to
   return lines;
 }
 
-std::vector<SummaryLine> path_lines(StackView& view, const PathSums& sums, Order order, size_t top) {
+std::vector<SummaryLine> path_lines(const std::shared_ptr<PathTexts>& texts, const PathSums& sums, Order order,
+                                    size_t top) {
   std::vector<SummaryLine> lines;
   for (const auto& entry : heaviest(sums, order, top)) {
     SummaryLine& line = lines.emplace_back(entry->second.line());
     line.process = entry->first.process;
     line.work = entry->first.work;
-    line.path = call_path(entry->first, view);
+    line.path = CallPath(entry->first, texts);
   }
   return lines;
 }
@@ -126,31 +127,32 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-void summarize_host(const Aggregate& rows, size_t top, StackView& view, Summary& summary) {
+void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
+  PathTexts& texts = *summary.texts;
   WorkSums work;
   PathSums waits;
   PathSums allocations;
   for (const Row& row : rows.host) {
-    work[work_label(rows, row)].add(row);
+    work[texts.work(rows, row)].add(row);
     const p::Op op = rows.work(row).op;
     if (op == p::Op::sync) {
-      waits[path_key(rows, row, view)].add(row);
+      waits[texts.key(rows, row)].add(row);
       summary.wait_total += row.weight;
     } else if (op == p::Op::alloc) {
-      allocations[path_key(rows, row, view)].add(row);
+      allocations[texts.key(rows, row)].add(row);
       summary.allocation_total += row.weight;
     }
   }
   summary.host_work = work_lines(work, Order::ns, top);
-  summary.waits = path_lines(view, waits, Order::ns, top);
-  summary.allocations = path_lines(view, allocations, Order::bytes, top);
+  summary.waits = path_lines(summary.texts, waits, Order::ns, top);
+  summary.allocations = path_lines(summary.texts, allocations, Order::bytes, top);
 }
 
 }  // namespace
 
 Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks) {
-  StackView view(rows.tables, stacks);
   Summary summary;
+  summary.texts = std::make_shared<PathTexts>(rows.tables, stacks);
   summary.info = rows.info;
   summary.total = rows.total;
   summary.timed =
@@ -159,9 +161,9 @@ Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks)
   WorkSums work;
   PathSums paths;
   for (const Row& row : rows.rows) {
-    PathKey key = path_key(rows, row, view);
+    const PathKey key = summary.texts->key(rows, row);
     work[key.work].add(row);
-    paths[std::move(key)].add(row);
+    paths[key].add(row);
     if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {
       summary.graphs.weight += row.weight;
       summary.graphs.captured += index(rows.work(row).capture) != 0 ? row.weight.count : 0;
@@ -169,10 +171,10 @@ Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks)
   }
   const Order order = summary.timed ? Order::ns : Order::count;
   summary.work = work_lines(work, order, top);
-  summary.call_paths = path_lines(view, paths, order, top);
+  summary.call_paths = path_lines(summary.texts, paths, order, top);
   summary.devices = device_lines(rows);
-  summarize_host(rows, top, view, summary);
-  summary.trimmed = view.trimmed();
+  summarize_host(rows, top, summary);
+  summary.trimmed = summary.texts->view().trimmed();
   return summary;
 }
 

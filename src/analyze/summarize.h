@@ -2,19 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/call_path.h"
 #include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
 
 // One line of a report: GPU or host work, or such work together with the call path that launched it.
 struct SummaryLine {
-  std::string process;            // of a call path; empty where several processes are added up
-  std::string work;               // kernel, "[copy HtoD]", launched function, GPU symbol
-  std::vector<std::string> path;  // CPU frames, root first; of a call path
+  std::string_view process;  // of a call path; empty where several processes are added up
+  std::string_view work;     // kernel, "[copy HtoD]", launched function, GPU symbol
+  CallPath path;             // CPU frames, root first; of a call path
   Weight weight;
   uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
   uint64_t max_ns = 0;
@@ -36,6 +39,7 @@ struct GraphSummary {
 
 struct Summary {
   ProfileInfo info;
+  std::shared_ptr<PathTexts> texts;  // what its lines refer to, besides the rows
   Weight total;
   std::vector<SummaryLine> work;        // every one, by weight, heaviest first
   std::vector<SummaryLine> call_paths;  // the same
@@ -52,7 +56,7 @@ struct Summary {
 };
 
 // Call paths are those of one process name, CPU stack as it is shown, and work. `top`: at most so many lines of each,
-// the heaviest; 0 for all.
+// the heaviest; 0 for all. The summary's texts are those of `rows`.
 Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks = {});
 
 }  // namespace gpuprof::analyze

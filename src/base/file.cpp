@@ -18,6 +18,12 @@ Error errno_error(const std::string& what, int error, std::string hint = {}) {
   return Error{what + ": " + std::strerror(error), std::move(hint)};
 }
 
+Status stream_to(int fd, const std::function<void(TextStream&)>& write, const std::string& name) {
+  TextStream out([fd, &name](std::string_view piece) { return write_all(fd, piece, name); });
+  write(out);
+  return out.finish();
+}
+
 }  // namespace
 
 Result<UniqueFd> open_input(const std::string& path) {
@@ -51,15 +57,19 @@ Status write_all(int fd, std::string_view text, const std::string& name) {
 }
 
 Status write_output(const std::string& path, std::string_view text) {
+  return write_output(path, [text](TextStream& out) { out.append(text); });
+}
+
+Status write_output(const std::string& path, const std::function<void(TextStream&)>& write) {
   if (path == "-") {
-    return write_all(STDOUT_FILENO, text, "standard output");
+    return stream_to(STDOUT_FILENO, write, "standard output");
   }
   auto file = OutputFile::open(path, {});
   if (!file) {
     return std::move(file).error();
   }
   const UniqueFd fd = file->take_fd();
-  if (Status written = write_all(fd.get(), text, path); !written) {
+  if (Status written = stream_to(fd.get(), write, path); !written) {
     return written;
   }
   const auto done = file->finish();

@@ -1,10 +1,12 @@
 // Files: opening input, and output that is there as a whole or not at all.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/text_stream.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof {
@@ -17,5 +19,8 @@ Status write_all(int fd, std::string_view text, const std::string& name);
 
 // Puts `text` into `path` as OutputFile does, so that a failure leaves what was there before; "-" is standard output.
 Status write_output(const std::string& path, std::string_view text);
+
+// The same for a text that `write` hands on piece by piece.
+Status write_output(const std::string& path, const std::function<void(TextStream&)>& write);
 
 }  // namespace gpuprof

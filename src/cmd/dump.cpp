@@ -18,12 +18,11 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-constexpr size_t kFlushBytes = size_t{1} << 16U;
-
 // "kind key=value key=value ...": ids are shown with what they stand for.
 class Printer {
  public:
-  Printer(const p::Tables& tables, bool version1, std::string& out) : tables_(tables), version1_(version1), out_(out) {}
+  Printer(const p::Tables& tables, bool version1, TextStream& stream)
+      : tables_(tables), version1_(version1), stream_(stream), out_(stream.text()) {}
 
   void print(const p::Record& record) {
     std::visit([this](const auto& r) { put(r); }, record);
@@ -120,6 +119,7 @@ class Printer {
         const p::Frame* frame = tables_.frame(element.frame);
         text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
       }
+      stream_.checkpoint();  // a frame takes a few bytes of the profile, and its name any number
     }
   }
   void put(const p::Process& r) {
@@ -212,6 +212,7 @@ class Printer {
 
   const p::Tables& tables_;
   bool version1_;
+  TextStream& stream_;
   std::string& out_;
 };
 
@@ -228,13 +229,13 @@ class Dump : public Command {
       return std::move(opened).error();
     }
     p::Reader& reader = *opened;
-    std::string out;
+    TextStream out([](std::string_view text) { return write_all(STDOUT_FILENO, text, "standard output"); });
     if (raw_) {
-      p::format_header(out);
+      p::format_header(out.text());
     }
     Result<int> done = print_all(reader, out);
     // What was understood before an error is of use, too.
-    if (Status written = flush(out); !written) {
+    if (Status written = out.finish(); !written) {
       return std::move(written).error();
     }
     if (done && reader.cut_short()) {
@@ -247,7 +248,7 @@ class Dump : public Command {
   }
 
  private:
-  Result<int> print_all(p::Reader& reader, std::string& out) {
+  Result<int> print_all(p::Reader& reader, TextStream& out) {
     p::Tables tables;
     const bool version1 = reader.major() == 1;
     Printer printer(tables, version1, out);
@@ -267,22 +268,15 @@ class Dump : public Command {
         continue;
       }
       if (raw_) {
-        p::format_line(**next, out);
+        p::format_line(**next, out.text());
       } else if (!version1 || !std::holds_alternative<p::Work>(**next)) {  // has no line of its own there
         printer.print(**next);
       }
-      if (out.size() >= kFlushBytes) {
-        if (Status written = flush(out); !written) {
-          return std::move(written).error();
-        }
+      out.checkpoint();
+      if (out.failed()) {
+        return 0;  // the stream says why
       }
     }
-  }
-
-  static Status flush(std::string& out) {
-    Status written = write_all(STDOUT_FILENO, out, "standard output");
-    out.clear();
-    return written;
   }
 
   Input input_;

@@ -234,7 +234,8 @@ class Flame : public Command {
         return drawn;
       }
     }
-    return write_output(output_.empty() ? "-" : output_, output::folded(folded.tree, weight));
+    return write_output(output_.empty() ? "-" : output_,
+                        [&](TextStream& out) { output::write_folded(folded.tree, weight, out); });
   }
 
   Input input_;

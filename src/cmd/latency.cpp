@@ -70,9 +70,11 @@ class Latency : public Command {
     analyze::StackView::Trimmed trimmed;
     const auto lines = analyze::latency_lines(*rows, options_, &trimmed);
     stacks_.explain(trimmed);
-    const std::string text =
-        json_ ? output::latency_json(lines) : output::latency_table(lines, width_ != 0 ? width_ : terminal_width());
-    if (Status written = write_output("-", text); !written) {
+    const size_t width = width_ != 0 ? width_ : terminal_width();
+    Status written = write_output("-", [&](TextStream& out) {
+      json_ ? output::latency_json(lines, out) : output::latency_table(lines, width, out);
+    });
+    if (!written) {
       return std::move(written).error();
     }
     if (lines.empty()) {

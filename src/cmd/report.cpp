@@ -45,8 +45,10 @@ class Report : public Command {
     const analyze::Summary summary = analyze::summarize(*rows, top_, stacks);
     stacks_.explain(summary.trimmed);
     const size_t width = width_ != 0 ? width_ : terminal_width();
-    const std::string text = json_ ? output::report_json(summary) : output::report_table(summary, width);
-    if (Status written = write_output("-", text); !written) {
+    Status written = write_output("-", [&](TextStream& out) {
+      json_ ? output::report_json(summary, out) : output::report_table(summary, width, out);
+    });
+    if (!written) {
       return std::move(written).error();
     }
     if (Status enough = coverage_.check(rows->info); !enough) {

@@ -10,10 +10,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/call_path.h"
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
 #include "output/chrome_tracks.h"
 #include "output/json_text.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 namespace {
@@ -23,8 +25,10 @@ namespace p = gpuprof::profile;
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 constexpr size_t kMostLanes = 256;                  // of one stream
 constexpr size_t kMostStackBytes = 8192;            // of the text of one stack or path of ranges
-constexpr size_t kMostCounters = 1024;              // each needs half a megabyte; a file can name any number of devices
+constexpr size_t kMostCounters = 256;               // each needs half a megabyte; a file can name any number of devices
 constexpr uint64_t kFirstExtraTid = 1'500'000'000;  // of tracks that are no thread
+
+constexpr size_t kMostKeptBytes = size_t{64} << 20U;  // of such texts at a time
 
 // Microseconds with three digits after the point: exact.
 std::string microseconds(bool negative, uint64_t ns) {
@@ -45,7 +49,7 @@ struct Place {
 class ChromeTrace::Impl {
  public:
   Impl(const p::Tables& tables, const analyze::StackOptions& stacks, Sink sink)
-      : tables_(tables), view_(tables, stacks), sink_(std::move(sink)) {
+      : tables_(tables), works_(tables, stacks), sink_(std::move(sink)) {
     out_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   }
 
@@ -190,7 +194,7 @@ class ChromeTrace::Impl {
     const bool instant = !on_gpu && end_ns == event.start_ns;
     object.text("ph", instant ? "i" : "X");
     object.text("cat", on_gpu ? "gpu" : "host");
-    object.text("name", analyze::work_label(tables_, work));
+    object.text("name", shown_text(works_.work(work)));
     put_place(object, track, event.start_ns);
     if (instant) {
       object.text("s", "t");
@@ -229,7 +233,7 @@ class ChromeTrace::Impl {
       object.text("ph", "X");
       object.text("cat", "call");
       const std::string_view function = tables_.text(call.function);
-      object.text("name", function.empty() ? analyze::kUnknown : function);
+      object.text("name", function.empty() ? std::string(analyze::kUnknown) : shown_text(function));
       put_place(object, track, call.start_ns);
       object.key("dur") += microseconds(false, end_ns - call.start_ns);
       JsonObject args(object.key("args"));
@@ -253,7 +257,7 @@ class ChromeTrace::Impl {
   // Ranges of a thread nest; those that are started and ended by handle need not, and are drawn one by one.
   void take(const p::Span& span) {
     const p::Range* const range = tables_.range(span.range);
-    const std::string name = range == nullptr ? std::string(analyze::kUnknown) : analyze::range_label(tables_, *range);
+    const std::string name = range == nullptr ? std::string(analyze::kUnknown) : range_name(*range);
     const uint64_t end_ns = std::max(span.start_ns, span.end_ns);
     Track track = thread_track(span.process, span.tid);
     if (span.tid != 0) {
@@ -315,7 +319,7 @@ class ChromeTrace::Impl {
       put_sort_index("process_sort_index", {pid, 0}, 0);
     }
     for (const auto& [id, pid] : seen_devices_) {
-      put_name("process_name", {pid, 0}, analyze::device_label(tables_, p::DeviceId{id}));
+      put_name("process_name", {pid, 0}, shown_text(analyze::device_label(tables_, p::DeviceId{id})));
       put_sort_index("process_sort_index", {pid, 0}, 1);
     }
     std::map<std::pair<uint32_t, uint32_t>, std::string_view> names;
@@ -328,7 +332,7 @@ class ChromeTrace::Impl {
       if (track.tid != 0) {
         const auto name = names.find(key);
         put_name("thread_name", track,
-                 name == names.end() ? "thread " + std::to_string(track.tid) : std::string(name->second));
+                 name == names.end() ? "thread " + std::to_string(track.tid) : shown_text(name->second));
       }
     }
     for (const auto& [key, tid] : extra_tids_) {
@@ -342,11 +346,11 @@ class ChromeTrace::Impl {
     if (process == nullptr) {
       return std::string(analyze::kUnknown);
     }
-    std::string name(tables_.text(process->name));
+    std::string name = shown_text(tables_.text(process->name));
     const std::pair<const char*, p::StringId> facts[] = {{", rank ", process->rank}, {", host ", process->host}};
     for (const auto& [word, text] : facts) {
       if (index(text) != 0) {
-        name.append(word).append(tables_.text(text));
+        name.append(word).append(shown_text(tables_.text(text)));
       }
     }
     return name;
@@ -388,41 +392,71 @@ class ChromeTrace::Impl {
     object.key("ts") += time(ns);
   }
 
-  // Root first, parted by ';'. The outermost frames are left out where it is too long.
+  // Many events share their stack and ranges. What is kept of them is forgotten when it gets too much.
+  template <typename Make>
+  const std::string& kept_text(std::unordered_map<uint32_t, std::string>& texts, uint32_t id, Make make) {
+    if (const auto known = texts.find(id); known != texts.end()) {
+      return known->second;
+    }
+    if (kept_bytes_ > kMostKeptBytes) {
+      stacks_.clear();
+      ranges_.clear();
+      kept_bytes_ = 0;
+    }
+    const std::string& text = texts.emplace(id, make()).first->second;
+    kept_bytes_ += text.size() + 2 * sizeof text;
+    return text;
+  }
+
   const std::string& stack_text(p::StackId id) {
-    const auto [known, is_new] = stacks_.try_emplace(index(id));
-    std::string& text = known->second;
-    if (is_new) {
-      if (view_.is_hidden(false, id)) {
-        text = analyze::kAllHidden;
-      }
-      const auto frames = view_.frames(false, id);
-      // From the innermost one, so that no more is ever put together than is kept.
-      for (auto shown = frames.rbegin(); shown != frames.rend() && text.size() <= kMostStackBytes; ++shown) {
-        std::string frame = view_.label(*shown);
-        std::replace(frame.begin(), frame.end(), ';', ':');
-        text.insert(0, text.empty() ? frame : frame.append(";"));
-      }
-      if (text.size() > kMostStackBytes) {
-        const size_t cut = text.find(';', text.size() - kMostStackBytes);
-        text = "..." + text.substr(cut == std::string::npos ? text.size() - kMostStackBytes : cut);
-      }
+    return kept_text(stacks_, index(id), [&] { return make_stack_text(id); });
+  }
+
+  // Root first, parted by ';'. The outermost frames are left out where it is too long.
+  std::string make_stack_text(p::StackId id) {
+    if (view_.is_hidden(false, id)) {
+      return analyze::kAllHidden;
+    }
+    std::string text;
+    const auto frames = view_.frames(false, id);
+    // From the innermost one, so that no more is ever put together than is kept.
+    for (auto shown = frames.rbegin(); shown != frames.rend() && text.size() <= kMostStackBytes; ++shown) {
+      const std::string& label = view_.label(*shown);
+      std::string frame = label.substr(label.size() - std::min(label.size(), kMostStackBytes + 1));
+      std::replace(frame.begin(), frame.end(), ';', ':');
+      text.insert(0, text.empty() ? frame : frame.append(";"));
+    }
+    if (text.size() > kMostStackBytes) {
+      const size_t cut = text.find(';', text.size() - kMostStackBytes);
+      text = "..." + text.substr(cut == std::string::npos ? text.size() - kMostStackBytes : cut);
     }
     return text;
+  }
+
+  [[nodiscard]] std::string range_name(const p::Range& range) const {
+    const std::string_view name = tables_.text(range.name);
+    const std::string_view domain = tables_.text(range.domain);
+    if (name.size() + domain.size() < kMostShownBytes) {
+      return analyze::range_label(tables_, range);
+    }
+    return domain.empty() ? shown_text(name) : shown_text(domain) + ":" + shown_text(name);
   }
 
   // "step/forward"; the outermost ranges are left out where it is too long.
-  std::string range_text(p::RangeId id) {
-    std::string text;
-    for (const p::Range* range = tables_.range(id); range != nullptr && text.size() <= kMostStackBytes;
-         range = tables_.range(range->parent)) {
-      text = analyze::range_label(tables_, *range) + (text.empty() ? "" : "/" + text);
-    }
-    return text;
+  const std::string& range_text(p::RangeId id) {
+    return kept_text(ranges_, index(id), [&] {
+      std::string text;
+      for (const p::Range* range = tables_.range(id); range != nullptr && text.size() <= kMostStackBytes;
+           range = tables_.range(range->parent)) {
+        text = range_name(*range) + (text.empty() ? "" : "/" + text);
+      }
+      return text;
+    });
   }
 
   const p::Tables& tables_;
-  analyze::StackView view_;
+  analyze::PathTexts works_;
+  analyze::StackView& view_ = works_.view();
   Sink sink_;
   std::string out_;
   bool first_ = true;
@@ -442,7 +476,9 @@ class ChromeTrace::Impl {
   std::map<uint32_t, DepthCounter> depths_;  // by DeviceId
   RecentTable<Place> calls_;
   RecentTable<Place> events_without_call_;
-  std::unordered_map<uint32_t, std::string> stacks_;
+  std::unordered_map<uint32_t, std::string> stacks_;  // by StackId
+  std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId
+  size_t kept_bytes_ = 0;                             // of these two
 };
 
 ChromeTrace::ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink)

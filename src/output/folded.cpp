@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <map>
+#include <deque>
+#include <numeric>
+#include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
@@ -15,9 +16,10 @@ namespace {
 
 using analyze::FlameTree;
 using analyze::FrameClass;
+using analyze::LabelId;
 using analyze::NodeId;
 
-std::string_view suffix(FrameClass cls) {
+std::string_view suffix_of(FrameClass cls) {
   switch (cls) {
     case FrameClass::kernel:
       return "_[k]";
@@ -30,63 +32,188 @@ std::string_view suffix(FrameClass cls) {
   }
 }
 
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
 // A line is one stack and ';' parts its frames, whatever a name holds.
-std::string frame_text(std::string_view name, FrameClass cls) {
-  std::string text;
-  if (name.empty()) {
-    text = "[unknown]";
-  } else {
-    std::string plain(name);
-    for (char& c : plain) {
-      if (c == ';') {
-        c = ':';
-      } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-        c = ' ';
-      }
+std::string plain_text(std::string_view name) {
+  std::string plain(name);
+  for (char& c : plain) {
+    if (c == ';') {
+      c = ':';
+    } else if (is_control(c)) {
+      c = ' ';
     }
-    append_escaped(plain, {}, text);  // bytes that are not UTF-8
   }
-  if (!text.ends_with(suffix(cls))) {
-    text += suffix(cls);
-  }
+  std::string text;
+  append_escaped(plain, {}, text);  // bytes that are not UTF-8
   return text;
 }
+
+// The labels' texts and their order, worked out once: comparing two frames is comparing two numbers.
+class Labels {
+ public:
+  explicit Labels(const FlameTree& tree) : texts_(tree.label_count()), ranks_(2 * tree.label_count()) {
+    for (uint32_t i = 0; i < texts_.size(); ++i) {
+      set_text(tree, LabelId{i});
+    }
+    std::vector<uint32_t> order(ranks_.size());  // label * 2 + deeper
+    std::iota(order.begin(), order.end(), 0U);
+    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
+    uint32_t rank = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      rank += i > 0 && compare(order[i - 1], order[i]) != 0 ? 1 : 0;
+      ranks_[order[i]] = rank;
+    }
+  }
+
+  // A line "a" comes before "a b", and that before "a;b": a frame that ends its line is ordered by its text, one that
+  // goes deeper by its text and ';'. Equal for frames that look the same, which those of different classes can.
+  [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
+
+  [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }
+  template <typename Text>  // std::string or TextStream
+  void append(LabelId label, Text& out) const {
+    out.append(texts_[index(label)].text);
+    out.append(texts_[index(label)].suffix);
+  }
+
+ private:
+  struct Shown {
+    std::string_view text;
+    std::string_view suffix;
+    [[nodiscard]] size_t size() const { return text.size() + suffix.size(); }
+    [[nodiscard]] char at(size_t i) const { return i < text.size() ? text[i] : suffix[i - text.size()]; }
+  };
+
+  static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
+
+  // Most names are shown as they are, and not copied.
+  void set_text(const FlameTree& tree, LabelId id) {
+    Shown& shown = texts_[index(id)];
+    const std::string_view name = tree.name(id);
+    const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
+      return c == ';' || is_control(c) || static_cast<unsigned char>(c) >= 0x80;
+    });
+    shown.text = name.empty() ? "[unknown]" : plain ? name : std::string_view(own_.emplace_back(plain_text(name)));
+    const std::string_view suffix = suffix_of(tree.label(id).cls);
+    shown.suffix = shown.text.ends_with(suffix) ? std::string_view() : suffix;
+  }
+
+  // As if a frame that goes deeper had a ';' at its text's end.
+  [[nodiscard]] int compare(uint32_t a, uint32_t b) const {
+    const Shown& x = texts_[a / 2];
+    const Shown& y = texts_[b / 2];
+    const size_t common = std::min(x.size(), y.size());
+    size_t at = std::min(x.text.size(), y.text.size());
+    if (const int order = x.text.data() == y.text.data() ? 0 : std::memcmp(x.text.data(), y.text.data(), at);
+        order != 0) {
+      return order;
+    }
+    const auto next = [&at](const Shown& shown, bool deeper) -> int {
+      return at < shown.size() ? static_cast<unsigned char>(shown.at(at)) : deeper ? ';' : -1;
+    };
+    while (at < common && x.at(at) == y.at(at)) {
+      ++at;
+    }
+    return next(x, a % 2 != 0) - next(y, b % 2 != 0);
+  }
+
+  std::vector<Shown> texts_;  // by label
+  std::deque<std::string> own_;
+  std::vector<uint32_t> ranks_;  // by label and whether it goes deeper
+};
+
+// The frames of a line, root first. Their text is kept where it is short, since many lines begin alike; what is beyond
+// is put together while it is written.
+class Path {
+ public:
+  explicit Path(const Labels& labels) : labels_(labels) {}
+
+  [[nodiscard]] size_t depth() const { return frames_.size(); }
+  void cut(size_t depth) {
+    frames_.resize(depth);
+    if (ends_.size() > depth) {
+      ends_.resize(depth);
+      text_.resize(depth == 0 ? 0 : ends_.back());
+    }
+  }
+  void push(LabelId label) {
+    if (ends_.size() == frames_.size() && text_.size() + labels_.size(label) < kKept) {
+      text_.append(text_.empty() ? "" : ";");
+      labels_.append(label, text_);
+      ends_.push_back(text_.size());
+    }
+    frames_.push_back(label);
+  }
+  void write(TextStream& out) const {
+    out.append(text_);
+    for (size_t i = ends_.size(); i < frames_.size() && !out.failed(); ++i) {
+      out.append(i == 0 ? "" : ";");
+      labels_.append(frames_[i], out);
+    }
+  }
+
+ private:
+  static constexpr size_t kKept = size_t{1} << 16U;
+
+  const Labels& labels_;
+  std::vector<LabelId> frames_;
+  std::string text_;          // of the first frames,
+  std::vector<size_t> ends_;  // each of which ends there
+};
 
 // Writes the lines in the bytewise order of their paths, without holding a path for each: memory stays with the tree.
 class Folder {
  public:
-  Folder(const FlameTree& tree, const WeightChoice& weight)
+  Folder(const FlameTree& tree, const WeightChoice& weight, TextStream& out)
       : tree_(tree),
         kind_(weight.kind),
-        unit_(weight.kind == WeightKind::time && weight.unit == TimeUnit::us ? 1000 : 1) {
+        unit_(weight.kind == WeightKind::time && weight.unit == TimeUnit::us ? 1000 : 1),
+        labels_(tree),
+        path_(labels_),
+        out_(out) {
     index_children();
   }
 
-  std::string run() {
-    open({FlameTree::kRoot}, 0);
-    while (!pending_.empty()) {
-      const Step step = std::move(pending_.back());
-      pending_.pop_back();
-      path_.resize(step.parent_length);
-      path_ += step.text;
-      if (step.deeper) {
-        path_ += ';';
-        open(step.nodes, path_.size());
-      } else {
-        put_line(step.nodes);
+  void run() {
+    std::vector<Step> group{{.node = FlameTree::kRoot}};
+    open(group);
+    while (!pending_.empty() && !out_.failed()) {
+      const Step step = pending_.back();
+      group.clear();
+      while (!pending_.empty() && pending_.back().depth == step.depth && pending_.back().rank == step.rank) {
+        group.push_back(pending_.back());
+        pending_.pop_back();
       }
+      path_.cut(step.depth);
+      path_.push(frames(step)[step.frame]);
+      if (!step.deeper) {
+        put_line(group);
+        continue;
+      }
+      if (group.size() == 1) {
+        go_to_end(group[0]);
+      }
+      open(group);
     }
-    return std::move(out_);
   }
 
  private:
-  // Nodes whose paths look the same: frames of different classes can.
+  // A frame of a node, on the way to its own line or to what is below it. Those of one depth and rank look the same,
+  // and share their lines.
   struct Step {
-    std::string text;  // of the last frame
-    std::vector<NodeId> nodes;
-    size_t parent_length = 0;  // of the path up to it, with its ';'
-    bool deeper = false;       // what is below the nodes, instead of their own line
+    NodeId node = FlameTree::kRoot;
+    uint32_t frame = 0;  // of the node's
+    uint32_t depth = 0;  // frames before it
+    uint32_t rank = 0;
+    bool deeper = false;
   };
+
+  [[nodiscard]] std::span<const LabelId> frames(const Step& step) const {
+    return tree_.frames(tree_.nodes()[step.node]);
+  }
 
   // Children as one array, those of a node side by side.
   void index_children() {
@@ -105,69 +232,80 @@ class Folder {
     }
   }
 
-  // Plans the steps for all children of `parents`. A line "a" comes before "a b", and that before "a;b": a child's own
-  // line is ordered by its text, what lies below by its text and ';'.
-  void open(const std::vector<NodeId>& parents, size_t parent_length) {
-    std::map<std::string, std::vector<NodeId>> by_text;
-    for (const NodeId parent : parents) {
-      for (uint32_t i = first_child_[parent]; i < first_child_[parent + 1]; ++i) {
-        const FlameTree::Node& node = tree_.nodes()[children_[i]];
-        by_text[frame_text(tree_.name(node), node.cls)].push_back(children_[i]);
-      }
+  // Nothing looks like this node's frames up to its end: they are one way, and only the last one can have a line.
+  void go_to_end(Step& step) {
+    const std::span<const LabelId> all = frames(step);
+    if (step.frame + 1 == all.size()) {
+      return;
     }
+    while (step.frame + 1 < all.size()) {
+      path_.push(all[++step.frame]);
+    }
+    put_line({&step, 1});
+  }
+
+  // Plans the steps for what comes next below each of `group`.
+  void open(std::span<const Step> group) {
     const size_t first = pending_.size();
-    for (auto& [text, nodes] : by_text) {
-      pending_.push_back({text, nodes, parent_length, false});
-      pending_.push_back({text, std::move(nodes), parent_length, true});
-    }
-    if (by_text.size() > 1) {
-      std::sort(pending_.begin() + static_cast<std::ptrdiff_t>(first), pending_.end(),
-                [](const Step& a, const Step& b) { return compare(a, b) < 0; });
-    }
-    std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(first), pending_.end());
-  }
-
-  // As if a step that goes deeper had a ';' at its text's end.
-  static int compare(const Step& a, const Step& b) {
-    const size_t common = std::min(a.text.size(), b.text.size());
-    if (const int order = std::memcmp(a.text.data(), b.text.data(), common); order != 0) {
-      return order;
-    }
-    const auto next = [common](const Step& step) -> int {
-      if (step.text.size() > common) {
-        return static_cast<unsigned char>(step.text[common]);
+    for (const Step& step : group) {
+      if (step.frame + 1 < frames(step).size()) {
+        plan(step.node, step.frame + 1);
+        continue;
       }
-      return step.deeper ? ';' : -1;
-    };
-    return next(a) - next(b);
+      for (uint32_t i = first_child_[step.node]; i < first_child_[step.node + 1]; ++i) {
+        plan(children_[i], 0);
+      }
+    }
+    std::sort(pending_.begin() + static_cast<std::ptrdiff_t>(first), pending_.end(),
+              [](const Step& a, const Step& b) { return a.rank > b.rank; });
   }
 
-  void put_line(const std::vector<NodeId>& nodes) {
+  void plan(NodeId id, uint32_t frame) {
+    const FlameTree::Node& node = tree_.nodes()[id];
+    const LabelId label = tree_.frames(node)[frame];
+    const auto depth = static_cast<uint32_t>(path_.depth());
+    const bool ends = frame + 1 == node.run.size;
+    if (ends && raw_weight(tree_.self(node), kind_) != 0) {
+      pending_.push_back({id, frame, depth, labels_.rank(label, false), false});
+    }
+    if (!ends || first_child_[id] != first_child_[id + 1]) {
+      pending_.push_back({id, frame, depth, labels_.rank(label, true), true});
+    }
+  }
+
+  void put_line(std::span<const Step> group) {
     const uint64_t before = sum_;
-    for (const NodeId node : nodes) {
-      sum_ += raw_weight(tree_.nodes()[node].self, kind_);
+    for (const Step& step : group) {
+      sum_ += raw_weight(tree_.self(tree_.nodes()[step.node]), kind_);
     }
     const uint64_t shown = sum_ / unit_ - before / unit_;
     if (shown > 0) {
-      out_.append(path_).append(" ").append(std::to_string(shown)).append("\n");
+      path_.write(out_);
+      out_.text().append(" ").append(std::to_string(shown)).append("\n");
+      out_.checkpoint();
     }
   }
 
   const FlameTree& tree_;
   WeightKind kind_;
   uint64_t unit_;
+  Labels labels_;
+  Path path_;
   std::vector<uint32_t> first_child_;  // by node, into children_; one more at the end
   std::vector<NodeId> children_;
   std::vector<Step> pending_;  // the next one last
-  std::string path_;
-  std::string out_;
+  TextStream& out_;
   uint64_t sum_ = 0;  // of all weights up to the line
 };
 
 }  // namespace
 
+void write_folded(const FlameTree& tree, const WeightChoice& weight, TextStream& out) {
+  Folder(tree, weight, out).run();
+}
+
 std::string folded(const FlameTree& tree, const WeightChoice& weight) {
-  return Folder(tree, weight).run();
+  return collect_text([&](TextStream& out) { write_folded(tree, weight, out); });
 }
 
 }  // namespace gpuprof::output

@@ -1,6 +1,7 @@
 #include "output/json_text.h"
 
 #include "base/utf8.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 
@@ -15,6 +16,13 @@ std::string json_string(std::string_view text) {
     out += c;
   }
   return out + '"';
+}
+
+void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream) {
+  json_array(frames, out, [&](std::string_view frame) {
+    out += json_string(shown_text(frame));
+    stream.checkpoint();
+  });
 }
 
 std::string& JsonObject::key(std::string_view name) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "base/text_stream.h"
 
 namespace gpuprof::output {
 
@@ -41,5 +44,8 @@ void json_array(const Range& range, std::string& out, Put put) {
   }
   out += ']';
 }
+
+// The frames of a call path, each up to kMostShownBytes, in bounded memory.
+void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream);
 
 }  // namespace gpuprof::output

@@ -1,5 +1,6 @@
 #include "output/json_text.h"
 #include "output/latency.h"
+#include "output/text.h"
 #include "profile/latency_bucket.h"
 #include "profile/words.h"
 
@@ -27,31 +28,32 @@ void put_stats(const LatencyStats& stats, std::string& out) {
   });
 }
 
-void put_line(const LatencyLine& line, std::string& out) {
-  JsonObject object(out);
-  object.text("name", line.work);
+void put_line(const LatencyLine& line, TextStream& stream) {
+  JsonObject object(stream.text());
+  object.text("name", shown_text(line.work));
   if (!line.path.empty()) {
-    object.text("process", line.process);
-    json_array(line.path, object.key("path"), [&out](const std::string& frame) { out += json_string(frame); });
+    object.text("process", shown_text(line.process));
+    json_path(line.path.frames(), object.key("path"), stream);
   }
   JsonObject phases(object.key("phases"));
   for (size_t i = 0; i < line.phases.size(); ++i) {
     if (line.phases[i].count > 0) {
       put_stats(line.phases[i], phases.key(profile::word(static_cast<profile::Phase>(i))));
+      stream.checkpoint();
     }
   }
 }
 
 }  // namespace
 
-std::string latency_json(const std::vector<LatencyLine>& lines) {
-  std::string out;
+void latency_json(const std::vector<LatencyLine>& lines, TextStream& stream) {
+  std::string& out = stream.text();
   {
     JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
-    json_array(lines, object.key("latencies"), [&out](const LatencyLine& line) { put_line(line, out); });
+    json_array(lines, object.key("latencies"), [&stream](const LatencyLine& line) { put_line(line, stream); });
   }
-  return out + "\n";
+  out += "\n";
 }
 
 }  // namespace gpuprof::output

@@ -133,20 +133,25 @@ void append_histogram(const LatencyLine& line, size_t width, std::string& out) {
 
 }  // namespace
 
-std::string latency_table(const std::vector<LatencyLine>& lines, size_t width) {
-  std::string out;
+void latency_table(const std::vector<LatencyLine>& lines, size_t width, TextStream& stream) {
+  std::string& out = stream.text();
   for (const LatencyLine& line : lines) {
-    if (!out.empty()) {
+    if (&line != lines.data()) {
       out += '\n';
     }
-    out.append(cut_middle(shown_name(line.work), std::max<size_t>(width, 24))).append("\n");
+    out.append(cut_middle(shown_name(shown_ends(line.work)), std::max<size_t>(width, 24))).append("\n");
     if (!line.path.empty()) {
-      out.append(callers_text("    " + cut_middle(shown_name(line.process), 44) + ":", line.path, width)).append("\n");
+      out.append(callers_text("    " + cut_middle(shown_name(shown_ends(line.process)), 44) + ":", line.path.frames(),
+                              width))
+          .append("\n");
     }
     append_stats(line, out);
     append_histogram(line, width, out);
+    stream.checkpoint();
+    if (stream.failed()) {
+      return;
+    }
   }
-  return out;
 }
 
 }  // namespace gpuprof::output

@@ -4,6 +4,7 @@
 
 #include "output/json_text.h"
 #include "output/report.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 namespace {
@@ -32,12 +33,13 @@ const char* kind_word(ProfileKind kind) {
   return "";
 }
 
-void put_line(const SummaryLine& line, bool timed, std::string& out) {
-  JsonObject object(out);
-  object.text("name", line.work);
+void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.text("name", shown_text(line.work));
   if (!line.process.empty()) {
-    object.text("process", line.process);
-    json_array(line.path, object.key("path"), [&out](const std::string& frame) { out += json_string(frame); });
+    object.text("process", shown_text(line.process));
+    json_path(line.path.frames(), object.key("path"), stream);
   }
   object.number("count", line.weight.count);
   if (timed) {
@@ -49,7 +51,8 @@ void put_line(const SummaryLine& line, bool timed, std::string& out) {
   }
 }
 
-void put_meta(const ProfileInfo& info, std::string& out) {
+void put_meta(const ProfileInfo& info, TextStream& stream) {
+  std::string& out = stream.text();
   JsonObject object(out);
   for (auto it = info.meta.begin(); it != info.meta.end();) {
     const auto [begin, end] = info.meta.equal_range(it->first);
@@ -58,6 +61,7 @@ void put_meta(const ProfileInfo& info, std::string& out) {
     for (auto value = begin; value != end; ++value) {
       out.append(first ? "" : ",").append(json_string(value->second));
       first = false;
+      stream.checkpoint();
     }
     out += ']';
     it = end;
@@ -73,7 +77,7 @@ void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out)
 
 void put_device(const DeviceLine& device, std::string& out) {
   JsonObject object(out);
-  object.text("name", device.name);
+  object.text("name", shown_text(device.name));
   object.number("busy_ns", device.busy_ns);
   object.number("idle_ns", device.idle_ns);
   object.number("wall_ns", device.busy_ns + device.idle_ns);
@@ -83,9 +87,13 @@ void put_device(const DeviceLine& device, std::string& out) {
 }
 
 // What only some profiles have; members are absent in others.
-void put_optional(const Summary& summary, JsonObject& object, std::string& out) {
+void put_optional(const Summary& summary, JsonObject& object, TextStream& stream) {
+  std::string& out = stream.text();
   if (!summary.devices.empty()) {
-    json_array(summary.devices, object.key("devices"), [&out](const DeviceLine& device) { put_device(device, out); });
+    json_array(summary.devices, object.key("devices"), [&](const DeviceLine& device) {
+      put_device(device, out);
+      stream.checkpoint();
+    });
   }
   if (summary.graphs.weight.count > 0) {
     JsonObject graphs(object.key("graphs"));
@@ -93,7 +101,7 @@ void put_optional(const Summary& summary, JsonObject& object, std::string& out) 
     graphs.number("count", summary.graphs.weight.count);
     graphs.number("with_capture_stack", summary.graphs.captured);
   }
-  const auto put_timed = [&out](const SummaryLine& line) { put_line(line, true, out); };
+  const auto put_timed = [&stream](const SummaryLine& line) { put_line(line, true, stream); };
   if (!summary.host_work.empty()) {
     json_array(summary.host_work, object.key("host_work"), put_timed);
     json_array(summary.waits, object.key("waits"), put_timed);
@@ -113,9 +121,9 @@ void put_optional(const Summary& summary, JsonObject& object, std::string& out) 
 
 }  // namespace
 
-std::string report_json(const Summary& summary) {
+void report_json(const Summary& summary, TextStream& stream) {
   const ProfileInfo& info = summary.info;
-  std::string out;
+  std::string& out = stream.text();
   {
     JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
@@ -131,13 +139,14 @@ std::string report_json(const Summary& summary) {
     object.number("skipped_unknown", info.skipped_unknown);
     put_counts(info.losses, object.key("losses"));
     json_array(info.warnings, object.key("warnings"), [&out](const std::string& text) { out += json_string(text); });
-    put_meta(info, object.key("meta"));
-    const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, out); };
+    object.key("meta");
+    put_meta(info, stream);
+    const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, stream); };
     json_array(summary.work, object.key("work"), put);
     json_array(summary.call_paths, object.key("call_paths"), put);
-    put_optional(summary, object, out);
+    put_optional(summary, object, stream);
   }
-  return out + "\n";
+  out += "\n";
 }
 
 }  // namespace gpuprof::output

@@ -39,7 +39,8 @@ class Table {
   Table& operator=(const Table&) = delete;
   virtual ~Table() = default;
 
-  void print(const char* title, std::string& out) const {
+  void print(const char* title, TextStream& stream) const {
+    std::string& out = stream.text();
     if (lines_.empty()) {
       return;
     }
@@ -48,14 +49,15 @@ class Table {
     out.append("\n").append(title).append("\n").append(columns).append("name\n");
     for (const SummaryLine& line : lines_) {
       append_numbers(line, out);
-      out.append(cut_middle(shown_name(line.work), name_width)).append("\n");
+      out.append(cut_middle(shown_name(shown_ends(line.work)), name_width)).append("\n");
       if (!line.path.empty()) {
         std::string begin(kIndent, ' ');
         if (several_processes_) {
-          begin += cut_middle(shown_name(line.process), 44) + ":";
+          begin += cut_middle(shown_name(shown_ends(line.process)), 44) + ":";
         }
-        out.append(callers_text(std::move(begin), line.path, width_)).append("\n");
+        out.append(callers_text(std::move(begin), line.path.frames(), width_)).append("\n");
       }
+      stream.checkpoint();
     }
   }
 
@@ -165,7 +167,8 @@ class HostTable : public Table {
   }
 };
 
-void print_devices(const std::vector<DeviceLine>& devices, size_t width, std::string& out) {
+void print_devices(const std::vector<DeviceLine>& devices, size_t width, TextStream& stream) {
+  std::string& out = stream.text();
   if (devices.empty()) {
     return;
   }
@@ -185,7 +188,8 @@ void print_devices(const std::vector<DeviceLine>& devices, size_t width, std::st
     }
     append_right(count_text(device.weight.count), kCount, out);
     const size_t room = std::max(kMinNameWidth, width > columns.size() ? width - columns.size() : 0);
-    out.append("  ").append(cut_middle(shown_name(device.name), room)).append("\n");
+    out.append("  ").append(cut_middle(shown_name(shown_ends(device.name)), room)).append("\n");
+    stream.checkpoint();
   }
 }
 
@@ -229,13 +233,13 @@ std::string headline(const Summary& summary) {
          graphs_line(summary);
 }
 
-void print_gpu_work(const Summary& summary, size_t width, std::string& out) {
+void print_gpu_work(const Summary& summary, size_t width, TextStream& stream) {
   const bool stalls = summary.info.kind == ProfileKind::stall_samples;
   const auto print = [&](const char* title, const Lines& lines) {
     if (summary.timed) {
-      TimeTable(lines, width, summary.total).print(title, out);
+      TimeTable(lines, width, summary.total).print(title, stream);
     } else {
-      CountTable(lines, width, summary.total, stalls ? "samples" : "calls").print(title, out);
+      CountTable(lines, width, summary.total, stalls ? "samples" : "calls").print(title, stream);
     }
   };
   print(stalls ? "Top GPU symbols" : "Top kernels and copies", summary.work);
@@ -281,23 +285,23 @@ void print_trust(const Summary& summary, size_t width, std::string& out) {
 
 }  // namespace
 
-std::string report_table(const Summary& summary, size_t width) {
-  std::string out;
+void report_table(const Summary& summary, size_t width, TextStream& stream) {
+  std::string& out = stream.text();
   const auto command = summary.info.meta.find("command");
   if (command != summary.info.meta.end()) {
-    out = cut_middle("command  " + shown_name(command->second), std::max<size_t>(width, kMinNameWidth)) + "\n";
+    out += cut_middle("command  " + shown_name(shown_ends(command->second)), std::max<size_t>(width, kMinNameWidth)) +
+           "\n";
   }
   out += ending_line(summary.info);
   out += headline(summary);
-  print_devices(summary.devices, width, out);
+  print_devices(summary.devices, width, stream);
   if (summary.info.kind != ProfileKind::empty) {
-    print_gpu_work(summary, width, out);
+    print_gpu_work(summary, width, stream);
   }
-  HostTable(summary.host_work, width).print("Waits, allocations and page faults", out);
-  TimeTable(summary.waits, width, summary.wait_total).print("Top waits for a GPU (innermost first)", out);
-  BytesTable(summary.allocations, width, summary.allocation_total).print("Top allocations (innermost first)", out);
+  HostTable(summary.host_work, width).print("Waits, allocations and page faults", stream);
+  TimeTable(summary.waits, width, summary.wait_total).print("Top waits for a GPU (innermost first)", stream);
+  BytesTable(summary.allocations, width, summary.allocation_total).print("Top allocations (innermost first)", stream);
   print_trust(summary, width, out);
-  return out;
 }
 
 }  // namespace gpuprof::output

@@ -123,17 +123,16 @@ std::string cut_name(std::string_view name, size_t bytes) {
 }
 
 void name_frames(Picture& picture, const FlameTree& tree) {
-  std::map<std::pair<uint32_t, FrameClass>, uint32_t> ids;
+  constexpr uint32_t kRootLabel = UINT32_MAX;
+  std::map<uint32_t, uint32_t> ids;
   std::vector<std::string_view> names;
   for (const LaidFrame& frame : picture.layout.frames) {
-    const auto& node = tree.nodes()[frame.node];
     const bool root = frame.depth == 0;
     const auto [at, added] =
-        ids.try_emplace({root ? UINT32_MAX : static_cast<uint32_t>(node.name), root ? FrameClass::process : node.cls},
-                        static_cast<uint32_t>(names.size()));
+        ids.try_emplace(root ? kRootLabel : static_cast<uint32_t>(frame.label), static_cast<uint32_t>(names.size()));
     if (added) {
-      names.push_back(root ? std::string_view("all") : std::string_view(tree.name(node)));
-      picture.labels.push_back({{}, at->first.second, {}});
+      names.push_back(root ? std::string_view("all") : tree.name(frame.label));
+      picture.labels.push_back({{}, root ? FrameClass::process : tree.label(frame.label).cls, {}});
     }
     picture.label_of.push_back(at->second);
     picture.max_depth = std::max(picture.max_depth, frame.depth);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <tuple>
+#include <span>
 
 namespace gpuprof::output {
 namespace {
 
 using analyze::FlameTree;
+using analyze::LabelId;
 using analyze::NodeId;
 using analyze::Weight;
 
@@ -17,28 +18,26 @@ void add_capped(uint64_t& sum, uint64_t value) {
   sum += std::min(room, value);
 }
 
-std::vector<Weight> subtree_weights(const FlameTree& tree) {
-  const auto& nodes = tree.nodes();
-  std::vector<Weight> sums(nodes.size());
-  // Parents come before their children, so one pass from the back sees every subtree complete.
-  for (size_t i = nodes.size(); i-- > 0;) {
-    add_capped(sums[i].ns, nodes[i].self.ns);
-    add_capped(sums[i].count, nodes[i].self.count);
-    add_capped(sums[i].bytes, nodes[i].self.bytes);
-    if (i == FlameTree::kRoot) continue;
-    Weight& parent = sums[nodes[i].parent];
-    add_capped(parent.ns, sums[i].ns);
-    add_capped(parent.count, sums[i].count);
-    add_capped(parent.bytes, sums[i].bytes);
-  }
-  return sums;
-}
-
 // The children of every node, sorted by name: those of node n are at [first[n], first[n + 1]).
 struct Children {
-  std::vector<size_t> first;
+  std::vector<uint32_t> first;
   std::vector<NodeId> ids;
 };
+
+// By label: its place in the order of names, then classes.
+std::vector<uint32_t> label_ranks(const FlameTree& tree) {
+  std::vector<uint32_t> order(tree.label_count());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const LabelId x{a};
+    const LabelId y{b};
+    return tree.label(x).name == tree.label(y).name ? tree.label(x).cls < tree.label(y).cls
+                                                    : tree.name(x) < tree.name(y);
+  });
+  std::vector<uint32_t> ranks(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i) ranks[order[i]] = i;
+  return ranks;
+}
 
 Children sorted_children(const FlameTree& tree) {
   const auto& nodes = tree.nodes();
@@ -46,54 +45,103 @@ Children sorted_children(const FlameTree& tree) {
   children.first.assign(nodes.size() + 1, 0);
   for (size_t i = 1; i < nodes.size(); ++i) ++children.first[nodes[i].parent + 1];
   std::partial_sum(children.first.begin(), children.first.end(), children.first.begin());
-  children.ids.resize(nodes.empty() ? 0 : nodes.size() - 1);
-  std::vector<size_t> next = children.first;
+  children.ids.resize(nodes.size() - 1);
+  std::vector<uint32_t> next = children.first;
   for (size_t i = 1; i < nodes.size(); ++i) children.ids[next[nodes[i].parent]++] = static_cast<NodeId>(i);
-  const auto by_name = [&](NodeId a, NodeId b) {
-    return std::forward_as_tuple(tree.name(nodes[a]), nodes[a].cls) <
-           std::forward_as_tuple(tree.name(nodes[b]), nodes[b].cls);
-  };
+  const std::vector<uint32_t> ranks = label_ranks(tree);
+  const auto rank = [&](NodeId id) { return ranks[static_cast<uint32_t>(tree.frames(nodes[id])[0])]; };
   for (size_t i = 0; i < nodes.size(); ++i) {
-    std::sort(children.ids.begin() + static_cast<ptrdiff_t>(children.first[i]),
-              children.ids.begin() + static_cast<ptrdiff_t>(children.first[i + 1]), by_name);
+    std::sort(children.ids.begin() + children.first[i], children.ids.begin() + children.first[i + 1],
+              [&](NodeId a, NodeId b) { return rank(a) < rank(b); });
   }
   return children;
 }
 
-std::vector<LaidFrame> depth_first(const FlameTree& tree, WeightKind kind, const std::vector<Weight>& sums) {
+// A node's frames, which all have the weight of its subtree.
+struct Segment {
+  NodeId node = 0;
+  uint64_t depth = 0;  // of the first one
+  uint64_t size = 1;   // frames; the root counts as one
+  Weight weight;
+  uint64_t width = 0;
+};
+
+// All nodes in drawing order.
+std::vector<Segment> depth_first(const FlameTree& tree) {
   const Children children = sorted_children(tree);
-  std::vector<LaidFrame> frames;
-  std::vector<LaidFrame> pending{{FlameTree::kRoot, 0, sums.empty() ? Weight{} : sums[0], 0, 0}};
+  std::vector<Segment> segments;
+  segments.reserve(tree.nodes().size());
+  std::vector<Segment> pending{{}};
   while (!pending.empty()) {
-    LaidFrame frame = pending.back();
+    const Segment segment = pending.back();
     pending.pop_back();
-    frame.width = raw_weight(frame.weight, kind);
-    if (frame.width == 0 && frame.node != FlameTree::kRoot) continue;
-    frames.push_back(frame);
-    if (sums.empty()) continue;
-    for (size_t i = children.first[frame.node + 1]; i-- > children.first[frame.node];) {
+    segments.push_back(segment);
+    for (size_t i = children.first[segment.node + 1]; i-- > children.first[segment.node];) {
       const NodeId child = children.ids[i];
-      pending.push_back({child, frame.depth + 1, sums[child], 0, 0});
+      pending.push_back({.node = child, .depth = segment.depth + segment.size, .size = tree.nodes()[child].run.size});
     }
   }
-  return frames;
+  return segments;
 }
 
-void keep_heaviest(std::vector<LaidFrame>& frames, size_t max_frames) {
-  max_frames = std::max<size_t>(max_frames, 1);
-  if (frames.size() <= max_frames) return;
-  std::vector<uint32_t> order(frames.size());
+void weigh(const FlameTree& tree, WeightKind kind, std::vector<Segment>& segments) {
+  std::vector<Weight> sums(segments.size());  // by node
+  const auto add = [](Weight& sum, const Weight& part) {
+    add_capped(sum.ns, part.ns);
+    add_capped(sum.count, part.count);
+    add_capped(sum.bytes, part.bytes);
+  };
+  // Parents come before their children, so one pass from the back sees every subtree complete.
+  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+    const FlameTree::Node& node = tree.nodes()[segment->node];
+    Weight& sum = sums[segment->node];
+    add(sum, tree.self(node));
+    segment->weight = sum;
+    segment->width = raw_weight(sum, kind);
+    if (segment->node != FlameTree::kRoot) add(sums[node.parent], sum);
+  }
+}
+
+uint64_t count_frames(const std::vector<Segment>& segments) {
+  return std::accumulate(segments.begin(), segments.end(), uint64_t{0},
+                         [](uint64_t sum, const Segment& segment) { return sum + segment.size; });
+}
+
+void keep_upper(std::vector<Segment>& segments, size_t max_depth) {
+  std::erase_if(segments, [&](const Segment& segment) { return segment.depth > max_depth; });
+  for (Segment& segment : segments) segment.size = std::min<uint64_t>(segment.size, max_depth - segment.depth + 1);
+}
+
+void keep_heaviest(std::vector<Segment>& segments, size_t max_frames) {
+  uint64_t left = std::max<size_t>(max_frames, 1);
+  if (count_frames(segments) <= left) return;
+  std::vector<uint32_t> order(segments.size());
   std::iota(order.begin(), order.end(), 0U);
   // A parent is at least as heavy as its child and drawn before it: with ties broken by drawing order, what is kept
   // never lacks a parent.
-  std::nth_element(order.begin(), order.begin() + static_cast<ptrdiff_t>(max_frames), order.end(),
-                   [&](uint32_t a, uint32_t b) {
-                     return frames[a].width != frames[b].width ? frames[a].width > frames[b].width : a < b;
-                   });
-  order.resize(max_frames);
-  std::sort(order.begin(), order.end());
-  for (size_t i = 0; i < order.size(); ++i) frames[i] = frames[order[i]];
-  frames.resize(order.size());
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return segments[a].width != segments[b].width ? segments[a].width > segments[b].width : a < b;
+  });
+  for (const uint32_t at : order) {
+    segments[at].size = std::min(segments[at].size, left);
+    left -= segments[at].size;
+  }
+  std::erase_if(segments, [](const Segment& segment) { return segment.size == 0; });
+}
+
+std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segment>& segments) {
+  std::vector<LaidFrame> frames;
+  for (const Segment& segment : segments) {
+    const std::span<const LabelId> labels = tree.frames(tree.nodes()[segment.node]);
+    for (size_t i = 0; i < segment.size; ++i) {
+      frames.push_back({.label = labels.empty() ? LabelId{} : labels[i],
+                        .depth = static_cast<uint32_t>(segment.depth + i),
+                        .weight = segment.weight,
+                        .start = 0,
+                        .width = segment.width});
+    }
+  }
+  return frames;
 }
 
 void set_starts(std::vector<LaidFrame>& frames) {
@@ -118,11 +166,15 @@ void set_starts(std::vector<LaidFrame>& frames) {
 }  // namespace
 
 FlameLayout lay_out(const FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth) {
+  std::vector<Segment> segments = depth_first(tree);
+  weigh(tree, kind, segments);
+  std::erase_if(segments,
+                [](const Segment& segment) { return segment.width == 0 && segment.node != FlameTree::kRoot; });
+  const uint64_t all = count_frames(segments);
+  keep_upper(segments, max_depth);
+  keep_heaviest(segments, max_frames);
   FlameLayout layout;
-  layout.frames = depth_first(tree, kind, subtree_weights(tree));
-  const size_t all = layout.frames.size();
-  std::erase_if(layout.frames, [&](const LaidFrame& frame) { return frame.depth > max_depth; });
-  keep_heaviest(layout.frames, max_frames);
+  layout.frames = frames_of(tree, segments);
   set_starts(layout.frames);
   layout.left_out = all - layout.frames.size();
   return layout;

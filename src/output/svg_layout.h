@@ -11,11 +11,11 @@
 namespace gpuprof::output {
 
 struct LaidFrame {
-  analyze::NodeId node = 0;
-  uint32_t depth = 0;      // 0 is the root
-  analyze::Weight weight;  // of the subtree; sums that would overflow stay at the maximum
-  uint64_t start = 0;      // left edge, in units of the chosen weight
-  uint64_t width = 0;      // the chosen weight
+  analyze::LabelId label{};  // of all but the root, which has none
+  uint32_t depth = 0;        // 0 is the root
+  analyze::Weight weight;    // of the subtree; sums that would overflow stay at the maximum
+  uint64_t start = 0;        // left edge, in units of the chosen weight
+  uint64_t width = 0;        // the chosen weight
 };
 
 struct FlameLayout {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "analyze/call_path.h"
 #include "analyze/labels.h"
@@ -73,62 +75,81 @@ void append_right(const std::string& text, size_t width, std::string& out) {
   out.append(width > text.size() ? width - text.size() : 0, ' ').append(text);
 }
 
-std::vector<std::string> telling_frames(const std::vector<std::string>& path) {
-  std::vector<std::string> frames;
-  for (const bool all : {false, true}) {
-    for (auto frame = path.rbegin(); frame != path.rend(); ++frame) {
-      if (all || !tells_nothing(*frame)) {
-        frames.push_back(cut_middle(shown_name(analyze::without_parameters(*frame)), kMaxFrameWidth));
-      }
-    }
-    if (!frames.empty()) {
-      break;  // otherwise anything is better than nothing
-    }
+std::string shown_text(std::string_view name) {
+  size_t keep = std::min(name.size(), kMostShownBytes);
+  // Not within a character, which has at most three bytes after its first.
+  for (size_t back = 0; keep < name.size() && back < 3 && (static_cast<unsigned char>(name[keep]) & 0xC0U) == 0x80U;
+       ++back) {
+    --keep;
   }
-  return frames;
+  return std::string(name.substr(0, keep)).append(keep == name.size() ? "" : "\xE2\x80\xA6");
+}
+
+std::string shown_ends(std::string_view name) {
+  constexpr size_t kEnd = 4096;  // far more than a table is wide
+  return name.size() <= 2 * kEnd ? std::string(name)
+                                 : std::string(name.substr(0, kEnd)).append(name.substr(name.size() - kEnd));
 }
 
 namespace {
 
-// One stack's frames, innermost first.
-std::string one_path_text(std::string begin, const std::vector<std::string>& path, size_t width) {
+// Innermost first, those that tell something; anything is better than nothing.
+std::vector<std::string_view> telling_frames(std::span<const std::string_view> path) {
+  std::vector<std::string_view> frames;
+  std::copy_if(path.rbegin(), path.rend(), std::back_inserter(frames),
+               [](std::string_view frame) { return !tells_nothing(frame); });
+  if (frames.empty()) {
+    frames.assign(path.rbegin(), path.rend());
+  }
+  return frames;
+}
+
+std::string frame_text(std::string_view frame) {
+  return cut_middle(shown_name(shown_ends(analyze::without_parameters(frame))), kMaxFrameWidth);
+}
+
+// One stack's frames, innermost first. A path may be long: frames become text while there is room for them.
+std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
   std::string text = std::move(begin);
-  const std::vector<std::string> frames = telling_frames(path);
+  const std::vector<std::string_view> frames = telling_frames(path);
   const size_t kept_free = utf8_length(text) + kCaller.size() + kLeftOut.size();
   size_t room = width > kept_free ? width - kept_free : 0;
-  size_t inner = 0;
-  size_t outer = 0;
-  while (inner + outer < frames.size()) {
-    const bool take_outer = inner > outer;
-    const std::string& next = take_outer ? frames[frames.size() - 1 - outer] : frames[inner];
+  std::vector<std::string> inner;
+  std::vector<std::string> outer;
+  while (inner.size() + outer.size() < frames.size()) {
+    const bool take_outer = inner.size() > outer.size();
+    std::string next = frame_text(take_outer ? frames[frames.size() - 1 - outer.size()] : frames[inner.size()]);
     const size_t needed = kCaller.size() + utf8_length(next);
-    const bool is_last = inner + outer + 1 == frames.size();  // then nothing is left out
-    if (inner > 0 && needed > room + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
+    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then nothing is left out
+    if (!inner.empty() && needed > room + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
       break;
     }
     room -= std::min(room, needed);
-    ++(take_outer ? outer : inner);
+    (take_outer ? outer : inner).push_back(std::move(next));
   }
-  for (size_t i = 0; i < frames.size(); ++i) {
-    if (i < inner || i >= frames.size() - outer) {
-      text.append(kCaller).append(frames[i]);
-    } else if (i == inner) {
-      text.append(kCaller).append(kLeftOut);
-    }
+  for (const std::string& frame : inner) {
+    text.append(kCaller).append(frame);
+  }
+  if (inner.size() + outer.size() < frames.size()) {
+    text.append(kCaller).append(kLeftOut);
+  }
+  for (auto frame = outer.rbegin(); frame != outer.rend(); ++frame) {
+    text.append(kCaller).append(*frame);
   }
   return text;
 }
 
 }  // namespace
 
-std::string callers_text(std::string begin, const std::vector<std::string>& path, size_t width) {
-  const auto capture = std::find(path.begin(), path.end(), analyze::kCapturedAt);
+std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width) {
+  const auto capture = std::find(path.begin(), path.end(), std::string_view(analyze::kCapturedAt));
   if (capture == path.end()) {
     return one_path_text(std::move(begin), path, width);
   }
+  const auto launch_frames = static_cast<size_t>(capture - path.begin());
   const std::string below(std::min(begin.find_first_not_of(' '), begin.size()), ' ');
-  return one_path_text(std::move(begin), {capture + 1, path.end()}, width) + "\n" +
-         one_path_text(below + "launched by", {path.begin(), capture}, width);
+  return one_path_text(std::move(begin), path.subspan(launch_frames + 1), width) + "\n" +
+         one_path_text(below + "launched by", path.first(launch_frames), width);
 }
 
 }  // namespace gpuprof::output

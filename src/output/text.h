@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace gpuprof::output {
 
@@ -16,13 +16,17 @@ std::string shown_name(std::string_view name);  // valid UTF-8 without control b
 
 void append_right(const std::string& text, size_t width, std::string& out);
 
-// What a reader needs of a call path (root first), innermost first: no frames without a name or that every thread
-// starts with, names without their parameters.
-std::vector<std::string> telling_frames(const std::vector<std::string>& path);
+// The first kMostShownBytes of a name, with an ellipsis: for JSON, of which one name may come a million times.
+inline constexpr size_t kMostShownBytes = size_t{64} << 10U;
+std::string shown_text(std::string_view name);
+
+// For tables, which leave out the middle anyway: what a long name begins and ends with.
+std::string shown_ends(std::string_view name);
 
 // " <- callee <- ... <- caller" behind `begin`, in at most `width` characters where there is room for a frame. Frames
-// in the middle are left out first: the ends are the API that was called and the user's own code. The node of a graph
-// has a second line: where the graph was launched.
-std::string callers_text(std::string begin, const std::vector<std::string>& path, size_t width);
+// that tell nothing (without a name, or that every thread starts with) are not shown, and of the others those in the
+// middle are left out first: the ends are the API that was called and the user's own code. The node of a graph has a
+// second line: where the graph was launched.
+std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);
 
 }  // namespace gpuprof::output

@@ -13,6 +13,9 @@ namespace {
 // More frames than any real stack has; keeps a hostile line's memory bounded.
 constexpr size_t kMaxFrames = 65536;
 
+// Of lines that are kept one by one, and are far longer in memory than in the file.
+constexpr uint64_t kMostRemarks = 1'000'000;
+
 struct Input {
   Fields& in;
   ParseContext& context;
@@ -34,8 +37,12 @@ bool own_id(Input& x, Id& out) {
   return id != 0 || x.in.fail("id", "is 0, which means none");
 }
 
+bool count_remark(Input& x) {
+  return ++x.context.remarks <= kMostRemarks || x.in.fail("there are more than 1000000 META, LOSS and COVERAGE lines");
+}
+
 bool parse(Input& x, Meta& r) {
-  return x.in.text("key", r.key) && x.in.text("value", r.value);
+  return count_remark(x) && x.in.text("key", r.key) && x.in.text("value", r.value);
 }
 bool parse(Input& x, String& r) {
   return own_id(x, r.id) && value(x, "value", r.value);
@@ -234,7 +241,7 @@ bool parse(Input& x, Span& r) {
 }
 
 bool parse(Input& x, Coverage& r) {
-  return x.in.id("process", r.process) && x.in.text("what", r.what) && x.in.number("count", r.count);
+  return count_remark(x) && x.in.id("process", r.process) && x.in.text("what", r.what) && x.in.number("count", r.count);
 }
 
 bool parse_version1(Input& x, Gpu& r) {
@@ -273,7 +280,8 @@ bool parse(Input& x, EuStall& r) {
 }
 
 bool parse(Input& x, Loss& r) {
-  return x.in.id("process", r.process) && x.in.text("reason", r.reason) && x.in.number("count", r.count);
+  return count_remark(x) && x.in.id("process", r.process) && x.in.text("reason", r.reason) &&
+         x.in.number("count", r.count);
 }
 
 bool parse(Input& x, End& r) {

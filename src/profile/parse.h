@@ -20,6 +20,7 @@ struct ParseContext {
   std::vector<StackElement> elements;    // what a Stack's span points to
   std::vector<Latency::Bucket> buckets;  // what a Latency's span points to
   Work version1_work;                    // of version 1, where a GPU or LAUNCH line holds what a WORK says; no id
+  uint64_t remarks = 0;                  // META, LOSS and COVERAGE lines so far
   FrameId interpreter{};                 // the frame that the last line said to be the interpreter's
   std::string reason;                    // why parse_line() gave nothing; empty: the line tells of the next one only
 };

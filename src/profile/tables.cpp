@@ -143,10 +143,13 @@ Reason Tables::define(const Device& r) {
   return define_row("DEVICE", devices_, device_rows_, r.id, r);
 }
 
-uint32_t Tables::intern_label(std::string_view label) {
+std::optional<uint32_t> Tables::intern_label(std::string_view label) {
   const auto found = label_ids_.find(label);
   if (found != label_ids_.end()) {
     return found->second;
+  }
+  if (labels_.size() >= kMostLabels) {
+    return std::nullopt;
   }
   const auto position = static_cast<uint32_t>(labels_.size());
   label_ids_.emplace(labels_.emplace_back(label), position);  // a deque's strings stay where they are
@@ -156,16 +159,18 @@ uint32_t Tables::intern_label(std::string_view label) {
 Reason Tables::define(const Stack& r) {
   scratch_.clear();
   for (const StackElement& element : r.elements) {
-    if (element.is_address) {
-      scratch_.push_back({intern_label(hexadecimal(element.address)), true});
-    } else if (!element.text.empty()) {
-      scratch_.push_back({intern_label(element.text), true});
+    if (element.is_address || !element.text.empty()) {
+      const auto label = intern_label(element.is_address ? hexadecimal(element.address) : std::string(element.text));
+      if (!label) {
+        return "the stacks hold more than " + std::to_string(kMostLabels) + " distinct texts and addresses";
+      }
+      scratch_.emplace_back(*label, true);
     } else {
       const uint32_t position = frames_.find(index(element.frame));
       if (position == IdIndex::kNone) {
         return undefined("FRAME", index(element.frame));
       }
-      scratch_.push_back({position, false});
+      scratch_.emplace_back(position, false);
     }
   }
   IdIndex& ids = stacks_[r.kernel ? 1 : 0];

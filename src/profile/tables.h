@@ -51,10 +51,16 @@ constexpr WorkKind work_kind(Op op) {
 }
 
 // An element of a stack: a frame, or a label ("0x7f12", or the text of the published form).
+// Four bytes: a profile may hold many millions.
 struct Element {
-  uint32_t position = 0;
-  bool is_label = false;
+  Element(uint32_t at, bool label) : position(at & (UINT32_MAX >> 1U)), is_label(label) {}
+  uint32_t position : 31;
+  bool is_label : 1;
 };
+static_assert(sizeof(Element) == 4);
+
+// Texts that stand in stacks as they are: each is far longer in memory than in the file.
+inline constexpr size_t kMostLabels = 2'000'000;
 
 class Tables {
  public:
@@ -132,7 +138,7 @@ class Tables {
   [[nodiscard]] Reason check_place(ProcessId process, StackId ustack, StackId kstack) const;
   [[nodiscard]] Reason check_range(RangeId range) const;
   [[nodiscard]] Reason check_work(WorkId work, const char* record, WorkKind wanted) const;
-  uint32_t intern_label(std::string_view label);
+  std::optional<uint32_t> intern_label(std::string_view label);  // nothing: there are too many
 
   std::deque<std::string> texts_;  // of all four kinds of text
   Texts strings_;

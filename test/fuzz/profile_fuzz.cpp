@@ -122,8 +122,8 @@ void report(std::string_view text) {
   if (rows) {
     require_sums(rows.value());
     const analyze::Summary summary = analyze::summarize(rows.value(), 10);
-    output::report_table(summary, 100);
-    output::report_json(summary);
+    collect_text([&](TextStream& out) { output::report_table(summary, 100, out); });
+    collect_text([&](TextStream& out) { output::report_json(summary, out); });
     using analyze::Measure;
     for (const auto& [measure, expected] :
          {std::pair(Measure::busy, rows->busy_ns), std::pair(Measure::exclusive, rows->exclusive_ns),

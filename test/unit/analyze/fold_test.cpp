@@ -272,8 +272,8 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
   CHECK(all.work[1].min_ns == 2);
   CHECK(all.work[1].max_ns == 25);
   REQUIRE(all.call_paths.size() == 3);
-  CHECK(all.call_paths[0].path == std::vector<std::string>{"[no CPU stack]"});
-  CHECK(all.call_paths[1].path == std::vector<std::string>{"main", "step"});
+  CHECK(all.call_paths[0].path.frames() == std::vector<std::string_view>{"[no CPU stack]"});
+  CHECK(all.call_paths[1].path.frames() == std::vector<std::string_view>{"main", "step"});
   CHECK(all.call_paths[1].process == "app");
   CHECK(all.call_paths[1].weight.ns == 32);
   CHECK(summarize(rows.value(), 1).call_paths.size() == 1);

@@ -255,11 +255,11 @@ TEST_CASE("a report joins the stacks that are shown alike") {
   REQUIRE(joined.call_paths.size() == 2);
   CHECK(joined.call_paths[0].weight.ns == 4);
   CHECK(joined.call_paths[1].weight.ns == 3);
-  CHECK(joined.call_paths[1].path == std::vector<std::string>{"m (f.py:1)", "f (f.py:5)"});
+  CHECK(joined.call_paths[1].path.frames() == std::vector<std::string_view>{"m (f.py:1)", "f (f.py:5)"});
   const Summary hidden = summarize(rows, 0, {.hide = patterns({"."})});
   REQUIRE(hidden.call_paths.size() == 1);
   CHECK(hidden.call_paths[0].weight.ns == 7);
-  CHECK(hidden.call_paths[0].path == std::vector<std::string>{"[all frames hidden]"});
+  CHECK(hidden.call_paths[0].path.frames() == std::vector<std::string_view>{"[all frames hidden]"});
 }
 
 TEST_CASE("a bad regular expression is an error with a hint") {

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Profiles that came by mail: each command on each hostile file, in bounded memory and time. docs/security.md says what
+is promised."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import hostile_profiles
+import rig
+
+GIBIBYTE = 1 << 30
+SECONDS = 60  # for one command on one file; on an idle machine each takes a few
+COMMANDS = {
+    "flame": ["flame"],
+    "flame by": ["flame", "--by", "command,device,stream", "--lines"],
+    "svg": ["flame", "--svg", "-"],
+    "report": ["report"],
+    "report all": ["report", "--top", "0", "--json"],
+    "latency": ["latency", "--paths", "--top", "0", "--json"],
+    "export": ["export", "--format", "chrome"],
+    "merge": ["merge"],
+    "dump": ["dump"],
+}
+# What a file's name says is too much for a pipe: only how its output begins is read.
+ENDLESS = 64 << 20
+ALLOWED = {0, 1, 4, 141}  # success, a bad input that is named, nothing of what was asked for, a closed pipe
+
+
+class Outcome:
+    """How a command ended: exit status, bytes of output that were read, peak memory in bytes, stderr."""
+
+    def __init__(self, command):
+        read_end, write_end = os.pipe()
+        with tempfile.TemporaryFile() as errors:
+            child = subprocess.Popen([rig.GPUPROF, *command], stdin=subprocess.DEVNULL, stdout=write_end, stderr=errors)
+            os.close(write_end)
+            self.late = False
+            timer = threading.Timer(SECONDS, self._stop, [child])
+            timer.start()
+            self.read = 0
+            while self.read < ENDLESS:
+                piece = os.read(read_end, 1 << 20)
+                if not piece:
+                    break
+                self.read += len(piece)
+            os.close(read_end)  # what comes after is not wanted: the command ends
+            _, status, usage = os.wait4(child.pid, 0)
+            timer.cancel()
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.status, self.memory = child.returncode, usage.ru_maxrss * 1024
+            errors.seek(0)
+            self.errors = errors.read(65536).decode("utf-8", "replace")
+
+    def _stop(self, child):
+        self.late = True
+        os.kill(child.pid, signal.SIGKILL)
+
+
+class Readers(unittest.TestCase):
+    def run_all(self, name):
+        with tempfile.NamedTemporaryFile("w", prefix="gpuprof-hostile-", suffix=".txt") as file:
+            file.write(hostile_profiles.ALL[name]())
+            file.flush()
+            for title, command in COMMANDS.items():
+                with self.subTest(file=name, command=title):
+                    begin = time.monotonic()
+                    outcome = Outcome([*command, file.name])
+                    print(f"{name:22} {title:12} status {outcome.status:4} {outcome.memory >> 20:5} MiB "
+                          f"{time.monotonic() - begin:6.1f} s {outcome.read >> 10:7} KiB", flush=True)
+                    self.assertFalse(outcome.late, "took too long")
+                    self.assertLess(outcome.memory, GIBIBYTE)
+                    self.assertIn(outcome.status, ALLOWED, outcome.errors)
+                    if outcome.status in (0, 141):
+                        self.assertGreater(outcome.read, 0)
+                    else:
+                        self.assertIn("error", outcome.errors)
+
+    def test_sums_at_the_end_of_64_bits_are_exact(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.huge_numbers())
+            file.flush()
+            folded = subprocess.run([rig.GPUPROF, "flame", "--unit", "ns", file.name], capture_output=True, text=True,
+                                    check=True).stdout
+            self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()), (1 << 64) - 2)
+
+    def test_paths_that_share_a_deep_stack_are_all_there(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.stacks_times_parents(20))
+            file.flush()
+            folded = subprocess.run([rig.GPUPROF, "flame", "--unit", "ns", file.name], capture_output=True, text=True,
+                                    check=True).stdout.splitlines()
+            stack = ";".join(["f"] * hostile_profiles.DEEP)
+            self.assertEqual(folded, sorted(f"p{i};{stack};[unknown]_[G] 1000" for i in range(1, 21)))
+
+    def test_more_remarks_than_are_kept_are_an_error(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(hostile_profiles.too_many_remarks())
+            file.flush()
+            strict = subprocess.run([rig.GPUPROF, "flame", file.name], capture_output=True, text=True, check=False)
+            self.assertEqual(strict.returncode, 1)
+            self.assertIn("more than 1000000 META", strict.stderr)
+            lenient = subprocess.run([rig.GPUPROF, "flame", "--lenient", file.name], capture_output=True, text=True,
+                                     check=False)
+            self.assertEqual(lenient.returncode, 0)
+            self.assertIn("bad lines skipped: 1", lenient.stderr)
+
+
+def add_tests():
+    for name in hostile_profiles.ALL:
+        setattr(Readers, f"test_{name}", lambda self, name=name: self.run_all(name))
+
+
+add_tests()
+if __name__ == "__main__":
+    rig.main()
