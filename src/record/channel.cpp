@@ -149,6 +149,8 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   ++refused_;
   log::warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
   return nullptr;
+}
+
 bool Channel::has_room(uint32_t pid) {
   options_.memory->look();
   const bool many = sources_.size() >= kMaxSources;
