@@ -139,9 +139,9 @@ int receive_welcome(int fd, gpuprof_welcome* welcome) {
       header->cmsg_len == CMSG_LEN(sizeof(int))) {
     memcpy(&memory, CMSG_DATA(header), sizeof(memory));
   }
-  const bool sane = received == static_cast<ssize_t>(sizeof(*welcome)) && welcome->magic == GPUPROF_WIRE_MAGIC &&
-                    welcome->version == GPUPROF_WIRE_VERSION && welcome->source_id != 0 &&
-                    welcome->segment_bytes == GPUPROF_SEGMENT_BYTES;
+  const bool sane = received == static_cast<ssize_t>(sizeof(*welcome)) && (message.msg_flags & MSG_CTRUNC) == 0 &&
+                    welcome->magic == GPUPROF_WIRE_MAGIC && welcome->version == GPUPROF_WIRE_VERSION &&
+                    welcome->source_id != 0 && welcome->segment_bytes == GPUPROF_SEGMENT_BYTES;
   if (!sane && memory >= 0) {
     close(memory);
     memory = -1;

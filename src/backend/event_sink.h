@@ -152,7 +152,7 @@ class EventSink {
   virtual ~EventSink() = default;
 
   // Before on_source: what is read of the process is read under this guard.
-  virtual void on_process(uint32_t /*pid*/, std::shared_ptr<ProcessGuard> /*guard*/) {}
+  virtual void on_process(uint32_t /*pid*/, const std::shared_ptr<ProcessGuard>& /*guard*/) {}
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;

@@ -100,8 +100,8 @@ class Correlator final : public SourceSink, public EngineSink {
   explicit Correlator(CorrelateOptions options);
 
   // EventSink
-  void on_process(uint32_t pid, std::shared_ptr<ProcessGuard> guard) override {
-    processes_.on_process(pid, std::move(guard));
+  void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) override {
+    processes_.on_process(pid, guard);
   }
   void on_source(backend::SourceId source, uint32_t pid, std::string_view backend) override;
   void on_name(backend::SourceId source, uint32_t id, std::string_view text) override;

@@ -170,7 +170,8 @@ bool Listener::is_expected(const Credentials& peer) {
 // said the token is read that it has written.
 bool Listener::is_ours(Silent& silent) const {
   if (!silent.ours) {
-    silent.ours = descends_from(static_cast<pid_t>(silent.pid), expected_.ancestor);
+    const auto pid = static_cast<pid_t>(silent.pid);
+    silent.ours = pid != ::getpid() && descends_from(pid, expected_.ancestor);
   }
   return *silent.ours;
 }

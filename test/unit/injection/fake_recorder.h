@@ -457,6 +457,7 @@ class FakeRecorder {
   bool listening_ = false;
   std::atomic<bool> running_{false};
   std::thread thread_;
+  int hellos_ = 0;                                  // the thread's until stop()
   std::vector<std::unique_ptr<Session>> sessions_;  // the thread's until stop()
 };
 
