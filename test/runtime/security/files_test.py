@@ -48,7 +48,8 @@ for number, path in enumerate(plan["modules"], 1):
     start = 0x100000000000 + (number << 24)
     path = path.encode()
     add(14, struct.pack("<QQQII", start, start + 0x2000, 0, number, len(path)) +
-        struct.pack("<Q16s", 0, bytes.fromhex("7f454c4602010100") + bytes(8)) + struct.pack("<Q16x", 2**64 - 1) * 3 + path)
+        struct.pack("<Q16s", 0, bytes.fromhex("7f454c4602010100") + bytes(8)) +
+        struct.pack("<Q16x", 2**64 - 1) * 3 + path)
     launch(number, start + 0x1010 | EXACT, [number])
 if plan["anonymous"]:
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
