@@ -146,6 +146,7 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
       return true;  // a fault in what we made it call: this stop, too, is on the way back
     }
     stopped_ = false;
+    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop takes an interruption away that waits for its turn
     if (::ptrace(PTRACE_CONT, tid_, nullptr, as_pointer(ours ? 0 : static_cast<uint64_t>(signal))) != 0) {
       return false;
     }
