@@ -82,19 +82,19 @@ class Budgets(rig.RuntimeTest):
 
     @strangers.needed
     def test_deep_stacks_that_are_all_different(self):
-        profile, stderr, honest = self.flood("stacks", 400)
+        profile, stderr, honest = self.flood("stacks", 320)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
     def test_long_names_that_are_all_different(self):
-        profile, stderr, honest = self.flood("names", 500)
+        profile, stderr, honest = self.flood("names", 250)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
     def test_everything_at_once(self):
-        profile, stderr, honest = self.flood("everything", 500)
+        profile, stderr, honest = self.flood("everything", 300)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 

@@ -119,7 +119,7 @@ def flood_stacks(i):
 
 
 def flood_short_stacks(i):
-    return b"".join(stack(n, Code.random_words(2)) + launch(n, n) + gpu_op(n) for n in range(200 * i, 200 * i + 200))
+    return b"".join(stack(n, Code.random_words(2)) + launch(n, n) + gpu_op(n) for n in range(50 * i, 50 * i + 50))
 
 
 def flood_names(i):
@@ -128,7 +128,7 @@ def flood_names(i):
 
 def flood_short_names(i):
     return b"".join(name(n, f"kernel_{n}".encode()) + gpu_op(n, n, flags=UNSAMPLED)
-                    for n in range(200 * i, 200 * i + 200))
+                    for n in range(50 * i, 50 * i + 50))
 
 
 def flood_devices(i):
@@ -144,12 +144,12 @@ def flood_modules(i):
 
 def flood_threads(i):
     return b"".join(launch(n, tid=n, thread=f"thread {n}".encode()) + gpu_op(n, stream=n)
-                    for n in range(200 * i, 200 * i + 200))
+                    for n in range(50 * i, 50 * i + 50))
 
 
 def flood_ranges(i):
     return b"".join(name(n, f"range {n}".encode()) + record(RANGE, struct.pack("<IIII", n, n // 2, 0, n)) +
-                    launch(n, range_id=n) + gpu_op(n) for n in range(200 * i + 1, 200 * i + 201))
+                    launch(n, range_id=n) + gpu_op(n) for n in range(50 * i + 1, 50 * i + 51))
 
 
 def flood_codes(i):
@@ -163,17 +163,17 @@ def flood_metas(i):
 
 def flood_nodes(i):
     return b"".join(record(GRAPH_NODE, struct.pack("<QQQQII", n, 0, 0, 1, 0, 0))
-                    for n in range(400 * i + 1, 400 * i + 401))
+                    for n in range(50 * i + 1, 50 * i + 51))
 
 
 def flood_launches(i):
-    return b"".join(launch(n) + launch(HOST | n) for n in range(300 * i + 1, 300 * i + 301))
+    return b"".join(launch(n) + launch(HOST | n) for n in range(50 * i + 1, 50 * i + 51))
 
 
 def flood_times(i):
     now = time.monotonic_ns()
     return b"".join(gpu_op(n, end=now - n * 1000000 % now + WORK_NS, flags=UNSAMPLED, stream=n % 900, op=n % 9)
-                    for n in range(300 * i + 1, 300 * i + 301))
+                    for n in range(50 * i + 1, 50 * i + 51))
 
 
 def flood_everything(i):
