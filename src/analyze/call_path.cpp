@@ -15,8 +15,9 @@ void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<std::
   }
 }
 
-auto fields(const PathKey& key) {
-  return std::tie(key.process, key.ustack, key.kstack, key.work, key.capture, key.no_capture, key.unsampled);
+// Equal texts are mostly one text, and it may be long.
+int compare(std::string_view a, std::string_view b) {
+  return a.data() == b.data() && a.size() == b.size() ? 0 : a.compare(b);
 }
 
 }  // namespace
@@ -26,7 +27,18 @@ const char* no_capture_label(const p::Work& work) {
 }
 
 bool PathKey::operator<(const PathKey& other) const {
-  return fields(*this) < fields(other);
+  if (const int order = compare(process, other.process); order != 0) {
+    return order < 0;
+  }
+  const auto stacks = std::pair(ustack, kstack);
+  const auto others = std::pair(other.ustack, other.kstack);
+  if (stacks != others) {
+    return stacks < others;
+  }
+  if (const int order = compare(work, other.work); order != 0) {
+    return order < 0;
+  }
+  return std::tie(capture, no_capture, unsampled) < std::tie(other.capture, other.no_capture, other.unsampled);
 }
 
 std::string_view PathTexts::work(const p::Work& work) {

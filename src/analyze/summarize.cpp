@@ -52,10 +52,9 @@ std::pair<uint64_t, uint64_t> measure(const Weight& weight, Order order) {
 }
 
 // Heaviest first; equal ones by name, so that a report does not depend on the order of the records.
-template <typename Key>
-std::vector<typename std::map<Key, Sum>::const_iterator> heaviest(const std::map<Key, Sum>& sums, Order order,
-                                                                  size_t top) {
-  std::vector<typename std::map<Key, Sum>::const_iterator> entries;
+template <typename Sums>
+std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order order, size_t top) {
+  std::vector<typename Sums::const_iterator> entries;
   for (auto it = sums.cbegin(); it != sums.cend(); ++it) {
     entries.push_back(it);
   }
@@ -71,7 +70,13 @@ std::vector<typename std::map<Key, Sum>::const_iterator> heaviest(const std::map
 }
 
 // A row belongs to the work with its label, and to the call path of its process label, stacks and work.
-using WorkSums = std::map<std::string_view, Sum>;
+struct TextLess {
+  // Equal texts are mostly one text, and it may be long.
+  bool operator()(std::string_view a, std::string_view b) const {
+    return (a.data() != b.data() || a.size() != b.size()) && a < b;
+  }
+};
+using WorkSums = std::map<std::string_view, Sum, TextLess>;
 using PathSums = std::map<PathKey, Sum>;
 
 std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top) {
