@@ -59,8 +59,8 @@ const char* kind_name(mode_t mode) {
 }  // namespace
 
 std::optional<int> descriptor_named(const std::string& path) {
-  if (path == "/dev/stdout" || path == "/dev/stderr") {
-    return path == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO;
+  if (path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr") {
+    return path == "/dev/stdin" ? STDIN_FILENO : path == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO;
   }
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     int number = -1;

@@ -16,7 +16,8 @@ namespace gpuprof {
 // Asked while an output waits for somebody else; true ends the waiting. Empty: nothing but a signal ends it.
 using StopRequested = std::function<bool()>;
 
-// The descriptor that /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N mean; nullopt for any other name.
+// The descriptor that /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N mean; nullopt for any other
+// name.
 std::optional<int> descriptor_named(const std::string& path);
 
 // The descriptor itself, which keeps its position and its flags; `name` is for messages.

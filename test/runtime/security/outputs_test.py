@@ -220,6 +220,11 @@ class OutputsTest(rig.RuntimeTest):
                 run = subprocess.run([rig.GPUPROF, "merge", self.profile, "-o", name], stdout=file, check=False)
                 self.assertEqual(run.returncode, 0)
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
+        # In another spelling; as a user who could not replace the link in /dev.
+        with open(out, "w", encoding="utf-8") as file:
+            run = self.victim.run([rig.GPUPROF, "merge", self.profile, "-o", "/dev/../dev//stdout"], stdout=file, cwd="/")
+        self.assertEqual(run.returncode, 0)
+        self.assertTrue(read(out).startswith("GPUPROF;"))
 
     # The last step
 

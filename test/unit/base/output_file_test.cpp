@@ -187,6 +187,7 @@ TEST_CASE("a folder that moves takes its file along, and the file is found there
 
 TEST_CASE("open descriptors by name") {
   CHECK(descriptor_named("/dev/stdout") == 1);
+  CHECK(descriptor_named("/dev/stdin") == 0);
   CHECK(descriptor_named("/dev/stderr") == 2);
   CHECK(descriptor_named("/dev/fd/63") == 63);
   CHECK(descriptor_named("/proc/self/fd/7") == 7);
