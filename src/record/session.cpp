@@ -192,9 +192,9 @@ class Session {
       return std::move(who).error();
     }
     attached_pidfd_.reset(::fcntl(who->pidfd(), F_DUPFD_CLOEXEC, 0));
-    const auto stop = [&who] { return Signals::asked_to_end() || who->has_ended(); };
+    const auto stop = [&who] { return pending_stop() != 0 || who->has_ended(); };
     auto injection = attach_by_injection(*who, backends_, {channel_->socket_name(), channel_->token(), stop});
-    if (!injection && Signals::asked_to_end()) {
+    if (!injection && pending_stop() != 0) {
       return Error{"ended by a signal before process " + std::to_string(options_.attach_pid) +
                        " could be recorded: " + injection.error().message,
                    injection.error().hint};
@@ -437,14 +437,14 @@ class Session {
   void handle_signals() {
     while (const auto event = signals_.next()) {
       const uint64_t now = monotonic_ns();
+      if (event->signal == SIGTSTP) {
+        pause_with_target();
+        continue;
+      }
       if (!is_stop(event->signal)) {
         if (switch_->turn(event->signal == SIGUSR1, now)) {
           apply_switch();
         }
-        continue;
-      }
-      if (event->signal == SIGTSTP) {
-        pause_with_target();
         continue;
       }
       stop_requests_ = now - last_signal_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;

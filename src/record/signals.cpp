@@ -53,14 +53,6 @@ std::vector<int> ignore_write_signals() {
   return were_default;
 }
 
-bool Signals::asked_to_end() {
-  sigset_t pending;
-  sigemptyset(&pending);
-  ::sigpending(&pending);
-  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-         sigismember(&pending, SIGHUP) == 1 || sigismember(&pending, SIGQUIT) == 1;
-}
-
 std::optional<Signals::Event> Signals::next() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) {

@@ -30,9 +30,6 @@ class Signals {
   };
   std::optional<Event> next();
 
-  // Whether a signal that ends a recording waits to be read.
-  [[nodiscard]] static bool asked_to_end();
-
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const sigset_t& original_mask() const { return original_; }
 
@@ -42,12 +39,12 @@ class Signals {
   sigset_t original_;
 };
 
-// Whether a signal wants us to end, and does not switch recording.
+// Whether a signal wants us to end, and does not switch recording or pause us.
 constexpr bool is_stop(int signal) {
-  return signal != SIGUSR1 && signal != SIGUSR2;
+  return signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGTSTP;
 }
 
-// One of those that has come and that nobody has read yet; 0: none.
+// A signal that ends a recording, that has come and that nobody has read yet; 0: none.
 int pending_stop();
 
 // What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report, and not our end.
