@@ -93,7 +93,7 @@ def captures(launches=80, nodes=80):
     return "".join(parts)
 
 
-def spread(unsampled=8000, donors=1000):
+def spread(unsampled=2000, donors=1000):
     """Work without stacks, each of which is spread over a thousand stacks."""
     parts = [HEADER, "STRING;1;k\nSTRING;2;f\n"]
     for i in range(1, donors + 1):
