@@ -14,6 +14,18 @@ constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
 constexpr size_t kLeastColumns = 5;  // of a cut label
 
+// Bytes that stand for one character that is none: a first byte takes the bytes along that would go on with it.
+size_t bad_sequence(std::string_view bytes) {
+  constexpr size_t kLongest = 4;
+  size_t size = 1;
+  if (static_cast<unsigned char>(bytes[0]) >= 0xC0) {
+    while (size < std::min(bytes.size(), kLongest) && (static_cast<unsigned char>(bytes[size]) & 0xC0U) == 0x80U) {
+      ++size;
+    }
+  }
+  return size;
+}
+
 size_t columns_of(char32_t code) {
   struct Range {
     char32_t first;
@@ -54,7 +66,7 @@ std::string printable(std::string_view bytes) {
     } else if (!is_deceptive(got.code)) {
       out += bytes.substr(0, got.size);
     }
-    bytes.remove_prefix(std::max<size_t>(got.size, 1));
+    bytes.remove_prefix(got.size > 0 ? got.size : bad_sequence(bytes));
   }
   return out;
 }

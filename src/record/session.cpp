@@ -101,8 +101,8 @@ class Session {
                                   .attached = options_.attach_pid != 0,
                                   .max_overhead = options_.max_overhead,
                                   .nvtx_range = options_.nvtx_range,
-                                   .expected = expected_callers(),
-                                   .memory = memory_});
+                                  .expected = expected_callers(),
+                                  .memory = memory_});
     if (!channel) {
       return std::move(channel).error();
     }
