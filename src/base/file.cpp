@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -37,6 +38,26 @@ Result<UniqueFd> open_input(const std::string& path) {
     return errno_error("cannot read " + path, EISDIR, "name a file that `gpuprof record` wrote: -i FILE");
   }
   return fd;
+}
+
+std::string read_text(int folder, const char* name, size_t most) {
+  constexpr size_t kPiece = 4096;
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  size_t used = 0;
+  while (fd && used < most) {
+    text.resize(std::min(most, used + std::max(used, kPiece)));
+    const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    used += static_cast<size_t>(got);
+  }
+  text.resize(used);
+  return text;
 }
 
 Status write_all(int fd, std::string_view text, const std::string& name) {

@@ -14,6 +14,10 @@ namespace gpuprof {
 // Opens `path` for reading; "-" is standard input. A directory is refused here, where the message can be plain.
 Result<UniqueFd> open_input(const std::string& path);
 
+// What can be read of a file below the open folder (AT_FDCWD for a path), `most` bytes of it; empty where that is
+// nothing. For the files of /proc, which have no size and may go away at any time.
+std::string read_text(int folder, const char* name, size_t most);
+
 // Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
 Status write_all(int fd, std::string_view text, const std::string& name);
 

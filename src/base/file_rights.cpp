@@ -9,11 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <string>
 
-#include "base/unique_fd.h"
+#include "base/file.h"
 
 namespace gpuprof {
 namespace {
@@ -52,23 +51,6 @@ std::optional<std::vector<Number>> numbers_of(std::string_view status, std::stri
     numbers.push_back(number);
     text->remove_prefix(static_cast<size_t>(end - text->data()));
   }
-}
-
-std::string read_status(int proc_fd) {
-  const UniqueFd fd(::openat(proc_fd, "status", O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> chunk{};
-  while (fd && text.size() < kMaxStatus) {
-    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
-    text.append(chunk.data(), static_cast<size_t>(got));
-  }
-  return text;
 }
 
 // Nothing: the process is gone.
@@ -168,7 +150,7 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 }
 
 std::optional<FileRights> read_file_rights(int proc_fd) {
-  const std::string status = read_status(proc_fd);
+  const std::string status = read_text(proc_fd, "status", kMaxStatus);
   const std::optional<bool> own_user_namespace = is_in_own_user_namespace(proc_fd);
   return own_user_namespace ? parse_file_rights(status, *own_user_namespace) : std::nullopt;
 }

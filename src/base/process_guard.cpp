@@ -11,29 +11,13 @@
 #include <cstring>
 #include <string>
 
+#include "base/file.h"
+
 namespace gpuprof {
 namespace {
 
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5
 constexpr size_t kMaxStatus = 16384;
-
-std::string read_status(int proc) {
-  const UniqueFd file(::openat(proc, "status", O_RDONLY | O_CLOEXEC));
-  std::string text(kMaxStatus, '\0');
-  size_t used = 0;
-  while (file && used < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
-    used += static_cast<size_t>(got);
-  }
-  text.resize(used);
-  return text;
-}
 
 Error cannot_hold(pid_t pid, int error) {
   const std::string who = "cannot hold on to process " + std::to_string(pid) + ": ";
@@ -71,7 +55,7 @@ Result<ProcessGuard> ProcessGuard::of_process(pid_t pid) {
   if (!guard) {
     return guard;
   }
-  const auto users = parse_users(read_status(guard->proc_.get()));
+  const auto users = parse_users(read_text(guard->proc_.get(), "status", kMaxStatus));
   if (!users) {
     return cannot_hold(pid, ESRCH);
   }
@@ -113,7 +97,7 @@ ProcessGuard::State ProcessGuard::state() {
   // because it is about to end, but then its status says nothing of memory.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
-  const std::string status = read_status(proc_.get());
+  const std::string status = read_text(proc_.get(), "status", kMaxStatus);
   const auto users = parse_users(status);
   if (!found || !users || status.find("\nVmSize:") == std::string::npos) {
     return State::ended;

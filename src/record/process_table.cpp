@@ -1,11 +1,13 @@
 #include "record/process_table.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "record/ancestry.h"
 #include "record/rank.h"
 
@@ -20,11 +22,7 @@ constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some ar
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
 std::string read_proc(uint32_t pid, const char* file, size_t limit) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-  std::string text(limit, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(limit));
-  text.resize(static_cast<size_t>(in.gcount()));
-  return text;
+  return read_text(AT_FDCWD, ("/proc/" + std::to_string(pid) + "/" + file).c_str(), limit);
 }
 
 void describe(uint32_t pid, ProcessImage& image) {

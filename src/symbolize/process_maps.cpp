@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <map>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"
@@ -25,25 +25,6 @@ namespace {
 constexpr size_t kMaxMapsText = size_t{256} << 20;
 constexpr size_t kMaxMappings = 1 << 17;  // with the stale ones; just-in-time compilers map and unmap forever
 constexpr std::string_view kDeleted = " (deleted)";
-
-std::string read_all(int dir_fd, const char* name) {
-  const UniqueFd fd(::openat(dir_fd, name, O_RDONLY | O_CLOEXEC));
-  std::string text;
-  size_t used = 0;
-  while (fd && used < kMaxMapsText) {
-    text.resize(used + (size_t{64} << 10));
-    const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
-    used += static_cast<size_t>(got);
-  }
-  text.resize(used);
-  return text;
-}
 
 template <typename Number>
 bool take_number(std::string_view& text, int base, char after, Number& value) {
@@ -175,7 +156,7 @@ std::string ProcessMaps::perf_map_path() const {
 }
 
 void ProcessMaps::read_identity() {
-  const std::string status = read_all(proc_fd_.get(), "status");
+  const std::string status = read_text(proc_fd_.get(), "status", kMaxMapsText);
   namespace_pid_ = status_number(status, "NSpid", -1, pid_);
   const uid_t owner = status_number(status, "Uid", 1, ::getuid());  // the effective one
   perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner);
@@ -301,7 +282,7 @@ bool ProcessMaps::refresh() {
     return false;
   }
   const uint64_t now = monotonic_ns();
-  const std::string text = read_all(proc_fd_.get(), "maps");
+  const std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
   if (text.empty()) {
     return false;  // gone, a zombie, or not ours to read
   }
