@@ -404,7 +404,7 @@ class ChromeTrace::Impl {
       kept_bytes_ = 0;
     }
     const std::string& text = texts.emplace(id, make()).first->second;
-    kept_bytes_ += text.size() + 2 * sizeof text;
+    kept_bytes_ += text.size() + 2 * sizeof(std::string);
     return text;
   }
 
