@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/standard_streams.h"
 #include "base/version.h"
 #include "cmd/command.h"
 
@@ -96,6 +97,7 @@ int dispatch(std::vector<const char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gpuprof::hold_standard_streams();
   try {
     return dispatch({argv + std::min(argc, 1), argv + argc});
   } catch (const std::exception& error) {  // out of memory, most likely; nothing of ours throws

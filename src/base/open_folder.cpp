@@ -86,8 +86,21 @@ class Walk {
     return {};
   }
 
+  // Whether nobody but root and we can have put a link into the folder that we are at. In a user namespace root of the
+  // machine may have another number, that of the owner of "/": the same as every user without one there, so this counts
+  // only in folders that nobody else may write in.
+  [[nodiscard]] bool is_trusted(uid_t owner) const {
+    struct stat root {};
+    struct stat folder {};
+    if (owner == 0 || owner == ::geteuid()) {
+      return true;
+    }
+    return ::stat("/", &root) == 0 && owner == root.st_uid && ::fstat(at_.get(), &folder) == 0 &&
+           folder.st_uid == root.st_uid && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  }
+
   Status follow(const UniqueFd& link, const std::string& name, uid_t owner) {
-    if (owner != 0 && owner != ::geteuid()) {
+    if (!is_trusted(owner)) {
       return failure(path_, "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
                      "name the folder that it leads to, if that is where you want to write");
     }

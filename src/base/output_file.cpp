@@ -16,6 +16,7 @@
 namespace gpuprof {
 namespace {
 
+constexpr mode_t kPermissions = 0777;
 constexpr size_t kMaxTemporaryStart = 200;  // of the 255 bytes that a name may have
 
 Error failure(const std::string& what, const std::string& why, std::string hint = "name another file") {
@@ -37,6 +38,15 @@ bool leads_to_special(int folder, const std::string& entry, const struct stat& l
   struct stat target {};
   return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
          !S_ISREG(target.st_mode);
+}
+
+// A file that is mounted, as containers do it, cannot be renamed over.
+bool is_mounted(int folder, const std::string& entry) {
+  struct statx there {};
+  struct statx here {};
+  return ::statx(folder, entry.c_str(), AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &there) == 0 &&
+         ::statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) == 0 &&
+         (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
 // Nobody can have made this name before us.
@@ -101,6 +111,9 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   Status made = there ? file.check_replaceable() : Status();
   if (made) {
     made = file.make_temporary(options.mode);
+    if (made && kind == S_IFREG && info.st_uid == ::geteuid()) {
+      ::fchmod(file.fd_.get(), info.st_mode & kPermissions);  // who may read it, the user has chosen before
+    }
   }
   if (!made) {
     return std::move(made).error();
@@ -123,9 +136,16 @@ Status OutputFile::check_replaceable() const {
     return failure("cannot write " + name_, "it is a symbolic link to something that is not a regular file",
                    "name what it leads to, or - for stdout");
   }
-  if (!keep_old_ || !S_ISREG(info.st_mode) || info.st_size == 0) {
-    return {};
+  if (is_mounted(folder_.get(), entry_)) {
+    return failure("cannot write " + name_, "it is a mount point, which no file can replace",
+                   "name a file in a folder that is mounted, or - for stdout");
   }
+  return keep_old_ && S_ISREG(info.st_mode) && info.st_size > 0 ? check_old(folder) : Status();
+}
+
+// What NAME.old may be.
+Status OutputFile::check_old(const struct stat& folder) const {
+  struct stat info {};
   const std::string what = "cannot keep the old " + name_ + " as " + name_ + ".old";
   if (::fstatat(folder_.get(), (entry_ + ".old").c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? Status() : failure(what, std::strerror(errno));

@@ -16,7 +16,7 @@ namespace gpuprof {
 
 struct OutputOptions {
   bool keep_old = false;  // an existing file becomes NAME.old
-  mode_t mode = 0666;     // less the umask
+  mode_t mode = 0666;     // of a new file, less the umask; one that replaces another of ours has that one's
   StopRequested stop;     // of the waiting for a pipe's reader
 };
 
@@ -51,6 +51,7 @@ class OutputFile {
   OutputFile(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
   static Result<OutputFile> open_named(const std::string& name, const OutputOptions& options);
   Status check_replaceable() const;
+  Status check_old(const struct stat& folder) const;
   Status make_temporary(mode_t mode);
   Status rotate() const;
 

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,40 @@ TEST_CASE("an existing file is kept, and one that was not committed leaves it in
   CHECK(content(path) == "second");
   CHECK(content(path + ".old") == "first");
   CHECK(folder.size() == 2);
+}
+
+TEST_CASE("a file that replaces one of ours can be read by the same users, and one of another user's is no model") {
+  const Folder folder;
+  const std::string path = folder / "out";
+  const auto mode_after = [&] {
+    auto file = OutputFile::open(path, kKeepOld);
+    REQUIRE(file);
+    REQUIRE(file->finish());
+    struct stat info {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    return info.st_mode & 0777U;
+  };
+  write_file(path, "old");
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  CHECK(mode_after() == 0600);
+  write_file(path, "old");
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  if (give_away(path)) {
+    CHECK((mode_after() & 0022U) == 0);
+  }
+}
+
+TEST_CASE("a mounted file is told before anything is written") {
+  const Folder folder;
+  write_file(folder / "out", "");
+  write_file(folder / "other", "");
+  if (::mount((folder / "other").c_str(), (folder / "out").c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    WARN("skipped: no right to mount");
+    return;
+  }
+  const bool refused = refuses(folder / "out", "mount point");
+  REQUIRE(::umount((folder / "out").c_str()) == 0);
+  CHECK(refused);
 }
 
 TEST_CASE("names that no file can have") {
