@@ -1,5 +1,6 @@
 #include "record/output_name.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,6 +55,22 @@ Result<std::string> expand_output_name(const std::string& pattern) {
     }
   }
   return name;
+}
+
+bool goes_to_stdout(const std::string& pattern) {
+  const auto name = expand_output_name(pattern);
+  if (!name || *name == "-") {
+    return static_cast<bool>(name);
+  }
+  const auto fd = descriptor_named(*name);
+  if (!fd || *fd == STDOUT_FILENO) {
+    return fd.has_value();
+  }
+  // Another descriptor of the same file, as after 3>&1. Devices keep nothing, or show everything anyway.
+  struct stat profile {};
+  struct stat out {};
+  return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&
+         profile.st_dev == out.st_dev && profile.st_ino == out.st_ino;
 }
 
 Result<OutputFile> open_profile_file(const std::string& pattern) {

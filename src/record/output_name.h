@@ -14,4 +14,7 @@ Result<std::string> expand_output_name(const std::string& pattern);
 // The output of that name. Where it is a pipe that nobody reads, a signal (of Signals) ends the waiting.
 Result<OutputFile> open_profile_file(const std::string& pattern);
 
+// Whether a profile of that name goes where our stdout goes: a target's own output is not to be mixed into it.
+bool goes_to_stdout(const std::string& pattern);
+
 }  // namespace gpuprof::record

@@ -268,7 +268,7 @@ class Session {
   Status start() {
     if (options_.attach_pid == 0) {
       ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
-      const TargetSpec spec{options_.command, options_.output == "-", file_limit_, default_signals_};
+      const TargetSpec spec{options_.command, goes_to_stdout(options_.output), file_limit_, default_signals_};
       auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
       if (!target) {
         return std::move(target).error();
