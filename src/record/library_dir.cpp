@@ -118,8 +118,8 @@ UniqueFd make_locked(int parent, const std::string& name) {
 Result<LibraryDir> LibraryDir::make() {
   const char* tmpdir = std::getenv("TMPDIR");
   const bool is_root = ::geteuid() == 0;  // its targets may become any user
-  for (const std::string& candidate : {std::string(tmpdir != nullptr ? tmpdir : "/tmp"), std::string("/tmp"),
-                                       std::string("/var/tmp"), std::string("/dev/shm")}) {
+  for (const std::string& candidate : {std::string(tmpdir != nullptr && *tmpdir != 0 ? tmpdir : "/tmp"),
+                                       std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
     auto parent = open_safe_folder(candidate, is_root);
     if (!parent) {
       log::info("no libraries are put into " + candidate + ": " + parent.error().message);
