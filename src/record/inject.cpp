@@ -326,7 +326,8 @@ Result<Injection> inject(const InjectionRequest& request) {
   constexpr useconds_t kLastPauseUs = 800'000;
   for (useconds_t pause = 100'000;; pause *= 2) {
     auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
-                                  request.stop);
+                                  request.stop, needed);
+  const std::array<int, 1> needed{request.who.pidfd()};
     if (!injection) {
       return std::move(injection).error();
     }

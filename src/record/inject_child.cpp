@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -96,6 +98,32 @@ InjectionOutcome receive_report(int socket) {
   return std::optional<Injection>(std::move(injection));
 }
 
+void close_between(int first, int last) {
+#if defined(SYS_close_range)
+  if (::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) == 0) {
+    return;
+  }
+#endif
+  const long most = ::sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd <= last && fd < most; ++fd) {
+    ::close(fd);
+  }
+}
+
+// The child may stay for a minute: a pipe that carries the profile must end with the recorder, and its socket's name
+// become free. `kept` are the descriptors that the work needs.
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  int first = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    if (fd > first) {
+      close_between(first, fd - 1);
+    }
+    first = std::max(first, fd + 1);
+  }
+  close_between(first, std::numeric_limits<int>::max());
+}
+
 // Signals of the terminal are for the recorder, which tells us; and who reads its output is not to wait for us.
 void leave_recorder() {
   sigset_t all;
@@ -135,7 +163,7 @@ std::optional<InjectionOutcome> wait_for_report(int socket, const std::function<
 }  // namespace
 
 InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::function<bool()>& stop)>& work,
-                              const std::function<bool()>& stop) {
+                              const std::function<bool()>& stop, std::span<const int> needed) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return Error{std::string("cannot make a socket: ") + std::strerror(errno), "raise the limit on open files"};
@@ -149,6 +177,9 @@ InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::fu
   if (child == 0) {
     ours.reset();
     leave_recorder();
+    std::vector<int> kept(needed.begin(), needed.end());
+    kept.push_back(theirs.get());
+    close_all_but(std::move(kept));
     send_report(theirs.get(), work([&theirs] { return told_to_stop(theirs.get()); }));
     ::_exit(0);  // the kernel lets go of whatever is still traced
   }
