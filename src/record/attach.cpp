@@ -7,13 +7,18 @@
 #include <cstring>
 #include <set>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "record/elf_functions.h"
+#include "record/signals.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {
 namespace {
+
+constexpr uint64_t kSearchNs = 20'000'000'000;  // what the files hold, and how many there are, is their owner's choice
+constexpr size_t kMaxSites = 4096;
 
 struct Site {
   std::shared_ptr<symbolize::MappedFile> file;
@@ -23,11 +28,15 @@ struct Site {
 };
 
 std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
-                             const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+                             const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                             const std::function<bool()>& stop) {
   std::vector<Site> sites;
   std::set<const symbolize::MappedFile*> seen;
   bool in_program = true;  // what is mapped first
   for (const symbolize::Mapping& mapping : maps.mappings()) {
+    if (stop() || sites.size() > kMaxSites) {
+      break;
+    }
     if (!mapping.file || !mapping.file->fd || !seen.insert(mapping.file.get()).second) {
       continue;
     }
@@ -43,7 +52,7 @@ std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
     }
     in_program = false;
     const auto functions = names.empty() ? Result<std::vector<ElfFunction>>(std::vector<ElfFunction>())
-                                         : find_functions(mapping.file->fd.get(), names);
+                                         : find_functions(mapping.file->fd.get(), names, stop);
     if (!functions) {
       continue;
     }
@@ -51,6 +60,24 @@ std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
       const backend::LaunchFunction& wanted = candidates[function.wanted];
       sites.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
     }
+  }
+  return sites;
+}
+
+// Our signals are blocked, and a process that we attach to can make the search as long as it likes.
+Result<std::vector<Site>> find_sites_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
+                                             const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  const uint64_t deadline = monotonic_ns() + kSearchNs;
+  std::vector<Site> sites =
+      find_sites(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
+  const std::string process = "process " + std::to_string(pid);
+  if (pending_stop() != 0) {
+    return Error{"ended by a signal before " + process + " could be recorded", ""};
+  }
+  if (monotonic_ns() > deadline || sites.size() > kMaxSites) {
+    return Error{
+        "the search for launch functions in the files of " + process + " was given up: there is too much in them",
+        "start it with gpuprof record -- COMMAND"};
   }
   return sites;
 }
@@ -111,7 +138,11 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   }
   symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
   maps.refresh();
-  std::vector<Site> sites = find_sites(maps, backends);
+  auto found = find_sites_in_time(maps, pid, backends);
+  if (!found) {
+    return std::move(found).error();
+  }
+  std::vector<Site> sites = std::move(*found);
   // Where an inner function can be probed, the outer ones would count its launches twice.
   if (std::any_of(sites.begin(), sites.end(), [](const Site& site) { return !site.outer; })) {
     std::erase_if(sites, [](const Site& site) { return site.outer; });

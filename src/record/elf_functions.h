@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,12 @@ struct ElfFunction {
 };
 
 // Looks in .symtab and .dynsym of the file behind `fd`; undefined symbols are no functions. Each (name, offset) once.
-// The file is read and never mapped: it may be the target's, who may truncate it at any time.
-Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names);
+// The file is read and never mapped: it may be the target's, who may truncate it at any time. Whatever its owner has
+// put into it, the work is bounded; `stop` is asked now and then, and a search that it ends is an error.
+Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names,
+                                                const std::function<bool()>& stop = {});
 Result<std::vector<ElfFunction>> find_functions(const symbolize::ByteSource& file,
-                                                const std::vector<std::string_view>& names);
+                                                const std::vector<std::string_view>& names,
+                                                const std::function<bool()>& stop = {});
 
 }  // namespace gpuprof::record

@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "record/inject_checks.h"
@@ -29,7 +30,8 @@ namespace {
 constexpr uint64_t kScratchBytes = 512U << 10;  // in the target, for the time of our calls: texts below, a stack above
 constexpr uint64_t kStackGap = 256;             // above the stack's end
 constexpr size_t kMaxText = 4096;
-constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
+constexpr uint64_t kExecutableMemfd = 0x10;           // MFD_EXEC, Linux 6.3
+constexpr uint64_t kLoaderSearchNs = 10'000'000'000;  // what its files hold is its owner's choice
 constexpr std::string_view kEntry = "gpuprof_attach";
 
 std::string error_text(int64_t result) {
@@ -305,7 +307,8 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
   if (!maps.refresh()) {
     return Error{"it has ended", ""};
   }
-  auto loader = find_loader(maps);
+  const uint64_t deadline = monotonic_ns() + kLoaderSearchNs;
+  auto loader = find_loader(maps, [&] { return stop() || monotonic_ns() > deadline; });
   if (!loader) {
     return std::move(loader).error();
   }
@@ -324,10 +327,10 @@ Result<Injection> inject(const InjectionRequest& request) {
   }
   // A recording that has just ended leaves the process a moment later.
   constexpr useconds_t kLastPauseUs = 800'000;
+  const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {
     auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
                                   request.stop, needed);
-  const std::array<int, 1> needed{request.who.pidfd()};
     if (!injection) {
       return std::move(injection).error();
     }

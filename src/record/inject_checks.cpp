@@ -224,10 +224,10 @@ Status check_process(uint32_t pid) {
   return {};
 }
 
-uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file,
-                        std::string_view symbol) {
-  const auto functions =
-      file.fd ? find_functions(file.fd.get(), {symbol}) : Result<std::vector<ElfFunction>>(std::vector<ElfFunction>());
+uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
+                        const std::function<bool()>& stop) {
+  const auto functions = file.fd ? find_functions(file.fd.get(), {symbol}, stop)
+                                 : Result<std::vector<ElfFunction>>(std::vector<ElfFunction>());
   if (!functions) {
     return 0;
   }
@@ -242,7 +242,7 @@ uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::Map
   return 0;
 }
 
-Result<Loader> find_loader(const symbolize::ProcessMaps& maps) {
+Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop) {
   bool dynamic = false;
   // libc's own name for it, before glibc 2.34, comes last.
   for (const std::string_view function : {"dlopen", "__libc_dlopen_mode"}) {
@@ -256,9 +256,12 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps) {
       if (!mapping.file || (!libc && !file.starts_with("libdl.so.2") && !file.starts_with("libdl-2."))) {
         continue;
       }
-      Loader loader{mapping.file, symbol_address(maps, *mapping.file, function), 0};
+      if (stop()) {
+        return Error{"it was given up before its dlopen was found", ""};
+      }
+      Loader loader{mapping.file, symbol_address(maps, *mapping.file, function, stop), 0};
       if (loader.open != 0) {
-        loader.error = symbol_address(maps, *mapping.file, "dlerror");
+        loader.error = symbol_address(maps, *mapping.file, "dlerror", stop);
         return loader;
       }
     }

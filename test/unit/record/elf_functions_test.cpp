@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -33,7 +34,79 @@ std::vector<uint8_t> own_file() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// `symbols` functions whose one name goes to the end of the table of names, which has no NUL there.
+std::vector<uint8_t> file_of_one_name(size_t symbols, const std::string& name, size_t name_bytes) {
+  constexpr size_t kSymbolsAt = 4096;
+  const size_t names_at = kSymbolsAt + symbols * sizeof(Elf64_Sym);
+  const size_t sections_at = (names_at + name_bytes + 7) / 8 * 8;
+  std::vector<uint8_t> file(sections_at + 3 * sizeof(Elf64_Shdr));
+  const auto put = [&file](size_t at, const auto& value) { std::memcpy(file.data() + at, &value, sizeof value); };
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  header.e_shoff = sections_at;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  put(0, header);
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_flags = PF_X;
+  segment.p_filesz = symbols;
+  put(sizeof header, segment);
+  for (size_t i = 0; i < symbols; ++i) {
+    Elf64_Sym symbol{};
+    symbol.st_name = 1;
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbol.st_shndx = 1;
+    symbol.st_value = i;
+    put(kSymbolsAt + i * sizeof symbol, symbol);
+  }
+  std::memset(file.data() + names_at + 1, 'A', name_bytes - 1);
+  std::memcpy(file.data() + names_at + 1, name.c_str(), name.empty() ? 0 : name.size() + 1);
+  Elf64_Shdr table{};
+  table.sh_type = SHT_DYNSYM;
+  table.sh_offset = kSymbolsAt;
+  table.sh_size = symbols * sizeof(Elf64_Sym);
+  table.sh_link = 2;
+  table.sh_entsize = sizeof(Elf64_Sym);
+  put(sections_at + sizeof table, table);
+  Elf64_Shdr names{};
+  names.sh_type = SHT_STRTAB;
+  names.sh_offset = names_at;
+  names.sh_size = name_bytes;
+  put(sections_at + 2 * sizeof names, names);
+  return file;
+}
+
 }  // namespace
+
+// Read to its end for each symbol, this would be 3 TB.
+TEST_CASE("names without an end are not read to the end of their table") {
+  const std::vector<uint8_t> file = file_of_one_name(100'000, "", 32U << 20);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto found = find_functions(ByteSource::memory(file), {"clEnqueueNDRangeKernel"});
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
+  REQUIRE(found);
+  CHECK(found->empty());
+}
+
+TEST_CASE("a file with thousands of functions of one name is given up") {
+  const auto few = find_functions(ByteSource::memory(file_of_one_name(2, "launch", 64)), {"launch"});
+  REQUIRE(few);
+  CHECK(few->size() == 2);
+  CHECK_FALSE(find_functions(ByteSource::memory(file_of_one_name(100'000, "launch", 64)), {"launch"}));
+}
+
+TEST_CASE("a search is ended when it is told to stop") {
+  const std::vector<uint8_t> file = file_of_one_name(100'000, "", 64);
+  int asked = 0;
+  CHECK_FALSE(find_functions(ByteSource::memory(file), {"launch"}, [&asked] { return ++asked == 3; }));
+  CHECK(asked == 3);
+}
 
 TEST_CASE("a function is found where its code is in the file") {
   const UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
