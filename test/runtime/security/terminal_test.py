@@ -26,6 +26,15 @@ facts = {"typed": error_of(lambda: fcntl.ioctl(0, termios.TIOCSTI, b"#")),
 sys.stderr.write("facts " + json.dumps(facts) + " end\\n")
 """
 
+# Nothing that is written to the terminal ends from then on.
+STOP = """
+import signal, sys, termios, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+termios.tcflow(2, termios.TCOOFF)
+open(sys.argv[1], "w").close()
+time.sleep(600)
+"""
+
 
 class Terminal(rig.RuntimeTest):
     def setUp(self):
@@ -134,6 +143,16 @@ class Terminal(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: self.state(target) != "T"))
         os.write(terminal, b"\x03")
         self.assertEqual(self.wait_for_end(pid, terminal), -signal.SIGINT, self.shown)
+
+    @strangers.needed
+    def test_a_target_that_stops_the_terminal_does_not_keep_the_recorder_alive(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            mark = os.path.join(self.folder, f"stopped-{number}")
+            pid, _ = self.start(strangers.sys_python(), "-c", STOP, mark, user=False)
+            self.assertTrue(rig.wait_for(lambda: os.path.exists(mark)))
+            os.kill(pid, number)
+            self.assertTrue(rig.wait_for(lambda: self.ended(pid), 60), "it waits for the terminal")
+            self.assertEqual(os.waitstatus_to_exitcode(self.status), -number)
 
     def state(self, pid):
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:

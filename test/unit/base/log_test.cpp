@@ -1,0 +1,167 @@
+// What becomes of messages that stderr has no room for: nobody is held up for long.
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "catch.h"
+
+using gpuprof::UniqueFd;
+
+namespace {
+
+// stderr is that descriptor for as long as this lives.
+class Stderr {
+ public:
+  explicit Stderr(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
+  Stderr(const Stderr&) = delete;
+  Stderr& operator=(const Stderr&) = delete;
+  ~Stderr() { ::dup2(before_.get(), STDERR_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+struct Ends {
+  UniqueFd reader;
+  UniqueFd writer;
+};
+
+Ends make_pipe() {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Ends make_sockets() {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void set_waiting(int fd, bool waiting) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  REQUIRE(::fcntl(fd, F_SETFL, waiting ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) == 0);
+}
+
+void fill(int fd) {
+  set_waiting(fd, false);
+  const std::string filler(1000, '.');
+  for (size_t bytes = filler.size(); bytes > 0; bytes /= 10) {
+    while (::write(fd, filler.data(), bytes) > 0) {
+    }
+  }
+  set_waiting(fd, true);
+}
+
+std::string read_all(int fd) {
+  set_waiting(fd, false);
+  std::string all;
+  std::array<char, 4096> part{};
+  for (ssize_t n = 0; (n = ::read(fd, part.data(), part.size())) > 0;) {
+    all.append(part.data(), static_cast<size_t>(n));
+  }
+  return all;
+}
+
+template <typename Function>
+double seconds(const Function& function) {
+  const auto begin = std::chrono::steady_clock::now();
+  function();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// So that a test does not see what another one has dropped.
+void forget_dropped() {
+  const Ends ends = make_pipe();
+  const Stderr redirected(ends.writer.get());
+  gpuprof::log::warn("room");
+}
+
+void check_without_room(const Ends& ends) {
+  {
+    const Stderr redirected(ends.writer.get());
+    fill(STDERR_FILENO);
+    CHECK(seconds([] { gpuprof::log::warn("first"); }) < 10);
+    CHECK(seconds([] {
+            for (int i = 0; i < 1000; ++i) {
+              gpuprof::log::warn("further");
+            }
+          }) < 10);
+    read_all(ends.reader.get());
+    gpuprof::log::warn("there is room");
+    gpuprof::log::warn("and still is");
+  }
+  CHECK(read_all(ends.reader.get()) ==
+        "gpuprof: warning: 1001 messages are not shown: stderr had no room for them\n"
+        "gpuprof: warning: there is room\ngpuprof: warning: and still is\n");
+}
+
+}  // namespace
+
+TEST_CASE("a pipe that nobody reads holds nobody up, and what was dropped is said once there is room") {
+  forget_dropped();
+  check_without_room(make_pipe());
+}
+
+TEST_CASE("a socket that nobody reads holds nobody up") {
+  forget_dropped();
+  check_without_room(make_sockets());
+}
+
+TEST_CASE("a message waits for a reader that is slow, and an error does whatever was dropped before") {
+  forget_dropped();
+  const Ends ends = make_pipe();
+  const Stderr redirected(ends.writer.get());
+  fill(STDERR_FILENO);
+  CHECK(seconds([] { gpuprof::log::warn("first"); }) > 0.5);
+  CHECK(seconds([] { gpuprof::log::error({"last", ""}); }) > 0.5);
+  forget_dropped();
+}
+
+TEST_CASE("a terminal that is stopped holds nobody up") {
+  forget_dropped();
+  int master = -1;
+  int slave = -1;
+  REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
+  const Ends ends{UniqueFd(master), UniqueFd(slave)};
+  const Stderr redirected(ends.writer.get());
+  REQUIRE(::tcflow(STDERR_FILENO, TCOOFF) == 0);
+  CHECK(seconds([] { gpuprof::log::warn("stopped"); }) < 10);
+  REQUIRE(::tcflow(STDERR_FILENO, TCOON) == 0);
+  gpuprof::log::warn("goes on");
+  const std::string shown = read_all(ends.reader.get());
+  CHECK(shown.find("1 messages are not shown") != std::string::npos);
+  CHECK(shown.find("stopped") == std::string::npos);
+  CHECK(shown.find("goes on") != std::string::npos);
+}
+
+TEST_CASE("a terminal with too little room for a message holds nobody up") {
+  forget_dropped();
+  int master = -1;
+  int slave = -1;
+  REQUIRE(::openpty(&master, &slave, nullptr, nullptr, nullptr) == 0);
+  const Ends ends{UniqueFd(master), UniqueFd(slave)};
+  const Stderr redirected(ends.writer.get());
+  CHECK(seconds([] { gpuprof::log::warn(std::string(200'000, 'x')); }) < 10);
+  forget_dropped();
+}
+
+TEST_CASE("a long message comes whole, and in one piece a short one") {
+  forget_dropped();
+  const Ends ends = make_pipe();
+  const std::string text(20'000, 'y');
+  {
+    const Stderr redirected(ends.writer.get());
+    gpuprof::log::warn(text);
+  }
+  CHECK(read_all(ends.reader.get()) == "gpuprof: warning: " + text + "\n");
+}
