@@ -147,7 +147,7 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
     return std::make_shared<ProcessGuard>(std::move(*guard));
   }
   ++refused_;
-  log::warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
+  cannot_guard_.warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
   return nullptr;
 }
 
@@ -158,12 +158,8 @@ bool Channel::has_room(uint32_t pid) {
     return true;
   }
   ++refused_;
-  if (!said_full_) {
-    said_full_ = true;
-    const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
-    log::warn("process " + std::to_string(pid) + " is not recorded: " + why + " (later ones are not told)",
-              "record a part of the processes");
-  }
+  const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
+  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record a part of the processes");
   return false;
 }
 
@@ -185,8 +181,8 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
                      : ::mmap(nullptr, GPUPROF_SEGMENT_DATA_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) {
     ++refused_;
-    log::warn("cannot record process " + std::to_string(caller.pid) + ": " + std::strerror(errno),
-              "raise the limits on open files or memory (ulimit -n, container memory)");
+    no_segment_.warn("cannot record process " + std::to_string(caller.pid) + ": " + std::strerror(errno),
+                     "raise the limits on open files or memory (ulimit -n, container memory)");
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
@@ -270,8 +266,8 @@ void Channel::look_at_rights(Source& source, uint64_t now_ns) {
   source.connection.reset();
   store(source.segment->control, uint32_t{0});
   ++refused_;
-  log::warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
-            kRightsHint);
+  rights_changed_.warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
+                       kRightsHint);
 }
 
 void Channel::snapshot() {
@@ -358,7 +354,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     source.reason_shown = true;
     std::string reason(source.segment->reason, ::strnlen(source.segment->reason, sizeof(source.segment->reason)));
     sink.on_meta(source.id, "disabled=" + reason);
-    log::warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
+    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
   }
 }
 
@@ -387,8 +383,9 @@ void Channel::count_if_unheard(const Source& source) {
   if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed &&
       !source.changed_rights) {
     ++refused_;
-    log::warn("process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
-              "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
+    unheard_.warn(
+        "process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
+        "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
   }
 }
 

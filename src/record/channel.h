@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/event_sink.h"
+#include "base/few_warnings.h"
 #include "base/process_guard.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -136,7 +137,12 @@ class Channel {
   std::vector<backend::SourceId> held_;
   uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
-  bool said_full_ = false;
+  FewWarnings cannot_guard_;  // a process can come again and again
+  FewWarnings no_room_;
+  FewWarnings no_segment_;
+  FewWarnings rights_changed_;
+  FewWarnings disabled_;
+  FewWarnings unheard_;
   DecodeCounts counts_;
   Overhead overhead_;
   uint32_t share_ = GPUPROF_ALL_STACKS;

@@ -183,8 +183,8 @@ bool Listener::expects_ours() {
 void Listener::forget(Silent& silent) {
   if (is_ours(silent)) {
     ++forgotten_;
-    log::warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
-              "the machine is overloaded, or the process was stopped");
+    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
+                  "the machine is overloaded, or the process was stopped");
   }
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/credentials.h"
+#include "base/few_warnings.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/hello.h"
@@ -78,6 +79,7 @@ class Listener {
   std::deque<Silent> silent_;  // in the order in which they came
   size_t max_silent_ = 0;
   uint64_t forgotten_ = 0;
+  FewWarnings held_up_;
   uint64_t last_take_ns_ = 0;
   uint64_t clock_ns_ = 0;  // stands still while we do
 };

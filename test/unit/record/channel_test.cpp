@@ -14,6 +14,7 @@
 
 #include "catch.h"
 #include "correlate_rig.h"
+#include "shown.h"
 #include "wire/wire.h"
 #include "wire_bytes.h"
 
@@ -357,4 +358,33 @@ TEST_CASE("where there is no memory left for another process, it is refused and 
   FakeTarget third(*channel, "three");
   channel->accept_all(rig.correlator);
   CHECK(channel->live_sources() == 2);
+}
+
+TEST_CASE("of many processes that are refused, only some are told") {
+  const auto channel = open(
+      {.memory = std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kFull; })});
+  Rig rig;
+  const gpuprof::test::Stderr shown;
+  for (int i = 0; i < 30; ++i) {
+    const FakeTarget target(*channel);
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->refused() == 30);
+  const std::string text = shown.text();
+  CHECK(gpuprof::test::count(text, "is not recorded") == 10);
+  CHECK(gpuprof::test::count(text, "(later ones are not told)") == 1);
+}
+
+TEST_CASE("of many processes that do not take their segment, only some are told") {
+  const auto channel = open({});
+  Rig rig;
+  std::vector<std::unique_ptr<FakeTarget>> targets;
+  for (int i = 0; i < 30; ++i) {
+    targets.push_back(std::make_unique<FakeTarget>(*channel, ("mock" + std::to_string(i)).c_str()));
+    channel->accept_all(rig.correlator);
+  }
+  const gpuprof::test::Stderr shown;
+  channel->count_unheard();
+  CHECK(channel->refused() == 30);
+  CHECK(gpuprof::test::count(shown.text(), "did not take the memory") == 10);
 }

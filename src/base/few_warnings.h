@@ -1,0 +1,29 @@
+// Warnings of one kind that others can bring about, as often as they like: only the first of them are told.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace gpuprof {
+
+class FewWarnings {
+ public:
+  static constexpr unsigned kMost = 10;
+
+  void warn(std::string message, std::string_view hint = {}) {
+    if (told_ == kMost) {
+      return;
+    }
+    if (++told_ == kMost) {
+      message += " (later ones are not told)";
+    }
+    log::warn(message, hint);
+  }
+
+ private:
+  unsigned told_ = 0;
+};
+
+}  // namespace gpuprof
