@@ -80,6 +80,12 @@ void MemoryBudget::grew(size_t bytes) {
   }
 }
 
+uint64_t MemoryBudget::room() {
+  look();
+  const uint64_t used = used_.load(std::memory_order_relaxed);
+  return used < kReading ? kReading - used : 0;
+}
+
 bool MemoryBudget::admit() {
   if (is_limited()) {
     leave_out();

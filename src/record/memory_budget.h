@@ -16,8 +16,9 @@ uint64_t own_memory();
 // Used by the thread that drains and by the one that writes.
 class MemoryBudget {
  public:
-  static constexpr uint64_t kLimit = uint64_t{256} << 20;  // detail: stacks, names, threads, ranges, ...
-  static constexpr uint64_t kFull = uint64_t{304} << 20;   // also processes, and what takes a few bytes each
+  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // detail: stacks, names, threads, ranges, ...
+  static constexpr uint64_t kFull = uint64_t{304} << 20;     // also processes, and what takes a few bytes each
+  static constexpr uint64_t kReading = uint64_t{384} << 20;  // also what is read of files to name addresses
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 
   using Meter = std::function<uint64_t()>;
@@ -35,6 +36,8 @@ class MemoryBudget {
 
   // Whether some new detail may be kept. False: it is counted as left out.
   bool admit();
+  // Bytes that may be taken now to read files; looks.
+  uint64_t room();
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  // since the start
 

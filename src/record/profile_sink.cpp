@@ -37,7 +37,9 @@ static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > pr
 class ProfileSink::Writer {
  public:
   Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up)
-      : out_(std::move(fd), &give_up), memory_(std::move(memory)), stack_frames_(std::move(instruments)) {
+      : out_(std::move(fd), &give_up),
+        memory_(std::move(memory)),
+        stack_frames_(std::move(instruments), [memory = memory_] { return memory->room(); }) {
     out_.header();
   }
 

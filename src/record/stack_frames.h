@@ -14,7 +14,9 @@ namespace gpuprof::record {
 
 class StackFrames {
  public:
-  explicit StackFrames(Instruments instruments) : instruments_(std::move(instruments)) {}
+  // `room`: how much memory may still be taken to read files.
+  explicit StackFrames(Instruments instruments, symbolize::ReadingBudget::Room room = {})
+      : instruments_(std::move(instruments)), symbolizer_({.room = std::move(room)}) {}
 
   void add(const NewCode& code);            // before the stacks that name it
   void forget(profile::ProcessId process);  // its code objects

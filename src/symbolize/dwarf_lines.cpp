@@ -4,14 +4,13 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
 
+#include "symbolize/safe_open.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::symbolize {
@@ -22,11 +21,18 @@ namespace {
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
+constexpr uint64_t kUnitBytes = 512;  // ours and libdw's
 constexpr size_t kMaxRanges = 4 << 20;
 constexpr int kMaxVisits = 4 << 20;  // DIEs looked at in one unit: malformed siblings may form a circle
 constexpr int kMaxDepth = 128;
-constexpr size_t kMaxScope = 4096;  // bytes of a namespace prefix
+constexpr size_t kMaxScope = 4096;    // bytes of a namespace prefix
+constexpr uint64_t kScopeBytes = 80;  // of a known one, with its place in the table
 constexpr size_t kMaxRangesBack = 16;
+constexpr size_t kMaxName = 64 << 10;  // of a function or a file
+// An opcode of one byte makes a line: libdw takes so much for it while it reads, and keeps so much.
+constexpr uint64_t kLinePeak = 128;
+constexpr uint64_t kLineKept = 48;
+constexpr uint64_t kStepBytes = 1 << 20;  // memory that our own tables take, between two looks at the budget
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -50,6 +56,7 @@ bool by_low(const Range& a, const Range& b) {
 struct Unit {
   Dwarf_Die die{};
   bool indexed = false;
+  enum class Lines : uint8_t { unknown, usable, left_out } lines = Lines::unknown;
   std::vector<Range> functions;                      // by low
   std::unordered_map<uint64_t, std::string> scopes;  // DIE offset -> "ns::Class::" of functions without linkage name
 };
@@ -87,10 +94,13 @@ bool each_holder(const std::vector<Range>& ranges, uint64_t address, Use use) {
   return false;
 }
 
+std::string bounded(const char* text, size_t most) {
+  return text == nullptr ? std::string{} : std::string(text, ::strnlen(text, most));
+}
+
 std::string text_attribute(Dwarf_Die* die, unsigned name) {
   Dwarf_Attribute attribute;
-  const char* text = dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-  return text == nullptr ? std::string{} : std::string(text);
+  return bounded(dwarf_formstring(dwarf_attr_integrate(die, name, &attribute)), kMaxName);
 }
 
 uint32_t number_attribute(Dwarf_Die* die, unsigned name) {
@@ -180,6 +190,33 @@ bool strings_are_terminated(Elf* elf) {
   return true;
 }
 
+// Bytes of the line table at `offset` of whichever section libdw takes for .debug_line.
+uint64_t line_table_bytes(Elf* elf, uint64_t offset) {
+  constexpr uint32_t kLong = 0xffffffff;  // the length follows in 64 bits
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) {
+    return 0;
+  }
+  uint64_t most = 0;
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) == nullptr ? nullptr : elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::strstr(name, "debug_line") == nullptr || std::strstr(name, "line_str") != nullptr) {
+      continue;
+    }
+    const Elf_Data* data = elf_getdata(section, nullptr);
+    uint32_t length = 0;
+    if (data == nullptr || data->d_buf == nullptr || data->d_size < sizeof length ||
+        offset > data->d_size - sizeof length) {
+      continue;
+    }
+    std::memcpy(&length, static_cast<const char*>(data->d_buf) + offset, sizeof length);
+    const uint64_t rest = data->d_size - offset;
+    most = std::max(most, length == kLong ? rest : std::min<uint64_t>(rest, length));
+  }
+  return most;
+}
+
 }  // namespace
 
 struct DwarfLines::State {
@@ -194,10 +231,17 @@ struct DwarfLines::State {
   std::vector<Unit> units;
   std::vector<Range> ranges;  // of units, by low
   int visits = 0;
+  bool trusted = false;  // the file
+  bool may_grow = true;  // within the budget
+  uint64_t growth = 0;   // not yet taken from it
 
   bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
   bool begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
   bool visit();
+  bool grow(uint64_t bytes);
+  void add_range(std::vector<Range>& to, const Range& range);
+  bool has_lines(Unit& unit);
+  Unit::Lines read_lines(Unit& unit);
   void index_units();
   void index_functions(Unit& unit);
   void index_children(Unit& unit, Dwarf_Die parent, const std::string& scope, int depth);
@@ -235,15 +279,13 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
     return false;
   }
   Elf_Cmd command = ELF_C_READ;
-  if (packed > kMaxReadBytes) {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0 || (status.st_uid != 0 && status.st_uid != ::geteuid()) ||
-        (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-      return false;
-    }
+  trusted = is_trusted(fd);
+  if (trusted && packed > std::min(kMaxReadBytes, budget.room() / 2)) {
     command = ELF_C_READ_MMAP;
+  } else if (packed > kMaxReadBytes) {
+    return false;
   }
-  if (!budget.take_debug_info(unpacked + (command == ELF_C_READ ? packed : 0))) {
+  if (!budget.take_debug_info(unpacked + (command == ELF_C_READ ? packed : 0), trusted)) {
     return false;
   }
   elf.reset(elf_begin(fd, command, nullptr));
@@ -264,7 +306,7 @@ bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& 
   }
   const auto [alternate_packed, alternate_unpacked] = debug_bytes(*alternate_image);
   if (alternate_packed > kMaxReadBytes || alternate_unpacked > kMaxUnpackedBytes ||
-      !budget.take_debug_info(alternate_packed + alternate_unpacked)) {
+      !budget.take_debug_info(alternate_packed + alternate_unpacked, is_trusted(alternate_file.fd.get()))) {
     return false;
   }
   alternate_elf.reset(elf_begin(alternate_file.fd.get(), ELF_C_READ, nullptr));
@@ -282,10 +324,52 @@ bool DwarfLines::State::visit() {
   return ++visits <= kMaxVisits && (visits % kBetweenLooks != 0 || budget.in_time());
 }
 
+// Small entries may share long ranges and names, so that the size of a file says little about what is made of it.
+bool DwarfLines::State::grow(uint64_t bytes) {
+  growth += bytes;
+  if (may_grow && growth >= kStepBytes) {
+    may_grow = budget.take_debug_info(std::exchange(growth, 0), trusted);
+  }
+  return may_grow;
+}
+
+void DwarfLines::State::add_range(std::vector<Range>& to, const Range& range) {
+  if (to.size() < kMaxRanges && grow(2 * sizeof range)) {
+    to.push_back(range);
+  }
+}
+
+bool DwarfLines::State::has_lines(Unit& unit) {
+  if (unit.lines == Unit::Lines::unknown) {
+    unit.lines = read_lines(unit);
+  }
+  return unit.lines == Unit::Lines::usable;
+}
+
+// libdw reads all lines of a unit when it is asked for one.
+Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word offset = 0;
+  if (dwarf_formudata(dwarf_attr(&unit.die, DW_AT_stmt_list, &attribute), &offset) != 0) {
+    return Unit::Lines::left_out;
+  }
+  const uint64_t bytes = line_table_bytes(elf.get(), offset);
+  if (!budget.may_take_debug_info(bytes * kLinePeak, bytes * kLineKept, trusted)) {
+    return Unit::Lines::left_out;
+  }
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrclines(&unit.die, &lines, &count) != 0) {
+    return Unit::Lines::left_out;
+  }
+  grow(count * kLineKept);
+  return Unit::Lines::usable;
+}
+
 // .debug_aranges would say the same, but clang does not write it, and older compilers write it incompletely.
 void DwarfLines::State::index_units() {
   Dwarf_Off offset = 0;
-  while (units.size() < kMaxUnits && ranges.size() < kMaxRanges && budget.in_time()) {
+  while (units.size() < kMaxUnits && ranges.size() < kMaxRanges && grow(kUnitBytes) && budget.in_time()) {
     Dwarf_Off next = 0;
     size_t header_size = 0;
     Dwarf_Half version = 0;
@@ -298,11 +382,7 @@ void DwarfLines::State::index_units() {
     if (dwarf_offdie(dwarf.get(), offset + header_size, &die) != nullptr && dwarf_tag(&die) == DW_TAG_compile_unit &&
         !is_skeleton(&die)) {
       const size_t index = units.size();
-      each_range(&die, [&](uint64_t low, uint64_t high) {
-        if (ranges.size() < kMaxRanges) {
-          ranges.push_back({low, high, index});
-        }
-      });
+      each_range(&die, [&](uint64_t low, uint64_t high) { add_range(ranges, {low, high, index}); });
       units.emplace_back().die = die;
     }
     offset = next;
@@ -336,7 +416,9 @@ void DwarfLines::State::index_children(Unit& unit, Dwarf_Die parent, const std::
     std::string inner = scope;
     if (names_scope(tag) && scope.size() < kMaxScope) {
       const char* name = dwarf_diename(&die);
-      inner += name != nullptr ? name : tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
+      inner += name != nullptr           ? bounded(name, kMaxScope)
+               : tag == DW_TAG_namespace ? "(anonymous namespace)"
+                                         : "(anonymous)";
       inner += "::";
     }
     index_children(unit, die, inner, depth + 1);
@@ -345,13 +427,10 @@ void DwarfLines::State::index_children(Unit& unit, Dwarf_Die parent, const std::
 
 void DwarfLines::State::index_function(Unit& unit, Dwarf_Die& die, const std::string& scope) {
   const Dwarf_Off offset = dwarf_dieoffset(&die);
-  each_range(&die, [&](uint64_t low, uint64_t high) {
-    if (unit.functions.size() < kMaxRanges) {
-      unit.functions.push_back({low, high, offset});
-    }
-  });
+  each_range(&die, [&](uint64_t low, uint64_t high) { add_range(unit.functions, {low, high, offset}); });
   if (!scope.empty() && dwarf_hasattr(&die, DW_AT_linkage_name) == 0 &&
-      dwarf_hasattr(&die, DW_AT_MIPS_linkage_name) == 0 && dwarf_hasattr(&die, DW_AT_name) != 0) {
+      dwarf_hasattr(&die, DW_AT_MIPS_linkage_name) == 0 && dwarf_hasattr(&die, DW_AT_name) != 0 &&
+      grow(scope.size() + kScopeBytes)) {
     unit.scopes.emplace(offset, scope);
   }
 }
@@ -421,7 +500,8 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
   std::vector<SourceFrame> result(chain.size());
   Dwarf_Files* files = nullptr;
   size_t file_count = 0;
-  if (chain.size() > 1 && dwarf_getsrcfiles(&unit.die, &files, &file_count) != 0) {
+  const bool has_source = has_lines(unit);
+  if (has_source && chain.size() > 1 && dwarf_getsrcfiles(&unit.die, &files, &file_count) != 0) {
     files = nullptr;
   }
   for (size_t i = 0; i < chain.size(); ++i) {
@@ -432,13 +512,12 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
     // Where a frame stands is where it calls what is inlined into it.
     const uint32_t file = number_attribute(&chain[i + 1], DW_AT_call_file);
     const char* path = files != nullptr && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
-    result[i].file = path != nullptr ? path : "";
+    result[i].file = bounded(path, kMaxName);
     result[i].line = number_attribute(&chain[i + 1], DW_AT_call_line);
   }
-  if (Dwarf_Line* line = dwarf_getsrc_die(&unit.die, vaddr); line != nullptr) {
+  if (Dwarf_Line* line = has_source ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr; line != nullptr) {
     int number = 0;
-    const char* path = dwarf_linesrc(line, nullptr, nullptr);
-    result.back().file = path != nullptr ? path : "";
+    result.back().file = bounded(dwarf_linesrc(line, nullptr, nullptr), kMaxName);
     result.back().line = dwarf_lineno(line, &number) == 0 && number > 0 ? static_cast<uint32_t>(number) : 0;
   }
   return result;
@@ -464,11 +543,11 @@ std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
   });
   if (result.empty() && lines_only < state_->units.size()) {
     Unit& unit = state_->units[lines_only];  // assembly, for example
-    Dwarf_Line* line = dwarf_getsrc_die(&unit.die, vaddr);
+    Dwarf_Line* line = state_->has_lines(unit) ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr;
     const char* path = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     int number = 0;
     if (path != nullptr && dwarf_lineno(line, &number) == 0) {
-      result.push_back({{}, path, static_cast<uint32_t>(std::max(number, 0))});
+      result.push_back({{}, bounded(path, kMaxName), static_cast<uint32_t>(std::max(number, 0))});
     }
   }
   return result;

@@ -15,14 +15,18 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxMiniDebugInfo = 64 << 20;
+constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // memory that the unpacking itself takes
 constexpr size_t kMaxCached = 1 << 20;
+constexpr uint64_t kRoomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
-// Unpacks an .xz stream; empty on any error and when it grows over kMaxMiniDebugInfo.
-std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed) {
-  std::vector<uint8_t> unpacked(std::min<uint64_t>(kMaxMiniDebugInfo, packed.size() * 4 + 4096));
+// Unpacks an .xz stream; empty on any error and when it grows over `most`, or unpacking it takes more than
+// `most_memory`.
+std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed, uint64_t most, uint64_t most_memory) {
+  std::vector<uint8_t> unpacked(std::min<uint64_t>(most, packed.size() * 4 + 4096));
   for (;;) {
-    uint64_t memory_limit = uint64_t{256} << 20;
+    uint64_t memory_limit = most_memory;
+    const uint64_t grown = unpacked.size() * 4;
     size_t in = 0;
     size_t out = 0;
     const lzma_ret status = lzma_stream_buffer_decode(&memory_limit, 0, nullptr, packed.data(), &in, packed.size(),
@@ -31,10 +35,11 @@ std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed) {
       unpacked.resize(out);
       return unpacked;
     }
-    if (status != LZMA_BUF_ERROR || unpacked.size() >= kMaxMiniDebugInfo) {
+    if (status != LZMA_BUF_ERROR || unpacked.size() >= most) {
       return {};
     }
-    unpacked.resize(std::min<uint64_t>(kMaxMiniDebugInfo, unpacked.size() * 4));
+    unpacked = {};
+    unpacked.resize(std::min<uint64_t>(most, grown));
   }
 }
 #endif
@@ -111,11 +116,14 @@ void ElfModule::load_mini_debug_info() {
 #ifdef GPUPROF_HAVE_LZMA
   const ElfSection* section = image_->section(".gnu_debugdata");
   std::vector<uint8_t> packed;
-  if (section == nullptr || !image_->read_section(*section, kMaxMiniDebugInfo, packed)) {
+  // Packed, unpacked, and the unpacking's own memory are there at once.
+  const uint64_t part = budget_.room() / 4;
+  const uint64_t most = std::min(kMaxMiniDebugInfo, part);
+  if (section == nullptr || !image_->read_section(*section, most, packed)) {
     return;
   }
-  mini_debug_info_ = unpack_xz(packed);
-  if (!budget_.take_debug_info(mini_debug_info_.size())) {
+  mini_debug_info_ = unpack_xz(packed, most, std::min(kMaxUnpacker, part));
+  if (!budget_.take_debug_info(mini_debug_info_.size(), is_trusted(file_->fd.get()))) {
     mini_debug_info_ = {};
   }
   if (const std::optional<ElfImage> image = ElfImage::parse(ByteSource::memory(mini_debug_info_)); image) {
@@ -151,7 +159,7 @@ const std::vector<SymbolizedFrame>& ElfModule::frames(uint64_t vaddr, const Proc
   if (!dwarf_tried_) {
     load_dwarf(maps);
   }
-  if (cache_.size() >= kMaxCached) {
+  if (cache_.size() >= kMaxCached || budget_.room() < kRoomToCache) {
     cache_.clear();
   }
   return cache_.emplace(vaddr, make_frames(vaddr)).first->second;

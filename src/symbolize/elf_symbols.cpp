@@ -65,6 +65,7 @@ size_t SymbolTable::add(const ElfImage& image, uint32_t section_type, ReadingBud
   const size_t before = symbols_.size();
   const uint64_t there = std::min(table->header.sh_size, image.source().size()) / sizeof(Elf64_Sym);
   const uint64_t count = budget.take_symbols(std::min(there, kMaxSymbols));
+  symbols_.reserve(before + count);  // growing as they come would take more
   std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kChunk));
   for (uint64_t done = 0; done < count;) {
     const size_t want = std::min<uint64_t>(chunk.size(), count - done);

@@ -5,9 +5,14 @@
 #include "base/clock.h"
 
 namespace gpuprof::symbolize {
+namespace {
 
-uint64_t ReadingBudget::take_part(uint64_t& used, uint64_t limit, uint64_t wanted, uint64_t& left_out) {
-  const uint64_t given = std::min(wanted, limit - used);
+constexpr uint64_t kSymbolMemory = 48;  // a symbol, twice while its table is shrunk
+
+}  // namespace
+
+uint64_t ReadingBudget::take_part(uint64_t& used, uint64_t limit, uint64_t wanted, uint64_t most, uint64_t& left_out) {
+  const uint64_t given = std::min({wanted, limit - used, most});
   used += given;
   left_out += given < wanted ? 1 : 0;
   return given;
@@ -19,6 +24,31 @@ bool ReadingBudget::take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, 
     return false;
   }
   used += wanted;
+  return true;
+}
+
+// A map's names are held in one text, whose old and new memory are there at once while it grows.
+uint64_t ReadingBudget::take_perf_map(uint64_t wanted) {
+  return take_part(perf_map_bytes_, limits_.perf_map_bytes, wanted, room() / 2, left_out_.perf_maps);
+}
+
+uint64_t ReadingBudget::take_symbols(uint64_t wanted) {
+  return take_part(symbols_, limits_.symbols, wanted, room() / kSymbolMemory, left_out_.symbol_tables);
+}
+
+bool ReadingBudget::may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted) {
+  const bool may = kept <= limits_.debug_info_bytes - debug_info_bytes_ && peak <= room() &&
+                   (trusted || kept <= limits_.others_debug_info_bytes - others_debug_info_bytes_);
+  left_out_.debug_infos += may ? 0 : 1;
+  return may;
+}
+
+bool ReadingBudget::take_debug_info(uint64_t bytes, bool trusted) {
+  if (!may_take_debug_info(bytes, bytes, trusted)) {
+    return false;
+  }
+  debug_info_bytes_ += bytes;
+  others_debug_info_bytes_ += trusted ? 0 : bytes;
   return true;
 }
 

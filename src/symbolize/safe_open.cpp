@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -51,6 +52,12 @@ UniqueFd open_regular(const FileAccess& access, const std::string& path) {
 
 UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path) {
   return open_with(access, path, O_NOFOLLOW);
+}
+
+bool is_trusted(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights) {

@@ -31,4 +31,7 @@ UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path)
 // rights: the kernel says where they lead. The file itself must be readable with `rights`; null: with our own.
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights);
 
+// Whether nobody but root and our own user can have written what is in an open file.
+bool is_trusted(int fd);
+
 }  // namespace gpuprof::symbolize

@@ -30,7 +30,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 }  // namespace
 
 struct Symbolizer::State {
-  explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits) {}
+  explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits, options.room) {}
 
   // The key stays unique while the entry lives: it holds the file.
   struct LoadedFile {

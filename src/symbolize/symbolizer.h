@@ -32,6 +32,7 @@ struct SymbolizerOptions {
   bool debuginfod = true;  // ask debuginfod servers, where the user names some in DEBUGINFOD_URLS; may take seconds
   std::string kallsyms = "/proc/kallsyms";
   ReadingLimits limits;
+  ReadingBudget::Room room = {};  // empty: as much as the limits allow
 };
 
 class Symbolizer {

@@ -68,6 +68,16 @@ TEST_CASE("the budget is limited, then full, and neither once there is memory ag
   CHECK(fake.budget->left_out() == 2);
 }
 
+TEST_CASE("files may be read while there is room, also beyond the limit of detail") {
+  Fake fake;
+  CHECK(fake.budget->room() == MemoryBudget::kReading);
+  fake.used = MemoryBudget::kReading - 10;
+  CHECK(fake.budget->room() == 10);
+  CHECK(fake.budget->is_full());
+  fake.used = MemoryBudget::kReading + 10;
+  CHECK(fake.budget->room() == 0);
+}
+
 TEST_CASE("the meter is read when much has grown, not each time") {
   Fake fake;
   for (int i = 0; i < 1000; ++i) {

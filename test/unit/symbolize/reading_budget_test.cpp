@@ -40,9 +40,59 @@ TEST_CASE("what is beyond a limit is not given, and counted") {
   CHECK(budget.take_checksum(10));
   CHECK_FALSE(budget.take_checksum(UINT64_MAX));
   CHECK(budget.left_out().debug_links == 2);
-  CHECK(budget.take_debug_info(10));
-  CHECK_FALSE(budget.take_debug_info(1));
+  CHECK(budget.take_debug_info(10, true));
+  CHECK_FALSE(budget.take_debug_info(1, true));
   CHECK(budget.left_out().debug_infos == 1);
+}
+
+TEST_CASE("files of others take less than those of root and of our own user") {
+  ReadingBudget budget({.debug_info_bytes = 100, .others_debug_info_bytes = 10});
+  CHECK(budget.take_debug_info(80, true));
+  CHECK(budget.may_take_debug_info(1000, 10, false));
+  CHECK(budget.take_debug_info(8, false));
+  CHECK_FALSE(budget.take_debug_info(3, false));
+  CHECK_FALSE(budget.may_take_debug_info(0, 3, false));
+  CHECK(budget.take_debug_info(3, true));
+  CHECK(budget.left_out().debug_infos == 2);
+}
+
+TEST_CASE("nothing is read that the memory has no room for") {
+  uint64_t room = 1000;
+  ReadingBudget budget({}, [&room] { return room; });
+  CHECK(budget.take_debug_info(1000, true));
+  CHECK_FALSE(budget.take_debug_info(1001, true));
+  CHECK_FALSE(budget.may_take_debug_info(1001, 0, true));
+  CHECK(budget.take_symbols(1000) < 100);
+  CHECK(budget.take_perf_map(1000) == 500);
+  room = 0;
+  CHECK_FALSE(budget.take_debug_info(1, true));
+  CHECK(budget.take_symbols(1) == 0);
+  CHECK(budget.take_perf_map(1) == 0);
+  room = 1 << 20;
+  CHECK(budget.take_symbols(1000) == 1000);
+  CHECK(budget.take_debug_info(1000, true));
+}
+
+TEST_CASE("without room for a unit's lines its functions still have names") {
+  const Child child("pie", fixture("chain_full.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  bool inlined_without_lines = false;
+  std::vector<SymbolizedFrame> frames;
+  for (uint64_t room = 1024; room <= uint64_t{1} << 30; room *= 2) {
+    SymbolizerOptions options;
+    options.room = [room] { return room; };
+    Symbolizer symbolizer(options);
+    frames.clear();
+    symbolizer.user(maps, child.outer(), true, frames);
+    REQUIRE_FALSE(frames.empty());
+    const bool has_line = frames.back().line != 0;
+    CHECK(has_line == (symbolizer.budget().left_out().debug_infos == 0));
+    inlined_without_lines = inlined_without_lines || (frames.size() == 3 && !has_line);
+  }
+  CHECK(inlined_without_lines);
+  CHECK(frames.size() == 3);
+  CHECK(frames.back().line != 0);
 }
 
 TEST_CASE("time counts from the end of the recording on, without downloads") {
