@@ -122,18 +122,28 @@ class FileCache {
  public:
   std::shared_ptr<MappedFile> find(const MapsLine& line) {
     const auto found = files_.find({line.device, line.inode});
-    return found == files_.end() ? nullptr : found->second.lock();
+    return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  void add(const std::shared_ptr<MappedFile>& file) {
+  // Whether the file that find() gives is one that this process, with these rights, asked for.
+  [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
+    const auto found = files_.find({line.device, line.inode});
+    return found != files_.end() && found->second.pid == pid && found->second.rights == rights;
+  }
+  void add(const std::shared_ptr<MappedFile>& file, uint32_t pid, const std::optional<FileRights>& rights) {
     if (files_.size() >= sweep_at_) {
-      std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+      std::erase_if(files_, [](const auto& entry) { return entry.second.file.expired(); });
       sweep_at_ = std::max<size_t>(1024, files_.size() * 2);
     }
-    files_[{file->device, file->inode}] = file;
+    files_[{file->device, file->inode}] = {file, pid, rights};
   }
 
  private:
-  std::map<std::pair<uint64_t, uint64_t>, std::weak_ptr<MappedFile>> files_;
+  struct Entry {
+    std::weak_ptr<MappedFile> file;
+    uint32_t pid = 0;
+    std::optional<FileRights> rights;
+  };
+  std::map<std::pair<uint64_t, uint64_t>, Entry> files_;
   size_t sweep_at_ = 1024;
 };
 
@@ -220,8 +230,9 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // A file that could not be opened is tried again: its inode number may be in use for another one by now.
-  if (file && (file->fd || file->path == path)) {
+  // A file that could not be opened is tried again: its inode number may be in use for another one by now, and another
+  // process may read what this one may not.
+  if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
     return file;
   }
   file = std::make_shared<MappedFile>();
@@ -230,7 +241,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   file->inode = line.inode;
   file->fd = open_mapped(line);
   file->deleted = deleted;
-  cache_->add(file);
+  cache_->add(file, pid_, rights_);
   return file;
 }
 
@@ -252,7 +263,7 @@ std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) cons
   file->device = line.device;
   file->inode = line.inode;
   file->fd = std::move(fd);
-  cache_->add(file);
+  cache_->add(file, pid_, rights_);
   return file;
 }
 
