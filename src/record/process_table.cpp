@@ -65,7 +65,9 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   auto maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
   if (entry.guard && entry.guard->state() == ProcessGuard::State::same) {
     describe(pid, *image);
-    maps->refresh();
+    if (!MemoryBudget::limits(memory_)) {
+      maps->refresh();
+    }
     if (entry.guard->state() != ProcessGuard::State::same) {  // it was another's, or of another process by then
       *image = {};
       maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);

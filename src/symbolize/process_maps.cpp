@@ -22,8 +22,8 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxMapsText = size_t{256} << 20;
-constexpr size_t kMaxMappings = 1 << 17;  // with the stale ones; just-in-time compilers map and unmap forever
+constexpr size_t kMaxMapsText = size_t{16} << 20;  // beyond it mappings are not known
+constexpr size_t kMaxMappings = 1 << 17;           // with the stale ones; just-in-time compilers map and unmap forever
 constexpr std::string_view kDeleted = " (deleted)";
 
 template <typename Number>
@@ -293,7 +293,10 @@ bool ProcessMaps::refresh() {
     return false;
   }
   const uint64_t now = monotonic_ns();
-  const std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
+  std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
+  if (text.size() >= kMaxMapsText) {
+    text.resize(text.rfind('\n') + 1);  // the last line may be cut
+  }
   if (text.empty()) {
     return false;  // gone, a zombie, or not ours to read
   }
