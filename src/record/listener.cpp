@@ -103,8 +103,8 @@ std::vector<Caller> Listener::take() {
   clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
   last_take_ns_ = now;
   const uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const bool crowd = now >= next_accept_ns_ && accept_new();
   std::vector<Caller> callers;
+  const bool crowd = now >= next_accept_ns_ && accept_new(callers);
   std::erase_if(silent_, [&](Silent& silent) { return listen_to(silent, callers); });
   if (crowd) {
     const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
@@ -113,20 +113,20 @@ std::vector<Caller> Listener::take() {
   return callers;
 }
 
-bool Listener::accept_new() {
+bool Listener::accept_new(std::vector<Caller>& callers) {
   bool strangers = false;
   int accepted = 0;
-  while (accepted < kMaxAccepts && accept_one(strangers)) {
+  while (accepted < kMaxAccepts && accept_one(strangers, callers)) {
     ++accepted;
   }
   return strangers || accepted > kMany;
 }
 
-bool Listener::accept_one(bool& stranger) {
+bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
   UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) {
     const bool no_more = errno == EMFILE || errno == ENFILE;
-    if (no_more && forget_oldest()) {
+    if (no_more && let_go_of_oldest(callers)) {
       return true;
     }
     if (no_more) {
@@ -140,7 +140,7 @@ bool Listener::accept_one(bool& stranger) {
     return true;
   }
   if (silent_.size() >= max_silent_) {
-    forget_oldest();
+    let_go_of_oldest(callers);
   }
   silent_.push_back({static_cast<uint32_t>(peer->pid), std::move(connection), clock_ns_ + kSilentNs});
   return true;
@@ -181,6 +181,7 @@ bool Listener::expects_ours() {
 }
 
 void Listener::forget(Silent& silent) {
+  silent.connection.reset();  // to look at the process takes a descriptor
   if (is_ours(silent)) {
     ++forgotten_;
     held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
@@ -189,17 +190,21 @@ void Listener::forget(Silent& silent) {
 }
 
 void Listener::forget_all() {
-  while (forget_oldest()) {
+  for (Silent& silent : silent_) {
+    forget(silent);
   }
+  silent_.clear();
 }
 
-bool Listener::forget_oldest() {
+bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
   if (silent_.empty()) {
     return false;
   }
-  silent_.front().connection.reset();  // its descriptor is needed
-  forget(silent_.front());
+  Silent oldest = std::move(silent_.front());
   silent_.pop_front();
+  if (!listen_to(oldest, callers)) {  // it may have said hello since its last turn
+    forget(oldest);
+  }
   return true;
 }
 

@@ -61,12 +61,12 @@ class Listener {
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new();                // whether there were strangers, or many
-  bool accept_one(bool& stranger);  // false: nobody waits
+  bool accept_new(std::vector<Caller>& callers);                  // whether there were strangers, or many
+  bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: nobody waits
   bool is_expected(const Credentials& peer);
   bool is_ours(Silent& silent) const;
   void forget(Silent& silent);
-  bool forget_oldest();  // false: there is none
+  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: there is none
   // False: it may still say something.
   bool listen_to(Silent& silent, std::vector<Caller>& callers);
 

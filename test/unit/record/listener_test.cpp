@@ -2,6 +2,7 @@
 #include "record/listener.h"
 
 #include <grp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -164,4 +165,25 @@ TEST_CASE("after many at once the listener rests, and then takes the next") {
   const UniqueFd socket = connect_to(listener);
   REQUIRE(say_hello(socket, listener.token()));
   CHECK(take_within_a_while(listener).size() == 1);
+}
+
+TEST_CASE("the oldest of too many is forgotten only if it has not said hello") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 64;  // an eighth of which may be silent
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  Listener listener = open();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  const UniqueFd silent = connect_to(listener);
+  const UniqueFd late = connect_to(listener);
+  CHECK(listener.take().empty());
+  REQUIRE(say_hello(late, listener.token()));
+  std::vector<UniqueFd> others;
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(connect_to(listener));
+  }
+  CHECK(listener.take().size() == 1);
+  char byte = 0;
+  CHECK(::recv(silent.get(), &byte, 1, MSG_DONTWAIT) == 0);
 }
