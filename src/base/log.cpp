@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <string>
 #include <thread>
 
@@ -22,14 +23,36 @@ namespace {
 
 std::atomic<Level> g_level{Level::normal};
 
+using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kPause = std::chrono::seconds(2);  // after a wait in vain, until a message waits again
 constexpr auto kStep = std::chrono::milliseconds(10);
 
 std::atomic<uint64_t> g_dropped{0};  // messages since stderr last had room
+std::atomic<bool> g_cut{false};      // the last one was written in part
+std::atomic<Clock::duration> g_next_wait{Clock::duration::zero()};
 
-// Our signals are blocked while we record, so nothing would end a write that waits: a target that stops the terminal,
-// or fills the pipe, must not hold us up. That a descriptor has room can be over once the write begins, and a flag of
-// it would be the target's, too: a terminal or pipe is opened once more, where that may be.
+// While we record, signals are blocked and read between turns: nothing would end a write that waits.
+bool signals_are_blocked() {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  return sigismember(&blocked, SIGTERM) == 1 || sigismember(&blocked, SIGINT) == 1;
+}
+
+void write_waiting(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n <= 0 && errno != EINTR) {
+      return;
+    }
+    text.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
+  }
+}
+
+// A target that stops the terminal, or fills the pipe, must not hold a recording up. That a descriptor has room can be
+// over once the write begins, and a flag of it would be the target's, too: a terminal or pipe is opened once more,
+// where that may be.
 UniqueFd open_without_waiting() {
   struct stat status {};
   unsigned number = 0;
@@ -55,18 +78,17 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// False: there was no room. What cannot be written is nobody's to be told of later.
-bool write_all(std::string_view text, bool patient) {
+// How much of the text was written before there was no room. What cannot be written at all counts as written: it is
+// nobody's to be told of later.
+size_t write_while_room(std::string_view text, bool patient) {
   const UniqueFd own = open_without_waiting();
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = Clock::now() + kPatience;
+  size_t done = 0;
   for (;;) {
-    const ssize_t n = write_some(own, text);
-    text.remove_prefix(n > 0 ? static_cast<size_t>(n) : 0);
-    if (n < 0 || text.empty()) {
-      return true;
-    }
-    if (patient ? std::chrono::steady_clock::now() >= deadline : n == 0) {
-      return false;
+    const ssize_t n = write_some(own, text.substr(done));
+    done = n < 0 ? text.size() : done + static_cast<size_t>(n);
+    if (done == text.size() || (patient ? Clock::now() >= deadline : n == 0)) {
+      return done;
     }
     if (n == 0) {
       std::this_thread::sleep_for(kStep);
@@ -89,17 +111,30 @@ void append_message(std::string_view tag, std::string_view message, std::string_
 }
 
 // One write per message, so that lines of the target and ours do not mix. Once one has been dropped for want of room,
-// further ones do not wait for it, unless they are told to: a recording is not slowed by each of them.
+// further ones do not wait for it for a while, unless they are told to: a recording is not slowed by each of them.
 void put(std::string_view tag, std::string_view message, std::string_view hint, bool patient = false) {
-  std::string text;
+  const bool after_cut = g_cut.exchange(false);
+  std::string text = after_cut ? "\n" : "";
   const uint64_t dropped = g_dropped.exchange(0);
   if (dropped > 0) {
     append_message("warning: ", std::to_string(dropped) + " messages are not shown: stderr had no room for them", {},
                    text);
   }
   append_message(tag, message, hint, text);
-  if (!write_all(text, patient || dropped == 0)) {
-    g_dropped += dropped + 1;
+  if (!signals_are_blocked()) {
+    write_waiting(text);
+    return;
+  }
+  const bool waits = patient || Clock::now().time_since_epoch() >= g_next_wait.load();
+  const size_t written = write_while_room(text, waits);
+  if (written == text.size()) {
+    g_next_wait = Clock::duration::zero();
+    return;
+  }
+  g_dropped += dropped + 1;
+  g_cut = after_cut || written > 0;
+  if (waits) {
+    g_next_wait = (Clock::now() + kPause).time_since_epoch();
   }
 }
 

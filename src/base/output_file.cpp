@@ -111,8 +111,8 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   Status made = there ? file.check_replaceable() : Status();
   if (made) {
     made = file.make_temporary(options.mode);
-    if (made && kind == S_IFREG && info.st_uid == ::geteuid()) {
-      ::fchmod(file.fd_.get(), info.st_mode & kPermissions);  // who may read it, the user has chosen before
+    if (made && kind == S_IFREG) {
+      file.narrow(info.st_mode);
     }
   }
   if (!made) {
@@ -168,6 +168,15 @@ Status OutputFile::make_temporary(mode_t mode) {
   temporary_ = std::move(*temporary);
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), "raise the limit on open files");
+}
+
+// What the file that was there did not permit stays forbidden: a private file is replaced by a private one. Not more is
+// taken over: it may have had another group, or another owner.
+void OutputFile::narrow(mode_t before) const {
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) == 0) {
+    ::fchmod(fd_.get(), info.st_mode & before & kPermissions);
+  }
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept

@@ -16,7 +16,7 @@ namespace gpuprof {
 
 struct OutputOptions {
   bool keep_old = false;  // an existing file becomes NAME.old
-  mode_t mode = 0666;     // of a new file, less the umask; one that replaces another of ours has that one's
+  mode_t mode = 0666;     // less the umask, and less what a file that is replaced does not permit
   StopRequested stop;     // of the waiting for a pipe's reader
 };
 
@@ -53,6 +53,7 @@ class OutputFile {
   Status check_replaceable() const;
   Status check_old(const struct stat& folder) const;
   Status make_temporary(mode_t mode);
+  void narrow(mode_t before) const;
   Status rotate() const;
 
   UniqueFd fd_;

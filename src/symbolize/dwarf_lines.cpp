@@ -192,7 +192,7 @@ bool strings_are_terminated(Elf* elf) {
 
 // Bytes of the line table at `offset` of whichever section libdw takes for .debug_line.
 uint64_t line_table_bytes(Elf* elf, uint64_t offset) {
-  constexpr uint32_t kLong = 0xffffffff;  // the length follows in 64 bits
+  constexpr uint32_t kLong = 0xffffffff;  // the length follows, in 64 bits
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) {
     return 0;
@@ -210,9 +210,14 @@ uint64_t line_table_bytes(Elf* elf, uint64_t offset) {
         offset > data->d_size - sizeof length) {
       continue;
     }
-    std::memcpy(&length, static_cast<const char*>(data->d_buf) + offset, sizeof length);
+    const char* const at = static_cast<const char*>(data->d_buf) + offset;
+    std::memcpy(&length, at, sizeof length);
     const uint64_t rest = data->d_size - offset;
-    most = std::max(most, length == kLong ? rest : std::min<uint64_t>(rest, length));
+    uint64_t bytes = length;
+    if (length == kLong && rest >= sizeof length + sizeof bytes) {
+      std::memcpy(&bytes, at + sizeof length, sizeof bytes);
+    }
+    most = std::max(most, std::min(rest, bytes));
   }
   return most;
 }
@@ -279,8 +284,8 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
     return false;
   }
   Elf_Cmd command = ELF_C_READ;
-  trusted = is_trusted(fd);
-  if (trusted && packed > std::min(kMaxReadBytes, budget.room() / 2)) {
+  trusted = counts_as_ours(fd);
+  if (is_trusted(fd) && packed > std::min(kMaxReadBytes, budget.room() / 2)) {
     command = ELF_C_READ_MMAP;
   } else if (packed > kMaxReadBytes) {
     return false;
@@ -306,7 +311,7 @@ bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& 
   }
   const auto [alternate_packed, alternate_unpacked] = debug_bytes(*alternate_image);
   if (alternate_packed > kMaxReadBytes || alternate_unpacked > kMaxUnpackedBytes ||
-      !budget.take_debug_info(alternate_packed + alternate_unpacked, is_trusted(alternate_file.fd.get()))) {
+      !budget.take_debug_info(alternate_packed + alternate_unpacked, counts_as_ours(alternate_file.fd.get()))) {
     return false;
   }
   alternate_elf.reset(elf_begin(alternate_file.fd.get(), ELF_C_READ, nullptr));

@@ -123,7 +123,7 @@ void ElfModule::load_mini_debug_info() {
     return;
   }
   mini_debug_info_ = unpack_xz(packed, most, std::min(kMaxUnpacker, part));
-  if (!budget_.take_debug_info(mini_debug_info_.size(), is_trusted(file_->fd.get()))) {
+  if (!budget_.take_debug_info(mini_debug_info_.size(), counts_as_ours(file_->fd.get()))) {
     mini_debug_info_ = {};
   }
   if (const std::optional<ElfImage> image = ElfImage::parse(ByteSource::memory(mini_debug_info_)); image) {

@@ -60,6 +60,10 @@ bool is_trusted(int fd) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool counts_as_ours(int fd) {
+  return ::geteuid() != 0 || is_trusted(fd);
+}
+
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights) {
   const UniqueFd location(::openat(dir_fd, name.c_str(), O_PATH | O_CLOEXEC));
   const ActAs as(rights);

@@ -34,4 +34,8 @@ UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights
 // Whether nobody but root and our own user can have written what is in an open file.
 bool is_trusted(int fd);
 
+// Whether a file may take of our memory what the user's own may: any, where we are not root. Then a target has no fewer
+// rights than we, and the user's own files are often writable by their group.
+bool counts_as_ours(int fd);
+
 }  // namespace gpuprof::symbolize

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -18,16 +19,26 @@ using gpuprof::UniqueFd;
 
 namespace {
 
-// stderr is that descriptor for as long as this lives.
+// stderr is that descriptor for as long as this lives, and signals are blocked as in a recording.
 class Stderr {
  public:
-  explicit Stderr(int fd) : before_(::dup(STDERR_FILENO)) { ::dup2(fd, STDERR_FILENO); }
+  explicit Stderr(int fd) : before_(::dup(STDERR_FILENO)) {
+    ::dup2(fd, STDERR_FILENO);
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &term, &mask_);
+  }
   Stderr(const Stderr&) = delete;
   Stderr& operator=(const Stderr&) = delete;
-  ~Stderr() { ::dup2(before_.get(), STDERR_FILENO); }
+  ~Stderr() {
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    ::dup2(before_.get(), STDERR_FILENO);
+  }
 
  private:
   UniqueFd before_;
+  sigset_t mask_{};
 };
 
 struct Ends {
