@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/entry.h"
 #include "cupti/flusher.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

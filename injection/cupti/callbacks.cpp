@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/calls.h"
 #include "cupti/devices.h"
 #include "cupti/graphs.h"
@@ -12,6 +11,7 @@
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

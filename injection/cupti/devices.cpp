@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/api/cuda_abi.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -9,14 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/devices.h"
 #include "cupti/find_cupti.h"
 #include "cupti/flusher.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "runtime/emit.h"
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void);
 

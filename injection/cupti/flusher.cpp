@@ -8,14 +8,14 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "common/atomics.h"
-#include "common/emit.h"
-#include "common/python.h"
+#include "base/atomics.h"
 #include "cupti/buffers.h"
 #include "cupti/devices.h"
 #include "cupti/host_records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
+#include "python/python.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -1,8 +1,8 @@
 #include "cupti/host_records.h"
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -2,12 +2,12 @@
 
 #include <initializer_list>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/cubin.h"
 #include "cupti/devices.h"
 #include "cupti/host_records.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

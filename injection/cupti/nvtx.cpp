@@ -5,8 +5,8 @@
 #include <cstring>
 #include <cwchar>
 
-#include "common/ranges.h"
 #include "cupti/api/nvtx_abi.h"
+#include "nvtx/ranges.h"
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);

@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "cupti/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -1,7 +1,7 @@
 #include "opencl/devices.h"
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

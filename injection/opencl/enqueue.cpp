@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
-#include "common/emit.h"
 #include "opencl/devices.h"
 #include "opencl/host_calls.h"
 #include "opencl/queues.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -1,6 +1,6 @@
 #include "opencl/host_calls.h"
 
-#include "common/emit.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/emit.h"
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
 #include "opencl/memory_table.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 

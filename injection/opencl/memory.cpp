@@ -8,11 +8,11 @@
 // (CL_MEM_USE_HOST_PTR) counts: drivers with memory of their own have a copy there, and none says which way it took.
 #include <cstdlib>
 
-#include "common/emit.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
 #include "opencl/host_calls.h"
 #include "opencl/memory_table.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

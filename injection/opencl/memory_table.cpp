@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

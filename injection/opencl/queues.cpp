@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/atomics.h"
-#include "common/emit.h"
+#include "base/atomics.h"
 #include "opencl/devices.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -14,7 +14,7 @@
 #include "cmd/doctor_neighbours.h"
 #include "cmd/doctor_stacks.h"
 #include "output/json_text.h"
-#include "record/environment.h"
+#include "record/target/environment.h"
 
 namespace gpuprof::cmd {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cmd/doctor_facts.h"
-#include "record/stack_engine.h"
+#include "record/bpf/stack_engine.h"
 
 namespace gpuprof::cmd {
 

@@ -11,7 +11,7 @@
 
 #include "cmd/command.h"
 #include "cmd/input.h"
-#include "record/channel.h"
+#include "record/ipc/channel.h"
 #include "record/session.h"
 
 namespace gpuprof::cmd {

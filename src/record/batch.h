@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "profile/records.h"
-#include "record/histogram.h"
-#include "record/process_table.h"
-#include "record/source_modules.h"
+#include "record/join/histogram.h"
+#include "record/process/process_table.h"
+#include "record/process/source_modules.h"
 
 namespace gpuprof::record {
 

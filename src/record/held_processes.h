@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/channel.h"
-#include "record/correlate.h"
-#include "record/process_feed.h"
+#include "record/bpf/process_feed.h"
+#include "record/ipc/channel.h"
+#include "record/join/correlate.h"
 
 namespace gpuprof::record {
 

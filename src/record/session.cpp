@@ -13,24 +13,24 @@
 #include "backend/backend.h"
 #include "base/log.h"
 #include "base/output_file.h"
-#include "record/attach.h"
-#include "record/budget.h"
-#include "record/channel.h"
-#include "record/correlate.h"
-#include "record/environment.h"
+#include "record/attach/attach.h"
+#include "record/attach/traced_identity.h"
+#include "record/bpf/process_feed.h"
 #include "record/held_processes.h"
-#include "record/library_dir.h"
+#include "record/ipc/channel.h"
+#include "record/ipc/overhead_limiter.h"
+#include "record/join/correlate.h"
 #include "record/memory_budget.h"
-#include "record/output_name.h"
-#include "record/process_feed.h"
-#include "record/profile_sink.h"
 #include "record/recording_switch.h"
 #include "record/session_meta.h"
 #include "record/signals.h"
 #include "record/stack_choice.h"
 #include "record/summary.h"
-#include "record/target_user.h"
-#include "record/traced_identity.h"
+#include "record/target/environment.h"
+#include "record/target/library_dir.h"
+#include "record/target/target_user.h"
+#include "record/write/output_name.h"
+#include "record/write/profile_sink.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -303,7 +303,7 @@ class Session {
       }
       if (now >= next_budget_ns_) {
         channel_->keep_budget(now);
-        next_budget_ns_ = now + Budget::kIntervalNs;
+        next_budget_ns_ = now + OverheadLimiter::kIntervalNs;
         tell_if_not_connected(now);
       }
       const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;

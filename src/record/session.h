@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "record/recording_switch.h"
-#include "record/target.h"
+#include "record/target/target.h"
 
 namespace gpuprof::record {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "record/channel.h"
-#include "record/correlate.h"
+#include "record/ipc/channel.h"
+#include "record/join/correlate.h"
 #include "record/session.h"
 #include "record/summary.h"
 

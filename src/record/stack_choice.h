@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "record/bpf/stack_engine.h"
 #include "record/session.h"
-#include "record/stack_engine.h"
 
 namespace gpuprof::record {
 

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "profile/coverage.h"
-#include "record/channel.h"
-#include "record/correlate.h"
+#include "record/ipc/channel.h"
+#include "record/join/correlate.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/credentials.h"
-#include "record/ancestry.h"
-#include "record/hello.h"
+#include "record/ipc/handshake.h"
+#include "record/process/ancestry.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "record/correlate.h"
-#include "record/stack_frames.h"
-#include "record/wire_decoder.h"
+#include "record/ipc/wire_decoder.h"
+#include "record/join/correlate.h"
+#include "record/write/stack_frames.h"
 
 namespace {
 

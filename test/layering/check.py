@@ -12,13 +12,16 @@ SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".S"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 TREES = ("src", "bpf", "injection", "test", "examples")
 
+# Folders of injection/ that are no backend's.
+SHARED = ("base", "ipc", "nvtx", "python", "runtime", "stack")
+
 # Headers of others: what they start with, and the places that may include them.
 VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/runtime/stacks/", "test/unit/injection/", "test/bench/",
                  "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
-    # Not "cupti/", which is a folder of ours.
-    (re.compile(r"(cuda|cupti(?!/)|nvtx|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
+    # Not "cupti/" and "nvtx/", which are folders of ours.
+    (re.compile(r"(cuda|cupti(?!/)|nvtx(?!/)|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
     (re.compile(r"(level_zero/|ze_api|zet_api)"),
      ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
     (re.compile(r"(drm/|i915_drm|xe_drm)"), ("src/backend/intel_drm/",) + VENDOR_PLACES),
@@ -45,7 +48,7 @@ def place_of(path, table):
     if path in table:
         return path
     parts = path.split("/")
-    for length in (2, 1):
+    for length in (3, 2, 1):
         place = "/".join(parts[:length])
         if len(parts) > length and place in table:
             return place
@@ -55,31 +58,40 @@ def place_of(path, table):
 def backend_of(path):
     """'opencl' for src/backend/opencl/x.cpp and injection/opencl/x.cpp, else None."""
     match = re.match(r"(?:src/backend|injection)/([^/]+)/", path)
-    return match.group(1) if match and match.group(1) != "common" else None
+    return match.group(1) if match and match.group(1) not in SHARED else None
 
 
-def check_quoted(root, path, name, place, allowed):
+def may_include(name, own, allowed):
+    """Whether a row allows a header: by its own name, or by a folder that it is in. A folder may include its own."""
+    parts = name.split("/")
+    above = {"/".join(parts[:length]) for length in range(1, len(parts))}
+    return name in allowed or own in above or bool(above & allowed)
+
+
+def check_quoted(root, path, name, place, table):
     """The fault of an include of ours, or None."""
     if name.startswith(("/", ".")) or ".." in name.split("/"):
         return "is not written as \"folder/file.h\""
-    folder = name.split("/")[0]
+    allowed = table[place]
     if place.startswith("src"):
         if "/" not in name or not (root / "src" / name).is_file():
             return "is not a header under src/"
-        own = place.removeprefix("src/")
-        if folder != own and folder not in allowed and name not in allowed:
+        if place_of("src/" + name, table) != place and not may_include(name, place.removeprefix("src/"), allowed):
             return f"is not allowed in {place} (docs/architecture.md)"
         other = backend_of("src/" + name)
         if other and other != backend_of(path) and path != "src/backend/registry.cpp":
             return "reaches into a backend's folder"
         return None
     beside = (root / path).parent / name
-    if place == "injection" and (root / "injection" / name).is_file():
-        other = backend_of("injection/" + name)
+    inside = "injection/" + name
+    if place.startswith("injection") and (root / inside).is_file():
+        if place != "injection" and place_of(inside, table) != place and not may_include(inside, place, allowed):
+            return f"is not allowed in {place} (docs/architecture.md)"
+        other = backend_of(inside)
         return "reaches into another backend's folder" if other and other != backend_of(path) else None
     if beside.is_file() or (root / place / name).is_file():
         return None
-    if (folder in allowed or name in allowed) and (root / "src" / name).is_file():
+    if may_include(name, place, allowed) and (root / "src" / name).is_file():
         return None
     return f"is not allowed in {place} (docs/architecture.md)"
 
@@ -98,7 +110,7 @@ def check_file(root, path, table):
         kind, name = match.groups()
         fault = check_foreign(path, name)
         if fault is None and kind == '"' and place is not None:
-            fault = check_quoted(root, path, name, place, table[place])
+            fault = check_quoted(root, path, name, place, table)
         if fault is not None:
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: \"{name}\" {fault}"

@@ -40,8 +40,8 @@ SOUND = {
     "src/main.cpp": '#include "cmd/command.h"\n',
     "bpf/shared.h": "\n",
     "bpf/launch.bpf.c": '#include "shared.h"\n#include "wire/wire.h"\n#include <bpf/bpf_helpers.h>\n',
-    "injection/common/emit.h": '#include "wire/wire.h"\n',
-    "injection/opencl/layer.cpp": '#include "common/emit.h"\n#include <CL/cl_layer.h>\n',
+    "injection/runtime/emit.h": '#include "wire/wire.h"\n',
+    "injection/opencl/layer.cpp": '#include "runtime/emit.h"\n#include <CL/cl_layer.h>\n',
     "injection/cupti/hook.h": '#include "cupti/api/cupti_abi.h"\n',
     "injection/cupti/api/cupti_abi.h": "\n",
     "injection/cupti/api/abi_check.cpp": '#include "cupti/api/cupti_abi.h"\n#include <cupti.h>\n#include <cuda.h>\n',
@@ -72,7 +72,23 @@ class Layering(unittest.TestCase):
         self.one_fault("src/base/result.h", '#include "profile/records.h"')
         self.one_fault("src/main.cpp", '#include "backend/backend.h"')
         self.one_fault("bpf/launch.bpf.c", '#include "base/result.h"')
-        self.one_fault("injection/common/emit.h", '#include "base/result.h"')
+        self.one_fault("injection/runtime/emit.h", '#include "base/result.h"')
+
+    def test_rooms_of_a_folder_have_rows_of_their_own(self):
+        table = TABLE.replace("## Something else", "| `src/record` | x | `base` `wire` |\n| `src/record/join` | x | `record/batch.h` |\n"
+                              "| `injection/base` | x | nothing |\n| `injection/stack` | x | `injection/base` |\n"
+                              "## Something else")
+        files = {"docs/architecture.md": table, "src/record/batch.h": "\n", "src/record/session.h": "\n",
+                 "src/record/join/join.h": '#include "record/batch.h"\n', "injection/stack/walk.h": "\n",
+                 "injection/base/atomics.h": "\n"}
+        sound = files | {"src/record/session.cpp": '#include "record/join/join.h"\n',
+                         "injection/stack/walk.cpp": '#include "base/atomics.h"\n'}
+        self.assertEqual(self.faults(sound), [])
+        for path, name in (("src/record/join/join.cpp", "record/session.h"),
+                           ("injection/base/atomics.cpp", "stack/walk.h")):
+            faults = self.faults(files | {path: f'#include "{name}"\n'})
+            self.assertEqual(len(faults), 1, faults)
+            self.assertTrue(faults[0].startswith(path), faults)
 
     def test_single_header_is_not_its_folder(self):
         self.one_fault("src/backend/backend.h", '#include "profile/writer.h"')
@@ -90,7 +106,7 @@ class Layering(unittest.TestCase):
         self.one_fault("src/backend/cupti/cupti.h", "#include <cuda.h>")
         self.one_fault("injection/cupti/hook.h", "#include <cupti_activity.h>")
         self.one_fault("injection/cupti/api/cupti_abi.h", "#include <nvtx3/nvToolsExt.h>")
-        self.one_fault("injection/common/emit.h", "#  include <level_zero/ze_api.h>")
+        self.one_fault("injection/runtime/emit.h", "#  include <level_zero/ze_api.h>")
         self.one_fault("test/unit/base/result_test.cpp", "#include <cuda.h>")
         self.one_fault("src/profile/writer.h", "#include <bpf/libbpf.h>")
         self.one_fault("src/profile/writer.h", "#include <CLI/CLI.hpp>")

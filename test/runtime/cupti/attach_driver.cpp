@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/path.h"
-#include "record/inject.h"
+#include "record/attach/inject.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "common/python.h"
+#include "python/python.h"
 #include "symbolize/python_lines.h"
 #include "wire/wire.h"
 

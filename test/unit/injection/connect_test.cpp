@@ -6,8 +6,8 @@
 
 #include "catch.h"
 #include "child.h"
-#include "common/emit.h"
 #include "fake_recorder.h"
+#include "runtime/emit.h"
 
 using gpuprof::test::Environment;
 using gpuprof::test::FakeRecorder;

@@ -1,5 +1,5 @@
-// injection/common against the recorder's side: each test is a target process of its own.
-#include "common/emit.h"
+// What the injection libraries share against the recorder's side: each test is a target process of its own.
+#include "runtime/emit.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -13,11 +13,11 @@
 #include <set>
 #include <thread>
 
+#include "base/atomics.h"
 #include "catch.h"
 #include "child.h"
-#include "common/atomics.h"
-#include "common/names.h"
 #include "fake_recorder.h"
+#include "ipc/names.h"
 #include "recorded.h"
 
 using gpuprof::test::Environment;

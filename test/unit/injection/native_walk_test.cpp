@@ -1,5 +1,5 @@
 // The walk against libgcc's unwinder, which reads the same tables in its own way. Compiled without frame pointers.
-#include "common/native_walk.h"
+#include "stack/native_walk.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 
 #include "catch.h"
 #include "child.h"
-#include "common/modules.h"
+#include "stack/modules.h"
 #include "walked.h"
 
 using gpuprof::test::Compared;

@@ -1,5 +1,5 @@
 // Code objects read from memory laid out as CPython 3.10 and 3.12 lay it out, and from memory that is not.
-#include "common/python_code.h"
+#include "python/python_code.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // Names of NVTX ranges beyond those that are kept as they are.
-#include "common/range_names.h"
+#include "nvtx/range_names.h"
 
 #include <cstring>
 #include <string>
 
 #include "catch.h"
 #include "child.h"
-#include "common/ranges.h"
+#include "nvtx/ranges.h"
 
 using gpuprof::test::fork_child;
 using gpuprof::test::wait_for;

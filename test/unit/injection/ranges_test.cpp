@@ -1,6 +1,6 @@
 // NVTX ranges in targets: what is left of them over forks and connections. test/runtime/cupti/nvtx_test.py has the
 // rest.
-#include "common/ranges.h"
+#include "nvtx/ranges.h"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -15,8 +15,8 @@
 
 #include "catch.h"
 #include "child.h"
-#include "common/emit.h"
 #include "fake_recorder.h"
+#include "runtime/emit.h"
 
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::fork_child;

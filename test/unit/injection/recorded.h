@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/atomics.h"
 #include "catch.h"
 #include "child.h"
-#include "common/atomics.h"
-#include "common/emit.h"
 #include "fake_recorder.h"
+#include "runtime/emit.h"
 
 namespace gpuprof::test {
 

@@ -1,13 +1,13 @@
 // The rings between target and recorder: full ones, unread ones, and many writers.
-#include "common/ring.h"
+#include "ipc/ring.h"
 
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "catch.h"
-#include "common/names.h"
 #include "fake_recorder.h"
+#include "ipc/names.h"
 #include "recorded.h"
 
 using gpuprof::test::FakeRecorder;

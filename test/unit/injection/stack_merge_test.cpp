@@ -1,4 +1,4 @@
-#include "common/stack_merge.h"
+#include "stack/stack_merge.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Stacks of launches, walked in the process, as the recorder gets them.
-#include "common/stacks.h"
+#include "stack/stacks.h"
 
 #include <dlfcn.h>
 #include <sys/time.h>
@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "catch.h"
-#include "common/native_walk.h"
 #include "recorded.h"
+#include "stack/native_walk.h"
 
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::op_with;

@@ -1,6 +1,5 @@
-# injection/common runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
-gpuprof_unit_test(injection LINK gpuprof_inject_common_checked gpuprof_base Threads::Threads)
-target_include_directories(unit_injection PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/injection)
+# What the injection libraries share runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
+gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Threads::Threads)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
   foreach(program opencl_semantics opencl_threads opencl_calls)

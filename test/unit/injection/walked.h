@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "common/emit.h"
-#include "common/native_walk.h"
-#include "common/thread_stack.h"
+#include "runtime/emit.h"
+#include "stack/native_walk.h"
+#include "stack/thread_stack.h"
 
 namespace gpuprof::test {
 

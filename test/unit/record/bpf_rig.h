@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "record/stack_engine.h"
+#include "record/bpf/stack_engine.h"
 #include "symbolize/process_maps.h"
 
 extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "record/correlate.h"
+#include "record/join/correlate.h"
 
 namespace gpuprof::test {
 

@@ -6,9 +6,9 @@
 
 #include "catch.h"
 #include "correlate_rig.h"
-#include "record/launch_table.h"
-#include "record/name_table.h"
-#include "record/work_set.h"
+#include "record/join/launch_table.h"
+#include "record/join/work_set.h"
+#include "record/process/name_table.h"
 
 using gpuprof::backend::GpuOp;
 using gpuprof::record::Batch;

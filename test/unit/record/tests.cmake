@@ -1,6 +1,6 @@
-gpuprof_unit_test(record LINK gpuprof_record gpuprof_inject_common_checked)
+gpuprof_unit_test(record LINK gpuprof_record gpuprof_inject_runtime_checked)
 # The BPF engine's test looks for this function by its symbol and walks through its own frames.
 target_compile_options(unit_record PRIVATE -fno-omit-frame-pointer -fno-optimize-sibling-calls)
 # The walk by tables is held against stacks that have none.
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/bpf_stacks_test.cpp
-                            ${CMAKE_CURRENT_LIST_DIR}/bpf_python_test.cpp PROPERTIES COMPILE_OPTIONS "-fomit-frame-pointer")
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/bpf/bpf_stacks_test.cpp
+                            ${CMAKE_CURRENT_LIST_DIR}/bpf/bpf_python_test.cpp PROPERTIES COMPILE_OPTIONS "-fomit-frame-pointer")

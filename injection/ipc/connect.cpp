@@ -1,0 +1,215 @@
+#include "ipc/connect.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "python/python.h"
+#include "runtime/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr time_t kTimeoutSeconds = 2;
+
+// A decimal number that is a user; else kNobody.
+int64_t user_of(const char* text) {
+  constexpr int64_t kNoUser = UINT32_MAX;  // (uid_t)-1
+  int64_t user = 0;
+  if (text == nullptr || *text == '\0') {
+    return Address::kNobody;
+  }
+  for (; *text != '\0'; ++text) {
+    if (*text < '0' || *text > '9') {
+      return Address::kNobody;
+    }
+    user = user * 10 + (*text - '0');
+    if (user >= kNoUser) {
+      return Address::kNobody;
+    }
+  }
+  return user;
+}
+
+bool open_socket(int* result) {
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return false;
+  }
+  const timeval timeout = {kTimeoutSeconds, 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  *result = fd;
+  return true;
+}
+
+// Abstract name: a NUL byte, then the name without a terminator.
+bool connect_to(int fd, const char* name) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const size_t length = strlen(name);
+  if (length == 0 || length > sizeof(address.sun_path) - 1) {
+    return false;
+  }
+  memcpy(address.sun_path + 1, name, length);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
+  while (connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
+    if (errno == EISCONN) {
+      return true;
+    }
+    if (errno != EINTR || now_ns() > deadline) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The name that our recorder had is free once it has gone, and then anybody may listen there. In a user namespace its
+// user may have another number: whoever has ours could look into us anyway. Not where that is the number of everybody
+// whom the namespace does not know.
+bool is_recorder(int fd, int64_t user) {
+  constexpr uid_t kUnknown = 65534;
+  ucred peer = {};
+  socklen_t bytes = sizeof(peer);
+  uid_t real = 0;
+  uid_t effective = 0;
+  uid_t saved = 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || bytes != sizeof(peer) ||
+      getresuid(&real, &effective, &saved) != 0) {
+    return false;
+  }
+  const bool ours = peer.uid == real && peer.uid == effective && peer.uid == saved && peer.uid != kUnknown;
+  return ours || int64_t{peer.uid} == user;
+}
+
+bool make_hello(const char* backend, const char* token, gpuprof_hello* hello) {
+  *hello = {};
+  hello->magic = GPUPROF_WIRE_MAGIC;
+  hello->version = GPUPROF_WIRE_VERSION;
+  const size_t token_length = strlen(token);
+  const size_t backend_length = strlen(backend);
+  if (token_length != sizeof(hello->token) || backend_length >= sizeof(hello->backend)) {
+    return false;
+  }
+  memcpy(hello->token, token, token_length);
+  memcpy(hello->backend, backend, backend_length);
+  hello->python = python_layout();
+  return true;
+}
+
+bool say_hello(int fd, const gpuprof_hello& hello) {
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
+  ssize_t sent = 0;
+  do {
+    sent = send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR && now_ns() < deadline);
+  return sent == static_cast<ssize_t>(sizeof(hello));
+}
+
+// The welcome and the memfd that comes with it; -1 on anything else.
+int receive_welcome(int fd, gpuprof_welcome* welcome) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part = {welcome, sizeof(*welcome)};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // with its padding, a second descriptor would fit
+  const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
+  ssize_t received = 0;
+  do {
+    received = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR && now_ns() < deadline);
+  if (received < 0) {
+    return -1;
+  }
+  int memory = -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    memcpy(&memory, CMSG_DATA(header), sizeof(memory));
+  }
+  const bool sane = received == static_cast<ssize_t>(sizeof(*welcome)) && (message.msg_flags & MSG_CTRUNC) == 0 &&
+                    welcome->magic == GPUPROF_WIRE_MAGIC && welcome->version == GPUPROF_WIRE_VERSION &&
+                    welcome->source_id != 0 && welcome->segment_bytes == GPUPROF_SEGMENT_BYTES;
+  if (!sane && memory >= 0) {
+    close(memory);
+    memory = -1;
+  }
+  return memory;
+}
+
+// A file that can be cut short under our mapping could end the target with a SIGBUS.
+bool is_sealed(int memory) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  struct stat info = {};
+  const int seals = fcntl(memory, F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals && fstat(memory, &info) == 0 && info.st_size == GPUPROF_SEGMENT_BYTES;
+}
+
+gpuprof_segment* map_segment(int memory, uint32_t source) {
+  if (!is_sealed(memory)) {
+    return nullptr;
+  }
+  void* address = mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  if (address == MAP_FAILED) {
+    return nullptr;
+  }
+  auto* segment = static_cast<gpuprof_segment*>(address);
+  if (segment->magic != GPUPROF_WIRE_MAGIC || segment->version != GPUPROF_WIRE_VERSION ||
+      segment->source_id != source) {
+    munmap(address, GPUPROF_SEGMENT_BYTES);
+    return nullptr;
+  }
+  return segment;
+}
+
+bool connect_uninterrupted(const char* backend, const Address& address, Connection* connection) {
+  int fd = -1;
+  gpuprof_hello hello;  // before we connect: to look at an interpreter takes its time
+  if (address.socket == nullptr || address.token == nullptr || !make_hello(backend, address.token, &hello) ||
+      !open_socket(&fd)) {
+    return false;
+  }
+  gpuprof_welcome welcome = {};
+  int memory = -1;
+  if (connect_to(fd, address.socket) && is_recorder(fd, address.user) && say_hello(fd, hello)) {
+    memory = receive_welcome(fd, &welcome);
+  }
+  close(fd);
+  if (memory < 0) {
+    return false;
+  }
+  connection->segment = map_segment(memory, welcome.source_id);
+  connection->source = welcome.source_id;
+  close(memory);
+  return connection->segment != nullptr;
+}
+
+}  // namespace
+
+Address address_of_environment() {
+  return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN), user_of(secure_getenv(GPUPROF_ENV_UID))};
+}
+
+bool connect_recorder(const char* backend, const Address& address, Connection* connection) {
+  // All calls here are cancellation points: a thread of the target that is cancelled in one would leave a descriptor
+  // behind and the connection half made.
+  int cancel = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  const bool connected = connect_uninterrupted(backend, address, connection);
+  pthread_setcancelstate(cancel, nullptr);
+  return connected;
+}
+
+}  // namespace gpuprof::injection

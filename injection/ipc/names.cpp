@@ -1,0 +1,190 @@
+#include "ipc/names.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "base/atomics.h"
+#include "base/kept_texts.h"
+#include "ipc/ring.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// Bounds on what a target with endless new kernel names can make us keep.
+constexpr uint32_t kMaxNames = 1U << 17;
+constexpr size_t kMaxTextBytes = 64U << 20;
+constexpr size_t kChunkBytes = 256U << 10;
+constexpr uint32_t kFirstCapacity = 1024;
+
+struct Entry {
+  uint64_t hash;
+  const char* text;
+  uint32_t length;
+  uint32_t id;  // 0: free. Stored last, with release: readers do not lock.
+};
+
+struct Table {
+  uint32_t capacity;  // a power of two, more than the entries in it
+  uint32_t used;
+  Entry* entries;  // behind the table, in the same mapping
+};
+
+struct Names {
+  Table* table = nullptr;
+  uint32_t lock = 0;
+  uint32_t count = 0;
+  KeptTexts<kMaxTextBytes, kChunkBytes> texts;
+};
+Names names;
+
+struct Found {
+  Entry* entry;  // of the text, or the free one where it would go
+  uint32_t id;   // as it was when the entry was looked at: a free entry may be taken by another text right after
+};
+
+Found find(Table* table, uint64_t hash, const char* text, size_t length) {
+  for (uint32_t i = 0;; ++i) {
+    Entry& entry = table->entries[(hash + i) & (table->capacity - 1)];
+    const uint32_t id = load_acquire(&entry.id);
+    if (id == 0 || (entry.hash == hash && entry.length == length && memcmp(entry.text, text, length) == 0)) {
+      return {&entry, id};
+    }
+  }
+}
+
+// Call with the lock held. A table that is half full is copied to one of twice the size; readers may go on with the
+// old one, and come here when they do not find a text in it.
+Table* table_with_room() {
+  Table* old = names.table;
+  if (old != nullptr && old->used * 2 < old->capacity) {
+    return old;
+  }
+  const uint32_t capacity = old == nullptr ? kFirstCapacity : old->capacity * 2;
+  auto* grown = static_cast<Table*>(map_memory(sizeof(Table) + size_t{capacity} * sizeof(Entry)));
+  if (grown == nullptr) {
+    return nullptr;
+  }
+  grown->capacity = capacity;
+  grown->entries = reinterpret_cast<Entry*>(grown + 1);
+  if (old != nullptr) {
+    for (uint32_t i = 0; i < old->capacity; ++i) {
+      const Entry& entry = old->entries[i];
+      if (entry.id != 0) {
+        *find(grown, entry.hash, entry.text, entry.length).entry = entry;
+        ++grown->used;
+      }
+    }
+  }
+  store_release(&names.table, grown);
+  return grown;
+}
+
+bool emit_name(gpuprof_segment* segment, uint32_t id, const char* text, size_t length) {
+  alignas(gpuprof_name) uint8_t head[sizeof(gpuprof_name)] = {};
+  auto* name = reinterpret_cast<gpuprof_name*>(head);
+  name->header.type = GPUPROF_RECORD_NAME;
+  name->id = id;
+  name->length = static_cast<uint32_t>(length);
+  return write_record(segment, &name->header, sizeof(gpuprof_name), text, length, false);
+}
+
+enum class Added { yes, no_memory, not_emitted };
+
+// Call with the lock held. The name goes out before its id can be used; where it can not, the id is not given away.
+Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t length, uint32_t* id) {
+  Table* table = table_with_room();
+  if (table == nullptr) {
+    return Added::no_memory;
+  }
+  const auto [entry, known] = find(table, hash, text, length);
+  if (known != 0) {
+    *id = known;
+    return Added::yes;
+  }
+  if (names.count >= kMaxNames) {
+    return Added::no_memory;
+  }
+  const char* kept = names.texts.keep(text, length);
+  if (kept == nullptr) {
+    return Added::no_memory;
+  }
+  if (!emit_name(segment, names.count + 1, text, length)) {
+    names.texts.drop_last(length);
+    return Added::not_emitted;
+  }
+  entry->hash = hash;
+  entry->text = kept;
+  entry->length = static_cast<uint32_t>(length);
+  ++table->used;
+  *id = ++names.count;
+  store_release(&entry->id, *id);
+  return Added::yes;
+}
+
+uint32_t intern_whole(gpuprof_segment* segment, const char* text, size_t length) {
+  const uint64_t hash = hash_text(0, text, length);
+  Table* table = load_acquire(&names.table);
+  if (table != nullptr) {
+    if (const uint32_t known = find(table, hash, text, length).id; known != 0) {
+      return known;
+    }
+  }
+  ThreadState& thread = thread_state();
+  ++thread.in_write;
+  uint32_t id = 0;
+  gpuprof_loss loss = GPUPROF_LOSS_DETAIL;
+  bool counted = true;
+  if (try_lock_bounded(&names.lock)) {
+    const Added added = add(segment, hash, text, length, &id);
+    unlock(&names.lock);
+    counted = added != Added::no_memory;
+    loss = GPUPROF_LOSS_OUT_OF_MEMORY;
+  } else {
+    counted = false;
+  }
+  if (!counted) {
+    add_relaxed(&ring_of(segment, thread).lost[loss], uint64_t{1});
+  }
+  --thread.in_write;
+  return id;
+}
+
+}  // namespace
+
+size_t cut_length(const char* text, size_t length) {
+  constexpr size_t kDots = 3;
+  if (length <= GPUPROF_WIRE_MAX_TEXT) {
+    return length;
+  }
+  size_t cut = GPUPROF_WIRE_MAX_TEXT - kDots;
+  for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0U) == 0x80U; ++i) {
+    --cut;  // inside a character; three steps at most, as the text may not be UTF-8 at all
+  }
+  return cut;
+}
+
+uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
+  if (length <= GPUPROF_WIRE_MAX_TEXT) {
+    return intern_whole(segment, text, length);
+  }
+  const size_t cut = cut_length(text, length);
+  auto* shorter = static_cast<char*>(map_memory(GPUPROF_WIRE_MAX_TEXT));
+  if (shorter == nullptr) {
+    add_relaxed(&ring_of(segment, thread_state()).lost[GPUPROF_LOSS_OUT_OF_MEMORY], uint64_t{1});
+    return 0;
+  }
+  memcpy(shorter, text, cut);
+  memset(shorter + cut, '.', 3);
+  const uint32_t id = intern_whole(segment, shorter, cut + 3);
+  munmap(shorter, GPUPROF_WIRE_MAX_TEXT);
+  return id;
+}
+
+void reset_names() {
+  // Nothing is kept: a thread of the parent may have been in the middle of a change, and clearing tables that the
+  // parent shares would copy their pages. What is left behind is memory that both had already.
+  names = Names();
+}
+
+}  // namespace gpuprof::injection

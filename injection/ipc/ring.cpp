@@ -1,0 +1,157 @@
+#include "ipc/ring.h"
+
+#include <cstring>
+#include <ctime>
+
+#include "base/atomics.h"
+#include "runtime/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint64_t kRecorderAliveNs = 1000000000;
+constexpr int kWaits = 100;
+constexpr int kLockWaits = 5;
+constexpr long kWaitNs = 500000;
+
+uint32_t next_ring = 0;
+
+// The tail at which a wait for space was given up, plus one: while the recorder has not moved on, nobody waits again.
+uint64_t stuck_tail[GPUPROF_RING_COUNT];
+
+struct Place {
+  uint8_t* data;
+  uint64_t head;
+  uint32_t pad;  // bytes to skip before the record, so that it does not wrap
+};
+
+// Call with the lock held. A tail from a recorder gone mad leaves no space rather than a wild write.
+bool find_place(gpuprof_segment* segment, uint32_t index, uint32_t bytes, Place* place) {
+  const gpuprof_ring& ring = segment->rings[index];
+  const uint64_t head = load_relaxed(&ring.head);
+  const uint64_t used = head - load_acquire(&ring.tail);
+  const auto offset = static_cast<uint32_t>(head % GPUPROF_RING_BYTES);
+  const uint32_t to_end = GPUPROF_RING_BYTES - offset;
+  const uint32_t pad = to_end < bytes ? to_end : 0;
+  if (used > GPUPROF_RING_BYTES || GPUPROF_RING_BYTES - used < uint64_t{pad} + bytes || head % 8 != 0) {
+    return false;
+  }
+  auto* base = reinterpret_cast<uint8_t*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + size_t{index} * GPUPROF_RING_BYTES;
+  *place = {base, head, pad};
+  return true;
+}
+
+void fill_place(gpuprof_ring& ring, const Place& place, const gpuprof_record* head, size_t head_bytes, const char* text,
+                size_t text_bytes) {
+  uint64_t position = place.head;
+  if (place.pad != 0) {
+    const gpuprof_record skip = {GPUPROF_RECORD_PAD, 0, place.pad};
+    memcpy(place.data + position % GPUPROF_RING_BYTES, &skip, sizeof(skip));
+    position += place.pad;
+  }
+  uint8_t* to = place.data + position % GPUPROF_RING_BYTES;
+  memcpy(to, head, head_bytes);
+  if (text_bytes != 0) {
+    memcpy(to + head_bytes, text, text_bytes);
+  }
+  memset(to + head_bytes + text_bytes, 0, head->bytes - head_bytes - text_bytes);
+  store_release(&ring.head, position + head->bytes);
+}
+
+bool recorder_alive(const gpuprof_segment* segment) {
+  const uint64_t beat = load_relaxed(&segment->recorder_beat_ns);
+  const uint64_t now = now_ns();
+  return beat >= now || now - beat < kRecorderAliveNs;
+}
+
+// One nap; false when there is no point in waiting (any more).
+bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
+  const uint64_t tail = load_relaxed(&segment->rings[index].tail);
+  if (naps >= kWaits) {
+    store_relaxed(&stuck_tail[index], tail + 1);
+    return false;
+  }
+  if (load_relaxed(&stuck_tail[index]) == tail + 1 || !recorder_alive(segment)) {
+    return false;
+  }
+  const timespec nap = {0, kWaitNs};
+  nanosleep(&nap, nullptr);  // an early return by a signal only makes the wait shorter
+  return true;
+}
+
+// Only missing GPU work is told as such.
+void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
+  switch (type) {
+    case GPUPROF_RECORD_GPU_OP:
+      add_relaxed(&ring.lost[why], uint64_t{1});
+      break;
+    case GPUPROF_RECORD_LAUNCH:  // whoever makes these counts the launch
+    case GPUPROF_RECORD_STACK:
+    case GPUPROF_RECORD_MODULE:
+    case GPUPROF_RECORD_PYTHON:  // told again later
+    case GPUPROF_RECORD_MAPPINGS:
+      break;
+    default:
+      add_relaxed(&ring.lost[GPUPROF_LOSS_DETAIL], uint64_t{1});
+  }
+}
+
+}  // namespace
+
+gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
+  if (thread.ring_plus_one == 0) {
+    thread.ring_plus_one = add_relaxed(&next_ring, 1U) % GPUPROF_RING_COUNT + 1;
+  }
+  return segment->rings[thread.ring_plus_one - 1];
+}
+
+bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
+                  size_t text_bytes, bool may_wait) {
+  ThreadState& thread = thread_state();
+  (void)ring_of(segment, thread);
+  head->pad = 0;
+  head->bytes = static_cast<uint32_t>((head_bytes + text_bytes + 7) / 8 * 8);
+  ++thread.in_write;
+  gpuprof_loss loss = GPUPROF_LOSS_RING_FULL;
+  bool written = false;
+  uint32_t full = 0;  // rings in a row
+  for (int naps = 0;;) {
+    const uint32_t index = thread.ring_plus_one - 1;
+    gpuprof_ring& ring = segment->rings[index];
+    if (!try_lock_bounded(&ring.lock)) {
+      loss = GPUPROF_LOSS_RING_BUSY;
+      if (may_wait && naps++ < kLockWaits) {
+        continue;
+      }
+      break;
+    }
+    loss = GPUPROF_LOSS_RING_FULL;
+    Place place = {};
+    written = find_place(segment, index, head->bytes, &place);
+    if (written) {
+      fill_place(ring, place, head, head_bytes, text, text_bytes);
+    }
+    unlock(&ring.lock);
+    if (written || !may_wait) {
+      break;
+    }
+    if (++full < GPUPROF_RING_COUNT) {
+      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may fill them all
+    } else if (!wait_for_space(segment, index, naps++)) {
+      break;
+    }
+  }
+  if (!written) {
+    count_unwritten(ring_of(segment, thread), head->type, loss);
+  }
+  --thread.in_write;
+  return written;
+}
+
+void reset_rings() {
+  for (uint64_t& tail : stuck_tail) {
+    tail = 0;
+  }
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,481 @@
+#include "nvtx/ranges.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/atomics.h"
+#include "base/kept_texts.h"
+#include "runtime/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// Bounds on what a program with endless new names can make us keep: 768 KiB of paths a connection. The second half is
+// for those whose last name has its numbers folded.
+constexpr uint32_t kExactPaths = 16384;
+constexpr uint32_t kMaxPaths = 2 * kExactPaths;
+constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
+constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
+
+constexpr uint32_t kPathSlots = 4 * kMaxPaths;
+constexpr uint32_t kMorePaths = kMaxPaths + 1;  // the id of the path that stands for all further ones
+
+struct Path {
+  uint32_t parent;
+  RangeLabel label;
+};
+
+// Of one connection. Slots and labels are read without a lock: they are stored last, with release, and never change.
+struct Paths {
+  uint32_t slots[kPathSlots];  // 0: free, else the path's id
+  Path paths[kMaxPaths];       // by id - 1
+  uint32_t count;              // atomic
+  bool more;                   // kMorePaths has been told
+};
+
+struct Open {
+  uint64_t id;
+  uint64_t start_ns;  // 0: not taken
+  RangeLabel label;
+};
+
+// One a process, as NVTX's functions come without a context of ours. All but `generation` and what is said above is
+// changed with the lock held.
+struct Shared {
+  uint32_t lock;
+  uint32_t generation;  // atomic; of `open` and `paths`: what a thread remembers is right while this is the same
+  uint32_t connection;  // atomic; how often there was one
+  Paths* paths;         // atomic; null before the first connection
+  Open open[kMaxOpen];
+  uint32_t open_count;  // atomic
+  uint64_t last_open;
+  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
+  uint32_t any_late;        // atomic
+};
+constinit Shared shared = {};
+
+struct Push {
+  uint64_t start_ns;  // 0: not taken
+  RangeLabel label;
+  uint32_t domain;
+  uint32_t path;
+};
+
+struct Stack {
+  uint32_t depth;
+  uint32_t deeper;      // pushes that found no place
+  uint32_t known;       // entries whose path is known ...
+  uint32_t base;        // ... under the path of the process's ranges ...
+  uint32_t generation;  // ... both of this generation; 0: none
+  uint32_t tid;
+  uint32_t changes;  // pushes and pops so far
+  uint32_t wanted_changes;
+  uint32_t wanted_generation;
+  bool wanted;  // as of these two
+  Push entries[kMaxDepth];
+};
+// Nothing to end with the thread. constinit keeps the compiler from a guard at each access.
+constinit thread_local Stack stack = {};
+
+uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* found) {
+  for (uint64_t i = mix_hash(parent, label);; ++i) {
+    uint32_t* slot = &paths->slots[i % kPathSlots];
+    *found = load_acquire(slot);
+    if (*found == 0) {
+      return slot;
+    }
+    const Path& path = paths->paths[*found - 1];
+    if (path.parent == parent && path.label == label) {
+      return slot;
+    }
+  }
+}
+
+bool tell_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
+  gpuprof_range record = {};
+  record.id = id;
+  record.parent = parent;
+  record.domain_id = name_id(domain.data, domain.length);
+  record.name_id = name_id(name.data, name.length);
+  return record.name_id != 0 && range(record);
+}
+
+// Call with the lock held. 0: it could not be told to the recorder.
+uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
+  uint32_t known = 0;
+  uint32_t* slot = find_path(paths, parent, label, &known);
+  if (known != 0) {
+    return known;
+  }
+  if (paths->count == kMaxPaths) {
+    paths->more = paths->more || tell_path(kMorePaths, 0, {}, text_of(kMoreRanges));
+    return paths->more ? kMorePaths : 0;
+  }
+  const uint32_t id = paths->count + 1;
+  if (!tell_path(id, parent, domain_of(label), text_of(label))) {
+    return 0;
+  }
+  paths->paths[id - 1] = {parent, label};
+  store_relaxed(&paths->count, id);
+  store_release(slot, id);
+  return id;
+}
+
+// The path one range further in; 0: not to be had now.
+uint32_t path_below(uint32_t parent, RangeLabel label) {
+  Paths* paths = load_acquire(&shared.paths);
+  if (paths == nullptr || parent == kMorePaths) {
+    return parent;
+  }
+  uint32_t found = 0;
+  find_path(paths, parent, label, &found);
+  if (found == 0 && load_relaxed(&paths->count) >= kExactPaths) {
+    label = folded_label(label);
+    find_path(paths, parent, label, &found);
+  }
+  if (found != 0) {
+    return found;
+  }
+  if (!try_lock_bounded(&shared.lock)) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return 0;
+  }
+  found = add_path(paths, parent, label);
+  unlock(&shared.lock);
+  return found;
+}
+
+// Call with the lock held.
+void remove_open(uint64_t id) {
+  uint32_t index = 0;
+  while (index < shared.open_count && shared.open[index].id != id) {
+    ++index;
+  }
+  if (index < shared.open_count) {
+    store_relaxed(&shared.open_count, shared.open_count - 1);
+    memmove(&shared.open[index], &shared.open[index + 1], (shared.open_count - index) * sizeof(Open));
+  }
+}
+
+// For `open`, which is up to date then. False: not to be had now.
+bool lock_open() {
+  if (!try_lock_bounded(&shared.lock)) {
+    return false;
+  }
+  // First: whoever adds one meanwhile says so afterwards.
+  if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
+    for (uint64_t& late : shared.late) {
+      if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
+        remove_open(id);
+      }
+    }
+  }
+  return true;
+}
+
+// The next one to hold the lock removes it: launches must not be in a range for ever that has ended.
+void remove_later(uint64_t id) {
+  for (uint64_t& late : shared.late) {
+    uint64_t expected = 0;
+    if (__atomic_compare_exchange_n(&late, &expected, id, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&shared.any_late, 1U, __ATOMIC_SEQ_CST);
+      return;
+    }
+  }
+  lost(GPUPROF_LOSS_DETAIL, 1);
+}
+
+constexpr uint64_t kAllOpen = 0;  // no range's id
+
+// Of the process's ranges in the order of their start, up to `last`.
+struct OpenRanges {
+  RangeLabel labels[kMaxOpen];
+  uint32_t count;
+  uint64_t last_start_ns;  // 0: not known, or there is no such range
+};
+
+// False: not to be had now.
+bool copy_open(uint64_t last, OpenRanges* ranges) {
+  ranges->count = 0;
+  ranges->last_start_ns = 0;
+  if (load_relaxed(&shared.open_count) == 0) {
+    return true;
+  }
+  if (!lock_open()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return false;
+  }
+  bool found = false;
+  for (uint32_t i = 0; i < shared.open_count && !found; ++i) {
+    const Open& open = shared.open[i];
+    found = open.id == last;
+    ranges->last_start_ns = found ? open.start_ns : 0;
+    ranges->labels[ranges->count++] = open.label;
+  }
+  unlock(&shared.lock);
+  return true;
+}
+
+// False: only `path` of it could be had.
+bool path_of(const OpenRanges& ranges, uint32_t* path) {
+  *path = 0;
+  for (uint32_t i = 0; i < ranges.count; ++i) {
+    const uint32_t below = path_below(*path, ranges.labels[i]);
+    if (below == 0) {
+      return false;
+    }
+    *path = below;
+  }
+  return true;
+}
+
+bool process_path(uint32_t* path) {
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): large; copy_open() sets what it has
+  *path = 0;
+  return copy_open(kAllOpen, &ranges) && path_of(ranges, path);
+}
+
+// The thread's path, brought up to date. Where that could not be had it ends further out, which has been counted.
+uint32_t update_path(Stack& s) {
+  const uint32_t generation = load_acquire(&shared.generation);
+  if (load_acquire(&shared.paths) == nullptr) {
+    return 0;
+  }
+  if (s.generation != generation) {
+    s.known = 0;
+    if (!process_path(&s.base)) {
+      return s.base;
+    }
+    s.generation = generation;
+  }
+  uint32_t path = s.known == 0 ? s.base : s.entries[s.known - 1].path;
+  for (; s.known < s.depth; ++s.known) {
+    const uint32_t below = path_below(path, s.entries[s.known].label);
+    if (below == 0) {
+      break;
+    }
+    path = s.entries[s.known].path = below;
+  }
+  return path;
+}
+
+// False: it could not be found out now.
+bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
+  const uint32_t connection = load_relaxed(&shared.connection);
+  *found = false;
+  for (uint32_t i = 0; i < s.depth && !*found; ++i) {
+    *found = is_wanted(s.entries[i].label, wanted, connection);
+  }
+  if (*found) {
+    return true;
+  }
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
+  if (!copy_open(kAllOpen, &ranges)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < ranges.count && !*found; ++i) {
+    *found = is_wanted(ranges.labels[i], wanted, connection);
+  }
+  return true;
+}
+
+bool spans_wanted() {
+  constexpr uint32_t kBoth = GPUPROF_CONTROL_CALLS | GPUPROF_CONTROL_ENABLED;
+  return (control() & kBoth) == kBoth;
+}
+
+// 0 where nobody will ask for it: reading the clock costs more than a push.
+uint64_t start_time() {
+  return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
+}
+
+void tell_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
+  if (start_ns == 0 || path == 0) {
+    return;
+  }
+  gpuprof_span record = {};
+  record.start_ns = start_ns;
+  record.end_ns = now_ns();
+  record.range = path;
+  record.tid = tid;
+  span(record);
+}
+
+void tell_pushed_span(Stack& s, uint32_t index) {
+  const Guard guard;
+  if (!guard.entered()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return;
+  }
+  if (s.generation != load_acquire(&shared.generation) || index >= s.known) {
+    update_path(s);
+  }
+  if (s.tid == 0) {
+    s.tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  }
+  if (index < s.known) {
+    tell_span(s.entries[index].start_ns, s.entries[index].path, s.tid);
+  }
+}
+
+void tell_open_span(uint64_t id) {
+  if (!spans_wanted()) {
+    return;
+  }
+  const Guard guard;
+  if (!guard.entered()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return;
+  }
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
+  uint32_t path = 0;
+  if (copy_open(id, &ranges) && ranges.last_start_ns != 0 && path_of(ranges, &path)) {
+    tell_span(ranges.last_start_ns, path, 0);
+  }
+}
+
+int level_of(const Stack& s, uint32_t index) {
+  int level = 0;
+  for (uint32_t i = 0; i < index; ++i) {
+    level += s.entries[i].domain == s.entries[index].domain ? 1 : 0;
+  }
+  return level;
+}
+
+void new_generation() {
+  // 0 is what a thread that remembers nothing has.
+  if (__atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL) == 0) {
+    __atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL);
+  }
+}
+
+void after_fork_in_child() {
+  store_release(&shared.lock, 0U);  // whoever held it is the parent's; what it was at is published last, or not at all
+  unlock_range_names();
+  stack.tid = 0;
+}
+
+}  // namespace
+
+void init_ranges() {
+  init_range_names();
+  static uint32_t fork_handler = 0;
+  if (swap_if(&fork_handler, 0, 1)) {
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  }
+}
+
+uint32_t current_range() {
+  Stack& s = stack;
+  uint32_t path = 0;
+  if (s.generation == load_acquire(&shared.generation) && s.known == s.depth) {
+    path = s.depth == 0 ? s.base : s.entries[s.depth - 1].path;
+  } else {
+    path = update_path(s);
+  }
+  if (path == kMorePaths || s.deeper > 0) {
+    lost(GPUPROF_LOSS_RANGE_LIMIT, 1);
+  }
+  return path;
+}
+
+bool in_wanted_range() {
+  const gpuprof_options* wishes = options();
+  if (wishes == nullptr || wishes->nvtx_range[0] == '\0') {
+    return true;
+  }
+  Stack& s = stack;
+  const uint32_t generation = load_acquire(&shared.generation);
+  if (s.wanted_generation != generation || s.wanted_changes != s.changes) {
+    bool found = false;
+    if (!look_for_wanted(s, wishes->nvtx_range, &found)) {
+      return found;
+    }
+    s.wanted = found;
+    s.wanted_generation = generation;
+    s.wanted_changes = s.changes;
+  }
+  return s.wanted;
+}
+
+void reset_ranges() {
+  const KeepErrno keep_errno;
+  // Nothing is given back: a thread may be reading it. A recording is made anew seldom enough.
+  auto* paths = static_cast<Paths*>(map_memory(sizeof(Paths)));
+  const bool locked = try_lock_bounded(&shared.lock);
+  store_release(&shared.paths, paths);
+  add_relaxed(&shared.connection, 1U);
+  new_generation();
+  if (locked) {
+    unlock(&shared.lock);
+  }
+}
+
+int push_range(uint32_t domain, RangeLabel label) {
+  Stack& s = stack;
+  ++s.changes;
+  if (s.depth == kMaxDepth) {
+    return static_cast<int>(s.depth + s.deeper++);
+  }
+  s.entries[s.depth] = {start_time(), label, domain, 0};
+  return level_of(s, s.depth++);
+}
+
+int pop_range(uint32_t domain) {
+  Stack& s = stack;
+  if (s.deeper > 0) {
+    return static_cast<int>(s.depth + --s.deeper);
+  }
+  uint32_t index = s.depth;
+  while (index > 0 && s.entries[index - 1].domain != domain) {
+    --index;
+  }
+  if (index-- == 0) {
+    return -1;
+  }
+  if (spans_wanted()) {
+    tell_pushed_span(s, index);
+  }
+  const int level = level_of(s, index);
+  ++s.changes;
+  --s.depth;
+  memmove(&s.entries[index], &s.entries[index + 1], (s.depth - index) * sizeof(Push));
+  s.known = std::min(s.known, index);
+  return level;
+}
+
+uint64_t start_range(RangeLabel label) {
+  const uint64_t id = add_relaxed(&shared.last_open, uint64_t{1}) + 1;
+  const uint64_t start_ns = start_time();
+  if (!lock_open()) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return id;
+  }
+  if (shared.open_count < kMaxOpen) {
+    shared.open[shared.open_count] = {id, start_ns, label};
+    store_relaxed(&shared.open_count, shared.open_count + 1);
+    new_generation();
+  } else {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+  }
+  unlock(&shared.lock);
+  return id;
+}
+
+void end_range(uint64_t id) {
+  tell_open_span(id);
+  if (lock_open()) {
+    remove_open(id);
+    new_generation();
+    unlock(&shared.lock);
+  } else {
+    remove_later(id);
+    new_generation();
+  }
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,583 @@
+#include "python/python.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/atomics.h"
+#include "python/python_code.h"
+#include "python/python_layouts.h"
+#include "python/python_memory.h"
+#include "runtime/emit.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint32_t kVersion3_12 = 0x030c0000;
+constexpr uint32_t kVersion3_13 = 0x030d0000;
+constexpr uint8_t kOwnedByGenerator = 1;
+constexpr uint32_t kBeforeFirst = UINT32_MAX;
+
+// Functions of the interpreter; none of them takes a lock or needs the GIL.
+struct Functions {
+  void* (*current)();    // the attached thread state: from 3.12 on this thread's, before that of whoever has the GIL
+  void* (*of_thread)();  // the thread state that this thread had last
+  int (*is_initialized)();
+  void* (*first_interpreter)();
+  void* (*main_interpreter)();
+};
+
+enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
+
+// One a process, as there is one interpreter. What is beside `found` does not change once that has been set.
+struct Python {
+  uint32_t found = kNothing;
+  uint32_t searching = 0;  // by a thread of the process of this id
+  uint32_t told = 0;       // to the recorder
+  uint32_t proven = 0;     // a walk of a whole stack has found what it should
+  uint64_t doubted = 0;    // a thread whose stack was not as it should be, before one was
+  uint32_t doubts = 0;     // so many times
+  uint64_t loaded = 0;     // libraries loaded so far, when it was last looked for
+  const char* refused = nullptr;
+  Functions functions = {};
+  PythonLayout layout = {};
+};
+Python python_here;
+
+using Handle = void*;
+
+template <typename Function>
+void look_up(Handle library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+int count_loaded(dl_phdr_info* info, size_t /*bytes*/, void* count) {
+  *static_cast<uint64_t*>(count) = info->dlpi_adds;
+  return 1;
+}
+
+constexpr size_t kMaxPath = 4096;
+
+// The path of the `skip`-th library that may hold an interpreter.
+struct Candidate {
+  uint32_t skip;
+  char path[kMaxPath];
+};
+
+bool is_named_as_interpreter(const char* path) {
+  const char* slash = path == nullptr ? nullptr : strrchr(path, '/');
+  const char* name = slash == nullptr ? "" : slash + 1;
+  return strncmp(name, "libpython", 9) == 0 || strncmp(name, "libpypy", 7) == 0;
+}
+
+int find_candidate(dl_phdr_info* info, size_t /*bytes*/, void* context) {
+  auto* candidate = static_cast<Candidate*>(context);
+  if (!is_named_as_interpreter(info->dlpi_name)) {
+    return 0;
+  }
+  if (candidate->skip != 0) {
+    --candidate->skip;
+    return 0;
+  }
+  if (strlen(info->dlpi_name) >= kMaxPath) {
+    return 0;
+  }
+  strcpy(candidate->path, info->dlpi_name);
+  return 1;
+}
+
+int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
+  return is_named_as_interpreter(info->dlpi_name) ? 1 : 0;
+}
+
+bool has_candidate() {
+  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // waits for no constructor
+}
+
+bool has_interpreter(Handle library) {
+  return dlsym(library, "PyGILState_GetThisThreadState") != nullptr || dlsym(library, "pypy_main_startup") != nullptr;
+}
+
+// The program, its libraries and those loaded for all; else a library that somebody keeps to himself. Where it is a
+// library, it stays loaded: its functions are called at each launch.
+bool find_interpreter(Handle* library) {
+  *library = RTLD_DEFAULT;
+  if (has_interpreter(RTLD_DEFAULT)) {
+    Dl_info info = {};
+    void* function = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    const bool known = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr;
+    if (known && strchr(info.dli_fname, '/') != nullptr) {  // without one, the search path would be gone through
+      static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
+    }
+    return true;
+  }
+  static Candidate candidate;  // too big for the stacks of unknown threads; `searching` is held
+  constexpr uint32_t kMaxCandidates = 16;
+  for (uint32_t i = 0; i < kMaxCandidates; ++i) {
+    candidate.skip = i;
+    if (dl_iterate_phdr(find_candidate, &candidate) == 0) {
+      break;
+    }
+    *library = dlopen(candidate.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (*library != nullptr && has_interpreter(*library)) {
+      return true;
+    }
+    if (*library != nullptr) {
+      dlclose(*library);
+    }
+  }
+  return false;
+}
+
+// "3.9.18 (main, ...": as PY_VERSION_HEX of a final release.
+uint32_t version_of_text(const char* text) {
+  char* end = nullptr;
+  uint32_t parts[3] = {};
+  for (uint32_t& part : parts) {
+    const unsigned long value = strtoul(text, &end, 10);
+    if (end == text || value > UINT8_MAX) {
+      break;
+    }
+    part = static_cast<uint32_t>(value);
+    if (*end != '.') {
+      break;
+    }
+    text = end + 1;
+  }
+  constexpr uint32_t kFinal = 0xf0;
+  return parts[0] << 24U | parts[1] << 16U | parts[2] << 8U | kFinal;
+}
+
+uint32_t version_of(Handle library) {
+  if (const auto* number = static_cast<const unsigned long*>(dlsym(library, "Py_Version")); number != nullptr) {
+    return static_cast<uint32_t>(*number);
+  }
+  const char* (*text)() = nullptr;
+  look_up(library, "Py_GetVersion", &text);
+  return text == nullptr ? 0 : version_of_text(text());
+}
+
+void find_eval_range(Handle library, gpuprof_python_layout* layout) {
+  void* eval = dlsym(library, "_PyEval_EvalFrameDefault");
+  Dl_info info = {};
+  ElfW(Sym)* symbol = nullptr;
+  if (eval != nullptr && dladdr1(eval, &info, reinterpret_cast<void**>(&symbol), RTLD_DL_SYMENT) != 0 &&
+      symbol != nullptr && info.dli_saddr == eval) {
+    layout->eval_begin = reinterpret_cast<uint64_t>(eval);
+    layout->eval_end = layout->eval_begin + symbol->st_size;
+  }
+}
+
+// The type object of code objects proves where an object's type is, and that it is what we take it for.
+bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
+  const PythonMemory memory(false);  // each step has been proven by the one before
+  const gpuprof_python_layout& wire = layout.wire;
+  uint64_t type = 0;
+  uint64_t name = 0;
+  char text[5] = {};
+  constexpr uint32_t kNameBehindSize = 16;  // ob_type, ob_size, tp_name
+  return memory.read(wire.code_type + wire.code_type_field, &type) &&
+         type == reinterpret_cast<uint64_t>(type_of_types) &&
+         memory.read(wire.code_type + wire.code_type_field + kNameBehindSize, &name) && memory.read(name, &text) &&
+         memcmp(text, "code", sizeof(text)) == 0;
+}
+
+void find_functions(Handle library, Functions* functions) {
+  look_up(library, "PyThreadState_GetUnchecked", &functions->current);
+  if (functions->current == nullptr) {
+    look_up(library, "_PyThreadState_UncheckedGet", &functions->current);
+  }
+  look_up(library, "PyGILState_GetThisThreadState", &functions->of_thread);
+  look_up(library, "Py_IsInitialized", &functions->is_initialized);
+  look_up(library, "PyInterpreterState_Head", &functions->first_interpreter);
+  look_up(library, "PyInterpreterState_Main", &functions->main_interpreter);
+}
+
+// Null, or why the interpreter is not followed.
+const char* examine(Handle library, Functions* functions, PythonLayout* layout) {
+  if (dlsym(library, "PyGILState_GetThisThreadState") == nullptr) {
+    layout->wire.version = 0x02070000;  // of no CPython that is followed, and not "no Python"
+    return "PyPy";
+  }
+  const char* refused = layout_of_python(version_of(library), dlsym(library, "_PyRuntime"), layout);
+  if (refused != nullptr) {
+    return refused;
+  }
+  find_functions(library, functions);
+  find_eval_range(library, &layout->wire);
+  layout->wire.code_type = reinterpret_cast<uint64_t>(dlsym(library, "PyCode_Type"));
+  if (functions->current == nullptr || functions->of_thread == nullptr || functions->is_initialized == nullptr ||
+      functions->first_interpreter == nullptr || functions->main_interpreter == nullptr) {
+    return "it lacks a function of its C interface";
+  }
+  if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
+    return "a build with other structures";
+  }
+  return nullptr;
+}
+
+// `searching` is held.
+void search() {
+  uint64_t loaded = 0;
+  dl_iterate_phdr(count_loaded, &loaded);
+  if (loaded == python_here.loaded) {
+    return;
+  }
+  const bool first = python_here.loaded == 0;
+  python_here.loaded = loaded;
+  // dlsym() waits while any thread is in the constructor of a library that it loads, and that thread may wait for us.
+  // So only what could be an interpreter is looked into once the program itself, and what it began with, has been.
+  if (!first && !has_candidate()) {
+    return;
+  }
+  Handle library = nullptr;
+  if (find_interpreter(&library)) {
+    python_here.refused = examine(library, &python_here.functions, &python_here.layout);
+    if (python_here.refused != nullptr) {
+      python_here.layout.wire.flags = GPUPROF_PYTHON_REFUSED;
+    }
+    store_release(&python_here.found, python_here.refused == nullptr ? uint32_t{kFollowed} : uint32_t{kRefused});
+  }
+  dlerror();  // what was looked for in vain is nobody's concern
+}
+
+void tell() {
+  if (load_relaxed(&python_here.told) != 0 || !swap_if(&python_here.told, 0, 1)) {
+    return;
+  }
+  const gpuprof_python_layout layout = python_layout();
+  if (!python(layout)) {
+    store_relaxed(&python_here.told, 0U);
+    return;
+  }
+  constexpr uint32_t kByte = 0xff;
+  char version[16] = {};
+  snprintf(version, sizeof(version), "%u.%u.%u", layout.version >> 24U, layout.version >> 16U & kByte,
+           layout.version >> 8U & kByte);
+  const bool pypy = python_here.refused != nullptr && strcmp(python_here.refused, "PyPy") == 0;
+  meta("python.version", pypy ? "PyPy" : version);
+  if (python_here.refused != nullptr) {
+    meta("python.refused", python_here.refused);
+  }
+}
+
+// Structures that are not where they should be: better none than wrong ones.
+void refuse() {
+  if (swap_if(&python_here.found, kFollowed, kRefused)) {
+    python_here.refused = "frames are not where its version has them";
+    store_release(&python_here.told, 0U);
+    tell();
+  }
+}
+
+// One thread may be odd in a way that we do not know of; the layout is wrong where another one looks no better, or
+// where there is no other one.
+void doubt(uint64_t thread) {
+  constexpr uint32_t kManyDoubts = 1000;
+  const uint64_t before = load_relaxed(&python_here.doubted);
+  if (before == 0) {
+    store_relaxed(&python_here.doubted, thread);
+  } else if (before != thread || add_relaxed(&python_here.doubts, 1U) >= kManyDoubts) {
+    refuse();
+  }
+}
+
+bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint64_t thread) {
+  uint64_t ident = 0;
+  return thread % 8 == 0 && memory.read(thread + layout.thread_ident, &ident) &&
+         ident == static_cast<uint64_t>(pthread_self());
+}
+
+// Before 3.12 the current thread state may be another thread's, which may end at any moment. It is looked at in one
+// case only: this thread's own one is another, and there is more than one interpreter, so that the thread may be in
+// one that it did not begin in.
+const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
+  void* own = functions.of_thread();
+  void* current = functions.current();
+  if (own == nullptr || current == own) {
+    return own;
+  }
+  if (current != nullptr && functions.first_interpreter() != functions.main_interpreter() &&
+      is_this_thread(layout, PythonMemory(true), reinterpret_cast<uint64_t>(current))) {
+    return current;
+  }
+  // While the interpreter ends, it frees the states of threads that are still there.
+  return functions.is_initialized() != 0 ? own : nullptr;
+}
+
+const void* thread_from_3_12(const Functions& functions) {
+  void* current = functions.current();
+  if (current != nullptr) {
+    return current;
+  }
+  return functions.is_initialized() != 0 ? functions.of_thread() : nullptr;
+}
+
+// Steps from frame to frame, innermost first.
+template <bool kCareful>
+class FrameWalk {
+ public:
+  using Memory = FrameMemory<kCareful>;
+
+  explicit FrameWalk(const PythonLayout& layout) : layout_(layout) {}
+
+  // False: the thread's frames can not be found.
+  bool begin(uint64_t thread) {
+    const gpuprof_python_layout& wire = layout_.wire;
+    if (wire.tstate_cframe != GPUPROF_PYTHON_NONE &&
+        (!load_pointer(thread + wire.tstate_cframe, &cframe_) || cframe_ == 0)) {
+      return false;
+    }
+    return wire.cframe_frame != GPUPROF_PYTHON_NONE ? load_pointer(cframe_ + wire.cframe_frame, &frame_)
+                                                    : load_pointer(thread + wire.tstate_frame, &frame_);
+  }
+
+  [[nodiscard]] bool at_end() const { return frame_ == 0; }
+
+  enum class Kind : uint8_t {
+    python,      // a Python frame
+    incomplete,  // one that has not begun, or one of no Python code
+    shim,        // no frame, but the end of a run
+    bad,         // memory that does not look as it should
+  };
+
+  // What is at hand. Fills in the code object and offset for Kind::python; and the boundary for the end of a run, 0
+  // elsewhere.
+  Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
+    const gpuprof_python_layout& wire = layout_.wire;
+    uint8_t mark = 0;
+    *boundary = 0;
+    if (wire.boundary != GPUPROF_PYTHON_EACH && !Memory::load(frame_ + wire.frame_boundary, &mark)) {
+      return Kind::bad;
+    }
+    if (wire.boundary == GPUPROF_PYTHON_SHIM && mark >= wire.shim_owner) {
+      *boundary = frame_;
+      return Kind::shim;
+    }
+    if (wire.boundary == GPUPROF_PYTHON_EACH || (wire.boundary == GPUPROF_PYTHON_IS_ENTRY && mark != 0)) {
+      *boundary = wire.cframe_previous != GPUPROF_PYTHON_NONE ? cframe_ : 1;
+    }
+    return read_frame(code, offset);
+  }
+
+  // To the frame's caller. False: it can not be found.
+  bool step(uint64_t boundary) {
+    const gpuprof_python_layout& wire = layout_.wire;
+    if (boundary != 0 && wire.cframe_previous != GPUPROF_PYTHON_NONE &&
+        (cframe_ == 0 || !load_pointer(cframe_ + wire.cframe_previous, &cframe_))) {
+      return false;
+    }
+    return load_pointer(frame_ + wire.frame_previous, &frame_);
+  }
+
+ private:
+  // Of an object, or null.
+  static bool load_pointer(uint64_t address, uint64_t* to) {
+    return Memory::load(address, to) && (Memory::is_object(*to) || *to == 0);
+  }
+
+  Kind read_frame(uint64_t* code, uint32_t* offset) const {
+    const gpuprof_python_layout& wire = layout_.wire;
+    constexpr uint64_t kTags = 7;
+    uint64_t type = 0;
+    if (!Memory::load(frame_ + wire.frame_code, code)) {
+      return Kind::bad;
+    }
+    *code &= wire.code_tagged != 0 ? ~kTags : ~uint64_t{0};
+    if (!Memory::is_object(*code) || !Memory::load(*code + wire.code_type_field, &type)) {
+      return Kind::bad;
+    }
+    if (type != wire.code_type) {
+      // From 3.13 on, frames of other things than code may be there. They are no Python functions.
+      return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
+    }
+    return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);
+  }
+
+  Kind read_index(uint32_t* offset) const {
+    int32_t index = 0;
+    if (!Memory::load(frame_ + layout_.wire.frame_instruction, &index)) {
+      return Kind::bad;
+    }
+    *offset = index < 0 ? kBeforeFirst : static_cast<uint32_t>(index) * layout_.wire.instruction_unit;
+    return Kind::python;
+  }
+
+  Kind read_instruction(uint64_t code, uint32_t* offset) const {
+    const gpuprof_python_layout& wire = layout_.wire;
+    uint64_t instruction = 0;
+    uint8_t owner = 0;
+    int32_t first = 0;
+    if (!Memory::load(frame_ + wire.frame_instruction, &instruction) ||
+        !Memory::load(frame_ + wire.frame_owner, &owner) || !Memory::load(code + wire.code_first_traceable, &first)) {
+      return Kind::bad;
+    }
+    const auto bytes = static_cast<int64_t>(instruction - (code + wire.code_start));
+    constexpr int64_t kMaxBytes = INT32_MAX;
+    if (owner != kOwnedByGenerator && bytes < int64_t{first} * 2) {
+      return Kind::incomplete;
+    }
+    if (bytes > kMaxBytes) {
+      return Kind::bad;
+    }
+    *offset = bytes < 0 ? kBeforeFirst : static_cast<uint32_t>(bytes);
+    return Kind::python;
+  }
+
+  const PythonLayout& layout_;
+  uint64_t frame_ = 0;  // 0, or an object; as is the other
+  uint64_t cframe_ = 0;
+};
+
+// Where not even this can be read (a sandbox), the layout is trusted.
+bool can_read_carefully() {
+  const uint64_t here = 1;
+  uint64_t copy = 0;
+  return PythonMemory(true).read(reinterpret_cast<uint64_t>(&here), &copy) && copy == here;
+}
+
+// An interpreter that ends frees the states and frames of threads that do not have the GIL, as one that launches with
+// the GIL released (PyTorch does). It says so before it begins with it: what has been loaded while it did not say so
+// is good, and is looked at within some 10 ns of that. System calls for all loads would cost 100 times as much, and a
+// lock that makes it wait does not exist.
+class EndWatch {
+ public:
+  explicit EndWatch(uint64_t thread)
+      : is_initialized_(reinterpret_cast<uint64_t>(python_here.functions.current()) == thread
+                            ? nullptr
+                            : python_here.functions.is_initialized) {}
+
+  [[nodiscard]] bool ended() const { return is_initialized_ != nullptr && is_initialized_() == 0; }
+
+ private:
+  int (*is_initialized_)();  // null where this thread has the GIL: nobody else ends the interpreter then
+};
+
+// False: memory that does not look as it should, or the interpreter has begun to end.
+template <bool kCareful>
+bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
+  const PythonLayout layout = python_here.layout;  // a copy, which no store through a pointer can change
+  FrameWalk<kCareful> frames(layout);
+  if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
+    return false;
+  }
+  using Kind = typename FrameWalk<kCareful>::Kind;
+  PythonFrame* const to = walk->frames;
+  const uint32_t capacity = walk->capacity;
+  uint64_t steps = uint64_t{capacity} * 4;  // a run of incomplete frames ends with no frame
+  uint32_t count = 0;
+  bool in_run = false;  // the last frame in the walk belongs to the run at hand
+  bool good = true;
+  for (; good && !frames.at_end(); --steps) {
+    uint64_t code = 0;
+    uint64_t boundary = 0;
+    uint32_t offset = 0;
+    const Kind kind = frames.look(&code, &offset, &boundary);
+    if (kind == Kind::python) {
+      if (count == capacity) {
+        walk->truncated = 1;
+        break;
+      }
+      const uint32_t id = code_id<kCareful>(segment, layout, code);
+      if (id == 0) {
+        good = false;
+        break;
+      }
+      to[count++] = {GPUPROF_WORD_OF_PYTHON(id, offset), 0};
+      in_run = true;
+    }
+    if (boundary != 0) {
+      if (in_run) {
+        to[count - 1].boundary = boundary;
+      }
+      in_run = false;
+    }
+    good = kind != Kind::bad && frames.step(boundary) && steps != 0 && !watch.ended();
+  }
+  walk->count = count;
+  return good;
+}
+
+}  // namespace
+
+void find_python() {
+  if (load_acquire(&python_here.found) == kNothing) {
+    if (!swap_if(&python_here.searching, 0, static_cast<uint32_t>(getpid()))) {
+      return;
+    }
+    if (load_acquire(&python_here.found) == kNothing) {
+      search();
+    }
+    unlock(&python_here.searching);
+  }
+  if (load_acquire(&python_here.found) != kNothing) {
+    tell();
+  }
+}
+
+void stop_finding_python() {
+  static_cast<void>(swap_if(&python_here.searching, 0, static_cast<uint32_t>(getpid())));
+}
+
+gpuprof_python_layout python_layout() {
+  const uint32_t found = load_acquire(&python_here.found);
+  gpuprof_python_layout layout = {};
+  if (found != kNothing) {
+    layout = python_here.layout.wire;
+    layout.flags |= found == kRefused ? GPUPROF_PYTHON_REFUSED : 0U;
+  }
+  return layout;
+}
+
+const void* python_thread() {
+  if (load_acquire(&python_here.found) != kFollowed) {
+    return nullptr;
+  }
+  const PythonLayout& layout = python_here.layout;
+  return layout.wire.version >= kVersion3_12 ? thread_from_3_12(python_here.functions)
+                                             : thread_before_3_12(python_here.functions, layout);
+}
+
+void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk) {
+  walk->count = 0;
+  walk->truncated = 0;
+  if (load_acquire(&python_here.found) != kFollowed || thread == nullptr) {
+    return;
+  }
+  tell();
+  const bool proven = load_relaxed(&python_here.proven) != 0 || !can_read_carefully();
+  const auto state = reinterpret_cast<uint64_t>(thread);
+  const EndWatch watch(state);
+  const bool good = careful || !proven ? walk_frames<true>(segment, state, watch, walk)
+                                       : walk_frames<false>(segment, state, watch, walk);
+  if (!good) {
+    walk->truncated = 1;
+  }
+  if (watch.ended()) {
+    walk->count = 0;
+    return;
+  }
+  if (!proven && !careful) {
+    if (!good) {
+      walk->count = 0;
+      doubt(state);
+    } else if (walk->count != 0) {
+      store_relaxed(&python_here.proven, 1U);
+    }
+  }
+}
+
+void reset_python() {
+  reset_code();
+  store_relaxed(&python_here.told, 0U);
+  if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
+    store_relaxed(&python_here.searching, 0U);  // by a thread of the parent, which is not here
+  }
+}
+
+}  // namespace gpuprof::injection

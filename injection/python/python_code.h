@@ -1,0 +1,193 @@
+// Ids of Python code objects, and the CODE records that say what they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/atomics.h"
+#include "python/python_layouts.h"
+#include "python/python_memory.h"
+#include "wire/wire.h"
+
+namespace gpuprof::injection {
+
+constexpr uint32_t kCodeWays = 8;
+constexpr uint32_t kCodeSets = 1U << 14U;
+constexpr uint32_t kCodeTold = 1U << 31U;  // beside the id: its CODE record has been written
+constexpr uint32_t kMaxCodeId = kCodeTold - 1;
+
+// A cache of sets: what has not been used falls out when its set is full, and gets a new id should it come back. So a
+// program that makes code without end takes bounded memory, and readers need no lock.
+struct CodeEntry {
+  uint64_t key;  // a hash of what makes a code object itself; 0: free, or about to change
+  uint32_t id;   // with kCodeTold
+  uint32_t pad;
+};
+
+struct CodeSet {
+  CodeEntry entries[kCodeWays];
+};
+
+constexpr size_t kMaxCodeText = 4096;  // of a name in UTF-8
+constexpr size_t kMaxCodeLineTable = GPUPROF_WIRE_MAX_TEXT;
+
+// With its locks: a thread that goes on in the table of a former recording holds those of that one.
+struct CodeTable {
+  CodeSet sets[kCodeSets];
+  uint32_t sets_lock;
+  uint32_t scratch_lock;
+  uint32_t victim;
+  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];  // one record: too big for unknown threads' stacks
+};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
+extern CodeTable* code_table;  // once a first id has been given
+
+// Sums of products, which do not wait for one another: this runs for each frame of each launch.
+constexpr uint64_t kHashFactors[] = {0x9E3779B97F4A7C15ULL, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
+                                     0xD6E8FEB86659FD93ULL, 0xA0761D6478BD642FULL};
+
+inline uint64_t finish_hash(uint64_t sum) {
+  constexpr uint32_t kHalf = 32;
+  sum ^= sum >> kHalf;
+  sum *= kHashFactors[0];
+  return sum ^ sum >> kHalf;
+}
+
+constexpr uint64_t kMaxSize = 1ULL << 40U;  // of the contents of a str or bytes
+
+// 1 + 2^kSpread words, evenly spread over the `span` bytes at `from` and the word behind those.
+template <bool kCareful, uint32_t kSpread>
+bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
+  uint64_t factor = kHashFactors[4];
+  bool loaded = true;
+#pragma GCC unroll 32
+  for (uint64_t i = 0; i <= uint64_t{1} << kSpread; ++i) {
+    uint64_t word = 0;
+    loaded &= FrameMemory<kCareful>::load(from + (span * i >> kSpread), &word);
+    *sum += word * factor;
+    factor += kHashFactors[3] << 1U;  // stays odd
+  }
+  return loaded;
+}
+
+// Adds the `size` bytes at `from` of an object to `sum`: all of up to 8 + 2^kSpread * 8, else as many, at both ends
+// and between. There is no branch that depends on the size: those cost more than the words. Of less than a word, the
+// one that ends with it is taken: its other bytes belong to the head of the same object.
+template <bool kCareful, uint32_t kSpread>
+bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  constexpr uint64_t kBlock = 1024;
+  const uint64_t span = size < kWord ? 0 : size - kWord;
+  from -= size < kWord ? kWord - size : 0;
+  uint64_t words = size * kHashFactors[1];
+  bool loaded = false;
+  if (kCareful && size <= kBlock) {  // one system call, not one a word
+    uint64_t block[kCareful ? kBlock / kWord : 1];
+    loaded = FrameMemory<true>::any().read(from, block, span + kWord) &&
+             add_words<false, kSpread>(reinterpret_cast<uint64_t>(block), span, &words);
+  } else {
+    loaded = add_words<kCareful, kSpread>(from, span, &words);
+  }
+  *sum = (*sum ^ *sum >> 29U) * kHashFactors[0] + words;
+  return loaded;
+}
+
+// From 3.11 on tables have about six bytes an instruction: to hash all of each, at each frame of each launch, would
+// take longer than the rest of a walk.
+template <bool kCareful>
+bool hash_line_table(const PythonLayout& layout, uint64_t table, uint64_t* sum) {
+  using Memory = FrameMemory<kCareful>;
+  uint64_t size = 0;
+  constexpr uint32_t kSpread = 4;
+  return Memory::is_object(table) && Memory::load(table + layout.wire.bytes_size, &size) && size < kMaxSize &&
+         add_content<kCareful, kSpread>(table + layout.wire.bytes_data, size, sum);
+}
+
+template <bool kCareful>
+bool hash_text(const PythonLayout& layout, uint64_t text, uint64_t* sum) {
+  using Memory = FrameMemory<kCareful>;
+  constexpr uint32_t kSpread = 1;
+  uint64_t length = 0;
+  uint32_t state = 0;
+  if (!Memory::is_object(text) || !Memory::load(text + layout.wire.text_length, &length) ||
+      !Memory::load(text + layout.wire.text_state, &state) || length >= kMaxSize) {
+    return false;
+  }
+  state >>= layout.wire.text_kind_shift;
+  const bool ascii = (state >> 4U & 1U) != 0;
+  const uint64_t from = text + (ascii ? layout.wire.text_ascii : layout.wire.text_wide);
+  return add_content<kCareful, kSpread>(from, length * (state & 7U), sum);
+}
+
+inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
+  return wire.code_qualname != GPUPROF_PYTHON_NONE ? wire.code_qualname : wire.code_name;
+}
+
+// Adds to `sum` what tells code objects apart that have no number of their own (before 3.12): all that is shown of
+// them. Code that is compiled again and again may get the same memory for itself and its parts, with other contents.
+// False: not readable.
+template <bool kCareful>
+bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
+  using Memory = FrameMemory<kCareful>;
+  uint64_t name = 0;
+  uint64_t file = 0;
+  uint64_t table = 0;
+  uint64_t contents = 0;
+  if (!Memory::load(code + code_name_field(layout.wire), &name) ||
+      !Memory::load(code + layout.wire.code_filename, &file) ||
+      !Memory::load(code + layout.wire.code_line_table, &table) || !hash_text<kCareful>(layout, name, &contents) ||
+      !hash_text<kCareful>(layout, file, &contents) || !hash_line_table<kCareful>(layout, table, &contents)) {
+    return false;
+  }
+  *sum += name * kHashFactors[2] + table * kHashFactors[3] + file * kHashFactors[4] + finish_hash(contents);
+  return true;
+}
+
+// What the code object at `code` is recognized by: its address alone may have been given to another one since.
+template <bool kCareful>
+bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
+  using Memory = FrameMemory<kCareful>;
+  uint32_t first_line = 0;
+  uint32_t number = 0;
+  if (!Memory::load(code + layout.wire.code_first_line, &first_line) ||
+      (layout.wire.code_version != GPUPROF_PYTHON_NONE && !Memory::load(code + layout.wire.code_version, &number))) {
+    return false;
+  }
+  uint64_t sum = code * kHashFactors[0] + (uint64_t{number} << 32U | first_line) * kHashFactors[1];
+  if (number == 0 && !hash_unnumbered_code<kCareful>(layout, code, &sum)) {
+    return false;
+  }
+  const uint64_t hash = finish_hash(sum);
+  *key = hash == 0 ? 1 : hash;
+  return true;
+}
+
+uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
+                  uint64_t key);
+
+// The id of the code object at `code`, an object that some frame of this thread runs. Emits a CODE record unless it
+// has been told. 0: memory that can not be read.
+template <bool kCareful>
+uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t code) {
+  uint64_t key = 0;
+  if (!key_of_code<kCareful>(layout, code, &key)) {
+    return 0;
+  }
+  const CodeTable* table = load_acquire(&code_table);
+  if (table != nullptr) {
+    const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];  // which nearly all have to themselves
+    if (load_acquire(&entry.key) == key) {
+      const uint32_t id = load_acquire(&entry.id);
+      if ((id & kCodeTold) != 0 && load_relaxed(&entry.key) == key) {
+        return id & kMaxCodeId;
+      }
+    }
+  }
+  return new_code(segment, layout, FrameMemory<kCareful>::any(), code, key);
+}
+
+// The recorder knows none.
+void reset_code();
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,249 @@
+#include "python/python_layouts.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
+constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
+
+// Equal in all of 3.9 to 3.14: the heads of objects, bytes and str up to their characters.
+constexpr PythonLayout kCommon = {
+    .wire =
+        {
+            .version = 0,
+            .flags = 0,
+            .code_type = 0,
+            .eval_begin = 0,
+            .eval_end = 0,
+            .tstate_frame = kNone,
+            .cframe_frame = kNone,
+            .cframe_previous = kNone,
+            .tstate_cframe = kNone,
+            .frame_previous = kNone,
+            .frame_code = kNone,
+            .frame_instruction = kNone,
+            .frame_boundary = kNone,
+            .boundary = GPUPROF_PYTHON_EACH,
+            .shim_owner = 0,
+            .instruction_unit = 0,
+            .code_tagged = 0,
+            .code_type_field = 8,
+            .code_start = kNone,
+            .code_name = 112,
+            .code_qualname = kNone,
+            .code_filename = 104,
+            .code_first_line = 40,
+            .code_line_table = 120,
+            .bytes_size = 16,
+            .bytes_data = 32,
+            .text_length = 16,
+            .text_state = 32,
+            .text_ascii = 48,
+            .text_wide = 72,
+            .frame_owner = kNone,
+            .code_first_traceable = kNone,
+            .code_version = kNone,
+            .text_kind_shift = 2,
+            .pad = {},
+        },
+    .thread_ident = 176,
+};
+
+// Frames are objects, each with an evaluation loop of its own; the thread state points to the innermost.
+constexpr PythonLayout layout_3_9() {
+  PythonLayout layout = kCommon;
+  layout.wire.tstate_frame = 24;
+  layout.wire.frame_previous = 24;
+  layout.wire.frame_code = 32;
+  layout.wire.frame_instruction = 104;
+  layout.wire.instruction_unit = 1;
+  return layout;
+}
+
+// Each evaluation loop has a CFrame on the C stack.
+constexpr PythonLayout layout_3_10() {
+  PythonLayout layout = layout_3_9();
+  layout.wire.tstate_cframe = 48;
+  layout.wire.cframe_previous = 8;
+  layout.wire.frame_instruction = 96;
+  layout.wire.instruction_unit = 2;
+  return layout;
+}
+
+// One evaluation loop runs several frames, which are no objects any more.
+constexpr PythonLayout layout_3_11() {
+  PythonLayout layout = kCommon;
+  layout.wire.tstate_cframe = 56;
+  layout.wire.cframe_frame = 8;
+  layout.wire.cframe_previous = 16;
+  layout.wire.frame_previous = 48;
+  layout.wire.frame_code = 32;
+  layout.wire.frame_instruction = 56;
+  layout.wire.frame_boundary = 68;
+  layout.wire.boundary = GPUPROF_PYTHON_IS_ENTRY;
+  layout.wire.code_start = 184;
+  layout.wire.code_name = 120;
+  layout.wire.code_qualname = 128;
+  layout.wire.code_filename = 112;
+  layout.wire.code_first_line = 72;
+  layout.wire.code_line_table = 136;
+  layout.thread_ident = 152;
+  layout.wire.frame_owner = 69;
+  layout.wire.code_first_traceable = 168;
+  return layout;
+}
+
+// A frame that is no Python frame, on the C stack, ends the run of each evaluation loop.
+constexpr PythonLayout layout_3_12() {
+  PythonLayout layout = layout_3_11();
+  layout.wire.cframe_frame = 0;
+  layout.wire.cframe_previous = kNone;
+  layout.wire.frame_previous = 8;
+  layout.wire.frame_code = 0;
+  layout.wire.frame_boundary = 70;
+  layout.wire.boundary = GPUPROF_PYTHON_SHIM;
+  layout.wire.shim_owner = 3;
+  layout.wire.code_start = 192;
+  layout.wire.code_first_line = 68;
+  layout.wire.text_ascii = 40;
+  layout.wire.text_wide = 56;
+  layout.thread_ident = 136;
+  layout.wire.frame_owner = 70;
+  layout.wire.code_first_traceable = 176;
+  layout.wire.code_version = 92;
+  return layout;
+}
+
+constexpr PythonLayout layout_3_13() {
+  PythonLayout layout = layout_3_12();
+  layout.wire.tstate_cframe = kNone;
+  layout.wire.cframe_frame = kNone;
+  layout.wire.tstate_frame = 72;
+  layout.wire.code_start = 200;
+  layout.thread_ident = 152;
+  layout.wire.code_first_traceable = 184;
+  return layout;
+}
+
+constexpr PythonLayout layout_3_14() {
+  PythonLayout layout = layout_3_13();
+  layout.wire.code_tagged = 1;
+  layout.wire.code_start = 208;
+  layout.wire.code_first_traceable = 192;
+  layout.wire.code_version = kNone;  // see describe()
+  return layout;
+}
+
+// _Py_DebugOffsets: a cookie, then 64-bit numbers in groups that begin with the size of the structure they describe.
+// Where in it, counted in numbers, the groups are that a walk needs.
+struct DebugOffsets {
+  uint32_t thread_state;  // size, prev, next, interp, current_frame, thread_id, ...
+  uint32_t frame;         // size, previous, executable, instr_ptr, localsplus, owner, ...
+  uint32_t code;          // size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive
+  uint32_t object;        // size, ob_type
+  uint32_t bytes;         // size, ob_size, ob_sval
+  uint32_t text;          // size, state, length, asciiobject_size
+};
+constexpr DebugOffsets kOffsets3_13 = {19, 28, 34, 44, 64, 67};
+constexpr DebugOffsets kOffsets3_14 = {22, 31, 39, 50, 74, 77};
+constexpr uint32_t kVersionNumber = 1;
+constexpr uint32_t kFreeThreadedNumber = 2;
+constexpr uint32_t kNumbers = 81;
+constexpr char kCookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+
+// One field, if it lies within its structure.
+bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
+  constexpr uint64_t kMaxStructure = 1U << 20U;
+  const uint64_t offset = group[index];
+  if (group[0] > kMaxStructure || offset >= kNone || offset + bytes > group[0]) {
+    return false;
+  }
+  *to = static_cast<uint16_t>(offset);
+  return true;
+}
+
+bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
+  gpuprof_python_layout& wire = layout->wire;
+  const uint64_t* thread = numbers + at.thread_state;
+  const uint64_t* frame = numbers + at.frame;
+  const uint64_t* code = numbers + at.code;
+  const uint64_t* text = numbers + at.text;
+  bool good = take(thread, 4, 8, &wire.tstate_frame) && take(thread, 5, 8, &layout->thread_ident) &&
+              take(frame, 1, 8, &wire.frame_previous) && take(frame, 2, 8, &wire.frame_code) &&
+              take(frame, 3, 8, &wire.frame_instruction) && take(frame, 5, 1, &wire.frame_boundary) &&
+              take(code, 1, 8, &wire.code_filename) && take(code, 2, 8, &wire.code_name) &&
+              take(code, 3, 8, &wire.code_qualname) && take(code, 4, 8, &wire.code_line_table) &&
+              take(code, 5, 4, &wire.code_first_line) && take(code, 9, 1, &wire.code_start) &&
+              take(numbers + at.object, 1, 8, &wire.code_type_field) &&
+              take(numbers + at.bytes, 1, 8, &wire.bytes_size) && take(numbers + at.bytes, 2, 1, &wire.bytes_data) &&
+              take(text, 1, 4, &wire.text_state) && take(text, 2, 8, &wire.text_length);
+  if (!good || text[3] >= text[0] || text[3] >= kNone) {
+    return false;
+  }
+  // Characters follow the structure of an ASCII string, or the one of others, which has two words more.
+  wire.text_ascii = static_cast<uint16_t>(text[3]);
+  wire.text_wide = static_cast<uint16_t>(text[3] + 16);
+  wire.frame_owner = wire.frame_boundary;
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
+  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints on
+  return true;
+}
+
+// The interpreter's own word for where things are, in place of ours.
+const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
+  if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
+    return "it does not describe its structures";
+  }
+  uint64_t numbers[kNumbers] = {};
+  memcpy(numbers, runtime, sizeof(numbers));
+  if (numbers[kFreeThreadedNumber] != 0) {
+    return "a free-threaded build";
+  }
+  if (numbers[kVersionNumber] >> kMinor != version >> kMinor) {
+    return "it describes the structures of another version";
+  }
+  const bool old = version >> kMinor == 0x030dU;
+  if (!take_offsets(numbers, old ? kOffsets3_13 : kOffsets3_14, layout)) {
+    return "it describes its structures in an unknown way";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
+  const char* refused = nullptr;
+  *layout = kCommon;
+  switch (version >> kMinor) {
+    case 0x0309U:
+      *layout = layout_3_9();
+      break;
+    case 0x030aU:
+      *layout = layout_3_10();
+      break;
+    case 0x030bU:
+      *layout = layout_3_11();
+      break;
+    case 0x030cU:
+      *layout = layout_3_12();
+      break;
+    case 0x030dU:
+      *layout = layout_3_13();
+      refused = describe(version, runtime, layout);
+      break;
+    case 0x030eU:
+      *layout = layout_3_14();
+      refused = describe(version, runtime, layout);
+      break;
+    default:
+      refused = "its version is none of 3.9 to 3.14";
+  }
+  layout->wire.version = version;
+  layout->wire.flags = refused != nullptr ? GPUPROF_PYTHON_REFUSED : 0U;
+  return refused;
+}
+
+}  // namespace gpuprof::injection

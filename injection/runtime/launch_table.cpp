@@ -1,0 +1,113 @@
+#include "runtime/launch_table.h"
+
+#include <sys/mman.h>
+
+#include <cstddef>
+
+#include "base/atomics.h"
+#include "wire/wire.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr size_t kSlots = size_t{1} << 18;
+constexpr uint32_t kFlagBits = 3;
+constexpr uint64_t kTakenBit = uint64_t{1} << kFlagBits;
+constexpr uint64_t kHostBit = kTakenBit << 1;
+constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
+
+// The key is the id and the flags; 0: the slot is empty. It is written last and read first and again, so that a value
+// is never taken for that of another launch. Two writers never meet in a slot: their ids would be 2^17 apart.
+struct Slot {
+  uint64_t key;
+  uint64_t thread;  // tid, range
+  uint64_t name;
+};
+
+Slot* table = nullptr;
+
+uint64_t key_of(uint64_t correlation) {
+  const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
+  return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
+}
+
+// A launch and a waiting call have ids of their own, and may have the same number: not the same slot.
+Slot& slot_of(Slot* slots, uint64_t correlation) {
+  const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
+  return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];
+}
+
+// Memory that is never written costs nothing, and is zero.
+Slot* make_table() {
+  void* memory =
+      mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return nullptr;
+  }
+  Slot* existing = nullptr;
+  if (!__atomic_compare_exchange_n(&table, &existing, static_cast<Slot*>(memory), false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
+    munmap(memory, kSlots * sizeof(Slot));
+    return existing;
+  }
+  return static_cast<Slot*>(memory);
+}
+
+}  // namespace
+
+bool remember_launch(uint64_t correlation, const LaunchNote& note) {
+  Slot* slots = load_acquire(&table);
+  if (slots == nullptr) {
+    slots = make_table();
+  }
+  if (slots == nullptr) {
+    return false;
+  }
+  Slot& slot = slot_of(slots, correlation);
+  store_relaxed(&slot.key, uint64_t{0});
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // who sees it, sees the slot emptied
+  store_release(&slot.name, uint64_t{note.name});
+  store_release(&slot.key, key_of(correlation) | note.flags);
+  return true;
+}
+
+void forget_launch(uint64_t correlation) {
+  Slot* slots = load_acquire(&table);
+  if (slots == nullptr) {
+    return;
+  }
+  Slot& slot = slot_of(slots, correlation);
+  const uint64_t key = load_relaxed(&slot.key);
+  if (key != 0 && (key & ~(kTakenBit - 1)) == key_of(correlation)) {
+    store_relaxed(&slot.key, uint64_t{0});
+  }
+}
+
+bool find_launch(uint64_t correlation, LaunchNote* note) {
+  Slot* slots = load_acquire(&table);
+  if (slots == nullptr) {
+    return false;
+  }
+  const Slot& slot = slot_of(slots, correlation);
+  const uint64_t key = load_acquire(&slot.key);
+  if (key == 0 || (key & ~(kTakenBit - 1)) != key_of(correlation)) {
+    return false;
+  }
+  const uint64_t thread = load_acquire(&slot.thread);
+  const uint64_t name = load_acquire(&slot.name);
+  if (load_relaxed(&slot.key) != key) {
+    return false;
+  }
+  *note = {static_cast<uint32_t>(key & (kTakenBit - 1)), static_cast<uint32_t>(thread >> 32U),
+           static_cast<uint32_t>(thread), static_cast<uint32_t>(name)};
+  return true;
+}
+
+void reset_launches() {
+  // Emptied, not unmapped: a fork in a signal handler may have interrupted a change, which then goes on.
+  if (table != nullptr && madvise(table, kSlots * sizeof(Slot), MADV_DONTNEED) != 0) {
+    table = nullptr;
+  }
+}
+
+}  // namespace gpuprof::injection

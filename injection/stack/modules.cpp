@@ -1,0 +1,469 @@
+#include "stack/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/atomics.h"
+#include "base/safe_read.h"
+#include "runtime/thread_state.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// As in <dlfcn.h> of glibc 2.35 and later, for machines where one vector of tables belongs to a file.
+struct FoundObject {
+  unsigned long long flags;
+  void* map_start;
+  void* map_end;
+  void* link_map;
+  void* eh_frame;
+  unsigned long long reserved[7];
+};
+using FindObject = int (*)(void*, FoundObject*);
+
+FindObject find_object = nullptr;
+uint32_t list_only = 0;
+
+// Where there is no such function: a table of what was loaded at the last look. `version` is odd while it is written;
+// a reader that sees it change starts again. Each access is an acquire or a release, so that none passes those to it.
+constexpr uint32_t kMaxListed = 4096;
+struct List {
+  uint32_t version;
+  uint32_t lock;
+  uint32_t count;
+  uint64_t adds;  // of the loader: files loaded and unloaded since the process began
+  uint64_t subs;
+  Module modules[kMaxListed];  // by address
+};
+List* list = nullptr;
+
+uint32_t looking = 0;
+
+struct Collected {
+  List* to;
+  uint32_t count;
+  bool changed;
+};
+
+// A module of the table may have gone; one that the loader has just named is there.
+bool read_module(uint64_t from, void* to, size_t bytes) {
+  if (find_object == nullptr) {
+    return safe_read(reinterpret_cast<const void*>(from), to, bytes);
+  }
+  memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return true;
+}
+
+// 0: the module has gone.
+uint64_t hash_marks(const ModuleParts& parts) {
+  uint64_t hash = 1;
+  for (const uint64_t mark : parts.marks) {
+    uint64_t words[kMarkBytes / sizeof(uint64_t)];
+    if (mark == 0) {
+      continue;
+    }
+    if (!read_module(mark, words, sizeof(words))) {
+      return 0;
+    }
+    const __uint128_t product = static_cast<__uint128_t>(hash ^ words[0]) * (words[1] ^ 0x9E3779B97F4A7C15ULL);
+    hash ^= static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
+  }
+  return hash | 1;
+}
+
+bool module_of(const dl_phdr_info& info, Module* module) {
+  *module = {UINT64_MAX, 0, 0, info.dlpi_addr};
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    const uint64_t begin = info.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD) {
+      module->begin = std::min(module->begin, begin & ~uint64_t{4095});
+      module->end = std::max(module->end, begin + segment.p_memsz);
+    } else if (segment.p_type == PT_GNU_EH_FRAME) {
+      module->header = begin;
+    } else if (segment.p_type == PT_DYNAMIC) {
+      module->identity ^= begin;
+    }
+  }
+  return module->header != 0 && module->begin < module->end;
+}
+
+int collect(dl_phdr_info* info, size_t size, void* data) {
+  auto* collected = static_cast<Collected*>(data);
+  if (collected->count == 0 && size >= offsetof(dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+    if (!collected->changed && info->dlpi_adds == collected->to->adds && info->dlpi_subs == collected->to->subs) {
+      return 1;
+    }
+    collected->to->adds = info->dlpi_adds;
+    collected->to->subs = info->dlpi_subs;
+  }
+  collected->changed = true;
+  Module module;
+  ModuleParts parts;
+  if (collected->count < kMaxListed && module_of(*info, &module) && find_parts(module, &parts)) {
+    module.identity ^= hash_marks(parts);
+    collected->to->modules[collected->count++] = module;
+  }
+  return 0;
+}
+
+void copy_module(const Module& from, Module* to) {
+  *to = {load_acquire(&from.begin), load_acquire(&from.end), load_acquire(&from.header), load_acquire(&from.identity)};
+}
+
+// False: no module there. `*steady` is false when the table changed meanwhile.
+bool find_listed(const List& table, uint64_t pc, Module* module, bool* steady) {
+  const uint32_t version = load_acquire(&table.version);
+  uint32_t low = 0;
+  uint32_t high = std::min(load_relaxed(&table.count), kMaxListed);
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (load_acquire(&table.modules[middle].begin) <= pc) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool found = false;
+  if (low > 0) {
+    copy_module(table.modules[low - 1], module);
+    found = pc < module->end;
+  }
+  *steady = version % 2 == 0 && load_relaxed(&table.version) == version;
+  return found;
+}
+
+void write_list(List* to, const List& from, uint32_t count) {
+  const uint32_t version = load_relaxed(&to->version);
+  store_relaxed(&to->version, version + 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Module& module = from.modules[i];
+    store_release(&to->modules[i].begin, module.begin);
+    store_release(&to->modules[i].end, module.end);
+    store_release(&to->modules[i].header, module.header);
+    store_release(&to->modules[i].identity, module.identity);
+  }
+  store_release(&to->count, count);
+  store_release(&to->version, version + 2);
+}
+
+// Two tables in one mapping: what readers see, and one to collect in.
+void refresh_list() {
+  if (load_acquire(&list) == nullptr) {
+    void* memory =
+        mmap(nullptr, 2 * sizeof(List), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      return;
+    }
+    List* none = nullptr;
+    if (!__atomic_compare_exchange_n(&list, &none, static_cast<List*>(memory), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+      munmap(memory, 2 * sizeof(List));
+    }
+  }
+  List* seen = load_acquire(&list);
+  if (!swap_if(&seen->lock, 0, 1)) {
+    return;  // another thread is at it
+  }
+  List* scratch = seen + 1;
+  Collected collected = {scratch, 0, seen->version == 0};
+  dl_iterate_phdr(collect, &collected);
+  if (collected.changed) {
+    std::sort(scratch->modules, scratch->modules + collected.count,
+              [](const Module& a, const Module& b) { return a.begin < b.begin; });
+    write_list(seen, *scratch, collected.count);
+  }
+  unlock(&seen->lock);
+}
+
+// Where 16 bytes of the build id are; 0: the notes hold none.
+uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
+  constexpr uint32_t kOwner = 'G' | 'N' << 8 | 'U' << 16;
+  struct {
+    Elf64_Nhdr head;
+    uint32_t owner;
+  } note;
+  constexpr uint64_t kMaxNotes = 1024;
+  const uint64_t end = notes + std::min(bytes, kMaxNotes);
+  for (uint64_t at = notes; at + sizeof(note) + kMarkBytes <= end;) {
+    if (!read_module(at, &note, sizeof(note))) {
+      return 0;
+    }
+    if (note.head.n_type == NT_GNU_BUILD_ID && note.head.n_namesz == sizeof(kOwner) && note.owner == kOwner &&
+        note.head.n_descsz >= kMarkBytes) {
+      return at + sizeof(note);
+    }
+    at += sizeof(note.head) + (uint64_t{note.head.n_namesz} + 3) / 4 * 4 + (uint64_t{note.head.n_descsz} + 3) / 4 * 4;
+  }
+  return 0;
+}
+
+// The last entries of the table in .eh_frame_hdr, where it is as linkers write it.
+uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
+  struct {
+    uint8_t version, pointer, count, table;
+    int32_t frames;
+    uint32_t entries;
+  } header = {};
+  constexpr uint8_t kOffset4 = 0x1b;
+  constexpr uint8_t kCount4 = 0x03;
+  constexpr uint8_t kTable4 = 0x3b;
+  constexpr uint64_t kEntryBytes = 8;
+  const uint64_t offset = module.header - tables.address;
+  if (tables.size - offset < sizeof(header) || !read_module(module.header, &header, sizeof(header)) ||
+      header.version != 1 || header.pointer != kOffset4 || header.count != kCount4 || header.table != kTable4 ||
+      header.entries < 2 || header.entries > (tables.size - offset - sizeof(header)) / kEntryBytes) {
+    return 0;
+  }
+  return module.header + sizeof(header) + (uint64_t{header.entries} - 2) * kEntryBytes;
+}
+
+// The program headers, one at a time: this may run on a small stack. They lie in the first page of all but strange
+// files, of which nothing but .eh_frame_hdr is looked at.
+class Segments {
+ public:
+  explicit Segments(const Module& module) : at_(module.begin) {
+    Elf64_Ehdr elf;
+    ok_ = read_module(module.begin, &elf, sizeof(elf));
+    constexpr uint64_t kFirstPage = 4096;
+    if (ok_ && memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 && elf.e_phentsize == sizeof(Elf64_Phdr) &&
+        elf.e_phnum <= kFirstPage / sizeof(Elf64_Phdr) &&
+        elf.e_phoff <= kFirstPage - elf.e_phnum * sizeof(Elf64_Phdr)) {
+      left_ = elf.e_phnum;
+      at_ += elf.e_phoff;
+    }
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+
+  bool next(Elf64_Phdr* segment) {
+    ok_ = ok_ && (left_ == 0 || read_module(at_, segment, sizeof(*segment)));
+    if (!ok_ || left_ == 0) {
+      return false;
+    }
+    --left_;
+    at_ += sizeof(*segment);
+    return true;
+  }
+
+ private:
+  uint64_t at_;
+  uint32_t left_ = 0;
+  bool ok_ = false;
+};
+
+// What is added to the addresses in the file; the first segment to be loaded begins the module.
+bool find_bias(const Module& module, uint64_t* bias) {
+  Elf64_Phdr segment;
+  for (Segments segments(module); segments.next(&segment);) {
+    if (segment.p_type == PT_LOAD) {
+      *bias = module.begin - (segment.p_vaddr & ~uint64_t{4095});
+      return true;
+    }
+  }
+  return false;
+}
+
+// A text that may not be there: by pages, as its length is not known. 0: it cannot be read, or is too long.
+uint32_t read_text(const char* from, char* to, uint32_t capacity) {
+  uint32_t length = 0;
+  while (length < capacity) {
+    const char* at = from + length;
+    const auto to_page_end = static_cast<uint32_t>(4096 - reinterpret_cast<uintptr_t>(at) % 4096);
+    const uint32_t part = std::min(capacity - length, to_page_end);
+    if (!safe_read(at, to + length, part)) {
+      return 0;
+    }
+    if (const void* end = memchr(to + length, 0, part); end != nullptr) {
+      return static_cast<uint32_t>(static_cast<const char*>(end) - to);
+    }
+    length += part;
+  }
+  return 0;
+}
+
+void read_marks(const ModuleParts& parts, const Elf64_Phdr& segment, uint64_t begin, gpuprof_module* record) {
+  for (int i = 0; i < GPUPROF_MODULE_MARKS; ++i) {
+    const uint64_t offset = parts.marks[i] - begin;
+    if (parts.marks[i] >= begin && offset < segment.p_filesz && segment.p_filesz - offset >= kMarkBytes &&
+        read_module(parts.marks[i], record->marks[i].bytes, kMarkBytes)) {
+      record->marks[i].offset = segment.p_offset + offset;
+    }
+  }
+}
+
+int take_loads(dl_phdr_info* info, size_t size, void* data) {
+  if (size >= offsetof(dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+    *static_cast<uint64_t*>(data) = info->dlpi_adds + info->dlpi_subs;
+  }
+  return 1;
+}
+
+}  // namespace
+
+uint64_t content_of(const Module& module, uint64_t fingerprint) {
+  return find_object == nullptr ? module.identity : fingerprint;
+}
+
+bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_module* record, char* path) {
+  constexpr uint64_t kPage = 4096;
+  const auto* map = reinterpret_cast<const link_map*>(module.identity);
+  const char* name = nullptr;
+  uint64_t bias = 0;
+  if (find_object == nullptr || !safe_read(&map->l_name, &name, sizeof(name)) || !find_bias(module, &bias)) {
+    return false;
+  }
+  record->start = record->end = 0;
+  for (gpuprof_module_mark& mark : record->marks) {
+    mark = {UINT64_MAX, {}};
+  }
+  Elf64_Phdr segment;
+  for (Segments segments(module); segments.next(&segment);) {
+    const uint64_t begin = bias + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || begin < module.begin || segment.p_filesz > module.end - begin) {
+      continue;
+    }
+    read_marks(parts, segment, begin, record);
+    if ((segment.p_flags & PF_X) != 0 && record->end == 0) {
+      record->start = begin & ~(kPage - 1);
+      record->end = (begin + segment.p_filesz + kPage - 1) & ~(kPage - 1);
+      record->offset = segment.p_offset & ~(kPage - 1);
+    }
+  }
+  record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
+  return memchr(path, '/', record->path_bytes) != nullptr;  // not the program, which has no name, nor the vdso
+}
+
+bool begin_look() {
+  if (!swap_if(&looking, 0, 1)) {
+    return false;
+  }
+  thread_state().in_look = 1;
+  return true;
+}
+
+void end_look() {
+  thread_state().in_look = 0;
+  unlock(&looking);
+}
+
+// Not for ever: fork() may be called by a constructor, under the lock that a look waits for. But long enough for a look
+// that has lost its processor to another program.
+void hold_off_looks() {
+  constexpr int kNaps = 500;
+  const timespec nap = {0, 1000000};
+  ThreadState& thread = thread_state();
+  if (thread.in_look != 0) {
+    return;  // in a signal handler that has interrupted it
+  }
+  thread.holds_looks = try_lock_bounded(&looking) ? 1 : 0;
+  for (int i = 0; i < kNaps && thread.holds_looks == 0; ++i) {
+    nanosleep(&nap, nullptr);
+    thread.holds_looks = swap_if(&looking, 0, 1) ? 1 : 0;
+  }
+}
+
+void allow_looks() {
+  ThreadState& thread = thread_state();
+  if (thread.holds_looks != 0) {
+    thread.holds_looks = 0;
+    unlock(&looking);
+  }
+}
+
+void reset_looks() {
+  thread_state().holds_looks = 0;
+  unlock(&looking);
+}
+
+uint64_t count_loads() {
+  uint64_t loads = 0;
+  dl_iterate_phdr(take_loads, &loads);
+  return loads;
+}
+
+bool find_parts(const Module& module, ModuleParts* parts) {
+  *parts = {};
+  parts->tables = {reinterpret_cast<const uint8_t*>(module.begin), module.end - module.begin, module.begin};
+  parts->marks[2] = module.header;
+  uint64_t bias = 0;
+  Segments segments(module);
+  if (find_bias(module, &bias)) {
+    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // and the place of the section headers
+    Elf64_Phdr segment;
+    while (segments.next(&segment)) {
+      const uint64_t begin = bias + segment.p_vaddr;
+      const bool inside = begin >= module.begin && begin < module.end && segment.p_filesz <= module.end - begin;
+      if (segment.p_type == PT_LOAD && inside && module.header - begin < segment.p_filesz) {
+        parts->tables = {reinterpret_cast<const uint8_t*>(begin), segment.p_filesz, begin};
+      } else if (segment.p_type == PT_NOTE && inside && parts->marks[1] == 0) {
+        parts->marks[1] = find_build_id(begin, segment.p_filesz);
+      }
+    }
+  }
+  parts->marks[3] = find_last_entries(module, parts->tables);
+  return segments.ok();
+}
+
+// The modules of the table have theirs in `identity`: their memory may be gone since.
+uint64_t fingerprint_of(const ModuleParts& parts) {
+  return find_object == nullptr ? 1 : hash_marks(parts);
+}
+
+bool find_module(uint64_t pc, Module* module) {
+  if (find_object != nullptr) {
+    FoundObject found;
+    if (find_object(reinterpret_cast<void*>(pc), &found) != 0 || found.eh_frame == nullptr) {
+      return false;
+    }
+    *module = {reinterpret_cast<uint64_t>(found.map_start), reinterpret_cast<uint64_t>(found.map_end),
+               reinterpret_cast<uint64_t>(found.eh_frame), reinterpret_cast<uint64_t>(found.link_map)};
+    return true;
+  }
+  const List* table = load_acquire(&list);
+  constexpr int kTries = 1000;  // the writer may be what our signal handler interrupted
+  for (int i = 0; table != nullptr && i < kTries; ++i) {
+    bool steady = false;
+    const bool found = find_listed(*table, pc, module, &steady);
+    if (steady) {
+      return found;
+    }
+    cpu_pause();
+  }
+  return false;
+}
+
+void refresh_modules() {
+  if (load_relaxed(&list_only) == 0 && find_object == nullptr) {
+    find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+    store_relaxed(&list_only, find_object == nullptr ? 1U : 0U);
+    dlerror();  // what was looked for in vain is nobody's concern
+  }
+  if (find_object == nullptr) {
+    refresh_list();
+  }
+}
+
+void reset_modules() {
+  List* seen = load_acquire(&list);
+  if (seen == nullptr) {
+    return;
+  }
+  if (seen->version % 2 != 0) {
+    store_release(&seen->count, 0U);
+    store_release(&seen->version, seen->version + 1);
+  }
+  unlock(&seen->lock);
+}
+
+void use_module_list() {
+  find_object = nullptr;
+  store_relaxed(&list_only, 1U);
+  refresh_modules();
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,225 @@
+#include "stack/rule_cache.h"
+
+#include <cstring>
+
+#include "base/safe_read.h"
+#include "stack/modules.h"
+#include "unwind/cfi.h"
+
+namespace gpuprof::injection {
+
+namespace {
+
+// A module that rules were found in. Never changes once it is there; one that comes again is found again.
+struct Known {
+  Module module;
+  ModuleParts parts;
+  uint64_t fingerprint;
+};
+Known known[WalkMemory::kMaxModules];  // the first one is none
+uint32_t known_count = 0;              // without the first one
+uint32_t known_lock = 0;
+uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was there before, or is now
+
+// By the address where it begins; the newest one.
+constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
+uint16_t by_begin[kBuckets];
+
+bool same(const Module& a, const Module& b) {
+  return a.begin == b.begin && a.end == b.end && a.header == b.header && a.identity == b.identity;
+}
+
+uint32_t first_bucket(const Module& module) {
+  return static_cast<uint32_t>((module.begin >> 12U) * 0x9E3779B97F4A7C15ULL >> 32U) % kBuckets;
+}
+
+// 0: not known. A full table ends the search as well: it has four times as many buckets as modules.
+uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucket) {
+  uint32_t bucket = first_bucket(module);
+  for (uint32_t i = 0; i < kBuckets; ++i, bucket = (bucket + 1) % kBuckets) {
+    const uint16_t index = load_acquire(&by_begin[bucket]);
+    if (index == 0) {
+      *free_bucket = bucket;
+      return 0;
+    }
+    if (same(known[index].module, module) && known[index].fingerprint == fingerprint) {
+      return index;
+    }
+  }
+  return 0;
+}
+
+// One file that comes again to where it was is no other one.
+void note_replaced(uint32_t index) {
+  const Known& fresh = known[index];
+  for (uint32_t i = 1; i < index; ++i) {
+    const Known& other = known[i];
+    const bool overlaps = fresh.module.begin < other.module.end && other.module.begin < fresh.module.end;
+    const bool equal = fresh.module.begin == other.module.begin && fresh.module.end == other.module.end &&
+                       content_of(fresh.module, fresh.fingerprint) == content_of(other.module, other.fingerprint);
+    if (overlaps && !equal) {
+      store_relaxed(&replaced[i], uint8_t{1});
+      store_relaxed(&replaced[index], uint8_t{1});
+      store_relaxed(&modules_replaced, 1U);
+    }
+  }
+}
+
+// Its index; 0 where there is no more room, or another thread is adding one right now: not cached this time.
+uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerprint) {
+  uint32_t bucket = 0;
+  if (const uint32_t index = search(module, fingerprint, &bucket); index != 0) {
+    return index;
+  }
+  if (!swap_if(&known_lock, 0, 1)) {
+    return 0;
+  }
+  uint32_t index = search(module, fingerprint, &bucket);
+  if (index == 0 && known_count + 1 < WalkMemory::kMaxModules) {
+    index = ++known_count;
+    known[index] = {module, parts, fingerprint};
+    note_replaced(index);
+    store_release(&by_begin[bucket], static_cast<uint16_t>(index));
+  }
+  unlock(&known_lock);
+  return index;
+}
+
+// The newer of two stays in the first place.
+void remember(uint64_t at, uint32_t module, uint64_t rule) {
+  RuleSet& set = rule_set(at);
+  const CachedRule older = load_entry(set.entries[0]);
+  if (!older.is_of(at)) {
+    store_release(&set.entries[1].key, older.key);
+    store_release(&set.entries[1].rule, older.rule);
+  }
+  store_release(&set.entries[0].key, (at | uint64_t{module} << kAddressBits) ^ rule);
+  store_release(&set.entries[0].rule, rule);
+}
+
+// Whether a call instruction ends at `pc`: one with a displacement, or one through a register or memory.
+bool follows_call(uint64_t pc) {
+  uint8_t code[8];
+  if (!safe_read(reinterpret_cast<const void*>(pc - sizeof(code)), code, sizeof(code))) {
+    return false;
+  }
+  if (code[3] == 0xe8) {
+    return true;
+  }
+  constexpr int kLengths[] = {2, 3, 4, 6, 7};
+  for (const int length : kLengths) {
+    const uint8_t* call = code + sizeof(code) - length;
+    if (call[0] == 0xff && (call[1] >> 3U & 7U) == 2) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What a signal handler returns to, where it comes without CFI: mov $15, %rax (or %eax); syscall.
+bool is_signal_return(uint64_t pc) {
+  constexpr uint8_t kLong[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+  constexpr uint8_t kShort[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+  uint8_t code[sizeof(kLong)];
+  return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) &&
+         (memcmp(code, kLong, sizeof(kLong)) == 0 || memcmp(code, kShort, sizeof(kShort)) == 0);
+}
+
+uint64_t rule_without_cfi(uint64_t at, bool return_address) {
+  if (!return_address) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  if (is_signal_return(at + 1)) {
+    return GPUPROF_UNWIND_SIGNAL;
+  }
+  return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
+}
+
+// What does not follow a call, but starts a function, is what a new stack was given to return to: its beginning.
+uint64_t rule_at_start(uint64_t rule) {
+  constexpr uint64_t kNothingPushed = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0);
+  const bool start = rule == kNothingPushed || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
+  return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;
+}
+
+}  // namespace
+
+bool may_return_to(uint64_t pc) {
+  return follows_call(pc) || is_signal_return(pc);
+}
+
+bool still_there(WalkMemory& memory, uint32_t module, uint64_t at) {
+  Module now;
+  const bool found = find_module(at, &now);
+  if (module == 0 || module >= WalkMemory::kMaxModules) {
+    return module == 0 && !found;
+  }
+  if (!found || !same(now, known[module].module) || fingerprint_of(known[module].parts) != known[module].fingerprint) {
+    return false;
+  }
+  memory.seen_in[module] = memory.walks;
+  return true;
+}
+
+uint64_t find_rule(WalkMemory& memory, uint64_t at, bool return_address) {
+  if (at >> (kAddressBits - 1) != 0) {
+    return GPUPROF_UNWIND_NONE;
+  }
+  Module module;
+  ModuleParts parts;
+  uint32_t index = 0;
+  uint64_t rule = GPUPROF_UNWIND_NONE;
+  bool keep = true;
+  if (find_module(at, &module) && find_parts(module, &parts)) {
+    const uint64_t fingerprint = fingerprint_of(parts);
+    index = learn(module, parts, fingerprint);
+    keep = index != 0 && fingerprint != 0;
+    rule = unwind::rule_of(parts.tables, module.header, at);
+  }
+  if (GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE) {
+    rule = rule_without_cfi(at, return_address);
+    if (rule == GPUPROF_UNWIND_NONE && index != 0 && return_address) {
+      rule = rule_at_start(unwind::rule_of(parts.tables, module.header, at + 1));
+    }
+    keep = keep && rule != GPUPROF_UNWIND_NONE;
+  }
+  if (keep) {
+    remember(at, index, rule);
+    if (index != 0) {
+      memory.seen_in[index] = memory.walks;
+    }
+  }
+  return rule;
+}
+
+ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at) {
+  const CachedRule cached = load_rule(at);
+  uint32_t index = 0;
+  if (cached.is_of(at) &&
+      (memory.seen_in[cached.module()] == memory.walks || still_there(memory, cached.module(), at))) {
+    index = cached.module();
+  } else {
+    Module module;
+    ModuleParts parts;
+    if (!find_module(at, &module) || !find_parts(module, &parts)) {
+      return {0, 0};
+    }
+    const uint64_t fingerprint = fingerprint_of(parts);
+    index = fingerprint == 0 ? 0 : learn(module, parts, fingerprint);
+    if (index == 0) {  // no room for it: it may well be in another one's place
+      return {0, content_of(module, fingerprint)};
+    }
+  }
+  const Known& found = known[index];
+  return {index, load_relaxed(&replaced[index]) != 0 ? content_of(found.module, found.fingerprint) : 0};
+}
+
+bool describe_known_module(uint32_t index, gpuprof_module* record, char* path) {
+  return describe_module(known[index].module, known[index].parts, record, path);
+}
+
+void reset_rule_cache() {
+  unlock(&known_lock);
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,317 @@
+#include "stack/stacks.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomics.h"
+#include "base/keep_errno.h"
+#include "ipc/ring.h"
+#include "python/python.h"
+#include "stack/native_walk.h"
+#include "stack/rule_cache.h"
+#include "stack/stack_merge.h"
+#include "stack/thread_stack.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint32_t kSlots = 64;
+constexpr uint32_t kWays = 8;  // of a cache line
+constexpr uint32_t kSetsLog2 = 14;
+
+// What one walk needs. Threads are spread over the slots, so that most find their own one free and warm.
+struct alignas(4096) Slot {
+  uint32_t busy;   // the id of the thread that walks; 0: free
+  uint32_t epoch;  // of the memory, when the walk began
+  uint32_t victim;
+  uint64_t sp;  // in the frame of the walk
+  WalkMemory memory;
+  NativeFrame native[GPUPROF_STACK_MAX_WORDS];
+  PythonFrame python[GPUPROF_STACK_MAX_WORDS];
+  uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
+};
+
+// In one mapping, which costs nothing where it has not been used. Ids of the stacks that the recorder has: where there
+// is no room for another one, an older one is forgotten and sent again later.
+struct Memory {
+  Slot slots[kSlots];
+  uint64_t sent[1U << kSetsLog2][kWays];
+  uint32_t told[WalkMemory::kMaxModules];  // the rings in which a module has been described, by bit, below the epoch
+  uint32_t epoch;                          // counts connections: a walk that began before this one says nothing of it
+};
+constexpr uint32_t kNothingToTell = 1U << GPUPROF_RING_COUNT;
+constexpr uint32_t kEpochShift = 16;
+static_assert(kNothingToTell < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
+Memory* memory = nullptr;
+
+Memory* get_memory() {
+  if (Memory* there = load_acquire(&memory); there != nullptr) {
+    return there;
+  }
+  void* made =
+      mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) {
+    return nullptr;
+  }
+  Memory* none = nullptr;
+  if (!__atomic_compare_exchange_n(&memory, &none, static_cast<Memory*>(made), false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
+    munmap(made, sizeof(Memory));
+    return none;
+  }
+  return static_cast<Memory*>(made);
+}
+
+// Whether a walk never came to its end: its thread has, or has left its frame by a jump out of a signal handler.
+bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, uint64_t sp) {
+  const KeepErrno keep_errno;
+  if (holder == thread.tid) {
+    const StackRange own = {thread.stack_low, thread.stack_high};
+    return within(own, sp) && within(own, slot.sp) && slot.sp < sp;
+  }
+  return syscall(SYS_tkill, holder, 0) != 0 && errno == ESRCH;
+}
+
+// A thread that is in a walk already, and was interrupted by a signal handler that launches, gets another slot.
+Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
+  Slot* claimed = nullptr;
+  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = all->slots[(thread.tid + i) % kSlots];
+    claimed = load_relaxed(&slot.busy) == 0 && swap_if(&slot.busy, 0, thread.tid) ? &slot : nullptr;
+  }
+  for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
+    Slot& slot = all->slots[i];
+    const uint32_t holder = load_acquire(&slot.busy);
+    const bool free = holder == 0 || is_abandoned(slot, holder, thread, sp);
+    claimed = free && swap_if(&slot.busy, holder, thread.tid) ? &slot : nullptr;
+  }
+  if (claimed != nullptr) {
+    claimed->epoch = load_acquire(&all->epoch);
+    claimed->sp = sp;
+  }
+  return claimed;
+}
+
+uint64_t fold(uint64_t a, uint64_t b) {
+  const __uint128_t product = static_cast<__uint128_t>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
+}
+
+// Two words a step, and two chains of them, as a step takes longer than its words.
+uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
+  constexpr uint64_t kA = 0x9E3779B97F4A7C15ULL;
+  constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;
+  uint64_t left = fold(seed ^ kA, count ^ kB);
+  uint64_t right = left ^ kA;
+  uint32_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    left = fold(words[i] ^ kA ^ left, words[i + 1] ^ kB);
+    right = fold(words[i + 2] ^ kB ^ right, words[i + 3] ^ kA);
+  }
+  for (; i < count; ++i) {
+    left = fold(words[i] ^ kA ^ left, kB);
+  }
+  const uint64_t hash = fold(left ^ kB, right ^ kA);
+  return hash == 0 ? 1 : hash;
+}
+
+bool was_sent(uint64_t (&set)[kWays], uint64_t id) {
+  bool found = false;
+  for (const uint64_t& way : set) {
+    found |= load_relaxed(&way) == id;
+  }
+  return found;
+}
+
+void note_sent(uint64_t (&set)[kWays], uint64_t id, uint32_t* victim) {
+  for (uint64_t& way : set) {
+    if (load_relaxed(&way) == 0) {
+      store_relaxed(&way, id);
+      return;
+    }
+  }
+  store_relaxed(&set[(*victim)++ % kWays], id);
+}
+
+uint32_t in_epoch(uint32_t told, uint32_t epoch) {
+  return told >> kEpochShift == epoch ? told : epoch << kEpochShift;
+}
+
+uint32_t told_of(const Memory& all, const Slot& slot, uint32_t index) {
+  return in_epoch(load_acquire(&all.told[index]), slot.epoch);
+}
+
+void note_told(Memory& all, const Slot& slot, uint32_t index, uint32_t bit) {
+  uint32_t before = 0;
+  do {
+    before = load_acquire(&all.told[index]);
+  } while (!swap_if(&all.told[index], before, in_epoch(before, slot.epoch) | bit));
+}
+
+// The recorder may look at our mappings too late: it is told what lies where, in the ring that the stack goes to.
+bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
+  const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
+  if ((told_of(all, slot, index) & (ring | kNothingToTell)) != 0) {
+    return true;
+  }
+  alignas(gpuprof_module) uint8_t head[sizeof(gpuprof_module)] = {};
+  auto* record = reinterpret_cast<gpuprof_module*>(head);
+  static_assert(sizeof(slot.memory.window) >= GPUPROF_WIRE_MAX_PATH);
+  char* path = slot.memory.window;  // free between walks
+  uint32_t done = kNothingToTell;
+  if (describe_known_module(index, record, path)) {
+    record->header.type = GPUPROF_RECORD_MODULE;
+    record->module = index;
+    if (!write_record(segment, &record->header, sizeof(gpuprof_module), path, record->path_bytes, false)) {
+      return false;
+    }
+    done = ring;
+  }
+  note_told(all, slot, index, done);
+  return true;
+}
+
+// What the address of a frame is looked up by.
+uint64_t inside_of(const NativeFrame& frame) {
+  const uint64_t address = frame.word & GPUPROF_WORD_ADDRESS;
+  return (frame.word & GPUPROF_WORD_EXACT) != 0 ? address : address - 1;
+}
+
+// The numbers of the modules of a stack that the recorder knows from us, each once; false: it could not be told.
+bool tell_modules(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, uint64_t* numbers,
+                  uint32_t* count) {
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < native.count && *count < GPUPROF_STACK_MAX_MODULES; ++i) {
+    const uint32_t index = module_of_address(slot.memory, inside_of(native.frames[i])).index;
+    bool known = index == 0 || index == last;
+    for (uint32_t k = 0; k < *count && !known; ++k) {
+      known = numbers[k] == index;
+    }
+    last = index;
+    if (known) {
+      continue;
+    }
+    if (!tell_module(segment, all, slot, index)) {
+      return false;
+    }
+    if ((told_of(all, slot, index) & kNothingToTell) == 0) {
+      numbers[(*count)++] = index;
+    }
+  }
+  return true;
+}
+
+// Not 0 where the addresses of a stack could be another one's: of a file that was at their place, or came to it.
+uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
+  constexpr uint64_t kC = 0xA0761D6478BD642FULL;
+  uint64_t hash = 0;
+  for (uint32_t i = 0; i < native.count; ++i) {
+    const uint64_t contents = module_of_address(walked, inside_of(native.frames[i])).contents;
+    hash = contents == 0 ? hash : fold(hash ^ contents, kC);
+  }
+  return hash;
+}
+
+struct Taken {
+  uint32_t count;
+  uint32_t flags;
+};
+
+// The thread's frames as words into the slot.
+Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& native, Slot& slot) {
+  PythonWalk frames = {slot.python, GPUPROF_STACK_MAX_WORDS, 0, 0};
+  uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
+  MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
+  const gpuprof_python_layout layout = python_layout();
+  if (python != nullptr) {
+    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a signal frame may be further out
+    walk_python(segment, python, careful, &frames);
+  }
+  input.python_count = frames.count;
+  input.eval_begin = layout.eval_begin;
+  input.eval_end = layout.eval_end;
+  if (frames.truncated != 0) {
+    flags |= GPUPROF_STACK_TRUNCATED;
+  } else if (frames.count == 0 && layout.version != 0 && (layout.flags & GPUPROF_PYTHON_REFUSED) == 0) {
+    flags |= GPUPROF_STACK_NO_PYTHON;
+  }
+  const MergeResult merged = StackMerge(input, slot.words, GPUPROF_STACK_MAX_WORDS).merge();
+  return {merged.count, flags | (merged.complete ? 0 : GPUPROF_STACK_TRUNCATED)};
+}
+
+bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
+                uint64_t id) {
+  uint32_t modules = 0;
+  if (!tell_modules(segment, all, slot, native, slot.words + taken.count, &modules)) {
+    return false;
+  }
+  alignas(gpuprof_stack) uint8_t head[sizeof(gpuprof_stack)] = {};
+  auto* record = reinterpret_cast<gpuprof_stack*>(head);
+  record->header.type = GPUPROF_RECORD_STACK;
+  record->stack = id;
+  record->count = taken.count;
+  record->flags = static_cast<uint16_t>(taken.flags);
+  record->modules = static_cast<uint16_t>(modules);
+  return write_record(segment, &record->header, sizeof(gpuprof_stack), reinterpret_cast<const char*>(slot.words),
+                      (size_t{taken.count} + modules) * sizeof(uint64_t), false);
+}
+
+// Ids of one source differ from those of another one, such as its parent's.
+uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
+                bool* sent) {
+  uint64_t seed = uint64_t{segment->source_id} << 32U | taken.flags;
+  if (load_relaxed(&modules_replaced) != 0) {
+    seed ^= hash_replaced(slot.memory, native);
+  }
+  const uint64_t id = hash_words(slot.words, taken.count, seed);
+  auto& set = all.sent[id >> (64 - kSetsLog2)];
+  const uint64_t key = id ^ slot.epoch * 0x9E3779B97F4A7C15ULL;
+  *sent = was_sent(set, key);
+  if (!*sent) {
+    *sent = send_stack(segment, all, slot, native, taken, id);
+    if (*sent) {
+      note_sent(set, key, &slot.victim);
+    }
+  }
+  return id;
+}
+
+}  // namespace
+
+uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
+  Memory* all = get_memory();  // kept: a fork in a signal handler that interrupts us resets it
+  const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  Slot* slot = claim_slot(all, thread, sp);
+  bool sent = false;
+  uint64_t id = 0;
+  if (slot != nullptr) {
+    NativeWalk native = {};
+    native.frames = slot->native;
+    native.capacity = GPUPROF_STACK_MAX_WORDS;
+    native.memory = &slot->memory;
+    native.own = own_stack(thread, sp, slot->memory.window, sizeof(slot->memory.window));
+    walk_native(&native);
+    if (native.count != 0) {
+      id = intern(segment, *all, *slot, native, merge(segment, python, native, *slot), &sent);
+    }
+    store_release(&slot->busy, 0U);
+  }
+  return sent ? id : 0;
+}
+
+// The slots stay: walks of the connection before may not have come to their end.
+void forget_stacks() {
+  if (Memory* all = load_acquire(&memory); all != nullptr) {
+    store_release(&all->epoch, (all->epoch + 1) % (1U << kEpochShift));
+    madvise(all->sent, sizeof(all->sent),
+            MADV_DONTNEED);  // if it fails, old ids are in the way of new ones for a while
+  }
+}
+
+// The memory is left behind, not cleared: a walk of a thread that is interrupted by what brought us here may go on.
+void reset_stacks() {
+  store_release(&memory, static_cast<Memory*>(nullptr));
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,171 @@
+#include "record/attach/attach.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "record/signals.h"
+#include "symbolize/elf_functions.h"
+#include "symbolize/process_maps.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kSearchNs = 20'000'000'000;  // what the files hold, and how many there are, is their owner's choice
+constexpr size_t kMaxSites = 4096;
+
+struct Site {
+  std::shared_ptr<symbolize::MappedFile> file;
+  uint64_t file_offset = 0;
+  std::string_view symbol;
+  bool outer = false;
+};
+
+std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
+                             const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                             const std::function<bool()>& stop) {
+  std::vector<Site> sites;
+  std::set<const symbolize::MappedFile*> seen;
+  bool in_program = true;  // what is mapped first
+  for (const symbolize::Mapping& mapping : maps.mappings()) {
+    if (stop() || sites.size() > kMaxSites) {
+      break;
+    }
+    if (!mapping.file || !mapping.file->fd || !seen.insert(mapping.file.get()).second) {
+      continue;
+    }
+    std::vector<backend::LaunchFunction> candidates;
+    std::vector<std::string_view> names;
+    for (const auto& backend : backends) {
+      for (const backend::LaunchFunction& function : backend->launch_functions()) {
+        if (base_name(mapping.file->path).starts_with(function.library) || (in_program && function.in_program)) {
+          candidates.push_back(function);
+          names.push_back(function.symbol);
+        }
+      }
+    }
+    in_program = false;
+    const auto functions = names.empty()
+                               ? Result<std::vector<symbolize::ElfFunction>>(std::vector<symbolize::ElfFunction>())
+                               : symbolize::find_functions(mapping.file->fd.get(), names, stop);
+    if (!functions) {
+      continue;
+    }
+    for (const symbolize::ElfFunction& function : *functions) {
+      const backend::LaunchFunction& wanted = candidates[function.wanted];
+      sites.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
+    }
+  }
+  return sites;
+}
+
+// Our signals are blocked, and a process that we attach to can make the search as long as it likes.
+Result<std::vector<Site>> find_sites_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
+                                             const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  const uint64_t deadline = monotonic_ns() + kSearchNs;
+  std::vector<Site> sites =
+      find_sites(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
+  const std::string process = "process " + std::to_string(pid);
+  if (pending_stop() != 0) {
+    return Error{"ended by a signal before " + process + " could be recorded", ""};
+  }
+  if (monotonic_ns() > deadline || sites.size() > kMaxSites) {
+    return Error{
+        "the search for launch functions in the files of " + process + " was given up: there is too much in them",
+        "start it with gpuprof record -- COMMAND"};
+  }
+  return sites;
+}
+
+bool has_mapped(const symbolize::ProcessMaps& maps, std::string_view library) {
+  return std::any_of(maps.mappings().begin(), maps.mappings().end(), [&](const auto& mapping) {
+    return mapping.file && base_name(mapping.file->path).starts_with(library);
+  });
+}
+
+// The backend whose vendor library the process has mapped, and whose own can come late.
+const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
+                                    const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  for (const auto& backend : backends) {
+    const std::string_view wanted = backend->attaches_to();
+    if (!wanted.empty() && has_mapped(maps, wanted) && !backend->library().bytes.empty()) {
+      return backend.get();
+    }
+  }
+  return nullptr;
+}
+
+Error cannot_inject(const symbolize::ProcessMaps& maps,
+                    const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  for (const auto& backend : backends) {
+    const auto functions = backend->launch_functions();
+    if (backend->attaches_to().empty() && !functions.empty() && has_mapped(maps, functions.front().library)) {
+      return {"it uses " + std::string(backend->descriptor().name) +
+                  ", which takes a library of ours only at a program's first call",
+              "for GPU times, start it with gpuprof record -- COMMAND"};
+    }
+  }
+  return {"it has loaded no library of those that can be recorded in a running process (CUDA)",
+          "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
+}
+
+}  // namespace
+
+Result<Injection> attach_by_injection(const TracedIdentity& who,
+                                      const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                      const AttachChannel& channel) {
+  symbolize::ProcessMaps maps(who.pid(), symbolize::make_file_cache());
+  maps.refresh();
+  const backend::Backend* backend = backend_for(maps, backends);
+  if (backend == nullptr) {
+    return cannot_inject(maps, backends);
+  }
+  const auto library = backend->library();
+  return inject({who, std::string(library.file_name), library.bytes, channel.socket, channel.token, channel.stop});
+}
+
+Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
+                                                         const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                                         StackEngine& engine) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0) {
+    return Error{"cannot attach to process " + std::to_string(pid) + ": " + std::strerror(errno),
+                 errno == ESRCH ? "is it still running? give its process id" : "run gpuprof as root"};
+  }
+  symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
+  maps.refresh();
+  auto found = find_sites_in_time(maps, pid, backends);
+  if (!found) {
+    return std::move(found).error();
+  }
+  std::vector<Site> sites = std::move(*found);
+  // Where an inner function can be probed, the outer ones would count its launches twice.
+  if (std::any_of(sites.begin(), sites.end(), [](const Site& site) { return !site.outer; })) {
+    std::erase_if(sites, [](const Site& site) { return site.outer; });
+  }
+
+  engine.on_process(maps);
+  std::vector<std::string> attached;
+  for (const Site& site : sites) {
+    // By descriptor: right for files of containers and files that have been replaced since.
+    const std::string path = "/proc/self/fd/" + std::to_string(site.file->fd.get());
+    const auto index = static_cast<uint32_t>(attached.size());
+    if (auto status = engine.attach_function(path, site.file_offset, pid, index); !status) {
+      return std::move(status).error();
+    }
+    attached.emplace_back(site.symbol);
+    log::debug("probing " + attached.back() + " in " + site.file->path);
+  }
+  if (attached.empty()) {
+    return Error{"process " + std::to_string(pid) + " has no launch function that can be probed",
+                 "attach once it has loaded its GPU runtime, or start it with gpuprof record -- COMMAND"};
+  }
+  return attached;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,347 @@
+#include "record/attach/inject.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "record/attach/inject_checks.h"
+#include "record/attach/inject_child.h"
+#include "record/attach/inject_thread.h"
+#include "symbolize/process_maps.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kScratchBytes = 512U << 10;  // in the target, for the time of our calls: texts below, a stack above
+constexpr uint64_t kStackGap = 256;             // above the stack's end
+constexpr size_t kMaxText = 4096;
+constexpr uint64_t kExecutableMemfd = 0x10;           // MFD_EXEC, Linux 6.3
+constexpr uint64_t kLoaderSearchNs = 10'000'000'000;  // what its files hold is its owner's choice
+constexpr std::string_view kEntry = "gpuprof_attach";
+
+std::string error_text(int64_t result) {
+  return std::strerror(static_cast<int>(-result));
+}
+
+// The file is the very library that we would bring.
+bool same_bytes(int fd, std::span<const unsigned char> bytes) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || static_cast<uint64_t>(info.st_size) != bytes.size()) {
+    return false;
+  }
+  std::vector<unsigned char> part(64U << 10);
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t got = ::pread(fd, part.data(), std::min(part.size(), bytes.size() - at), static_cast<off_t>(at));
+    if (got <= 0 || std::memcmp(part.data(), bytes.data() + at, static_cast<size_t>(got)) != 0) {
+      return false;
+    }
+    at += static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// The work in one thread of the target.
+class Work {
+ public:
+  Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)
+      : request_(request), maps_(maps), loader_(std::move(loader)), thread_(thread) {}
+
+  // Nothing: the library belongs to another recording.
+  Result<std::optional<Injection>> run() {
+    const auto gate = find_gate();
+    if (gate == 0) {
+      return Error{"it has no system call that could be borrowed", ""};
+    }
+    if (auto status = thread_.borrow(gate); !status) {
+      return std::move(status).error();
+    }
+    auto scratch =
+        call_kernel(SYS_mmap, {0, kScratchBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL});
+    if (!scratch) {
+      return std::move(scratch).error();
+    }
+    scratch_ = static_cast<uint64_t>(*scratch);
+    auto injection = bring_and_start();
+    if (auto freed = call_kernel(SYS_munmap, {scratch_, kScratchBytes}); !freed) {
+      log::debug(freed.error().message);
+    }
+    return injection;
+  }
+
+ private:
+  Result<std::optional<Injection>> bring_and_start() {
+    Injection injection;
+    size_t others = 0;
+    std::shared_ptr<symbolize::MappedFile> library = find_library(others);
+    if (library) {
+      injection.was_there = true;
+    } else {
+      if (auto status = bring(others); !status) {
+        return std::move(status).error();
+      }
+      maps_.refresh();
+      library = find_library(others);
+    }
+    const uint64_t entry = library ? symbol_address(maps_, *library, kEntry) : 0;
+    if (entry == 0) {
+      return Error{"the library has been opened there, but is not found in its memory", ""};
+    }
+    injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
+    injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
+    auto started = start(entry);
+    if (!started) {
+      return std::move(started).error();
+    }
+    return *started ? std::optional<Injection>(std::move(injection)) : std::nullopt;
+  }
+
+  Result<int64_t> call_kernel(long number, const std::array<uint64_t, 6>& arguments) {
+    auto result = thread_.system_call(number, arguments);
+    constexpr int64_t kMaxErrno = 4095;
+    if (result && *result < 0 && *result >= -kMaxErrno) {
+      return Error{"its system call " + std::to_string(number) + " failed: " + error_text(*result), ""};
+    }
+    return result;
+  }
+
+  Result<uint64_t> call(uint64_t function, uint64_t first, uint64_t second, uint64_t third = 0) {
+    return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second, third});
+  }
+
+  // The text in the target's memory, at `slot` of some.
+  Result<uint64_t> put(uint64_t slot, const std::string& text) {
+    const uint64_t address = scratch_ + slot * kMaxText;
+    const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
+    if (bytes.size() > kMaxText || !thread_.write_memory(address, bytes)) {
+      return Error{"its memory can not be written", ""};
+    }
+    return address;
+  }
+
+  // Any instruction that enters the kernel: before glibc 2.34, the library of dlopen has none of its own.
+  uint64_t find_gate() {
+    for (const bool any : {false, true}) {
+      for (const symbolize::Mapping& mapping : maps_.mappings()) {
+        if (mapping.file == nullptr || (!any && mapping.file != loader_.library)) {
+          continue;
+        }
+        if (const uint64_t gate = gate_in(mapping); gate != 0) {
+          return gate;
+        }
+      }
+    }
+    return 0;
+  }
+
+  uint64_t gate_in(const symbolize::Mapping& mapping) {
+    std::vector<unsigned char> part(std::min<uint64_t>(mapping.end - mapping.start, 4U << 20));
+    if (!thread_.read_memory(mapping.start, part)) {
+      return 0;
+    }
+    const size_t alignment = arch::gate.size() == 4 ? 4 : 1;  // instructions of one size, or of any
+    for (auto at = part.begin(); at != part.end(); ++at) {
+      at = std::search(at, part.end(), arch::gate.begin(), arch::gate.end());
+      if (at == part.end()) {
+        break;
+      }
+      if (const auto offset = static_cast<uint64_t>(at - part.begin()); offset % alignment == 0) {
+        return mapping.start + offset;
+      }
+    }
+    return 0;
+  }
+
+  // A copy of our library that is there already; `others`: how many there are of other versions.
+  std::shared_ptr<symbolize::MappedFile> find_library(size_t& others) {
+    std::vector<const symbolize::MappedFile*> seen;
+    others = 0;
+    for (const symbolize::Mapping& mapping : maps_.mappings()) {
+      if (!mapping.file || base_name(mapping.file->path) != request_.file_name ||
+          std::find(seen.begin(), seen.end(), mapping.file.get()) != seen.end()) {
+        continue;
+      }
+      if (mapping.file->fd && same_bytes(mapping.file->fd.get(), request_.bytes)) {
+        return mapping.file;
+      }
+      seen.push_back(mapping.file.get());
+      ++others;
+    }
+    return nullptr;
+  }
+
+  Status bring(size_t others) {
+    // A folder in the name makes the mapping's base name that of the library.
+    auto name = put(0, "gpuprof/" + request_.file_name);
+    if (!name) {
+      return std::move(name).error();
+    }
+    auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
+    if (fd && *fd == -EINVAL) {
+      fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC});
+    }
+    if (!fd) {
+      return std::move(fd).error();
+    }
+    if (*fd < 0) {
+      return Error{"it may not make a memfd: " + error_text(*fd) +
+                       (*fd == -EPERM || *fd == -ENOSYS ? " (a seccomp filter, or an old kernel)" : ""),
+                   ""};
+    }
+    Status status = fill_and_open(*fd, others);
+    if (auto closed = call_kernel(SYS_close, {static_cast<uint64_t>(*fd)}); !closed && status) {
+      return std::move(closed).error();
+    }
+    return status;
+  }
+
+  Status fill_and_open(int64_t fd, size_t others) {
+    if (auto status = fill(fd); !status) {
+      return status;
+    }
+    // The loader takes an equal name for an equal library, and may know this one from an earlier recording.
+    std::string below;
+    for (size_t i = 0; i < others; ++i) {
+      below += "./";
+    }
+    auto path = put(0, "/proc/self/fd/" + below + std::to_string(fd));
+    if (!path) {
+      return std::move(path).error();
+    }
+    constexpr uint64_t kNow = 2;  // RTLD_NOW; RTLD_LOCAL is 0
+    auto handle = call(loader_.open, *path, kNow);
+    if (!handle) {
+      return std::move(handle).error();
+    }
+    if (*handle == 0) {
+      return Error{"its loader refuses the library: " + loader_error(), ""};
+    }
+    return {};
+  }
+
+  // What is behind a descriptor of the target is the target's choice: it is written to only if it is what we made.
+  Status fill(int64_t fd) {
+    const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
+    const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
+    struct stat info {};
+    struct statfs system {};
+    if (!path || ::fstat(path.get(), &info) != 0 || ::fstatfs(path.get(), &system) != 0 || !S_ISREG(info.st_mode) ||
+        info.st_nlink != 0 || info.st_size != 0 || system.f_type != TMPFS_MAGIC) {
+      return Error{"its memfd is not to be found", ""};
+    }
+    const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
+    size_t done = 0;
+    while (file && done < request_.bytes.size()) {
+      const ssize_t n = ::write(file.get(), request_.bytes.data() + done, request_.bytes.size() - done);
+      if (n <= 0) {
+        break;
+      }
+      done += static_cast<size_t>(n);
+    }
+    if (done != request_.bytes.size()) {
+      return Error{"its memfd can not be written: " + std::string(std::strerror(errno)), ""};
+    }
+    return {};
+  }
+
+  std::string loader_error() {
+    if (loader_.error == 0) {
+      return "no reason given";
+    }
+    const auto text = call(loader_.error, 0, 0);
+    std::array<unsigned char, 256> bytes{};
+    if (!text || *text == 0 || !thread_.read_memory(*text, std::span(bytes).first(bytes.size() - 1))) {
+      return "no reason given";
+    }
+    std::string reason(reinterpret_cast<const char*>(bytes.data()));
+    std::replace_if(
+        reason.begin(), reason.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+    return reason;
+  }
+
+  // False: it belongs to another recording.
+  Result<bool> start(uint64_t entry) {
+    auto socket = put(0, request_.socket);
+    auto token = put(1, request_.token);
+    if (!socket || !token) {
+      return Error{"its memory can not be written", ""};
+    }
+    auto result = call(entry, *socket, *token, ::geteuid());
+    if (!result) {
+      return std::move(result).error();
+    }
+    const auto code = static_cast<int32_t>(*result);
+    if (code != 0 && code != EBUSY) {
+      return Error{"no thread of ours could be started there: " + std::string(std::strerror(code)), ""};
+    }
+    return code == 0;
+  }
+
+  const InjectionRequest& request_;
+  symbolize::ProcessMaps& maps_;
+  Loader loader_;
+  TracedThread& thread_;
+  uint64_t scratch_ = 0;
+};
+
+// `stop`: whether to leave the target as soon as that does no harm.
+InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {
+  if (auto status = check_process(request.who.pid()); !status) {
+    return std::move(status).error();
+  }
+  symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
+  if (!maps.refresh()) {
+    return Error{"it has ended", ""};
+  }
+  const uint64_t deadline = monotonic_ns() + kLoaderSearchNs;
+  auto loader = find_loader(maps, [&] { return stop() || monotonic_ns() > deadline; });
+  if (!loader) {
+    return std::move(loader).error();
+  }
+  auto thread = stop_safe_thread(request.who, maps, stop);
+  if (!thread) {
+    return std::move(thread).error();
+  }
+  return Work(request, maps, std::move(*loader), *thread).run();
+}
+
+}  // namespace
+
+Result<Injection> inject(const InjectionRequest& request) {
+  if (!arch::supported) {
+    return Error{"bringing code into a process is not written for this processor", ""};
+  }
+  // A recording that has just ended leaves the process a moment later.
+  constexpr useconds_t kLastPauseUs = 800'000;
+  const std::array<int, 1> needed{request.who.pidfd()};
+  for (useconds_t pause = 100'000;; pause *= 2) {
+    auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
+                                  request.stop, needed);
+    if (!injection) {
+      return std::move(injection).error();
+    }
+    if (*injection) {
+      return std::move(**injection);
+    }
+    if (pause > kLastPauseUs || (request.stop && request.stop())) {
+      return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
+    }
+    ::usleep(pause);
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,307 @@
+#include "record/attach/inject_checks.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "symbolize/elf_functions.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kSearchNs = 5'000'000'000;
+constexpr useconds_t kBetweenRoundsUs = 2000;
+constexpr size_t kMaxThreads = 256;  // looked at in a round
+constexpr size_t kMaxRunning = 16;   // of these, stopped although they run
+
+// From the kernel's include/linux/errno.h: what a thread that is stopped in a call sees in place of a result.
+constexpr long kRestarts[] = {-512, -513, -514, -516};
+
+// Calls that wait, in which a thread holds no lock but those of the program, and that go on after a stop as if there
+// had been none.
+constexpr long kWaits[] = {
+#ifdef SYS_poll
+    SYS_poll,    SYS_select,        SYS_pause,
+#endif
+    SYS_read,    SYS_readv,         SYS_pselect6,       SYS_ppoll,  SYS_nanosleep, SYS_clock_nanosleep,
+    SYS_futex,   SYS_wait4,         SYS_waitid,         SYS_accept, SYS_accept4,   SYS_recvfrom,
+    SYS_recvmsg, SYS_rt_sigsuspend, SYS_restart_syscall};
+
+// Code that holds locks which opening a library takes, too.
+constexpr std::string_view kLockingCode[] = {"libc.so.", "libc-2.",   "ld-linux", "ld-2.",   "libdl",  "libpthread",
+                                             "libgcc_s", "libunwind", "libasan",  "libtsan", "[vdso]", "[vsyscall]"};
+constexpr std::string_view kLoaders[] = {"ld-linux", "ld-2."};
+
+std::string proc(uint32_t pid, std::string_view name) {
+  return "/proc/" + std::to_string(pid) + "/" + std::string(name);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// The value behind "Key:" in /proc/PID/status.
+std::string status_value(const std::string& status, const std::string& key) {
+  const size_t found = status.find('\n' + key + ":\t");
+  if (found == std::string::npos) {
+    return {};
+  }
+  const size_t begin = found + key.size() + 3;
+  return status.substr(begin, status.find('\n', begin) - begin);
+}
+
+bool starts_with_any(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [name](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
+std::string file_of(const symbolize::Mapping& mapping) {
+  return std::string(base_name(mapping.file ? std::string_view(mapping.file->path) : std::string_view(mapping.name)));
+}
+
+bool is_32_bit(uint32_t pid) {
+  std::ifstream program(proc(pid, "exe"), std::ios::binary);
+  std::array<char, EI_NIDENT> ident{};
+  return program.read(ident.data(), ident.size()) && ident[EI_CLASS] == ELFCLASS32;
+}
+
+// Abstract sockets are of a network namespace.
+bool shares_network(uint32_t pid) {
+  struct stat theirs {};
+  struct stat ours {};
+  return ::stat(proc(pid, "ns/net").c_str(), &theirs) != 0 || ::stat("/proc/self/ns/net", &ours) != 0 ||
+         (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
+}
+
+Error no_right(uint32_t pid) {
+  const std::string status = text_of(proc(pid, "status"));
+  const std::string uid = status_value(status, "Uid");
+  if (uid.substr(0, uid.find('\t')) != std::to_string(::geteuid()) && ::geteuid() != 0) {
+    return {"process " + std::to_string(pid) + " belongs to another user", "run gpuprof as root"};
+  }
+  std::string scope = text_of("/proc/sys/kernel/yama/ptrace_scope");
+  scope = scope.substr(0, scope.find('\n'));
+  if (scope == "3") {
+    return {"kernel.yama.ptrace_scope is 3: no process may be traced", "it can be changed by a reboot only"};
+  }
+  if (!scope.empty() && scope != "0") {
+    return {"kernel.yama.ptrace_scope is " + scope + ": only root may trace a running process",
+            "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0"};
+  }
+  return {"no right to trace process " + std::to_string(pid),
+          "run gpuprof as root; in a container, it needs CAP_SYS_PTRACE"};
+}
+
+struct ThreadState {
+  bool running = false;
+  long system_call = -1;
+};
+
+// As /proc/PID/task/TID/syscall says.
+ThreadState state_of(uint32_t pid, pid_t tid) {
+  const std::string text = text_of(proc(pid, "task/" + std::to_string(tid) + "/syscall"));
+  ThreadState state;
+  if (text.starts_with("running")) {
+    state.running = true;
+    return state;
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
+  state.running = error != std::errc{};  // not told: its registers will tell
+  return state;
+}
+
+// The kernel refuses to trace a thread that has ended with the same error as one that we have no right to.
+bool has_ended(uint32_t pid, pid_t tid) {
+  const std::string state = status_value(text_of(proc(pid, "task/" + std::to_string(tid) + "/status")), "State");
+  return state.empty() || state.starts_with("Z") || state.starts_with("X");
+}
+
+bool waits(long system_call) {
+  return std::find(std::begin(kWaits), std::end(kWaits), system_call) != std::end(kWaits) ||
+         TracedThread::begins_again(system_call);
+}
+
+// The process's first thread, then the others.
+std::vector<pid_t> threads_of(uint32_t pid) {
+  std::vector<pid_t> threads{static_cast<pid_t>(pid)};
+  std::error_code error;
+  std::filesystem::directory_iterator entries(proc(pid, "task"), error);
+  for (; !error && entries != std::filesystem::directory_iterator() && threads.size() < kMaxThreads;
+       entries.increment(error)) {
+    const pid_t tid = std::atoi(entries->path().filename().c_str());
+    if (tid > 0 && tid != static_cast<pid_t>(pid)) {
+      threads.push_back(tid);
+    }
+  }
+  return threads;
+}
+
+// Whether the loader seems to be among the callers: words above the stack pointer that point into its code.
+bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
+  std::array<uint64_t, 128> words{};
+  const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));
+  if (!thread.read_memory(arch::stack_pointer(thread.registers()), bytes)) {
+    return false;  // too near to the stack's end to hold the loader's frames
+  }
+  return std::any_of(words.begin(), words.end(), [&](uint64_t word) {
+    const symbolize::Mapping* mapping = maps.find(word);
+    return mapping != nullptr && starts_with_any(file_of(*mapping), kLoaders);
+  });
+}
+
+bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
+  const user_regs_struct& registers = thread.registers();
+  const long call = arch::system_call(registers);
+  if (call >= 0) {
+    const long result = arch::result(registers);
+    const bool interrupted = std::find(std::begin(kRestarts), std::end(kRestarts), result) != std::end(kRestarts) ||
+                             (result == -EINTR && TracedThread::begins_again(call));
+    return interrupted && waits(call) && (call != SYS_futex || !in_loader(thread, maps));
+  }
+  const symbolize::Mapping* mapping = maps.find(arch::instruction(registers));
+  if (mapping == nullptr) {
+    maps.refresh();
+    mapping = maps.find(arch::instruction(registers));
+  }
+  if (mapping == nullptr) {
+    return false;
+  }
+  const std::string file = file_of(*mapping);
+  if (starts_with_any(file, kLockingCode) || file.find("malloc") != std::string::npos || in_loader(thread, maps)) {
+    return false;
+  }
+  // A program may hold an allocator of its own, which the loader would then use, too.
+  return mapping->file == nullptr || symbol_address(maps, *mapping->file, "malloc") == 0;
+}
+
+}  // namespace
+
+Status check_process(uint32_t pid) {
+  const std::string process = "process " + std::to_string(pid);
+  const std::string status = text_of(proc(pid, "status"));
+  if (const std::string state = status_value(status, "State");
+      state.empty() || state.starts_with("Z") || state.starts_with("X")) {
+    return Error{process + " has ended", ""};
+  }
+  if (status_value(status, "State").starts_with("T")) {
+    return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "let it go on first: kill -CONT " + std::to_string(pid)};
+  }
+  if (const std::string tracer = status_value(status, "TracerPid"); !tracer.empty() && tracer != "0") {
+    return Error{process + " is being traced by process " + tracer + " already (a debugger, strace, ...)",
+                 "end that one first"};
+  }
+  if (status_value(status, "Seccomp") == "1") {
+    return Error{process + " is in seccomp's strict mode, which allows no system call that this needs", ""};
+  }
+  if (is_32_bit(pid)) {
+    return Error{process + " is a 32-bit program", ""};
+  }
+  if (!shares_network(pid)) {
+    return Error{process + " is in another network namespace, from which our socket can not be reached",
+                 "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
+  }
+  if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 ||
+      !UniqueFd(::open(proc(pid, "mem").c_str(), O_RDWR | O_CLOEXEC))) {
+    return no_right(pid);
+  }
+  return {};
+}
+
+uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
+                        const std::function<bool()>& stop) {
+  const auto functions = file.fd ? symbolize::find_functions(file.fd.get(), {symbol}, stop)
+                                 : Result<std::vector<symbolize::ElfFunction>>(std::vector<symbolize::ElfFunction>());
+  if (!functions) {
+    return 0;
+  }
+  for (const symbolize::ElfFunction& function : *functions) {
+    for (const symbolize::Mapping& mapping : maps.mappings()) {
+      if (mapping.file.get() == &file && function.file_offset >= mapping.offset &&
+          function.file_offset - mapping.offset < mapping.end - mapping.start) {
+        return mapping.start + (function.file_offset - mapping.offset);
+      }
+    }
+  }
+  return 0;
+}
+
+Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop) {
+  bool dynamic = false;
+  // libc's own name for it, before glibc 2.34, comes last.
+  for (const std::string_view function : {"dlopen", "__libc_dlopen_mode"}) {
+    for (const symbolize::Mapping& mapping : maps.mappings()) {
+      const std::string file = file_of(mapping);
+      if (file.starts_with("ld-musl") || file.starts_with("libc.musl")) {
+        return Error{"its C library is musl, which CUDA does not work with", ""};
+      }
+      const bool libc = file.starts_with("libc.so.6") || file.starts_with("libc-2.");
+      dynamic = dynamic || libc;
+      if (!mapping.file || (!libc && !file.starts_with("libdl.so.2") && !file.starts_with("libdl-2."))) {
+        continue;
+      }
+      if (stop()) {
+        return Error{"it was given up before its dlopen was found", ""};
+      }
+      Loader loader{mapping.file, symbol_address(maps, *mapping.file, function, stop), 0};
+      if (loader.open != 0) {
+        loader.error = symbol_address(maps, *mapping.file, "dlerror", stop);
+        return loader;
+      }
+    }
+  }
+  return dynamic ? Error{"its C library offers no dlopen", ""}
+                 : Error{"it is a statically linked program: it can not open libraries", ""};
+}
+
+Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
+                                      const std::function<bool()>& stop) {
+  const uint64_t deadline = monotonic_ns() + kSearchNs;
+  const uint32_t pid = who.pid();
+  do {
+    for (const bool running : {false, true}) {
+      size_t stopped = 0;
+      for (const pid_t tid : threads_of(pid)) {
+        const ThreadState state = state_of(pid, tid);
+        if (state.running != running || (!running && !waits(state.system_call)) ||
+            (running && ++stopped > kMaxRunning)) {
+          continue;
+        }
+        if (stop()) {
+          return Error{"it was given up before one of its threads came to a safe place", ""};
+        }
+        auto thread = TracedThread::stop(who, tid, stop);
+        if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
+          return no_right(pid);
+        }
+        // A thread that we hold can not become one of another process any more; before, it could.
+        if (auto same = who.check(thread ? tid : 0); !same) {
+          return std::move(same).error();
+        }
+        if (thread && is_safe(*thread, maps)) {
+          return thread;
+        }
+      }
+    }
+    ::usleep(kBetweenRoundsUs);
+  } while (monotonic_ns() < deadline && !who.has_ended());
+  return Error{"none of its threads came to a safe place within 5 s", "try again"};
+}
+
+}  // namespace gpuprof::record

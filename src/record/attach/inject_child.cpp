@@ -1,0 +1,195 @@
+#include "record/attach/inject_child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kAnswerNs = 1'000'000'000;
+constexpr int kPollMs = 20;
+
+enum class Outcome : uint8_t { failed, of_another_recording, brought };
+
+// What the child reports, with the library's descriptor.
+struct Report {
+  Outcome outcome = Outcome::failed;
+  bool was_there = false;
+  std::array<char, 1024> message{};
+  std::array<char, 512> hint{};
+};
+
+void copy_text(const std::string& from, std::span<char> to) {
+  std::copy_n(from.begin(), std::min(from.size(), to.size() - 1), to.begin());
+}
+
+void send_report(int socket, const InjectionOutcome& outcome) {
+  Report report;
+  int file = -1;
+  if (!outcome) {
+    copy_text(outcome.error().message, report.message);
+    copy_text(outcome.error().hint, report.hint);
+  } else if (!*outcome) {
+    report.outcome = Outcome::of_another_recording;
+  } else {
+    report.outcome = Outcome::brought;
+    report.was_there = (*outcome)->was_there;
+    file = (*outcome)->file.get();
+  }
+  iovec part{&report, sizeof(report)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (file >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &file, sizeof(file));
+  }
+  (void)!::sendmsg(socket, &message, MSG_NOSIGNAL);  // the recorder may have gone
+}
+
+InjectionOutcome receive_report(int socket) {
+  Report report;
+  iovec part{&report, sizeof(report)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof(report))) {
+    return Error{"the process that was to bring the library in has ended", "try again"};
+  }
+  if (report.outcome == Outcome::failed) {
+    return Error{report.message.data(), report.hint.data()};
+  }
+  if (report.outcome == Outcome::of_another_recording) {
+    return std::optional<Injection>();
+  }
+  Injection injection;
+  injection.was_there = report.was_there;
+  if (const cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int file = -1;
+    std::memcpy(&file, CMSG_DATA(header), sizeof(file));
+    injection.file.reset(file);
+  }
+  injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
+  return std::optional<Injection>(std::move(injection));
+}
+
+void close_between(int first, int last) {
+#if defined(SYS_close_range)
+  if (::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) == 0) {
+    return;
+  }
+#endif
+  const long most = ::sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd <= last && fd < most; ++fd) {
+    ::close(fd);
+  }
+}
+
+// The child may stay for a minute: a pipe that carries the profile must end with the recorder, and its socket's name
+// become free. `kept` are the descriptors that the work needs.
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  int first = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    if (fd > first) {
+      close_between(first, fd - 1);
+    }
+    first = std::max(first, fd + 1);
+  }
+  close_between(first, std::numeric_limits<int>::max());
+}
+
+// Signals of the terminal are for the recorder, which tells us; and who reads its output is not to wait for us.
+void leave_recorder() {
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(null.get(), fd);
+  }
+}
+
+// Its connection has ended: the recorder has shut it down, or is gone.
+bool told_to_stop(int socket) {
+  pollfd end{socket, POLLIN, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
+// Nothing: it goes on without us.
+std::optional<InjectionOutcome> wait_for_report(int socket, const std::function<bool()>& stop) {
+  uint64_t stopped_ns = 0;
+  for (;;) {
+    pollfd report{socket, POLLIN, 0};
+    if (::poll(&report, 1, kPollMs) > 0) {
+      return receive_report(socket);
+    }
+    const uint64_t now = monotonic_ns();
+    if (stopped_ns == 0 && stop && stop()) {
+      stopped_ns = now;
+      ::shutdown(socket, SHUT_WR);
+    }
+    if (stopped_ns != 0 && now - stopped_ns > kAnswerNs) {
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace
+
+InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::function<bool()>& stop)>& work,
+                              const std::function<bool()>& stop, std::span<const int> needed) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error{std::string("cannot make a socket: ") + std::strerror(errno), "raise the limit on open files"};
+  }
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
+  }
+  if (child == 0) {
+    ours.reset();
+    leave_recorder();
+    std::vector<int> kept(needed.begin(), needed.end());
+    kept.push_back(theirs.get());
+    close_all_but(std::move(kept));
+    send_report(theirs.get(), work([&theirs] { return told_to_stop(theirs.get()); }));
+    ::_exit(0);  // the kernel lets go of whatever is still traced
+  }
+  theirs.reset();
+  auto outcome = wait_for_report(ours.get(), stop);
+  if (!outcome) {
+    return Error{"a thread of it does not come back from its loader", "try again when it is less busy"};
+  }
+  ::waitpid(child, nullptr, 0);
+  return std::move(*outcome);
+}
+
+}  // namespace gpuprof::record

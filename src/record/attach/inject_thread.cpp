@@ -1,0 +1,345 @@
+#include "record/attach/inject_thread.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/path.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kStepNs = 5'000'000'000;   // one step of the work
+constexpr uint64_t kCallNs = 60'000'000'000;  // a call of a function, as long as it goes on making system calls
+constexpr uint64_t kBackNs = 10'000'000'000;  // getting it into a stop, to give everything back
+constexpr useconds_t kPollUs = 100;
+constexpr int kSpins = 100;  // most steps are a system call of the loader's
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
+
+// What a fault in our own calls raises is not to be blocked: the kernel would take the target's handler away for it.
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+
+constexpr uint64_t bit(int signal) {
+  return uint64_t{1} << (signal - 1);
+}
+
+uint64_t all_but_faults() {
+  uint64_t mask = ~uint64_t{0};
+  for (const int signal : kFaults) {
+    mask &= ~bit(signal);
+  }
+  return mask;
+}
+
+bool is_event_stop(int status) {
+  return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
+}
+
+void* as_pointer(uint64_t value) {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(value));  // NOLINT(performance-no-int-to-ptr)
+}
+
+}  // namespace
+
+Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up) {
+  if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) != 0) {
+    const int error = errno;
+    return Error{error == EPERM ? kNoRight : "it can not be traced: " + std::string(std::strerror(error)), ""};
+  }
+  TracedThread thread(who, tid, give_up);
+  // It stays that of the program of now, whatever the process executes later.
+  thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+  thread.stopped_ = false;
+  thread.may_leave_ = true;
+  const bool stops = thread.interrupt(monotonic_ns() + kStepNs);
+  thread.may_leave_ = false;
+  if (!stops) {
+    return Error{
+        thread.gone_ || thread.replaced_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
+  }
+  if (!arch::read(tid, thread.before_)) {
+    return Error{"its registers can not be read", ""};
+  }
+  return thread;
+}
+
+TracedThread::TracedThread(TracedThread&& other) noexcept
+    : who_(other.who_),
+      give_up_(other.give_up_),
+      tid_(std::exchange(other.tid_, 0)),
+      memory_(std::move(other.memory_)),
+      before_(std::move(other.before_)),
+      gate_(other.gate_),
+      signal_mask_(other.signal_mask_),
+      borrowed_(std::exchange(other.borrowed_, false)),
+      gone_(other.gone_),
+      replaced_(other.replaced_),
+      stopped_(other.stopped_),
+      may_leave_(other.may_leave_) {}
+
+TracedThread::~TracedThread() {
+  if (tid_ != 0 && !gone_) {
+    give_back();
+  }
+}
+
+// The next stop of the thread. False: none until then, or it has ended.
+bool TracedThread::wait(int& status, uint64_t deadline_ns) {
+  for (int turn = 0; !gone_; ++turn) {
+    const pid_t got = ::waitpid(tid_, &status, __WALL | WNOHANG);
+    if (got == tid_) {
+      gone_ = !WIFSTOPPED(status);
+      stopped_ = !gone_;
+      replaced_ = replaced_ || (stopped_ && status >> 16 == PTRACE_EVENT_EXEC);
+      return stopped_ && !replaced_;
+    }
+    if (got < 0 && errno != EINTR) {
+      gone_ = true;
+      return false;
+    }
+    if (monotonic_ns() > deadline_ns) {
+      return false;
+    }
+    if (turn > kSpins) {
+      if (may_leave_ && (*give_up_)()) {
+        return false;
+      }
+      ::usleep(kPollUs);
+    }
+  }
+  return false;
+}
+
+// Into a stop on the kernel's way back to the program, in which an interrupted system call is made again when the
+// registers say so. Signals that arrive meanwhile are passed on.
+bool TracedThread::interrupt(uint64_t deadline_ns) {
+  if (::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
+    return false;
+  }
+  if (stopped_) {
+    stopped_ = false;
+    if (::ptrace(PTRACE_CONT, tid_, nullptr, nullptr) != 0) {
+      return false;
+    }
+  }
+  int status = 0;
+  while (wait(status, deadline_ns)) {
+    if (is_event_stop(status)) {
+      return true;
+    }
+    const int signal = WSTOPSIG(status);
+    const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
+    if (borrowed_ && ours && signal != kSystemCallStop) {
+      return true;  // a fault in what we made it call: this stop, too, is on the way back
+    }
+    stopped_ = false;
+    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop takes an interruption away that waits for its turn
+    if (::ptrace(PTRACE_CONT, tid_, nullptr, as_pointer(ours ? 0 : static_cast<uint64_t>(signal))) != 0) {
+      return false;
+    }
+  }
+  return false;
+}
+
+bool TracedThread::begins_again(long system_call) {
+  switch (system_call) {
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_read:  // this and the following: of sockets with a time limit (SO_RCVTIMEO)
+    case SYS_readv:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Status TracedThread::borrow(uint64_t gate) {
+  gate_ = gate;
+  if (::ptrace(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof(signal_mask_)), &signal_mask_) != 0) {
+    return Error{"its signal mask can not be read", ""};
+  }
+  uint64_t mask = all_but_faults();
+  if (::ptrace(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof(mask)), &mask) != 0) {
+    return Error{"its signal mask can not be set", ""};
+  }
+  borrowed_ = true;
+  return {};
+}
+
+// On to the next beginning or end of a system call.
+bool TracedThread::step(int& status, uint64_t deadline_ns) {
+  stopped_ = false;
+  if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
+    return false;
+  }
+  while (wait(status, deadline_ns)) {
+    if (!is_event_stop(status)) {
+      return WSTOPSIG(status) == kSystemCallStop;
+    }
+    stopped_ = false;  // the whole process was told to stop: later
+    if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
+      return false;
+    }
+  }
+  return false;
+}
+
+Error TracedThread::lost(std::string_view doing, int status) {
+  const std::string what(doing);
+  if (gone_ || replaced_) {
+    return {(gone_ ? "it ended during " : "it executed another program during ") + what, ""};
+  }
+  if (stopped_ && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSYS) {
+    return {"a seccomp filter does not allow " + what, ""};
+  }
+  if (stopped_) {
+    return {what + " ended in signal " + std::to_string(WSTOPSIG(status)), ""};
+  }
+  return {what + " did not come back", ""};
+}
+
+Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t, 6>& arguments) {
+  if (auto same = who_->check(tid_); !same) {
+    return std::move(same).error();
+  }
+  const uint64_t deadline = monotonic_ns() + kStepNs;
+  int status = 0;
+  user_regs_struct general{};
+  if (!arch::write_general(tid_, arch::for_system_call(before_.general, gate_, number, arguments)) ||
+      !step(status, deadline) || !step(status, deadline) || !arch::read_general(tid_, general)) {
+    return lost("system call " + std::to_string(number), status);
+  }
+  return int64_t{arch::result(general)};
+}
+
+Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
+  if (auto same = who_->check(tid_); !same) {
+    return std::move(same).error();
+  }
+  if ((*give_up_)()) {
+    return Error{"it was given up before a call", ""};
+  }
+  std::array<unsigned char, sizeof(gate_)> slot{};
+  std::memcpy(slot.data(), &gate_, sizeof(gate_));
+  const std::span<const unsigned char> used(slot.data(), arch::return_slot);
+  if (!write_memory(stack_end - used.size(), used) ||
+      !arch::write_general(tid_, arch::for_function(before_.general, function, stack_end, arguments, gate_))) {
+    return Error{"its memory can not be written", ""};
+  }
+  return follow_call(stack_end);
+}
+
+// The lock of the loader, and not one that it takes while it holds that one: those of malloc are libc's.
+bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
+  if (arch::system_call(general) != SYS_futex) {
+    return false;
+  }
+  const uint64_t address = arch::first_argument(general);
+  std::ifstream maps("/proc/" + std::to_string(who_->pid()) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    char* end = nullptr;
+    const uint64_t from = std::strtoull(line.c_str(), &end, 16);
+    const uint64_t to = *end == '-' ? std::strtoull(end + 1, nullptr, 16) : 0;
+    if (from <= address && address < to) {
+      const std::string_view file = base_name(line);
+      return file.starts_with("ld-linux") || file.starts_with("ld-2.");
+    }
+  }
+  return false;
+}
+
+// Out of the wait for a lock. The wake-up that it may have got meanwhile is for the next who waits.
+void TracedThread::leave_wait(uint64_t lock) {
+  if (interrupt(monotonic_ns() + kBackNs)) {
+    (void)system_call(SYS_futex, {lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1});
+  }
+}
+
+// Until the function returns. Left in the middle, the loader would keep its lock for ever: what is only slow gets more
+// time. A call that has done nothing yet but wait for that lock can be left.
+Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
+  const uint64_t end = monotonic_ns() + kCallNs;
+  const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
+  int status = 0;
+  user_regs_struct general{};
+  uint64_t lock = 0;
+  bool entry = false;  // the stops are those of entry and return in turn
+  bool begun = false;
+  while (step(status, deadline()) && arch::read_general(tid_, general)) {
+    entry = !entry;
+    if (!entry || !arch::returned(general, gate_, stack_end)) {
+      begun = begun || (entry && arch::system_call(general) != SYS_futex);
+      may_leave_ = entry && !begun && waits_for_loader(general);
+      lock = arch::first_argument(general);
+      if (may_leave_ && (*give_up_)()) {
+        break;
+      }
+      continue;
+    }
+    may_leave_ = false;
+    const uint64_t value = arch::function_result(general);
+    arch::skip_system_call(general);
+    if (!arch::write_general(tid_, general) || !step(status, deadline())) {
+      break;
+    }
+    return value;
+  }
+  if (std::exchange(may_leave_, false) && !gone_ && !replaced_) {
+    leave_wait(lock);
+    return Error{"its loader is busy: another thread of it opens libraries all the time", "try again later"};
+  }
+  return lost("a call", status);
+}
+
+bool TracedThread::write_memory(uint64_t address, std::span<const unsigned char> bytes) {
+  return ::pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address)) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+bool TracedThread::read_memory(uint64_t address, std::span<unsigned char> bytes) {
+  return ::pread(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address)) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+void TracedThread::give_back() {
+  if (replaced_) {
+    ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
+    return;
+  }
+  if ((borrowed_ || !stopped_) && !interrupt(monotonic_ns() + kBackNs)) {
+    return;  // killed, or not to be stopped: the kernel lets go of it when the calling thread ends
+  }
+  const bool restart = arch::result(before_.general) == -EINTR && begins_again(arch::system_call(before_.general));
+  if (restart) {
+    arch::begin_again(before_.general);
+  }
+  if (borrowed_) {
+    arch::write(tid_, before_);
+    ::ptrace(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof(signal_mask_)), &signal_mask_);
+  } else if (restart) {
+    arch::write_general(tid_, before_.general);
+  }
+  ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
+}
+
+}  // namespace gpuprof::record

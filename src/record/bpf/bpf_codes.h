@@ -1,0 +1,45 @@
+// Puts together the Python code objects that the BPF programs send in pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "record/bpf/stack_engine.h"
+#include "wire/bpf_events.h"
+
+namespace gpuprof::record {
+
+// `characters`: `kind` bytes each, as gpuprof_bpf_code says. What is no character becomes U+FFFD; `cut` appends "...".
+// At most GPUPROF_BPF_CODE_TEXT bytes. Empty: `kind` is none.
+std::string decode_python_text(std::span<const uint8_t> characters, unsigned kind, bool cut);
+
+class BpfCodes {
+ public:
+  // Events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES; whatever they hold is checked. A code object goes to the
+  // sink when all of it has come.
+  void on_code(std::span<const std::byte> event, StackSink& sink);
+  void on_lines(std::span<const std::byte> event, StackSink& sink);
+
+ private:
+  struct Code {
+    uint32_t pid = 0;
+    uint32_t id = 0;
+    uint32_t version = 0;
+    uint32_t first_line = 0;
+    std::string name;
+    std::string file;
+    std::vector<uint8_t> lines;
+    uint32_t line_bytes = 0;
+    uint64_t number = 0;  // in the order in which they have begun
+  };
+  static void deliver(const Code& code, StackSink& sink);
+
+  std::unordered_map<uint32_t, Code> unfinished_;  // by id
+  uint64_t last_number_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,100 @@
+#include "record/bpf/process_feed.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace gpuprof::record {
+
+ProcessFeed::ProcessFeed(StackEngine& engine)
+    : engine_(engine), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), thread_([this] { loop(); }) {}
+
+ProcessFeed::~ProcessFeed() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+}
+
+void ProcessFeed::put(std::vector<ProcessNews> news) {
+  if (news.empty()) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  for (ProcessNews& one : news) {
+    add(std::move(one));
+  }
+  changed_.notify_one();
+}
+
+void ProcessFeed::add(ProcessNews news) {
+  ++put_;
+  const auto [entry, made] = pending_.try_emplace(news.pid);
+  Pending& pending = entry->second;
+  if (made) {
+    pending.first = put_;
+    queue_.push_back(news.pid);
+  }
+  switch (news.what) {
+    case ProcessNews::What::mapped:
+      pending.maps = std::move(news.maps);
+      engine_.expect_process(news.pid, pending.ended);
+      break;
+    case ProcessNews::What::python:
+      pending.python = news.layout;
+      break;
+    case ProcessNews::What::ended:
+      pending.ended = true;
+      pending.python.reset();
+      pending.maps.reset();
+      break;
+  }
+}
+
+uint64_t ProcessFeed::taken() const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t oldest = telling_ != 0 ? telling_ : queue_.empty() ? put_ + 1 : pending_.at(queue_.front()).first;
+  return oldest - 1;
+}
+
+void ProcessFeed::clear_fd() const {
+  uint64_t count = 0;
+  (void)!::read(event_.get(), &count, sizeof(count));
+}
+
+void ProcessFeed::tell(uint32_t pid, const Pending& news) {
+  if (news.ended) {
+    engine_.on_process_end(pid);
+  }
+  if (news.python) {
+    engine_.on_python(pid, *news.python);
+  }
+  if (news.maps) {
+    engine_.on_process(*news.maps);
+  }
+}
+
+void ProcessFeed::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (stop_) {
+      return;
+    }
+    const uint32_t pid = queue_.front();
+    queue_.pop_front();
+    const Pending news = std::move(pending_.extract(pid).mapped());
+    telling_ = news.first;
+    lock.unlock();
+    tell(pid, news);
+    lock.lock();
+    telling_ = 0;
+    const uint64_t one = 1;
+    (void)!::write(event_.get(), &one, sizeof(one));
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,481 @@
+#include "record/ipc/channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+// Between the end of a process's connection and its own.
+constexpr uint64_t kLastBreathNs = 200'000'000;
+
+constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two looks at what rights a process has
+constexpr const char* kRightsHint =
+    "a program with more rights than its user's (set-user-id, file capabilities), or that hides from its user, is not "
+    "recorded for another one";
+// A byte of the wire becomes at most about so many of ours: a stack of one word is kept in several tables.
+constexpr size_t kGrowth = 8;
+
+// Fields of the segment are shared with a process that writes them at any time.
+template <typename T>
+T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
+  return std::atomic_ref<T>(const_cast<T&>(field)).load(order);  // NOLINT: atomic_ref<const T> is C++26
+}
+template <typename T>
+void store(T& field, T value, std::memory_order order = std::memory_order_relaxed) {
+  std::atomic_ref<T>(field).store(value, order);
+}
+
+// A memfd that can neither shrink nor grow: a target that holds it can not make our reads fault.
+UniqueFd make_segment_file() {
+  UniqueFd fd(::memfd_create("gpuprof-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return {};
+  }
+  return fd;
+}
+
+bool send_welcome(int connection, const gpuprof_welcome& welcome, int fd) {
+  iovec part{const_cast<gpuprof_welcome*>(&welcome), sizeof(welcome)};  // NOLINT: iovec has no const form
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  return ::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
+}
+
+}  // namespace
+
+struct Channel::Source {
+  backend::SourceId id = 0;
+  uint32_t pid = 0;
+  std::string backend;
+  std::shared_ptr<ProcessGuard> guard;
+  uint64_t next_look_ns = 0;    // at its rights
+  bool changed_rights = false;  // since it connected: it is not recorded any more
+  gpuprof_segment* segment = nullptr;
+  std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
+  bool exited = false;  // seen before the snapshot: nothing more will come
+  bool ended = false;
+  bool reason_shown = false;
+  uint64_t launches = 0;
+  uint64_t overhead_samples = 0;
+  uint64_t overhead_ns = 0;
+  OverheadLimiter limiter;
+  UniqueFd connection;      // while the process waits for its welcome
+  UniqueFd file;            // of the segment
+  uint64_t gave_up_ns = 0;  // when it turned out not to wait any more
+
+  explicit Source(double max_overhead) : limiter(max_overhead) {}
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  ~Source() {
+    if (segment != nullptr) {
+      ::munmap(segment, GPUPROF_SEGMENT_DATA_OFFSET);
+    }
+  }
+
+  [[nodiscard]] bool has_ended() const { return guard->has_ended(); }
+};
+
+Channel::Channel(const ChannelOptions& options, Listener listener)
+    : options_(options), listener_(std::move(listener)) {}
+Channel::~Channel() {
+  disable_all();
+}
+
+Result<std::unique_ptr<Channel>> Channel::open(const ChannelOptions& options) {
+  auto listener = Listener::open(options.expected);
+  if (!listener) {
+    return std::move(listener).error();
+  }
+  return std::unique_ptr<Channel>(new Channel(options, std::move(*listener)));
+}
+
+void Channel::prepare(backend::LaunchEnv& env) const {
+  env.set(GPUPROF_ENV_SOCKET, socket_name());
+  env.set(GPUPROF_ENV_TOKEN, token());
+  env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
+}
+
+void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
+  listener_.add_poll_fds(fds);
+  for (const auto& source : sources_) {
+    if (!source->exited) {
+      fds.push_back({source->guard->pidfd(), POLLIN, 0});
+    }
+  }
+}
+
+void Channel::accept_all(backend::EventSink& sink) {
+  for (Caller& caller : listener_.take()) {
+    accept_one(std::move(caller), sink);
+  }
+}
+
+// Null: the process has ended, or is not who has connected. Nothing of it has been read so far.
+std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
+  auto guard = ProcessGuard::of_peer(caller.connection.get());
+  std::string why = guard ? "" : guard.error().message;
+  std::string hint = guard ? "" : guard.error().hint;
+  if (guard && guard->state() == ProcessGuard::State::changed) {
+    why = "it has, or hides, other rights than when it connected";
+    hint = kRightsHint;
+  }
+  if (why.empty()) {
+    return std::make_shared<ProcessGuard>(std::move(*guard));
+  }
+  ++refused_;
+  cannot_guard_.warn("cannot record process " + std::to_string(caller.pid) + ": " + why, hint);
+  return nullptr;
+}
+
+bool Channel::has_room(uint32_t pid) {
+  options_.memory->look();
+  const bool many = sources_.size() >= kMaxSources;
+  if (!many && !options_.memory->is_full()) {
+    return true;
+  }
+  ++refused_;
+  const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
+  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record a part of the processes");
+  return false;
+}
+
+void Channel::accept_one(Caller caller, backend::EventSink& sink) {
+  if (!has_room(caller.pid)) {
+    return;
+  }
+  auto source = std::make_unique<Source>(options_.max_overhead);
+  source->id = next_source_;
+  source->pid = caller.pid;
+  source->guard = guard_of(caller);
+  if (!source->guard) {
+    return;
+  }
+  UniqueFd file = make_segment_file();
+  // The rings are read, not mapped: what targets write there must not become memory of ours.
+  void* memory = !file
+                     ? MAP_FAILED
+                     : ::mmap(nullptr, GPUPROF_SEGMENT_DATA_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) {
+    ++refused_;
+    no_segment_.warn("cannot record process " + std::to_string(caller.pid) + ": " + std::strerror(errno),
+                     "raise the limits on open files or memory (ulimit -n, container memory)");
+    return;
+  }
+  source->segment = static_cast<gpuprof_segment*>(memory);
+  set_up(options_, share_, *source);
+
+  // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
+  const std::string backend = std::move(caller.hello.backend);
+  sink.on_process(source->pid, source->guard);
+  sink.on_source(source->id, source->pid, backend);
+  if (is_python_layout(caller.hello.python)) {
+    sink.on_python(source->id, caller.hello.python);
+  }
+  source->connection = std::move(caller.connection);
+  source->file = std::move(file);
+  if (options_.hold) {
+    held_.push_back(source->id);
+  } else {
+    welcome(*source);
+  }
+  ++next_source_;
+  // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
+  for (const auto& other : sources_) {
+    other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
+  }
+  source->backend = backend;
+  sources_.push_back(std::move(source));
+}
+
+void Channel::welcome(Source& source) {
+  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
+  if (!send_welcome(source.connection.get(), welcome, source.file.get())) {
+    log::debug("a target went away during the handshake");
+    source.gave_up_ns = monotonic_ns();
+  }
+  source.connection.reset();
+}
+
+std::vector<backend::SourceId> Channel::take_held() {
+  return std::exchange(held_, {});
+}
+
+void Channel::release(backend::SourceId id) {
+  const auto found =
+      std::find_if(sources_.begin(), sources_.end(), [id](const auto& source) { return source->id == id; });
+  if (found != sources_.end() && (*found)->connection) {
+    welcome(**found);
+  }
+}
+
+// Everything that a target finds in its segment at the first look.
+void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& source) {
+  gpuprof_segment& segment = *source.segment;
+  segment.magic = GPUPROF_WIRE_MAGIC;
+  segment.version = GPUPROF_WIRE_VERSION;
+  segment.source_id = source.id;
+  segment.recorder_beat_ns = monotonic_ns();
+  segment.stack_share = share;
+  segment.options.flags =
+      (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
+      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u);
+  std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
+              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
+  store(segment.control,
+        (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
+            (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
+            (options.calls ? GPUPROF_CONTROL_CALLS : 0u),
+        std::memory_order_release);
+}
+
+// A process can execute a set-user-id program at any time: from then on it is somebody else.
+void Channel::look_at_rights(Source& source, uint64_t now_ns) {
+  if (source.exited || now_ns < source.next_look_ns) {
+    return;
+  }
+  source.next_look_ns = now_ns + kRightsIntervalNs;
+  if (source.guard->state() != ProcessGuard::State::changed) {
+    return;
+  }
+  source.changed_rights = true;
+  source.exited = true;
+  source.connection.reset();
+  store(source.segment->control, uint32_t{0});
+  ++refused_;
+  rights_changed_.warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
+                       kRightsHint);
+}
+
+void Channel::snapshot() {
+  const uint64_t now = monotonic_ns();
+  for (const auto& source : sources_) {
+    look_at_rights(*source, now);
+    // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
+    source->exited = source->exited || source->has_ended() ||
+                     (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kLastBreathNs);
+    for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
+      source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
+    }
+    store(source->segment->recorder_beat_ns, monotonic_ns());
+  }
+}
+
+// A piece of a ring, into copy_.
+bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t bytes) {
+  copy_.resize(std::max(copy_.size(), bytes));
+  const size_t offset = GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES + at;
+  const ssize_t got = ::pread(source.file.get(), copy_.data(), bytes, static_cast<off_t>(offset));
+  return got == static_cast<ssize_t>(bytes);
+}
+
+size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
+  size_t total = 0;
+  for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
+    gpuprof_ring& shared = source.segment->rings[ring];
+    const uint64_t tail = load(shared.tail);
+    uint64_t available = source.snapshot[ring] - tail;
+    if (available == 0) {
+      continue;
+    }
+    if (available > GPUPROF_RING_BYTES) {  // a position that no writer of ours can produce
+      ++counts_.malformed;
+      store(shared.tail, source.snapshot[ring], std::memory_order_release);
+      continue;
+    }
+    const auto begin = static_cast<size_t>(tail % GPUPROF_RING_BYTES);
+    while (available > 0) {
+      const size_t at = (begin + (source.snapshot[ring] - tail - available)) % GPUPROF_RING_BYTES;
+      const size_t run = std::min<size_t>(available, GPUPROF_RING_BYTES - at);
+      if (!read_ring(source, ring, at, run)) {
+        ++counts_.malformed;
+        break;
+      }
+      decode_records(source.id, {copy_.data(), run}, sink, counts_);
+      options_.memory->grew(run * kGrowth);
+      available -= run;
+      total += run;
+    }
+    store(shared.tail, source.snapshot[ring], std::memory_order_release);
+  }
+  return total;
+}
+
+void Channel::report_counters(Source& source, backend::EventSink& sink) {
+  static_assert(std::size(backend::Counters{}.lost) == GPUPROF_LOSS_KINDS);
+  static_assert(std::size(backend::Counters{}.counts) == GPUPROF_COUNTS);
+  uint64_t samples = 0;
+  uint64_t ns = 0;
+  backend::Counters sums;
+  for (const gpuprof_ring& ring : source.segment->rings) {
+    sums.launches += load(ring.launches);
+    samples += load(ring.overhead_samples);
+    ns += load(ring.overhead_ns);
+    for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
+      sums.lost[kind] += load(ring.lost[kind]);
+    }
+    for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
+      sums.counts[what] += load(ring.counts[what]);
+    }
+  }
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write anything there
+    overhead_.samples += samples - source.overhead_samples;
+    overhead_.ns += ns - source.overhead_ns;
+    source.overhead_samples = samples;
+    source.overhead_ns = ns;
+  }
+  source.launches = sums.launches;
+  sink.on_counters(source.id, sums);
+
+  if (!source.reason_shown && load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_DISABLED) {
+    source.reason_shown = true;
+    std::string reason(source.segment->reason, ::strnlen(source.segment->reason, sizeof(source.segment->reason)));
+    sink.on_meta(source.id, "disabled=" + reason);
+    disabled_.warn("process " + std::to_string(source.pid) + " is not profiled: " + reason);
+  }
+}
+
+size_t Channel::drain(backend::EventSink& sink) {
+  size_t total = 0;
+  for (const auto& source : sources_) {
+    total += drain_source(*source, sink);
+    report_counters(*source, sink);
+    if (source->exited && !source->ended) {
+      source->ended = true;
+      count_if_unheard(*source);
+      sink.on_source_end(source->id);
+    }
+  }
+  std::erase_if(sources_, [](const auto& source) { return source->ended; });
+  return total;
+}
+
+// One that never took over its segment: it could not, or did not wait long enough. Not one that was executed anew, or
+// killed, in its handshake.
+void Channel::count_if_unheard(const Source& source) {
+  const bool killed = source.gave_up_ns != 0 && source.has_ended();
+  const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
+    return other->id > source.id && other->pid == source.pid && other->backend == source.backend;
+  });
+  if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed &&
+      !source.changed_rights) {
+    ++refused_;
+    unheard_.warn(
+        "process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
+        "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
+  }
+}
+
+void Channel::count_unheard() {
+  listener_.forget_all();
+  for (const auto& source : sources_) {
+    count_if_unheard(*source);
+  }
+}
+
+void Channel::request_flush() {
+  for (const auto& source : sources_) {
+    std::atomic_ref<uint32_t>(source->segment->control).fetch_or(GPUPROF_CONTROL_FLUSH);
+  }
+}
+
+bool Channel::all_flushed() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
+    return source->exited || load(source->segment->flushed, std::memory_order_acquire) != 0 ||
+           load(source->segment->state) != GPUPROF_STATE_ACTIVE;
+  });
+}
+
+void Channel::disable_all() {
+  for (const auto& source : sources_) {
+    // A library that is leaving must go on doing so.
+    std::atomic_ref<uint32_t>(source->segment->control).fetch_and(GPUPROF_CONTROL_RETRACT);
+  }
+}
+
+void Channel::set_control(uint32_t bits, bool on) {
+  for (const auto& source : sources_) {
+    const std::atomic_ref<uint32_t> control(source->segment->control);
+    on ? control.fetch_or(bits) : control.fetch_and(~bits);
+  }
+}
+
+void Channel::set_stacks(bool stacks, bool hold) {
+  options_.stacks = stacks;
+  options_.hold = hold;
+}
+
+void Channel::set_enabled(bool enabled) {
+  options_.enabled = enabled;
+  set_control(GPUPROF_CONTROL_ENABLED, enabled);
+}
+
+void Channel::set_calls(bool calls) {
+  options_.calls = calls;
+  set_control(GPUPROF_CONTROL_CALLS, calls);
+}
+
+void Channel::set_stack_share(uint32_t share) {
+  share_ = std::min(share, GPUPROF_ALL_STACKS);
+  for (const auto& source : sources_) {
+    store(source->segment->stack_share, share_);
+  }
+}
+
+void Channel::keep_budget(uint64_t now_ns) {
+  if (options_.max_overhead <= 0) {
+    return;
+  }
+  for (const auto& source : sources_) {
+    const uint32_t before = source->limiter.share();
+    const uint32_t share =
+        source->limiter.update(source->launches, source->overhead_samples, source->overhead_ns, now_ns);
+    budget_state_.least_share = std::min(budget_state_.least_share, share);
+    budget_state_.exceeded = budget_state_.exceeded || source->limiter.exceeded();
+    if (share != before) {
+      store(source->segment->stack_share, share);
+      log::debug("process " + std::to_string(source->pid) + ": " + std::to_string(100.0 * share / GPUPROF_ALL_STACKS) +
+                 "% of the launches get a stack");
+    }
+  }
+}
+
+void Channel::request_retract() {
+  set_control(GPUPROF_CONTROL_RETRACT, true);
+}
+
+bool Channel::all_retracted() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
+    const uint32_t state = load(source->segment->state, std::memory_order_acquire);
+    return source->exited || state == GPUPROF_STATE_FINISHED || state == GPUPROF_STATE_DISABLED;
+  });
+}
+
+size_t Channel::live_sources() const {
+  return sources_.size();
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,232 @@
+#include "record/ipc/listener.h"
+
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/process/ancestry.h"
+
+namespace gpuprof::record {
+namespace {
+
+// Anybody may connect.
+constexpr int kBacklog = 128;
+// A turn must end; but all who waited have had theirs, so that nobody is kept out.
+constexpr int kMaxAccepts = 2 * kBacklog;
+// After a turn with strangers, or with many, the next one waits, so that they get a twentieth of a processor at most.
+constexpr int kMany = 16;
+constexpr uint64_t kPauseFactor = 20;
+constexpr uint64_t kLeastPauseNs = 5'000'000;
+constexpr uint64_t kLongestPauseNs = 200'000'000;  // libraries give up after two seconds
+// To find out whether a process of another user is of ours costs some reading: not for each of many.
+constexpr uint64_t kStrangeNs = 200'000'000;
+constexpr size_t kMaxStrangeUsers = 64;
+constexpr size_t kMaxSilent = 256;
+constexpr size_t kSilentShare = 8;  // and of our descriptors an eighth
+// A library says hello right after it connects, and gives up after two seconds; but its process may be stopped, or not
+// get a processor for a while.
+constexpr uint64_t kSilentNs = 10'000'000'000;
+constexpr uint64_t kLongestTurnNs = 100'000'000;
+
+std::string random_hex(size_t digits) {
+  std::string bytes((digits + 1) / 2, '\0');
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return {};
+  }
+  std::string hex;
+  for (const char byte : bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    hex += kDigits[(static_cast<unsigned char>(byte) >> 4) & 15];
+    hex += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  hex.resize(digits);
+  return hex;
+}
+
+Result<UniqueFd> listen_abstract(const std::string& name) {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return Error{std::string("cannot open the socket that targets connect to: ") + std::strerror(errno),
+                 "gpuprof needs Unix sockets; check seccomp or container restrictions"};
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<Listener> Listener::open(const ExpectedCallers& expected) {
+  Listener listener(expected);
+  if (listener.expected_.ancestor == 0) {
+    listener.expected_.ancestor = ::getpid();
+  }
+  listener.name_ = "gpuprof-" + random_hex(24);
+  listener.token_ = random_hex(sizeof(gpuprof_hello::token));
+  auto socket = listen_abstract(listener.name_);
+  if (!socket) {
+    return std::move(socket).error();
+  }
+  listener.socket_ = std::move(*socket);
+  rlimit files{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
+  listener.max_silent_ = std::min(kMaxSilent, known ? files.rlim_cur / kSilentShare : kMaxSilent);
+  return listener;
+}
+
+void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
+  if (monotonic_ns() >= next_accept_ns_) {
+    fds.push_back({socket_.get(), POLLIN, 0});
+  }
+  for (const Silent& silent : silent_) {
+    fds.push_back({silent.connection.get(), POLLIN, 0});
+  }
+}
+
+std::vector<Caller> Listener::take() {
+  // Who says nothing while we are stopped may have been stopped with us.
+  const uint64_t now = monotonic_ns();
+  clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
+  last_take_ns_ = now;
+  const uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  std::vector<Caller> callers;
+  const bool crowd = now >= next_accept_ns_ && accept_new(callers);
+  std::erase_if(silent_, [&](Silent& silent) { return listen_to(silent, callers); });
+  if (crowd) {
+    const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+    next_accept_ns_ = monotonic_ns() + std::clamp(kPauseFactor * took, kLeastPauseNs, kLongestPauseNs);
+  }
+  return callers;
+}
+
+bool Listener::accept_new(std::vector<Caller>& callers) {
+  bool strangers = false;
+  int accepted = 0;
+  while (accepted < kMaxAccepts && accept_one(strangers, callers)) {
+    ++accepted;
+  }
+  return strangers || accepted > kMany;
+}
+
+bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
+  UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection) {
+    const bool no_more = errno == EMFILE || errno == ENFILE;
+    if (no_more && let_go_of_oldest(callers)) {
+      return true;
+    }
+    if (no_more) {
+      ::usleep(10'000);  // the descriptor stays readable; do not spin on it
+    }
+    return false;
+  }
+  const auto peer = peer_credentials(connection.get());
+  if (!peer || peer->pid <= 0 || !is_expected(*peer)) {
+    stranger = true;
+    return true;
+  }
+  if (silent_.size() >= max_silent_) {
+    let_go_of_oldest(callers);
+  }
+  silent_.push_back({static_cast<uint32_t>(peer->pid), std::move(connection), clock_ns_ + kSilentNs});
+  return true;
+}
+
+bool Listener::is_expected(const Credentials& peer) {
+  if (peer.uid == 0 || peer.uid == ::geteuid() || peer.uid == expected_.user) {
+    return true;
+  }
+  const uint64_t now = monotonic_ns();
+  const auto strange = strange_until_.find(peer.uid);
+  if (strange != strange_until_.end() && now < strange->second) {
+    return false;
+  }
+  if (descends_from(peer.pid, expected_.ancestor)) {
+    return true;
+  }
+  log::debug("refused a connection of process " + std::to_string(peer.pid) + " of user " + std::to_string(peer.uid));
+  if (strange_until_.size() >= kMaxStrangeUsers) {
+    strange_until_.clear();
+  }
+  strange_until_[peer.uid] = now + kStrangeNs;
+  return false;
+}
+
+// One that was started for this recording. Its environment would say so, too, but nothing of a process that has not
+// said the token is read that it has written.
+bool Listener::is_ours(Silent& silent) const {
+  if (!silent.ours) {
+    const auto pid = static_cast<pid_t>(silent.pid);
+    silent.ours = pid != ::getpid() && descends_from(pid, expected_.ancestor);
+  }
+  return *silent.ours;
+}
+
+bool Listener::expects_ours() {
+  return std::any_of(silent_.begin(), silent_.end(), [this](Silent& silent) { return is_ours(silent); });
+}
+
+void Listener::forget(Silent& silent) {
+  silent.connection.reset();  // to look at the process takes a descriptor
+  if (is_ours(silent)) {
+    ++forgotten_;
+    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
+                  "the machine is overloaded, or the process was stopped");
+  }
+}
+
+void Listener::forget_all() {
+  for (Silent& silent : silent_) {
+    forget(silent);
+  }
+  silent_.clear();
+}
+
+bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
+  if (silent_.empty()) {
+    return false;
+  }
+  Silent oldest = std::move(silent_.front());
+  silent_.pop_front();
+  if (!listen_to(oldest, callers)) {  // it may have said hello since its last turn
+    forget(oldest);
+  }
+  return true;
+}
+
+bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
+  std::array<std::byte, sizeof(gpuprof_hello)> packet{};
+  // MSG_TRUNC: how much was sent, where that is more.
+  const ssize_t bytes = ::recv(silent.connection.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+    const bool too_late = clock_ns_ >= silent.until_ns;
+    if (too_late) {
+      forget(silent);
+    }
+    return too_late;
+  }
+  const bool whole = bytes == static_cast<ssize_t>(packet.size());
+  Hello hello = parse_hello(whole ? std::span<const std::byte>(packet) : std::span<const std::byte>(), token_);
+  if (hello.fault != HelloFault::none) {
+    log::debug("refused a connection without our handshake");
+    return true;
+  }
+  callers.push_back({silent.pid, std::move(hello), std::move(silent.connection)});
+  return true;
+}
+
+}  // namespace gpuprof::record

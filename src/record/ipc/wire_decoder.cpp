@@ -1,0 +1,407 @@
+#include "record/ipc/wire_decoder.h"
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+// What a target claims beyond these is a lie, and sums must not overflow: 13 days of work, a petabyte, 146 years of
+// uptime, as many page faults as a petabyte has bytes.
+constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
+constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
+constexpr uint64_t kMaxCount = uint64_t{1} << 50;
+constexpr uint32_t kMaxCode = 0x7fffffff;
+constexpr uint32_t kMaxCodeText = 4096;  // bytes of a name, and of a file name
+constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
+
+// A copy of the fixed part of a record: the bytes may be unaligned, and are read once.
+template <typename T>
+bool fixed_part(std::span<const std::byte> record, T& out) {
+  if (record.size() < sizeof(T)) {
+    return false;
+  }
+  std::memcpy(&out, record.data(), sizeof(T));
+  return true;
+}
+
+// `length` bytes of text after the fixed part of type T.
+template <typename T>
+bool text_part(std::span<const std::byte> record, uint32_t length, std::string_view& out) {
+  if (length > GPUPROF_WIRE_MAX_TEXT || record.size() < sizeof(T) || record.size() - sizeof(T) < length) {
+    return false;
+  }
+  out = {reinterpret_cast<const char*>(record.data()) + sizeof(T), length};
+  return true;
+}
+
+bool is_stretch(uint64_t start_ns, uint64_t end_ns) {
+  return end_ns >= start_ns && end_ns - start_ns <= kMaxDurationNs && end_ns <= kMaxTimeNs;
+}
+
+bool is_time(uint64_t ns) {
+  return ns <= kMaxTimeNs;
+}
+
+// A launch's id is the vendor's, without the bits that mark other calls.
+bool is_launch_id(uint64_t correlation) {
+  return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
+}
+
+// Or that of an executable graph, never 0, where the launch is not known.
+bool is_launch_of(uint64_t correlation) {
+  const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
+  return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
+}
+
+bool decode_name(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_name name;
+  std::string_view text;
+  if (!fixed_part(record, name) || name.id == 0 || !text_part<gpuprof_name>(record, name.length, text)) {
+    return false;
+  }
+  sink.on_name(source, name.id, text);
+  return true;
+}
+
+bool decode_device(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_device device;
+  if (!fixed_part(record, device) || device.device == UINT32_MAX) {
+    return false;
+  }
+  sink.on_device(source, device.device, device.name_id, device.uuid_id);
+  return true;
+}
+
+bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_gpu_op op;
+  constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
+  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
+      !is_stretch(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
+      !is_launch_of(op.correlation)) {
+    return false;
+  }
+  const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
+  const bool of_exec = (op.correlation & GPUPROF_CORRELATION_EXEC) != 0;
+  sink.on_gpu_op({.source = source,
+                  .correlation = of_exec ? 0 : op.correlation,
+                  .start_ns = op.start_ns,
+                  .end_ns = op.end_ns,
+                  .queued_ns = op.queued_ns,
+                  .submitted_ns = op.submitted_ns,
+                  .bytes = op.bytes,
+                  .stream = op.stream,
+                  .name_id = op.name_id,
+                  .device = op.device,
+                  .op = op.op,
+                  .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
+                  .unsampled = unsampled,
+                  .graph_node = op.graph_node,
+                  .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0,
+                  .tid = unsampled ? op.tid : 0,
+                  .range = unsampled ? op.range : 0});
+  return true;
+}
+
+bool decode_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_launch launch;
+  // Not only launches: a stack that is wanted for another call is a LAUNCH record, too, where there is no probe.
+  if (!fixed_part(record, launch) || !is_time(launch.time_ns) ||
+      (launch.correlation & kCorrelationBits) == kCorrelationBits) {
+    return false;
+  }
+  sink.on_launch(source, {.correlation = launch.correlation,
+                          .stack = launch.stack,
+                          .time_ns = launch.time_ns,
+                          .tid = launch.tid,
+                          .range = launch.range,
+                          .thread = {launch.thread, ::strnlen(launch.thread, sizeof(launch.thread))}});
+  return true;
+}
+
+bool decode_host_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_host_op op;
+  if (!fixed_part(record, op) || op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
+      !is_stretch(op.start_ns, op.end_ns)) {
+    return false;
+  }
+  if (op.correlation != 0 && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
+    return false;
+  }
+  sink.on_host_op({.source = source,
+                   .correlation = op.correlation,
+                   .start_ns = op.start_ns,
+                   .end_ns = op.end_ns,
+                   .bytes = op.bytes,
+                   .count = op.count,
+                   .name_id = op.name_id,
+                   .device = op.device,
+                   .tid = op.tid,
+                   .op = op.op});
+  return true;
+}
+
+bool decode_graph_node(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_graph_node node;
+  constexpr uint32_t kFlags = GPUPROF_GRAPH_NODE_DESTROYED | GPUPROF_GRAPH_NODE_UPDATED;
+  if (!fixed_part(record, node) || node.node == 0 || !is_launch_id(node.node) || !is_launch_id(node.original) ||
+      node.original == node.node || !is_launch_id(node.launch) || !is_time(node.time_ns) ||
+      (node.flags & ~kFlags) != 0 || node.flags == kFlags) {
+    return false;
+  }
+  sink.on_graph_node(source, {.node = node.node,
+                              .original = node.original,
+                              .launch = node.launch,
+                              .time_ns = node.time_ns,
+                              .name_id = node.name_id,
+                              .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0,
+                              .updated = (node.flags & GPUPROF_GRAPH_NODE_UPDATED) != 0});
+  return true;
+}
+
+bool decode_graph_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_graph_launch launch;
+  constexpr uint32_t kFlags = GPUPROF_GPU_OP_UNSAMPLED | GPUPROF_GPU_OP_OUTSIDE;
+  if (!fixed_part(record, launch) || launch.exec == 0 || launch.correlation == 0 || !is_launch_id(launch.correlation) ||
+      !is_launch_id(launch.finished) || !is_time(launch.time_ns) || (launch.flags & ~kFlags) != 0) {
+    return false;
+  }
+  sink.on_graph_launch(source, {.correlation = launch.correlation,
+                                .time_ns = launch.time_ns,
+                                .finished = launch.finished,
+                                .exec = launch.exec,
+                                .stream = launch.stream,
+                                .tid = launch.tid,
+                                .range = launch.range,
+                                .unsampled = (launch.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0,
+                                .outside = (launch.flags & GPUPROF_GPU_OP_OUTSIDE) != 0});
+  return true;
+}
+
+bool decode_range(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_range range;
+  if (!fixed_part(record, range) || range.id == 0 || range.parent == range.id) {
+    return false;
+  }
+  sink.on_range(source,
+                {.id = range.id, .parent = range.parent, .domain_id = range.domain_id, .name_id = range.name_id});
+  return true;
+}
+
+bool decode_call(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_call call;
+  if (!fixed_part(record, call) || !is_stretch(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
+    return false;
+  }
+  sink.on_call(source, {.correlation = call.correlation,
+                        .start_ns = call.start_ns,
+                        .end_ns = call.end_ns,
+                        .name_id = call.name_id,
+                        .tid = call.tid});
+  return true;
+}
+
+bool decode_span(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_span span;
+  if (!fixed_part(record, span) || !is_stretch(span.start_ns, span.end_ns) || span.range == 0) {
+    return false;
+  }
+  sink.on_span(source, {.start_ns = span.start_ns, .end_ns = span.end_ns, .range = span.range, .tid = span.tid});
+  return true;
+}
+
+bool decode_meta(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_meta meta;
+  std::string_view text;
+  if (!fixed_part(record, meta) || !text_part<gpuprof_meta>(record, meta.length, text)) {
+    return false;
+  }
+  sink.on_meta(source, text);
+  return true;
+}
+
+// Of a native frame's address and marks, or a Python frame's code and offset, all else is cleared.
+uint64_t clean_word(uint64_t word) {
+  constexpr uint64_t kNative = GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | GPUPROF_WORD_ADDRESS;
+  return (word & GPUPROF_WORD_PYTHON) != 0 ? word : word & kNative;
+}
+
+bool is_module(uint64_t number) {
+  return number != 0 && number < GPUPROF_MAX_MODULES;
+}
+
+bool decode_stack(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_stack stack;
+  constexpr uint32_t kFlags = GPUPROF_STACK_TRUNCATED | GPUPROF_STACK_NO_PYTHON;
+  if (!fixed_part(record, stack) || stack.stack == 0 || stack.count == 0 || stack.count > GPUPROF_STACK_MAX_WORDS ||
+      (stack.flags & ~kFlags) != 0 || stack.modules > GPUPROF_STACK_MAX_MODULES ||
+      (record.size() - sizeof(stack)) / sizeof(uint64_t) < size_t{stack.count} + stack.modules) {
+    return false;
+  }
+  std::vector<uint64_t> words(size_t{stack.count} + stack.modules);
+  std::memcpy(words.data(), record.data() + sizeof(stack), words.size() * sizeof(uint64_t));
+  std::vector<uint32_t> modules;
+  for (size_t i = stack.count; i < words.size(); ++i) {
+    if (!is_module(words[i])) {
+      return false;
+    }
+    modules.push_back(static_cast<uint32_t>(words[i]));
+  }
+  words.resize(stack.count);
+  for (uint64_t& word : words) {
+    if ((word & GPUPROF_WORD_PYTHON) != 0 && GPUPROF_WORD_PYTHON_CODE(word) == 0) {
+      return false;
+    }
+    word = clean_word(word);
+  }
+  sink.on_stack(source, {.id = stack.stack, .words = words, .flags = stack.flags, .modules = modules});
+  return true;
+}
+
+bool decode_module(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_module module;
+  constexpr uint64_t kPageBits = 4095;
+  std::string_view path;
+  if (!fixed_part(record, module) || !is_module(module.module) || module.start >= module.end ||
+      module.end > GPUPROF_WORD_ADDRESS || ((module.start | module.end | module.offset) & kPageBits) != 0 ||
+      module.offset > kMaxBytes || module.path_bytes == 0 || module.path_bytes > GPUPROF_WIRE_MAX_PATH ||
+      !text_part<gpuprof_module>(record, module.path_bytes, path) || path.find('\0') != std::string_view::npos) {
+    return false;
+  }
+  std::vector<backend::Module::Mark> marks;
+  for (const gpuprof_module_mark& mark : module.marks) {
+    if (mark.offset == UINT64_MAX) {
+      continue;
+    }
+    if (mark.offset > kMaxBytes) {
+      return false;
+    }
+    std::memcpy(marks.emplace_back(backend::Module::Mark{.offset = mark.offset, .bytes = {}}).bytes.data(), mark.bytes,
+                sizeof(mark.bytes));
+  }
+  sink.on_module(source, {.module = module.module,
+                          .start = module.start,
+                          .end = module.end,
+                          .offset = module.offset,
+                          .marks = marks,
+                          .path = path});
+  return true;
+}
+
+bool decode_mappings(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_mappings mappings;
+  if (!fixed_part(record, mappings)) {
+    return false;
+  }
+  sink.on_mappings(source);
+  return true;
+}
+
+bool decode_code(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_code code;
+  if (!fixed_part(record, code) || code.id == 0 || code.id > kMaxCode || code.name_bytes > kMaxCodeText ||
+      code.file_bytes > kMaxCodeText || code.line_table_bytes > GPUPROF_WIRE_MAX_TEXT) {
+    return false;
+  }
+  const size_t bytes = size_t{code.name_bytes} + code.file_bytes + code.line_table_bytes;
+  if (record.size() - sizeof(code) < bytes) {
+    return false;
+  }
+  const std::byte* const name = record.data() + sizeof(code);
+  const std::byte* const file = name + code.name_bytes;
+  const std::byte* const lines = file + code.file_bytes;
+  sink.on_code(source, {.id = code.id,
+                        .version = code.version,
+                        .first_line = code.first_line,
+                        .name = {reinterpret_cast<const char*>(name), code.name_bytes},
+                        .file = {reinterpret_cast<const char*>(file), code.file_bytes},
+                        .line_table = {reinterpret_cast<const uint8_t*>(lines), code.line_table_bytes}});
+  return true;
+}
+
+bool decode_python(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_python python;
+  if (!fixed_part(record, python) || !is_python_layout(python.layout)) {
+    return false;
+  }
+  sink.on_python(source, python.layout);
+  return true;
+}
+
+bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
+  switch (type) {
+    case GPUPROF_RECORD_NAME:
+      return decode_name(source, record, sink);
+    case GPUPROF_RECORD_DEVICE:
+      return decode_device(source, record, sink);
+    case GPUPROF_RECORD_GPU_OP:
+      return decode_gpu_op(source, record, sink);
+    case GPUPROF_RECORD_LAUNCH:
+      return decode_launch(source, record, sink);
+    case GPUPROF_RECORD_META:
+      return decode_meta(source, record, sink);
+    case GPUPROF_RECORD_HOST_OP:
+      return decode_host_op(source, record, sink);
+    case GPUPROF_RECORD_GRAPH_NODE:
+      return decode_graph_node(source, record, sink);
+    case GPUPROF_RECORD_GRAPH_LAUNCH:
+      return decode_graph_launch(source, record, sink);
+    case GPUPROF_RECORD_RANGE:
+      return decode_range(source, record, sink);
+    case GPUPROF_RECORD_CALL:
+      return decode_call(source, record, sink);
+    case GPUPROF_RECORD_SPAN:
+      return decode_span(source, record, sink);
+    case GPUPROF_RECORD_STACK:
+      return decode_stack(source, record, sink);
+    case GPUPROF_RECORD_CODE:
+      return decode_code(source, record, sink);
+    case GPUPROF_RECORD_PYTHON:
+      return decode_python(source, record, sink);
+    case GPUPROF_RECORD_MODULE:
+      return decode_module(source, record, sink);
+    case GPUPROF_RECORD_MAPPINGS:
+      return decode_mappings(source, record, sink);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool is_python_layout(const gpuprof_python_layout& layout) {
+  constexpr unsigned kBitsOfState = 32;
+  return layout.version != 0 && (layout.flags & ~GPUPROF_PYTHON_REFUSED) == 0 &&
+         layout.boundary <= GPUPROF_PYTHON_SHIM && layout.eval_begin <= layout.eval_end &&
+         (layout.eval_end & ~GPUPROF_WORD_ADDRESS) == 0 && (layout.code_type & ~GPUPROF_WORD_ADDRESS) == 0 &&
+         layout.text_kind_shift < kBitsOfState && layout.code_tagged <= 1;
+}
+
+size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
+                      DecodeCounts& counts) {
+  size_t at = 0;
+  while (bytes.size() - at >= sizeof(gpuprof_record)) {
+    gpuprof_record header;
+    std::memcpy(&header, bytes.data() + at, sizeof(header));
+    if (header.bytes < sizeof(header) || header.bytes % 8 != 0 || header.bytes > bytes.size() - at) {
+      ++counts.malformed;
+      return bytes.size();
+    }
+    if (header.type >= GPUPROF_RECORD_TYPES) {
+      ++counts.unknown;
+    } else if (header.type != GPUPROF_RECORD_PAD) {
+      ++counts.records;
+      if (!decode_one(source, header.type, bytes.subspan(at, header.bytes), sink)) {
+        ++counts.malformed;
+      }
+    }
+    at += header.bytes;
+  }
+  return at;
+}
+
+}  // namespace gpuprof::record

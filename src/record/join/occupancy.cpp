@@ -1,0 +1,231 @@
+#include "record/join/occupancy.h"
+
+#include <algorithm>
+
+namespace gpuprof::record {
+namespace {
+
+// A device may be idle for hours while a thread makes blocking calls for another: only its last ones are kept, and
+// idle time before them is charged to the next launch.
+constexpr size_t kMaxBlocked = 4096;
+constexpr size_t kMaxThreads = 16384;
+constexpr size_t kMaxBlockedInAll = 500'000;
+
+// No device runs so many at once, but a target may say so; each costs time in every step of the sweep.
+constexpr size_t kMaxRunning = 1024;
+
+// A watermark that is held back must not cost memory without end: then the older half is swept.
+constexpr size_t kMaxPending = 1'000'000;
+
+}  // namespace
+
+size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
+  uint64_t h = (key.slice ^ (uint64_t{key.work} << 32U) ^ key.device) * 0x9e3779b97f4a7c15U;
+  return h ^ (h >> 32U);
+}
+
+void Occupancy::open_window(uint64_t at) {
+  windows_.emplace_back(at, UINT64_MAX);
+}
+
+void Occupancy::close_window(uint64_t at) {
+  if (!windows_.empty() && windows_.back().second == UINT64_MAX) {
+    windows_.back().second = std::max(at, windows_.back().first);
+  }
+}
+
+uint64_t Occupancy::recorded(uint64_t begin, uint64_t end) const {
+  uint64_t sum = 0;
+  for (auto window = windows_.rbegin(); window != windows_.rend() && window->second > begin; ++window) {
+    const uint64_t from = std::max(begin, window->first);
+    const uint64_t to = std::min(end, window->second);
+    sum += to > from ? to - from : 0;
+  }
+  return sum;
+}
+
+void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uint64_t end) {
+  auto [entry, made] = devices_.try_emplace(device);
+  DeviceState& state = entry->second;
+  if (made) {
+    state.swept_to = start_ns_;
+  }
+  if (start < state.swept_to) {
+    late_ns_ += recorded(start, std::min(end, state.swept_to));
+    start = state.swept_to;
+    end = std::max(start, end);
+  }
+  state.pending.push_back({start, end, thread, work, {}});
+  if (state.pending.size() > kMaxPending) {
+    const auto middle = state.pending.begin() + kMaxPending / 2;
+    std::nth_element(state.pending.begin(), middle, state.pending.end(),
+                     [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    sweep(device, state, middle->start);
+  }
+}
+
+void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) {
+  if (thread == 0) {
+    return;
+  }
+  if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxThreads) {
+    drop_blocked();
+  }
+  std::deque<Interval>& calls = blocked_[thread];
+  calls.push_back({start, end, thread, work, {}});
+  ++blocked_calls_;
+  if (calls.size() > kMaxBlocked) {
+    calls.pop_front();
+    --blocked_calls_;
+  }
+}
+
+// Threads come and go all day. A gap begins where its device has been swept to: calls that ended before explain none.
+// Where one device has been idle for so long that this does not help, the older half of each thread's calls goes, too.
+void Occupancy::drop_blocked() {
+  uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
+  for (const auto& [device, state] : devices_) {
+    oldest = std::min(oldest, state.swept_to);
+  }
+  const auto drop = [this](auto keep_from) {
+    blocked_calls_ = 0;
+    for (auto& [thread, calls] : blocked_) {
+      calls.erase(calls.begin(), keep_from(calls));
+      blocked_calls_ += calls.size();
+    }
+    std::erase_if(blocked_, [](const auto& entry) { return entry.second.empty(); });
+  };
+  drop([oldest](std::deque<Interval>& calls) {
+    return std::find_if(calls.begin(), calls.end(), [oldest](const Interval& call) { return call.end > oldest; });
+  });
+  if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxThreads / 2) {
+    drop([](std::deque<Interval>& calls) {
+      return calls.begin() + static_cast<std::ptrdiff_t>(calls.size() - calls.size() / 2);
+    });
+  }
+}
+
+void Occupancy::advance(uint64_t watermark) {
+  for (auto& [device, state] : devices_) {
+    sweep(device, state, watermark);
+  }
+}
+
+// Charges everything that happened before `until`. Where nothing runs the time since the last work stays open: whose
+// idle time it is, the next work tells.
+void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
+  const auto rest = std::partition(state.pending.begin(), state.pending.end(),
+                                   [until](const Interval& work) { return work.start < until; });
+  std::sort(state.pending.begin(), rest, [](const Interval& a, const Interval& b) { return a.start < b.start; });
+  for (auto next = state.pending.begin(); next != rest; ++next) {
+    run_until(state, next->start);
+    if (state.running.empty() && next->start > state.swept_to) {
+      charge_idle(device, state.swept_to, *next);
+      state.swept_to = next->start;
+    }
+    if (state.running.size() < kMaxRunning) {
+      state.running.push_back(*next);
+    } else {
+      late_ns_ += recorded(next->start, next->end);
+    }
+  }
+  state.pending.erase(state.pending.begin(), rest);
+  run_until(state, until);
+}
+
+// Lets what runs go on until `until`, or until nothing runs any more.
+void Occupancy::run_until(DeviceState& state, uint64_t until) {
+  while (!state.running.empty()) {
+    const uint64_t first_end =
+        std::min_element(state.running.begin(), state.running.end(), [](const auto& a, const auto& b) {
+          return a.end < b.end;
+        })->end;
+    charge_running(state, std::min(first_end, until));
+    if (first_end > until) {
+      return;
+    }
+    std::erase_if(state.running, [&](const Interval& work) {
+      const bool ended = work.end <= first_end;
+      if (ended && (work.share.busy_ns | work.share.exclusive_ns) != 0) {
+        Share& sum = shares_[{slice(work.end), work.work, 0}];
+        sum.busy_ns += work.share.busy_ns;
+        sum.exclusive_ns += work.share.exclusive_ns;
+      }
+      return ended;
+    });
+  }
+}
+
+void Occupancy::charge_running(DeviceState& state, uint64_t until) {
+  if (until <= state.swept_to) {
+    return;
+  }
+  const uint64_t ns = recorded(state.swept_to, until);
+  const uint64_t each = ns / state.running.size();
+  uint64_t left = ns % state.running.size();  // one more for so many: the sum is exact
+  for (Interval& work : state.running) {
+    work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
+    left -= left > 0 ? 1 : 0;
+  }
+  state.running.front().share.busy_ns += ns;
+  state.swept_to = until;
+}
+
+// The gap from `begin` to the start of `next`, in which the thread that launched it may have been in blocking calls.
+void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
+  uint64_t at = begin;
+  if (const auto calls = blocked_.find(next.thread); calls != blocked_.end()) {
+    // Calls of a thread follow each other, so their ends are in order, too.
+    auto call = std::upper_bound(calls->second.begin(), calls->second.end(), begin,
+                                 [](uint64_t time, const Interval& one) { return time < one.end; });
+    for (; call != calls->second.end() && call->start < next.start; ++call) {
+      if (call->start > at) {
+        add_idle(device, next.work, at, call->start);
+        at = call->start;
+      }
+      const uint64_t end = std::min(call->end, next.start);
+      if (end > at) {
+        add_idle(device, call->work, at, end);
+        at = end;
+      }
+    }
+  }
+  add_idle(device, next.work, at, next.start);
+}
+
+void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
+  if (const uint64_t ns = end > begin ? recorded(begin, end) : 0; ns != 0) {
+    idle_[{slice(end), work, device}] += ns;
+  }
+}
+
+void Occupancy::finish() {
+  const uint64_t end = windows_.empty() ? start_ns_ : windows_.back().second;
+  for (auto& [device, state] : devices_) {
+    sweep(device, state, UINT64_MAX);
+    add_idle(device, 0, state.swept_to, end);
+    state.swept_to = std::max(state.swept_to, end);
+  }
+}
+
+size_t Occupancy::pending() const {
+  size_t count = 0;
+  for (const auto& [device, state] : devices_) {
+    count += state.pending.size() + state.running.size();
+  }
+  return count;
+}
+
+Occupancy::Shares Occupancy::take_shares() {
+  Shares taken(shares_.begin(), shares_.end());
+  shares_.clear();
+  return taken;
+}
+
+Occupancy::Idles Occupancy::take_idle() {
+  Idles taken(idle_.begin(), idle_.end());
+  idle_.clear();
+  return taken;
+}
+
+}  // namespace gpuprof::record

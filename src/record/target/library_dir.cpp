@@ -1,0 +1,172 @@
+#include "record/target/library_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr std::string_view kPrefix = "gpuprof-libraries-";
+constexpr int kTries = 16;
+constexpr int kMaxStale = 1000;  // looked at; anybody can fill /tmp with names like ours
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+// The names in a directory that begin so. The descriptor may be one with O_PATH.
+std::vector<std::string> names_in(int directory, std::string_view beginning) {
+  std::vector<std::string> names;
+  UniqueFd fd(::openat(directory, ".", kOpenDirectory));
+  const Directory entries(fd ? ::fdopendir(fd.get()) : nullptr);
+  if (!entries) {
+    return names;
+  }
+  static_cast<void>(fd.release());
+  while (const dirent* entry = ::readdir(entries.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of our own
+    const std::string_view name(entry->d_name);
+    if (name.starts_with(beginning) && name != "." && name != "..") {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+// We put files there only, and no links are followed.
+void remove_directory(int parent, const std::string& name, int directory) {
+  for (const std::string& file : names_in(directory, "")) {
+    ::unlinkat(directory, file.c_str(), 0);
+  }
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+// The lock tells whether the recorder lives, also one in another pid namespace, whose pid would mean nothing here.
+void remove_stale(int parent) {
+  int looked_at = 0;
+  for (const std::string& name : names_in(parent, kPrefix)) {
+    if (++looked_at > kMaxStale) {
+      return;
+    }
+    const UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory | O_NONBLOCK));
+    struct stat info {};
+    if (directory && ::fstat(directory.get(), &info) == 0 && info.st_uid == ::geteuid() &&
+        ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
+      remove_directory(parent, name, directory.get());
+    }
+  }
+}
+
+bool allows_code(int directory) {
+  struct statvfs info {};
+  return ::fstatvfs(directory, &info) == 0 && (info.f_flag & ST_NOEXEC) == 0;
+}
+
+std::string random_name() {
+  std::random_device device;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
+  std::string name(kPrefix);
+  for (int i = 0; i < 12; ++i) {
+    name += kLetters[device() % kLetters.size()];
+  }
+  return name;
+}
+
+// The directory that `name` leads to is the one that is open.
+bool is_in_place(int parent, const std::string& name, int directory) {
+  struct stat named {};
+  struct stat open {};
+  return ::fstatat(parent, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && ::fstat(directory, &open) == 0 &&
+         named.st_dev == open.st_dev && named.st_ino == open.st_ino && open.st_uid == ::geteuid();
+}
+
+// Until it is locked, another gpuprof of ours may take it for a stale one and remove it. A file system without such
+// locks (some of a network) is one where nobody removes anything.
+// Others may open files in it by name, but not the directory itself: they cannot hold its lock.
+UniqueFd make_locked(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0700) != 0) {
+    return {};
+  }
+  UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory));
+  if (!directory || (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+      !is_in_place(parent, name, directory.get()) || ::fchmod(directory.get(), 0711) != 0) {
+    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+    return {};
+  }
+  return directory;
+}
+
+}  // namespace
+
+Result<LibraryDir> LibraryDir::make() {
+  const char* tmpdir = std::getenv("TMPDIR");
+  const bool is_root = ::geteuid() == 0;  // its targets may become any user
+  for (const std::string& candidate : {std::string(tmpdir != nullptr && *tmpdir != 0 ? tmpdir : "/tmp"),
+                                       std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
+    auto parent = open_safe_folder(candidate, is_root);
+    if (!parent) {
+      log::info("no libraries are put into " + candidate + ": " + parent.error().message);
+      continue;
+    }
+    if (!allows_code(parent->fd.get())) {
+      continue;
+    }
+    remove_stale(parent->fd.get());
+    for (int i = 0; i < kTries; ++i) {
+      std::string name = random_name();
+      if (UniqueFd fd = make_locked(parent->fd.get(), name)) {
+        return LibraryDir(std::move(*parent), std::move(name), std::move(fd));
+      }
+    }
+  }
+  return Error{
+      "no directory for the injection libraries: /tmp, /var/tmp and /dev/shm are not writable, mounted noexec, or can "
+      "be "
+      "changed by other users",
+      "set TMPDIR to a directory that only you and root can change, on a file system without noexec"};
+}
+
+LibraryDir::LibraryDir(LibraryDir&& other) noexcept = default;
+
+LibraryDir::~LibraryDir() {
+  if (fd_) {
+    remove_directory(parent_.fd.get(), name_, fd_.get());
+  }
+}
+
+Status LibraryDir::unpack(const backend::Backend::Library& library) {
+  const std::string file(library.file_name);
+  const UniqueFd fd(::openat(fd_.get(), file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
+  size_t done = 0;
+  while (fd && done < library.bytes.size()) {
+    const ssize_t n = ::write(fd.get(), library.bytes.data() + done, library.bytes.size() - done);
+    if (n <= 0) {
+      break;
+    }
+    done += static_cast<size_t>(n);
+  }
+  // The umask of the caller must not keep a target of another user from reading it.
+  if (!fd || done != library.bytes.size() || ::fchmod(fd.get(), 0755) != 0) {
+    return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};
+  }
+  return {};
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,81 @@
+#include "record/target/safe_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace gpuprof::record {
+namespace {
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }  // NOLINT: realpath's memory
+};
+
+Error unsafe(const std::string& component, const std::string& why) {
+  return {component + " " + why, "set TMPDIR to a folder that only you and root can change"};
+}
+
+Status check(const std::string& component, const struct stat& info, uid_t ruler, bool for_everybody) {
+  if (info.st_uid != 0 && info.st_uid != ::geteuid() && info.st_uid != ruler) {
+    return unsafe(component, "belongs to another user");
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (info.st_mode & S_ISVTX) == 0) {
+    return unsafe(component, "can be written to by other users");
+  }
+  if (for_everybody && (info.st_mode & S_IXOTH) == 0) {
+    return unsafe(component, "cannot be passed by other users");
+  }
+  return {};
+}
+
+Error cannot_open(const std::string& path) {
+  return {"cannot open " + path + ": " + std::strerror(errno), "set TMPDIR to a folder that exists"};
+}
+
+}  // namespace
+
+Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody) {
+  // What links lead to is checked as any other path, so it does not matter who made them.
+  const std::unique_ptr<char, Free> resolved(::realpath(path.c_str(), nullptr));
+  if (!resolved) {
+    return cannot_open(path);
+  }
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  SafeFolder folder{UniqueFd(::open("/", kFlags)), ""};
+  struct stat info {};
+  if (!folder.fd || ::fstat(folder.fd.get(), &info) != 0) {
+    return cannot_open("/");
+  }
+  const uid_t ruler = info.st_uid;  // in a user namespace, root of the machine may have another number
+  if (auto status = check("/", info, ruler, for_everybody); !status) {
+    return std::move(status).error();
+  }
+  std::string_view rest(resolved.get());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // the '/'
+    const std::string name(rest.substr(0, rest.find('/')));
+    rest.remove_prefix(name.size());
+    if (name.empty()) {
+      continue;  // of "/" itself
+    }
+    folder.path += "/" + name;
+    UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));
+    if (!next || ::fstat(next.get(), &info) != 0) {
+      return cannot_open(folder.path);
+    }
+    if (auto status = check(folder.path, info, ruler, for_everybody); !status) {
+      return std::move(status).error();
+    }
+    folder.fd = std::move(next);
+  }
+  return folder;
+}
+
+}  // namespace gpuprof::record

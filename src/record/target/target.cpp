@@ -1,0 +1,135 @@
+#include "record/target/target.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace gpuprof::record {
+namespace {
+
+// What a child that could not exec sends back through the pipe.
+struct ExecFailure {
+  int error = 0;
+  const char* step = nullptr;  // of become_user(); null: exec
+};
+
+[[noreturn]] void fail_in_child(int pipe, const char* step) {
+  const ExecFailure failure{errno, step};
+  (void)!::write(pipe, &failure, sizeof(failure));
+  ::_exit(127);
+}
+
+Error exec_error(const std::string& program, const ExecFailure& failure) {
+  const std::string text = std::strerror(failure.error);
+  if (failure.step != nullptr) {
+    return {"the command cannot " + std::string(failure.step) + ": " + text,
+            failure.error == EPERM ? "run gpuprof as root (sudo) to use --user" : "", 1};
+  }
+  if (failure.error == ENOENT || failure.error == ENOTDIR) {
+    return {"cannot run '" + program + "': not found",
+            program.find('/') == std::string::npos ? "check the name, or give a path such as ./" + program
+                                                   : "check the path",
+            127};
+  }
+  return {"cannot run '" + program + "': " + text,
+          failure.error == EACCES ? "make it executable: chmod +x " + program
+                                  : "is it a program for this machine? try `file " + program + "`",
+          126};
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (const std::string& text : strings) {
+    result.push_back(const_cast<char*>(text.c_str()));  // NOLINT: exec's prototype predates const
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+// In the child.
+[[noreturn]] void become_target(const TargetSpec& spec, const std::optional<TargetUser>& user, char** argv, char** envp,
+                                const sigset_t& mask, int pipe) {
+  for (const int signal : spec.default_signals) {
+    ::signal(signal, SIG_DFL);
+  }
+  if (spec.file_limit) {
+    ::setrlimit(RLIMIT_NOFILE, &*spec.file_limit);
+  }
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (spec.stdout_to_stderr && ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    fail_in_child(pipe, nullptr);
+  }
+  if (const char* step = user ? become_user(*user) : nullptr; step != nullptr) {
+    fail_in_child(pipe, step);
+  }
+  environ = envp;  // its PATH is the one to look in
+  ::execvp(argv[0], argv);
+  fail_in_child(pipe, nullptr);
+}
+
+}  // namespace
+
+Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
+                             const backend::LaunchEnv& env, const sigset_t& original_mask) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return Error{std::string("cannot make a pipe: ") + std::strerror(errno), "raise the limit on open files"};
+  }
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : env.variables) {
+    variables.push_back(name + "=" + value);
+  }
+  std::vector<char*> argv = pointers(spec.command);
+  std::vector<char*> envp = pointers(variables);
+
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
+  }
+  if (pid == 0) {
+    become_target(spec, user, argv.data(), envp.data(), original_mask, write_end.get());
+  }
+
+  write_end.reset();
+  ExecFailure failure;
+  ssize_t n = 0;
+  do {
+    n = ::read(read_end.get(), &failure, sizeof(failure));
+  } while (n < 0 && errno == EINTR);
+  if (n == static_cast<ssize_t>(sizeof(failure))) {
+    ::waitpid(pid, nullptr, 0);
+    return exec_error(spec.command.front(), failure);
+  }
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return Error{std::string("pidfd_open: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
+  }
+  return Target(pid, std::move(pidfd), user.has_value());
+}
+
+void Target::send(int signal) const {
+  if (!status_) {
+    ::kill(own_session_ ? -pid_ : pid_, signal);
+  }
+}
+
+std::optional<int> Target::try_wait() {
+  int status = 0;
+  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    status_ = status;
+  }
+  return status_;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,416 @@
+#include "record/write/profile_sink.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "profile/writer.h"
+#include "record/write/stack_frames.h"
+#include "symbolize/symbolizer.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr int kMostWaitMs = 20;  // between two looks at the thread
+
+// Whose lines a work's sums go to.
+enum class Kind : uint8_t { gpu, host, launch };
+
+Kind kind_of(profile::Op op) {
+  if (op == profile::Op::launch) {
+    return Kind::launch;
+  }
+  return op > profile::Op::launch ? Kind::host : Kind::gpu;
+}
+static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > profile::Op::launch);
+
+}  // namespace
+
+// Owned by the thread; others read its byte counter, and the rest once the thread has ended.
+class ProfileSink::Writer {
+ public:
+  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up)
+      : out_(std::move(fd), &give_up),
+        memory_(std::move(memory)),
+        stack_frames_(std::move(instruments), [memory = memory_] { return memory->room(); }) {
+    out_.header();
+  }
+
+  Status write(const Batch& batch) {
+    memory_->look();
+    add_definitions(batch);
+    add_measurements(batch);
+    for (const NewLoss& loss : batch.losses) {
+      out_.add(profile::Loss{loss.process, loss.reason, loss.count});
+    }
+    for (const profile::Coverage& coverage : batch.coverage) {
+      out_.add(coverage);
+    }
+    for (const profile::ProcessId process : batch.ended) {
+      const auto begin = stacks_.lower_bound({profile::index(process), 0});
+      stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));
+      stack_frames_.forget(process);
+    }
+    if (const uint64_t left_out = memory_->left_out(); left_out > told_left_out_) {
+      out_.add(profile::Loss{{}, "memory_limit", left_out - std::exchange(told_left_out_, left_out)});
+    }
+    if (batch.end) {
+      add_end(*batch.end);
+    }
+    auto status = out_.flush();
+    bytes_ = out_.bytes_written();
+    return status;
+  }
+
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
+  [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
+  [[nodiscard]] symbolize::ReadingBudget& budget() { return stack_frames_.budget(); }
+
+ private:
+  profile::StringId string(std::string_view text) {
+    if (text.empty()) {
+      return {};
+    }
+    if (const auto known = strings_.find(text); known != strings_.end()) {
+      return profile::StringId{known->second};
+    }
+    if (text != kMoreNames && !has_room(text.size() + kStringBytes)) {
+      return string(kMoreNames);
+    }
+    const profile::StringId id{static_cast<uint32_t>(strings_.size() + 1)};
+    strings_.emplace(text, profile::index(id));
+    out_.add(profile::String{id, text});
+    return id;
+  }
+
+  // For something new of about so many bytes.
+  bool has_room(size_t bytes) {
+    memory_->grew(bytes);
+    return memory_->admit();
+  }
+
+  void add_definitions(const Batch& batch) {
+    for (const auto& [key, value] : batch.meta) {
+      out_.add(profile::Meta{key, value});
+    }
+    for (const NewName& name : batch.names) {
+      raw_names_.emplace(name.index, has_room(name.text.size() + kStringBytes) ? name.text : std::string(kMoreNames));
+    }
+    for (const auto& process : batch.processes) {
+      add_process(*process);
+    }
+    for (const NewDevice& device : batch.devices) {
+      const profile::StringId backend = string(device.backend);
+      const profile::StringId name = string(device.name);
+      out_.add(profile::Device{device.id, backend, device.index, name, string(device.uuid)});
+    }
+    for (const NewRange& range : batch.ranges) {
+      const profile::StringId domain = named(range.domain, false);
+      out_.add(profile::Range{range.id, range.parent, domain, named(range.name, false)});
+    }
+    for (const NewCode& code : batch.codes) {
+      if (has_room(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
+        stack_frames_.add(code);
+      }
+    }
+    for (const NewStack& stack : batch.stacks) {
+      add_stack(stack);
+    }
+    for (const NewWork& work : batch.works) {
+      add_work(work);
+    }
+  }
+
+  void add_measurements(const Batch& batch) {
+    for (const auto& [key, value] : batch.rows) {
+      add_row(key, value);
+    }
+    for (const profile::Share& share : batch.shares) {
+      out_.add(share);
+    }
+    for (const profile::Idle& idle : batch.idle) {
+      out_.add(idle);
+    }
+    for (const profile::Window& window : batch.windows) {
+      out_.add(window);
+    }
+    for (const NewLatency& latency : batch.latencies) {
+      const Histogram& h = latency.histogram;
+      out_.add(profile::Latency{latency.work, latency.phase, h.count, h.sum_ns, h.min_ns, h.max_ns, h.buckets});
+    }
+    for (const profile::Event& event : batch.events) {
+      out_.add(event);
+    }
+    for (const NewCall& made : batch.calls) {
+      profile::Call call = made.call;
+      call.function = named(made.name, false);
+      call.ustack = stack_id(call.process, made.stack);
+      out_.add(call);
+    }
+    for (const profile::Span& span : batch.spans) {
+      out_.add(span);
+    }
+  }
+
+  void add_end(profile::End end) {
+    end.with_stack -= std::min(end.with_stack, without_frames_);
+    end.lost += told_left_out_;
+    if (gpu_without_frames_ > 0) {
+      out_.add(profile::Coverage{{}, "without_stack", gpu_without_frames_});
+    }
+    add_left_out(stack_frames_.budget().left_out());
+    out_.add(end);
+  }
+
+  void add_left_out(const symbolize::ReadingBudget::LeftOut& left_out) {
+    const std::pair<const char*, uint64_t> counts[] = {
+        {"perf_maps", left_out.perf_maps},     {"debug_links", left_out.debug_links},
+        {"debug_infos", left_out.debug_infos}, {"symbol_tables", left_out.symbol_tables},
+        {"downloads", left_out.downloads},     {"addresses", left_out.addresses}};
+    for (const auto& [what, count] : counts) {
+      if (count > 0) {
+        out_.add(profile::Meta{std::string("symbols.left_out.") + what, std::to_string(count)});
+      }
+    }
+  }
+
+  void add_process(const ProcessImage& image) {
+    const profile::StringId name = string(image.name);
+    const profile::StringId command = string(image.command);
+    const profile::StringId rank = string(image.rank);
+    out_.add(profile::Process{image.id, image.pid, image.ppid, image.start_ns, name, command, rank, {}});
+  }
+
+  profile::FrameId frame(const symbolize::SymbolizedFrame& f) {
+    const profile::StringId name = string(f.name);
+    const profile::StringId file = string(f.file);
+    const profile::StringId module = string(f.module);
+    const profile::StringId build_id = string(f.build_id);
+    const auto key = std::make_tuple(static_cast<uint8_t>(f.kind), profile::index(name), profile::index(file), f.line,
+                                     profile::index(module), profile::index(build_id), f.address);
+    const auto [entry, made] = frames_.try_emplace(key, static_cast<uint32_t>(frames_.size() + 1));
+    const profile::FrameId id{entry->second};
+    if (made) {
+      out_.add(profile::Frame{id, f.kind, name, file, f.line, module, build_id, f.address});
+    }
+    return id;
+  }
+
+  // Root first, as the profile has it.
+  std::vector<profile::FrameId> frames_of(const NewStack& stack) {
+    names_.clear();
+    stack_frames_.of(stack, names_);
+    std::vector<profile::FrameId> frames(names_.size());
+    std::transform(names_.begin(), names_.end(), frames.begin(), [this](const auto& named) { return frame(named); });
+    return frames;
+  }
+
+  // Work with a stack that there is no room for counts as work without one.
+  void add_stack(const NewStack& stack) {
+    if (!has_room(stack.words.size() * kFrameBytes)) {
+      return;
+    }
+    const std::vector<profile::FrameId> frames = frames_of(stack);
+    if (frames.empty()) {
+      return;  // nothing but our own library: as good as no stack
+    }
+    const auto [entry, made] = frame_lists_.try_emplace(frames, static_cast<uint32_t>(frame_lists_.size() + 1));
+    const profile::StackId id{entry->second};
+    if (made) {
+      std::vector<profile::StackElement> elements(frames.size());
+      for (size_t i = 0; i < frames.size(); ++i) {
+        elements[i].frame = frames[i];
+      }
+      out_.add(profile::Stack{false, id, elements});
+    }
+    stacks_[{profile::index(stack.process->id), stack.stack}] = id;
+  }
+
+  profile::StringId named(NameIndex index, bool is_symbol) {
+    const auto raw = raw_names_.find(index);
+    if (raw == raw_names_.end()) {
+      return {};
+    }
+    if (!is_symbol) {
+      return string(raw->second);
+    }
+    if (const auto known = demangled_.find(index); known != demangled_.end()) {
+      return known->second;
+    }
+    const profile::StringId id = string(symbolize::demangle(raw->second));
+    demangled_.emplace(index, id);
+    return id;
+  }
+
+  [[nodiscard]] profile::StackId stack_id(profile::ProcessId process, uint64_t stack) const {
+    const auto found = stack == 0 ? stacks_.end() : stacks_.find({profile::index(process), stack});
+    return found == stacks_.end() ? profile::StackId{} : found->second;
+  }
+
+  void add_work(const NewWork& made) {
+    const WorkKey& key = made.key;
+    profile::Work work;
+    work.id = made.id;
+    work.process = key.process;
+    work.tid = key.tid;
+    work.thread = named(key.thread, false);
+    work.ustack = stack_id(key.process, key.stack);
+    work.capture = stack_id(key.process, key.capture);
+    work.range = key.range;
+    work.device = key.device;
+    work.stream = key.stream;
+    work.op = key.op;
+    work.name = named(key.name, true);
+    work.flags = key.flags;
+    out_.add(work);
+    // Ids count up from 1, so they index an array.
+    const size_t at = profile::index(made.id);
+    works_.resize(std::max(works_.size(), at + 1));
+    works_[at] = {kind_of(key.op), key.stack != 0 && profile::index(work.ustack) == 0};
+  }
+
+  void add_row(const RowKey& key, const RowValue& value) {
+    const WrittenWork& work = works_[profile::index(key.work)];
+    if (work.kind == Kind::host) {
+      out_.add(profile::Host{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns, value.bytes});
+      return;
+    }
+    without_frames_ += work.without_frames ? value.count : 0;
+    if (work.kind == Kind::launch) {
+      out_.add(profile::Launch{key.slice, key.work, value.count});
+      return;
+    }
+    gpu_without_frames_ += work.without_frames ? value.count : 0;
+    out_.add(profile::Gpu{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns,
+                          value.sum_squares_ns2, value.queue_ns, value.bytes});
+  }
+
+  struct WrittenWork {
+    Kind kind = Kind::gpu;
+    bool without_frames = false;  // its stack held no frame but our own
+  };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  // What a text takes besides itself, and the frame of a word that nothing else has, roughly.
+  static constexpr size_t kStringBytes = 128;
+  static constexpr size_t kFrameBytes = 384;
+  using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
+
+  profile::Writer out_;
+  std::shared_ptr<MemoryBudget> memory_;
+  uint64_t told_left_out_ = 0;
+  StackFrames stack_frames_;
+  std::atomic<uint64_t> bytes_{0};
+  uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
+  uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
+  std::vector<symbolize::SymbolizedFrame> names_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
+  std::map<FrameKey, uint32_t> frames_;
+  std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
+  std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;  // of processes that live
+  std::vector<WrittenWork> works_;                                    // by WorkId
+  std::unordered_map<NameIndex, std::string> raw_names_;
+  std::unordered_map<NameIndex, profile::StringId> demangled_;
+};
+
+ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory), give_up_)),
+      thread_([this] { loop(); }) {}
+
+ProfileSink::~ProfileSink() {
+  (void)finish();
+}
+
+void ProfileSink::put(Batch batch) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(batch));
+  changed_.notify_one();
+}
+
+bool ProfileSink::failed() const {
+  const std::lock_guard lock(mutex_);
+  return !status_.ok();
+}
+
+size_t ProfileSink::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+void ProfileSink::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) {
+      ended_ = true;
+      return;
+    }
+    const Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    Status status = writer_->write(batch);
+    lock.lock();
+    if (status_.ok()) {
+      status_ = std::move(status);
+    }
+  }
+}
+
+void ProfileSink::close() {
+  const std::lock_guard lock(mutex_);
+  if (!stop_) {
+    writer_->budget().end(monotonic_ns());
+  }
+  stop_ = true;
+  changed_.notify_one();
+}
+
+bool ProfileSink::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Status ProfileSink::finish(Signals& signals) {
+  close();
+  for (int wait_ms = 1; !ended(); wait_ms = std::min(wait_ms * 2, kMostWaitMs)) {
+    pollfd signal{signals.fd(), POLLIN, 0};
+    ::poll(&signal, 1, wait_ms);
+    while (const auto event = signals.next()) {
+      give_up_ = give_up_ || is_stop(event->signal);
+    }
+  }
+  return finish();
+}
+
+Status ProfileSink::finish() {
+  close();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  return status_;
+}
+
+uint64_t ProfileSink::bytes_written() const {
+  return writer_->bytes();
+}
+uint64_t ProfileSink::without_frames() const {
+  return writer_->without_frames();
+}
+uint64_t ProfileSink::stacks() const {
+  return writer_->stacks();
+}
+const symbolize::ReadingBudget::LeftOut& ProfileSink::left_out() const {
+  return writer_->budget().left_out();
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,187 @@
+#include "record/write/stack_frames.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/path.h"
+#include "symbolize/python_lines.h"
+#include "wire/stack.h"
+
+namespace gpuprof::record {
+namespace {
+
+using profile::FrameKind;
+using symbolize::SymbolizedFrame;
+
+bool is_python(uint64_t word) {
+  return (word & GPUPROF_WORD_PYTHON) != 0;
+}
+
+const symbolize::Mapping* mapping_at(const NewStack& stack, uint64_t address) {
+  const auto over = std::find_if(stack.over.begin(), stack.over.end(), [address](const auto& mapping) {
+    return address >= mapping->start && address < mapping->end;
+  });
+  return over != stack.over.end() ? over->get() : stack.maps->find(address);
+}
+
+const symbolize::Mapping* mapping_of(const NewStack& stack, uint64_t word) {
+  return mapping_at(stack, word & GPUPROF_WORD_ADDRESS);
+}
+
+SymbolizedFrame mark(FrameKind kind, const char* name) {
+  SymbolizedFrame frame;
+  frame.kind = kind;
+  frame.name = name;
+  return frame;
+}
+
+// How many words, from the innermost on, are believed. A walk by tables knows where it got lost, and what lies behind
+// an address that is in no mapping may have been unloaded since. A walk by frame pointers goes astray in code that uses
+// the register for something else: the first address in no executable mapping ends it. Where the process was gone
+// before its mappings could be read again, code may be missing from them, and only the root end is trimmed.
+size_t believed(const NewStack& stack) {
+  const bool lost = stack.frame_pointers || (stack.flags & GPUPROF_STACK_TRUNCATED) != 0;
+  if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
+    return stack.words.size();
+  }
+  const auto unmapped = [&](uint64_t word) { return !is_python(word) && mapping_of(stack, word) == nullptr; };
+  if (stack.frame_pointers && stack.maps_current) {
+    return static_cast<size_t>(std::find_if(stack.words.begin(), stack.words.end(), unmapped) - stack.words.begin());
+  }
+  size_t count = stack.words.size();
+  while (count > 0 && unmapped(stack.words[count - 1])) {
+    --count;
+  }
+  return count;
+}
+
+// Whether a walk by frame pointers has come to where its thread begins: `first` is the outermost frame. libc calls main
+// and thread functions from these and keeps no frame pointer there, so the walk ends with a value that says nothing. A
+// frame pointer of 0, which begins a thread by the ABI, may also be a register that holds something else: believed
+// where there is no name.
+bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
+  constexpr std::string_view kFirst[] = {"_start",
+                                         "__libc_start_main",
+                                         "__libc_start_call_main",
+                                         "__libc_start_main_impl",
+                                         "start_thread",
+                                         "clone",
+                                         "clone3",
+                                         "__clone3",
+                                         "__clone"};
+  return std::find(std::begin(kFirst), std::end(kFirst), first.name) != std::end(kFirst) ||
+         ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
+}
+
+// The file of Python's evaluation loop, in stacks that have Python frames.
+const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
+  if (std::none_of(stack.words.begin(), stack.words.end(), is_python)) {
+    return nullptr;
+  }
+  const auto evaluation = std::find_if(stack.words.begin(), stack.words.end(), [](uint64_t word) {
+    return !is_python(word) && (word & GPUPROF_WORD_EVAL) != 0;
+  });
+  const symbolize::Mapping* mapping =
+      mapping_of(stack, evaluation == stack.words.end() ? stack.eval_begin : *evaluation);
+  return mapping == nullptr ? nullptr : mapping->file.get();
+}
+
+// Whether a native frame is the interpreter's own code. Its file says so, but for a program that CPython is linked
+// into: there only the names of CPython's interface do.
+bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
+  const std::string_view program = base_name(file.path);
+  if (program.starts_with("python") || program.starts_with("libpython")) {
+    return frame.name != "_start";  // where the program begins is no business of the interpreter
+  }
+  return frame.name.starts_with("_Py") || frame.name.starts_with("Py");
+}
+
+}  // namespace
+
+void StackFrames::add(const NewCode& code) {
+  codes_of_[profile::index(code.process)].push_back(code.index);
+  codes_.emplace(code.index, code);
+}
+
+void StackFrames::forget(profile::ProcessId process) {
+  const auto found = codes_of_.find(profile::index(process));
+  if (found == codes_of_.end()) {
+    return;
+  }
+  for (const CodeIndex index : found->second) {
+    codes_.erase(index);
+  }
+  codes_of_.erase(found);
+}
+
+StackFrames::Part StackFrames::part_to_show(const NewStack& stack) const {
+  Part part{0, believed(stack)};
+  while (part.innermost < part.outermost && !is_python(stack.words[part.innermost]) &&
+         instruments_.cover(mapping_of(stack, stack.words[part.innermost]))) {
+    ++part.innermost;
+  }
+  return part;
+}
+
+void StackFrames::add_native(const NewStack& stack, size_t position, std::vector<SymbolizedFrame>& out) {
+  const uint64_t word = stack.words[position];
+  const bool is_return_address = position != 0 && (word & GPUPROF_WORD_EXACT) == 0;
+  const uint64_t address = word & GPUPROF_WORD_ADDRESS;
+  // A call may be the last instruction of its function, and of its mapping.
+  const uint64_t inside = is_return_address && address > 0 ? address - 1 : address;
+  symbolizer_.user_in(*stack.maps, mapping_at(stack, inside), inside, out);
+}
+
+SymbolizedFrame StackFrames::python_frame(uint64_t word) const {
+  SymbolizedFrame frame;
+  frame.kind = FrameKind::python;
+  const auto found = codes_.find(GPUPROF_WORD_PYTHON_CODE(word));
+  if (found != codes_.end()) {
+    const NewCode& code = found->second;
+    frame.name = code.name;
+    frame.file = code.file;
+    frame.line =
+        symbolize::python_line({code.version, code.first_line, code.line_table}, GPUPROF_WORD_PYTHON_OFFSET(word));
+  }
+  return frame;
+}
+
+void StackFrames::of(const NewStack& stack, std::vector<SymbolizedFrame>& out) {
+  const Part part = part_to_show(stack);
+  if (part.innermost == part.outermost) {
+    return;
+  }
+  const size_t begin = out.size();
+  const symbolize::MappedFile* interpreter = interpreter_of(stack);
+  bool cut = (stack.flags & GPUPROF_STACK_TRUNCATED) != 0 || part.outermost != stack.words.size();
+  for (size_t i = part.outermost; i > part.innermost; --i) {
+    const uint64_t word = stack.words[i - 1];
+    if (is_python(word)) {
+      out.push_back(python_frame(word));
+      continue;
+    }
+    const size_t first = out.size();
+    add_native(stack, i - 1, out);
+    if (i == part.outermost && stack.frame_pointers && out.size() > first) {
+      cut = part.outermost != stack.words.size() || !is_first_of_thread(stack, out[first]);
+    }
+    const symbolize::Mapping* mapping = interpreter == nullptr ? nullptr : mapping_of(stack, word);
+    if (mapping == nullptr || mapping->file.get() != interpreter) {
+      continue;
+    }
+    for (size_t f = first; f < out.size(); ++f) {
+      const bool evaluation = (word & GPUPROF_WORD_EVAL) != 0;
+      out[f].kind = evaluation || is_interpreter(*interpreter, out[f]) ? FrameKind::interpreter : out[f].kind;
+    }
+  }
+  if (cut) {
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(begin), mark(FrameKind::truncated, "[truncated]"));
+  }
+  if ((stack.flags & GPUPROF_STACK_NO_PYTHON) != 0) {
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(begin), mark(FrameKind::unknown, "[no Python frames]"));
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,75 @@
+#include "record/attach/traced_identity.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "catch.h"
+
+using gpuprof::record::TracedIdentity;
+
+namespace {
+
+// A child that executes sleep(1) at SIGUSR1, and sleeps until then.
+class Child {
+ public:
+  Child() : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "60", nullptr); });
+      ::sleep(60);
+      ::_exit(0);
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { end(); }
+  [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
+  void send(int signal) const { ::kill(pid_, signal); }
+  void end() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+      pid_ = 0;
+    }
+  }
+
+ private:
+  pid_t pid_;
+};
+
+std::string until_different(const TracedIdentity& identity) {
+  for (int i = 0; i < 12000; ++i) {
+    if (const auto same = identity.check(); !same) {
+      return same.error().message;
+    }
+    ::usleep(5000);
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a process is itself until it ends") {
+  Child child;
+  const auto identity = TracedIdentity::of(child.pid());
+  REQUIRE(identity.ok());
+  CHECK(identity->check().ok());
+  CHECK(identity->check(static_cast<pid_t>(child.pid())).ok());
+  CHECK_FALSE(identity->has_ended());
+  child.end();
+  CHECK(identity->has_ended());
+  CHECK(until_different(*identity) == "process " + std::to_string(identity->pid()) + " has ended");
+}
+
+TEST_CASE("a process that executes another program is another one") {
+  const Child child;
+  const auto identity = TracedIdentity::of(child.pid());
+  REQUIRE(identity.ok());
+  ::usleep(100'000);  // its handler is there
+  child.send(SIGUSR1);
+  CHECK(until_different(*identity).find("runs another program") != std::string::npos);
+}
+
+TEST_CASE("there is a process of that pid") {
+  CHECK(TracedIdentity::of(4194303).error().message == "no process 4194303");
+}

@@ -1,0 +1,133 @@
+// The real engine by frame pointers on this kernel: probes a function of this very program.
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include "base/clock.h"
+#include "catch.h"
+#include "record/bpf/stack_engine.h"
+
+extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
+
+namespace {
+
+using gpuprof::record::LaunchStack;
+
+struct Sink final : gpuprof::record::StackSink {
+  void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> addresses, uint32_t, uint64_t) override {
+    ++stack_events;
+    stacks[stack].assign(addresses.begin(), addresses.end());
+  }
+  void on_code(uint32_t, const gpuprof::backend::PythonCode&) override {}
+  void on_thread(uint32_t, uint32_t tid, std::string_view name) override { threads[tid] = name; }
+  void on_loader(uint32_t) override {}
+  void on_launch_stack(const LaunchStack& launch) override { launches.push_back(launch); }
+  void on_counted_launch(uint32_t function, const LaunchStack&) override { ++counted[function]; }
+  std::map<uint64_t, std::vector<uint64_t>> stacks;
+  std::map<uint32_t, std::string> threads;
+  std::map<uint32_t, int> counted;
+  std::vector<LaunchStack> launches;
+  int stack_events = 0;
+};
+
+__attribute__((noinline)) void site_a(uint64_t correlation) {
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3), nullptr);
+  asm volatile("");
+}
+__attribute__((noinline)) void site_b(uint64_t correlation) {
+  gpuprof_launch_probe(correlation, 7, static_cast<uint32_t>(correlation + 3), nullptr);
+  asm volatile("");
+}
+__attribute__((noinline)) void caller_of_a(uint64_t correlation) {
+  site_a(correlation);
+  asm volatile("");
+}
+
+// The probe's own caller is skipped by a frame-pointer walk that begins before the probe has a frame; the caller's
+// caller is there.
+bool passes_through(const std::vector<uint64_t>& stack, void (*function)(uint64_t)) {
+  const auto begin = reinterpret_cast<uint64_t>(function);
+  return std::any_of(stack.begin(), stack.end(), [&](uint64_t a) { return a > begin && a < begin + 64; });
+}
+
+std::unique_ptr<gpuprof::record::StackEngine> engine_or_skip() {
+  auto engine = gpuprof::record::make_bpf_engine(gpuprof::record::BpfWalk::frame_pointers);
+  if (!engine) {
+    std::cerr << "skipped: " << engine.error().message << "\n";
+    return nullptr;
+  }
+  return std::move(*engine);
+}
+
+}  // namespace
+
+TEST_CASE("each launch carries its correlation id and stack; a repeated stack is sent once", "[bpf]") {
+  const auto engine = engine_or_skip();
+  if (!engine) {
+    return;
+  }
+  REQUIRE(engine->attach_library("/proc/self/exe").ok());
+  const uint64_t before = gpuprof::monotonic_ns();
+  for (uint64_t i = 0; i < 1000; ++i) {
+    caller_of_a(i);
+  }
+  const uint64_t after = gpuprof::monotonic_ns();
+  site_b(5000);
+  std::thread([] {
+    ::pthread_setname_np(::pthread_self(), "launcher");
+    caller_of_a(6000);
+  }).join();
+
+  Sink sink;
+  engine->drain(sink);
+  REQUIRE(sink.launches.size() == 1002);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    CHECK(sink.launches[i].correlation == i);
+    CHECK(sink.launches[i].source == 7);
+    CHECK(sink.launches[i].range == i + 3);
+    CHECK(sink.launches[i].time_ns >= (i == 0 ? before : sink.launches[i - 1].time_ns));
+    CHECK(sink.launches[i].time_ns <= after);
+    CHECK(sink.launches[i].pid == static_cast<uint32_t>(::getpid()));
+    CHECK(sink.launches[i].stack == sink.launches[0].stack);
+  }
+  CHECK(passes_through(sink.stacks.at(sink.launches[0].stack), caller_of_a));
+  CHECK_FALSE(passes_through(sink.stacks.at(sink.launches[1000].stack), caller_of_a));
+  CHECK(sink.launches[1000].stack != sink.launches[0].stack);
+  CHECK(sink.stack_events == 3);
+  CHECK(sink.threads.at(sink.launches[1001].tid) == "launcher");
+  CHECK(engine->losses().launches == 0);
+}
+
+TEST_CASE("a full ring buffer is counted, and the engine goes on afterwards") {
+  const auto engine = engine_or_skip();
+  if (!engine) {
+    return;
+  }
+  REQUIRE(engine->attach_library("/proc/self/exe").ok());
+  constexpr uint64_t kLaunches = 400'000;  // more than the buffer holds
+  for (uint64_t i = 0; i < kLaunches; ++i) {
+    site_b(i);
+  }
+  Sink sink;
+  engine->drain(sink);
+  CHECK(sink.launches.size() < kLaunches);
+  CHECK(sink.launches.size() + engine->losses().launches == kLaunches);
+  site_b(1);
+  const size_t before = sink.launches.size();
+  engine->drain(sink);
+  CHECK(sink.launches.size() == before + 1);
+}
+
+TEST_CASE("what is no library of ours is refused", "[bpf]") {
+  const auto engine = engine_or_skip();
+  if (!engine) {
+    return;
+  }
+  CHECK_FALSE(engine->attach_library("/bin/true").ok());
+  CHECK_FALSE(engine->attach_library("/no/such/file").ok());
+}

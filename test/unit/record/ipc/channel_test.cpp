@@ -1,0 +1,390 @@
+// The handshake and the segment, from the target's side.
+
+#include "record/ipc/channel.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "catch.h"
+#include "correlate_rig.h"
+#include "shown.h"
+#include "wire/wire.h"
+#include "wire_bytes.h"
+
+using gpuprof::UniqueFd;
+using gpuprof::record::Channel;
+using gpuprof::record::ChannelOptions;
+using gpuprof::test::Rig;
+
+namespace {
+
+UniqueFd connect_to(const Channel& channel) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, channel.socket_name().data(), channel.socket_name().size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + channel.socket_name().size());
+  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
+  return socket;
+}
+
+void say_hello(const UniqueFd& socket, const std::string& token, const char* backend = "mock",
+               const gpuprof_python_layout& python = {}) {
+  gpuprof_hello hello{};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  std::memcpy(hello.token, token.data(), sizeof(hello.token));
+  std::strcpy(hello.backend, backend);
+  hello.python = python;
+  REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
+}
+
+// A target in this process: connects, and maps what it gets.
+class FakeTarget {
+ public:
+  explicit FakeTarget(const Channel& channel, const char* backend = "mock", const gpuprof_python_layout& python = {})
+      : socket_(connect_to(channel)) {
+    say_hello(socket_, channel.token(), backend, python);
+  }
+  FakeTarget(const FakeTarget&) = delete;
+  FakeTarget& operator=(const FakeTarget&) = delete;
+  ~FakeTarget() {
+    if (segment_ != nullptr) {
+      ::munmap(segment_, GPUPROF_SEGMENT_BYTES);
+    }
+  }
+
+  [[nodiscard]] bool is_welcome() const {
+    pollfd readable{socket_.get(), POLLIN, 0};
+    return ::poll(&readable, 1, 0) == 1;
+  }
+
+  gpuprof_segment& segment() {
+    if (segment_ == nullptr) {
+      gpuprof_welcome welcome{};
+      iovec part{&welcome, sizeof(welcome)};
+      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+      msghdr message{};
+      message.msg_iov = &part;
+      message.msg_iovlen = 1;
+      message.msg_control = control;
+      message.msg_controllen = sizeof(control);
+      REQUIRE(::recvmsg(socket_.get(), &message, 0) == sizeof(welcome));
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+      const UniqueFd file(fd);
+      CHECK(::ftruncate(file.get(), 0) != 0);  // sealed
+      void* memory = ::mmap(nullptr, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+      REQUIRE(memory != MAP_FAILED);
+      segment_ = static_cast<gpuprof_segment*>(memory);
+    }
+    return *segment_;
+  }
+
+  void write(const std::vector<std::byte>& bytes) {
+    gpuprof_ring& ring = segment().rings[0];
+    std::memcpy(reinterpret_cast<std::byte*>(&segment()) + GPUPROF_SEGMENT_DATA_OFFSET + ring.head, bytes.data(),
+                bytes.size());
+    ring.head += bytes.size();
+  }
+
+ private:
+  UniqueFd socket_;
+  gpuprof_segment* segment_ = nullptr;
+};
+
+std::unique_ptr<Channel> open(const ChannelOptions& options) {
+  auto channel = Channel::open(options);
+  REQUIRE(channel.ok());
+  return std::move(*channel);
+}
+
+}  // namespace
+
+TEST_CASE("a target finds what is wanted of it in its segment") {
+  const auto channel = open({.launch_records = true,
+                             .calls = true,
+                             .latency = true,
+                             .whole_graphs = true,
+                             .attached = true,
+                             .nvtx_range = "step@torch"});
+  channel->set_stack_share(1024);
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  const gpuprof_segment& segment = target.segment();
+  CHECK(segment.control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS | GPUPROF_CONTROL_CALLS));
+  CHECK(segment.options.flags == (GPUPROF_OPTION_LATENCY | GPUPROF_OPTION_WHOLE_GRAPHS | GPUPROF_OPTION_ATTACHED));
+  CHECK(std::string(segment.options.nvtx_range) == "step@torch");
+  CHECK(segment.stack_share == 1024);
+}
+
+TEST_CASE("the longest range name is terminated") {
+  const auto channel = open({.nvtx_range = std::string(500, 'x')});
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  CHECK(std::string(target.segment().options.nvtx_range) == std::string(gpuprof::record::kMaxNvtxRange, 'x'));
+}
+
+TEST_CASE("switches reach processes that are connected, and those to come") {
+  const auto channel = open({.enabled = false});
+  Rig rig;
+  FakeTarget first(*channel, "one");
+  channel->accept_all(rig.correlator);
+  CHECK(first.segment().control == 0);
+  CHECK(first.segment().stack_share == GPUPROF_ALL_STACKS);
+  channel->set_enabled(true);
+  channel->set_calls(true);
+  channel->set_stack_share(7);
+  CHECK(first.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
+  FakeTarget second(*channel, "two");
+  channel->accept_all(rig.correlator);
+  CHECK(second.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
+  CHECK(second.segment().stack_share == 7);
+  channel->set_enabled(false);
+  CHECK(first.segment().control == GPUPROF_CONTROL_CALLS);
+
+  channel->request_retract();
+  CHECK_FALSE(channel->all_retracted());
+  channel->disable_all();
+  CHECK(first.segment().control == GPUPROF_CONTROL_RETRACT);
+  first.segment().state = GPUPROF_STATE_FINISHED;
+  second.segment().state = GPUPROF_STATE_DISABLED;
+  CHECK(channel->all_retracted());
+}
+
+TEST_CASE("records and counters of all rings come through") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  // The rig has opened source 1 by hand; this one must not be taken for it.
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  gpuprof::test::WireBytes wire;
+  wire.name(1, "k").kernel(3, 5000, 5100, 1);
+  target.write(wire.bytes());
+  for (gpuprof_ring& ring : target.segment().rings) {
+    ring.launches = 2;
+    ring.counts[GPUPROF_COUNT_CAPTURED] = 1;
+    ring.lost[GPUPROF_LOSS_RING_FULL] = 3;
+  }
+  channel->snapshot();
+  CHECK(channel->drain(rig.correlator) == wire.bytes().size());
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 1);
+  CHECK(rig.correlator.totals().launches == 2 * GPUPROF_RING_COUNT);
+  CHECK(rig.correlator.totals().lost.at("ring_full") == 3 * GPUPROF_RING_COUNT);
+  rig.correlator.close_window(1'000'000);
+  rig.correlator.finish();
+  CHECK(rig.correlator.totals().coverage.captured == GPUPROF_RING_COUNT);
+}
+
+TEST_CASE("above the budget, fewer launches get a stack") {
+  const auto channel = open({.max_overhead = 1});
+  Rig rig;
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  gpuprof_ring& ring = target.segment().rings[2];
+  uint64_t now = 1'000'000'000;
+  for (int second = 0; second < 3; ++second) {
+    ring.launches += 100'000;  // at 2 us each: a fifth of the time
+    ring.overhead_samples += 1600;
+    ring.overhead_ns += 1600 * 2000;
+    channel->snapshot();
+    channel->drain(rig.correlator);
+    channel->keep_budget(now);
+    now += 1'000'000'000;
+  }
+  CHECK(target.segment().stack_share < GPUPROF_ALL_STACKS / 10);
+  CHECK(channel->budget_state().least_share == target.segment().stack_share);
+}
+
+TEST_CASE("a process that does not know the token gets nothing") {
+  const auto channel = open({});
+  const auto other = open({});
+  Rig rig;
+  const UniqueFd socket = connect_to(*channel);
+  say_hello(socket, other->token());
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 0);
+}
+
+TEST_CASE("a process that is held up before it says hello is recorded") {
+  const auto channel = open({});
+  Rig rig;
+  const UniqueFd silent = connect_to(*channel);
+  for (int turn = 0; turn < 3; ++turn) {
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->live_sources() == 0);
+  FakeTarget other(*channel);  // is not held up by it
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+
+  say_hello(silent, channel->token(), "late");
+  std::vector<pollfd> fds;
+  channel->add_poll_fds(fds);
+  CHECK(::poll(fds.data(), fds.size(), 0) == 1);
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 2);
+}
+
+TEST_CASE("strangers who connect and say nothing keep nobody out") {
+  const auto channel = open({});
+  Rig rig;
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(connect_to(*channel));
+    channel->accept_all(rig.correlator);
+  }
+  FakeTarget target(*channel);
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  std::vector<pollfd> fds;
+  channel->add_poll_fds(fds);
+  CHECK(fds.size() < 280);  // the first are forgotten
+}
+
+TEST_CASE("a living process that has given up in its handshake is counted") {
+  Rig rig;
+  const auto channel = open({.hold = true});
+  {
+    const FakeTarget target(*channel);
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->refused() == 0);
+  for (const auto source : channel->take_held()) {
+    channel->release(source);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  while (channel->live_sources() > 0 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
+    channel->snapshot();
+    channel->drain(rig.correlator);
+  }
+  CHECK(channel->live_sources() == 0);
+  CHECK(channel->refused() == 1);
+}
+
+TEST_CASE("a process that never takes over its segment is counted in the end") {
+  Rig rig;
+  const auto channel = open({});
+  FakeTarget never(*channel);
+  FakeTarget does(*channel, "other");
+  channel->accept_all(rig.correlator);
+  does.segment().state = GPUPROF_STATE_ACTIVE;
+  CHECK(channel->refused() == 0);
+  channel->count_unheard();
+  CHECK(channel->refused() == 1);
+}
+
+TEST_CASE("a process that is executed anew in its handshake is not counted") {
+  Rig rig;
+  const auto channel = open({});
+  const FakeTarget before(*channel);
+  channel->accept_all(rig.correlator);
+  FakeTarget after(*channel);
+  channel->accept_all(rig.correlator);
+  after.segment().state = GPUPROF_STATE_ACTIVE;
+  channel->snapshot();
+  channel->drain(rig.correlator);
+  channel->count_unheard();
+  CHECK(channel->refused() == 0);
+  CHECK(channel->live_sources() == 1);
+}
+
+TEST_CASE("a process waits in its handshake until it is let go") {
+  Rig rig;
+  auto channel = Channel::open({.hold = true});
+  REQUIRE(channel);
+  FakeTarget target(**channel);
+  (*channel)->accept_all(rig.correlator);
+  CHECK_FALSE(target.is_welcome());
+  const auto held = (*channel)->take_held();
+  REQUIRE(held.size() == 1);
+  CHECK((*channel)->take_held().empty());
+  (*channel)->snapshot();  // others are read meanwhile
+  (*channel)->drain(rig.correlator);
+  CHECK_FALSE(target.is_welcome());
+  (*channel)->release(held[0]);
+  CHECK(target.is_welcome());
+  CHECK(target.segment().source_id == held[0]);
+  (*channel)->release(held[0]);  // once is enough
+  (*channel)->release(999);
+}
+
+TEST_CASE("processes are told to walk their stacks themselves, and say what Python they run") {
+  Rig rig;
+  auto channel = Channel::open({.stacks = true});
+  REQUIRE(channel);
+  gpuprof_python_layout python{};
+  python.version = 0x030c0000;
+  python.eval_begin = 0x1000;
+  python.eval_end = 0x2000;
+  FakeTarget target(**channel, "mock", python);
+  python.eval_end = UINT64_MAX;
+  FakeTarget liar(**channel, "liar", python);
+  rig.correlator.take_news();
+  (*channel)->accept_all(rig.correlator);
+  CHECK((target.segment().options.flags & GPUPROF_OPTION_STACKS) != 0);
+  CHECK((target.segment().control & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0);
+  size_t pythons = 0;
+  for (const auto& news : rig.correlator.take_news()) {
+    pythons += news.what == gpuprof::record::ProcessNews::What::python ? 1 : 0;
+  }
+  CHECK(pythons == 1);
+}
+
+TEST_CASE("where there is no memory left for another process, it is refused and counted") {
+  uint64_t used = 0;
+  const auto channel = open({.memory = std::make_shared<gpuprof::record::MemoryBudget>([&used] { return used; })});
+  Rig rig;
+  FakeTarget first(*channel, "one");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  used = gpuprof::record::MemoryBudget::kFull;
+  FakeTarget second(*channel, "two");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 1);
+  CHECK(channel->refused() == 1);
+  used = 0;
+  FakeTarget third(*channel, "three");
+  channel->accept_all(rig.correlator);
+  CHECK(channel->live_sources() == 2);
+}
+
+TEST_CASE("of many processes that are refused, only some are told") {
+  const auto channel = open(
+      {.memory = std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kFull; })});
+  Rig rig;
+  const gpuprof::test::Stderr shown;
+  for (int i = 0; i < 30; ++i) {
+    const FakeTarget target(*channel);
+    channel->accept_all(rig.correlator);
+  }
+  CHECK(channel->refused() == 30);
+  const std::string text = shown.text();
+  CHECK(gpuprof::test::count(text, "is not recorded") == 10);
+  CHECK(gpuprof::test::count(text, "(later ones are not told)") == 1);
+}
+
+TEST_CASE("of many processes that do not take their segment, only some are told") {
+  const auto channel = open({});
+  Rig rig;
+  std::vector<std::unique_ptr<FakeTarget>> targets;
+  for (int i = 0; i < 30; ++i) {
+    targets.push_back(std::make_unique<FakeTarget>(*channel, ("mock" + std::to_string(i)).c_str()));
+    channel->accept_all(rig.correlator);
+  }
+  const gpuprof::test::Stderr shown;
+  channel->count_unheard();
+  CHECK(channel->refused() == 30);
+  CHECK(gpuprof::test::count(shown.text(), "did not take the memory") == 10);
+}

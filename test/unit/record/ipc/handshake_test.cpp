@@ -1,0 +1,85 @@
+#include "record/ipc/handshake.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "catch.h"
+
+using gpuprof::record::Hello;
+using gpuprof::record::HelloFault;
+using gpuprof::record::parse_hello;
+
+namespace {
+
+const std::string kToken = "0123456789abcdef0123456789abcdef";
+
+gpuprof_hello valid() {
+  gpuprof_hello hello{};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  std::memcpy(hello.token, kToken.data(), sizeof(hello.token));
+  std::strcpy(hello.backend, "cupti");
+  hello.python.version = 0x030c0000;
+  return hello;
+}
+
+Hello parse(const gpuprof_hello& hello, const std::string& token = kToken) {
+  return parse_hello(std::as_bytes(std::span(&hello, 1)), token);
+}
+
+}  // namespace
+
+TEST_CASE("a hello is taken as it was said") {
+  const Hello hello = parse(valid());
+  CHECK(hello.fault == HelloFault::none);
+  CHECK(hello.backend == "cupti");
+  CHECK(hello.python.version == 0x030c0000);
+}
+
+TEST_CASE("a hello has one size") {
+  const gpuprof_hello hello = valid();
+  std::array<std::byte, sizeof(hello) + 1> bytes{};
+  std::memcpy(bytes.data(), &hello, sizeof(hello));
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    const HelloFault expected = size == sizeof(hello) ? HelloFault::none : HelloFault::size;
+    CHECK(parse_hello(std::span(bytes).first(size), kToken).fault == expected);
+  }
+}
+
+TEST_CASE("each fault of a hello is found") {
+  gpuprof_hello hello = valid();
+  hello.magic = 1;
+  CHECK(parse(hello).fault == HelloFault::not_ours);
+  hello = valid();
+  ++hello.version;
+  CHECK(parse(hello).fault == HelloFault::version);
+  for (size_t i = 0; i < sizeof(hello.token); ++i) {
+    hello = valid();
+    hello.token[i] ^= 1;
+    CHECK(parse(hello).fault == HelloFault::token);
+    CHECK(parse(hello).backend.empty());
+  }
+}
+
+TEST_CASE("a recorder without a token believes nobody") {
+  gpuprof_hello hello = valid();
+  CHECK(parse(hello, "").fault == HelloFault::token);
+  std::memset(hello.token, 0, sizeof(hello.token));
+  CHECK(parse(hello, "").fault == HelloFault::token);
+}
+
+TEST_CASE("a backend's name is a word that ends") {
+  for (const char* bad : {"", "two words", "a;b", "a\nb", "\x1b[31m", "Upper", "\xff"}) {
+    gpuprof_hello hello = valid();
+    std::memset(hello.backend, 0, sizeof(hello.backend));
+    std::strcpy(hello.backend, bad);
+    CHECK(parse(hello).fault == HelloFault::backend);
+    CHECK(parse(hello).backend.empty());
+  }
+  gpuprof_hello hello = valid();
+  std::memset(hello.backend, 'a', sizeof(hello.backend));
+  CHECK(parse(hello).fault == HelloFault::backend);
+  hello.backend[sizeof(hello.backend) - 1] = '\0';
+  CHECK(parse(hello).backend == std::string(15, 'a'));
+}

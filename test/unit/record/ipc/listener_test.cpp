@@ -1,0 +1,189 @@
+// Who is listened to at all. Other users are children that have become one, for which the test must be root.
+#include "record/ipc/listener.h"
+
+#include <grp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "catch.h"
+
+using gpuprof::UniqueFd;
+using gpuprof::record::Caller;
+using gpuprof::record::ExpectedCallers;
+using gpuprof::record::Listener;
+
+namespace {
+
+constexpr uid_t kUser = 54321;  // of nobody
+constexpr uid_t kOther = 54322;
+
+UniqueFd connect_to(const Listener& listener) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, listener.name().data(), listener.name().size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + listener.name().size());
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0 ? std::move(socket)
+                                                                                           : UniqueFd{};
+}
+
+bool say_hello(const UniqueFd& socket, const std::string& token, size_t more_bytes = 0) {
+  gpuprof_hello hello{};
+  hello.magic = GPUPROF_WIRE_MAGIC;
+  hello.version = GPUPROF_WIRE_VERSION;
+  std::memcpy(hello.token, token.data(), sizeof(hello.token));
+  std::strcpy(hello.backend, "mock");
+  std::string packet(reinterpret_cast<const char*>(&hello), sizeof(hello));
+  packet.append(more_bytes, '\0');
+  return ::send(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(packet.size());
+}
+
+Listener open(const ExpectedCallers& expected = {}) {
+  auto listener = Listener::open(expected);
+  REQUIRE(listener);
+  return std::move(*listener);
+}
+
+std::vector<Caller> take_within_a_while(Listener& listener) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    auto callers = listener.take();
+    if (!callers.empty() || std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) {
+      return callers;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+// A child that connects as that user and says hello; it waits until its connection ends.
+class OtherUser {
+ public:
+  OtherUser(const Listener& listener, uid_t user) : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::alarm(60);
+      if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
+        ::_exit(2);
+      }
+      const UniqueFd socket = connect_to(listener);
+      say_hello(socket, listener.token());
+      char byte = 0;
+      ::_exit(socket && ::recv(socket.get(), &byte, 1, 0) <= 0 ? 0 : 1);
+    }
+  }
+  OtherUser(const OtherUser&) = delete;
+  OtherUser& operator=(const OtherUser&) = delete;
+  ~OtherUser() {
+    if (!ended_) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+
+  bool has_ended() {
+    ended_ = ended_ || ::waitpid(pid_, &status_, WNOHANG) == pid_;
+    return ended_;
+  }
+  [[nodiscard]] int status() const { return status_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+  int status_ = -1;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("who says the token is a caller") {
+  Listener listener = open();
+  const UniqueFd socket = connect_to(listener);
+  REQUIRE(say_hello(socket, listener.token()));
+  const auto callers = listener.take();
+  REQUIRE(callers.size() == 1);
+  CHECK(callers[0].pid == static_cast<uint32_t>(::getpid()));
+  CHECK(callers[0].hello.backend == "mock");
+}
+
+TEST_CASE("more than a hello is no hello") {
+  Listener listener = open();
+  const UniqueFd socket = connect_to(listener);
+  REQUIRE(say_hello(socket, listener.token(), 1));
+  CHECK(listener.take().empty());
+  char byte = 0;
+  CHECK(::recv(socket.get(), &byte, 1, 0) <= 0);
+}
+
+TEST_CASE("another user's process is let go of, whatever it says") {
+  if (::geteuid() != 0) {
+    return;
+  }
+  // Of another one's descendants, which these children are not.
+  Listener listener = open({.user = kUser, .ancestor = 1 << 30});
+  OtherUser stranger(listener, kOther);
+  while (!stranger.has_ended()) {
+    CHECK(listener.take().empty());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(stranger.status() == 0);
+  CHECK(listener.forgotten() == 0);
+
+  const OtherUser user(listener, kUser);
+  const auto callers = take_within_a_while(listener);
+  REQUIRE(callers.size() == 1);
+  CHECK(callers[0].pid == static_cast<uint32_t>(user.pid()));
+}
+
+TEST_CASE("a descendant is listened to, whoever it runs as") {
+  if (::geteuid() != 0) {
+    return;
+  }
+  Listener listener = open();
+  const OtherUser child(listener, kOther);
+  const auto callers = take_within_a_while(listener);
+  REQUIRE(callers.size() == 1);
+  CHECK(callers[0].pid == static_cast<uint32_t>(child.pid()));
+}
+
+TEST_CASE("after many at once the listener rests, and then takes the next") {
+  Listener listener = open();
+  std::vector<UniqueFd> crowd;
+  for (int i = 0; i < 100; ++i) {
+    crowd.push_back(connect_to(listener));
+  }
+  CHECK(listener.take().empty());
+  std::vector<pollfd> fds;
+  listener.add_poll_fds(fds);
+  CHECK(fds.size() >= crowd.size());
+  const UniqueFd socket = connect_to(listener);
+  REQUIRE(say_hello(socket, listener.token()));
+  CHECK(take_within_a_while(listener).size() == 1);
+}
+
+TEST_CASE("the oldest of too many is forgotten only if it has not said hello") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 64;  // an eighth of which may be silent
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  Listener listener = open();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  const UniqueFd silent = connect_to(listener);
+  const UniqueFd late = connect_to(listener);
+  CHECK(listener.take().empty());
+  REQUIRE(say_hello(late, listener.token()));
+  std::vector<UniqueFd> others;
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(connect_to(listener));
+  }
+  CHECK(listener.take().size() == 1);
+  char byte = 0;
+  CHECK(::recv(silent.get(), &byte, 1, MSG_DONTWAIT) == 0);
+}

@@ -1,0 +1,117 @@
+#include "record/ipc/overhead_limiter.h"
+
+#include <cmath>
+
+#include "catch.h"
+
+namespace {
+
+using gpuprof::record::OverheadLimiter;
+
+// A target that launches `rate` times a second, at `bare_ns` a launch and `stack_ns` more for one with a stack.
+struct Target {
+  double rate;
+  double bare_ns;
+  double stack_ns;
+  double launches = 0;
+  double samples = 0;
+  double ns = 0;
+
+  void second(OverheadLimiter& budget, uint64_t now) { go_on(budget, now, 1); }
+
+  void go_on(OverheadLimiter& budget, uint64_t now, double seconds) {
+    const double share = static_cast<double>(budget.share()) / GPUPROF_ALL_STACKS;
+    launches += rate * seconds;
+    samples += rate * seconds / 64;
+    ns += rate * seconds / 64 * (bare_ns + share * stack_ns);
+    budget.update(static_cast<uint64_t>(launches), static_cast<uint64_t>(samples), static_cast<uint64_t>(ns), now);
+  }
+};
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+}  // namespace
+
+TEST_CASE("the share falls until the cost is within the budget, and not further than it must") {
+  OverheadLimiter budget(5);
+  Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
+  for (uint64_t s = 1; s < 20; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.cost() <= 0.05);
+  REQUIRE(budget.cost() >= 0.035);
+  REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 4);
+  REQUIRE_FALSE(budget.exceeded());
+}
+
+TEST_CASE("the limit is kept from a few tenths of a second on, and the share rests then") {
+  OverheadLimiter budget(5);
+  Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
+  uint64_t now = kSecond;
+  for (int i = 0; i < 4; ++i) {
+    target.go_on(budget, now += OverheadLimiter::kIntervalNs, 0.1);
+  }
+  REQUIRE(budget.cost() <= 0.05);
+  const uint32_t settled = budget.share();
+  REQUIRE(settled < GPUPROF_ALL_STACKS / 4);
+  int changes = 0;
+  for (int i = 0; i < 100; ++i) {
+    const uint32_t before = budget.share();
+    target.go_on(budget, now += OverheadLimiter::kIntervalNs, 0.1);
+    changes += budget.share() != before ? 1 : 0;
+    REQUIRE(budget.cost() <= 0.055);
+  }
+  REQUIRE(changes <= 12);
+}
+
+TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a burst") {
+  OverheadLimiter budget(5);
+  Target target{.rate = 200'000, .bare_ns = 100, .stack_ns = 1900};
+  for (uint64_t s = 1; s < 10; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 8);
+  target.rate = 5'000;
+  for (uint64_t s = 10; s < 30; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}
+
+TEST_CASE("a budget that no share can meet is said to be exceeded") {
+  OverheadLimiter budget(0.1);
+  Target target{.rate = 500'000, .bare_ns = 200, .stack_ns = 1000};
+  for (uint64_t s = 1; s < 40; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == OverheadLimiter::kLeastShare);
+  REQUIRE(budget.exceeded());
+}
+
+TEST_CASE("what all stacks cost says nothing about the fewest") {
+  OverheadLimiter budget(0.01);
+  budget.update(0, 0, 0, kSecond);
+  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kSecond);  // 64 % of the time
+  REQUIRE(budget.share() == OverheadLimiter::kLeastShare);
+  REQUIRE_FALSE(budget.exceeded());
+  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kSecond);  // 0.064 %
+  REQUIRE(budget.exceeded());
+}
+
+TEST_CASE("counters that go backwards, and times that stand still, change nothing") {
+  OverheadLimiter budget(5);
+  budget.update(1000, 100, 1'000'000, kSecond);
+  budget.update(2000, 200, 2'000'000, kSecond);
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+  budget.update(10, 1, 5, 2 * kSecond);
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}
+
+TEST_CASE("without a limit every launch keeps its stack") {
+  OverheadLimiter budget(0);
+  Target target{.rate = 900'000, .bare_ns = 500, .stack_ns = 5000};
+  for (uint64_t s = 1; s < 5; ++s) {
+    target.second(budget, s * kSecond);
+  }
+  REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
+}

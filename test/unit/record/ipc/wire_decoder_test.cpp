@@ -1,0 +1,381 @@
+#include "record/ipc/wire_decoder.h"
+
+#include <random>
+#include <string>
+
+#include "catch.h"
+#include "wire_bytes.h"
+
+using gpuprof::record::decode_records;
+using gpuprof::record::DecodeCounts;
+using gpuprof::test::WireBytes;
+
+namespace {
+
+std::string words(std::initializer_list<uint64_t> numbers) {
+  std::string text;
+  for (const uint64_t number : numbers) {
+    text += " " + std::to_string(number);
+  }
+  return text + "\n";
+}
+
+struct RecordingSink final : gpuprof::backend::EventSink {
+  void on_source(uint32_t, uint32_t, std::string_view) override {}
+  void on_name(uint32_t, uint32_t id, std::string_view text) override {
+    log += "name " + std::to_string(id) + " " + std::string(text) + "\n";
+  }
+  void on_device(uint32_t, uint32_t device, uint32_t name, uint32_t uuid) override {
+    log += "device" + words({device, name, uuid});
+  }
+  void on_gpu_op(const gpuprof::backend::GpuOp& op) override {
+    log += "op" + words({op.correlation, op.end_ns - op.start_ns, op.graph_node, op.tid, op.range});
+    log += op.exec != 0 ? "exec " + std::to_string(op.exec) + "\n" : "";
+    log += op.more ? "more\n" : "";
+    log += op.unsampled ? "unsampled\n" : "";
+  }
+  void on_launch(uint32_t, const gpuprof::backend::LaunchCall& launch) override {
+    log += "launch " + std::string(launch.thread) +
+           words({launch.correlation, launch.time_ns, launch.tid, launch.range, launch.stack});
+  }
+  void on_host_op(const gpuprof::backend::HostOp& op) override {
+    log += "host" + words({op.correlation & 0xffff, op.end_ns - op.start_ns, op.bytes, op.count, op.name_id, op.device,
+                           op.tid, op.op});
+  }
+  void on_graph_node(uint32_t, const gpuprof::backend::GraphNode& node) override {
+    log += "node" + words({node.node, node.original, node.launch, node.time_ns, node.name_id, uint64_t{node.destroyed},
+                           uint64_t{node.updated}});
+  }
+  void on_graph_launch(uint32_t, const gpuprof::backend::GraphLaunch& launch) override {
+    log += "graph" + words({launch.correlation, launch.time_ns, launch.finished, launch.exec, launch.stream, launch.tid,
+                            launch.range, uint64_t{launch.unsampled}, uint64_t{launch.outside}});
+  }
+  void on_range(uint32_t, const gpuprof::backend::Range& range) override {
+    log += "range" + words({range.id, range.parent, range.domain_id, range.name_id});
+  }
+  void on_call(uint32_t, const gpuprof::backend::Call& call) override {
+    log += "call" + words({call.correlation, call.start_ns, call.end_ns, call.name_id, call.tid});
+  }
+  void on_span(uint32_t, const gpuprof::backend::Span& span) override {
+    log += "span" + words({span.start_ns, span.end_ns, span.range, span.tid});
+  }
+  void on_meta(uint32_t, std::string_view text) override { log += "meta " + std::string(text) + "\n"; }
+  void on_stack(uint32_t, const gpuprof::backend::Stack& stack) override {
+    log += "stack" + words({stack.id, stack.flags});
+    for (const uint64_t word : stack.words) {
+      log += "  " + std::to_string(word) + "\n";
+    }
+    for (const uint32_t module : stack.modules) {
+      log += "  in " + std::to_string(module) + "\n";
+    }
+  }
+  void on_module(uint32_t, const gpuprof::backend::Module& module) override {
+    log += "module " + std::string(module.path) + words({module.module, module.start, module.end, module.offset});
+    for (const auto& mark : module.marks) {
+      log += "  at " + std::to_string(mark.offset) + " " + std::to_string(static_cast<unsigned>(mark.bytes[2])) + "\n";
+    }
+  }
+  void on_mappings(uint32_t) override { log += "mappings\n"; }
+  void on_code(uint32_t, const gpuprof::backend::PythonCode& code) override {
+    log += "code " + std::string(code.name) + " " + std::string(code.file) +
+           words({code.id, code.version, code.first_line, code.line_table.size()});
+    last_line_byte = code.line_table.empty() ? 0 : code.line_table.back();
+  }
+  void on_python(uint32_t, const gpuprof_python_layout& layout) override {
+    log += "python" + words({layout.version, layout.eval_begin, layout.eval_end});
+  }
+  void on_counters(uint32_t, const gpuprof::backend::Counters&) override {}
+  void on_source_end(uint32_t) override {}
+  std::string log;
+  uint8_t last_line_byte = 0;
+};
+
+// How many of the records of one kind are refused, each with one field changed to something that can not be.
+template <typename T, typename... Change>
+uint64_t refused(uint16_t type, T record, Change... change) {
+  WireBytes wire;
+  (
+      [&] {
+        T changed = record;
+        change(changed);
+        wire.add(type, changed);
+      }(),
+      ...);
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(counts.records == sizeof...(change));
+  return counts.malformed;
+}
+
+}  // namespace
+
+TEST_CASE("each record kind reaches its call") {
+  WireBytes wire;
+  wire.name(1, "void solve<float>(int)").kernel(7, 100, 350, 1);
+  wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 2, 1, 3, 0});
+  wire.add(GPUPROF_RECORD_LAUNCH, gpuprof_launch{{}, 8, 5, 4242, 6, "worker", 9});
+  wire.add(GPUPROF_RECORD_META, gpuprof_meta{{}, 7, 0}, "a=b;c=d");
+  gpuprof_gpu_op node{};
+  node.correlation = 9;
+  node.start_ns = node.end_ns = 5;
+  node.flags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
+  node.graph_node = 77;
+  node.tid = 3;
+  node.range = 2;
+  wire.add(GPUPROF_RECORD_GPU_OP, node);
+  node.flags = 0;
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are of unsampled launches only
+  wire.add(GPUPROF_RECORD_HOST_OP,
+           gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, 9, GPUPROF_GRAPH_NODE_DESTROYED, 1});
+  wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 0, 0, 9, GPUPROF_GRAPH_NODE_UPDATED, 2});
+  wire.add(GPUPROF_RECORD_GRAPH_LAUNCH,
+           gpuprof_graph_launch{{}, 13, 100, 12, 3, 14, GPUPROF_GPU_OP_UNSAMPLED, 4242, 6, 0});
+  node.correlation = GPUPROF_CORRELATION_EXEC | 3;
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // in the body of a conditional node
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 2, 1});
+  wire.add(GPUPROF_RECORD_CALL, gpuprof_call{{}, 8, 100, 200, 1, 4242});
+  wire.add(GPUPROF_RECORD_SPAN, gpuprof_span{{}, 100, 300, 4, 4242});
+
+  RecordingSink sink;
+  DecodeCounts counts;
+  CHECK(decode_records(1, wire.bytes(), sink, counts) == wire.bytes().size());
+  CHECK(sink.log ==
+        "name 1 void solve<float>(int)\nop 7 250 0 0 0\ndevice 2 1 3\nlaunch worker 8 5 4242 6 9\nmeta a=b;c=d\n"
+        "op 9 0 77 3 2\nmore\nunsampled\nop 9 0 77 0 0\nhost 5 20 64 1 2 3 4 1\nnode 12 11 10 9 1 1 0\n"
+        "node 12 0 0 9 2 0 1\ngraph 13 100 12 3 14 4242 6 1 0\nop 0 0 77 0 0\nexec 3\nrange 4 3 2 1\n"
+        "call 8 100 200 1 4242\nspan 100 300 4 4242\n");
+  CHECK(counts.records == 15);
+  CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("every field that can lie is checked") {
+  using Gpu = gpuprof_gpu_op;
+  CHECK(refused(
+            GPUPROF_RECORD_GPU_OP, Gpu{}, [](Gpu& r) { r.start_ns = 1; }, [](Gpu& r) { r.op = GPUPROF_OPS; },
+            [](Gpu& r) { r.end_ns = uint64_t{1} << 51; }, [](Gpu& r) { r.start_ns = r.end_ns = UINT64_MAX; },
+            [](Gpu& r) { r.bytes = UINT64_MAX; }, [](Gpu& r) { r.queued_ns = UINT64_MAX; },
+            [](Gpu& r) { r.submitted_ns = uint64_t{1} << 63; }, [](Gpu& r) { r.flags = 4; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_HOST; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_NODE | 1; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_EXEC; },
+            [](Gpu& r) { r.correlation = GPUPROF_CORRELATION_EXEC | uint64_t{1} << 32; }) == 12);
+  using Host = gpuprof_host_op;
+  CHECK(refused(
+            GPUPROF_RECORD_HOST_OP, Host{}, [](Host& r) { r.op = GPUPROF_HOST_OPS; }, [](Host& r) { r.start_ns = 1; },
+            [](Host& r) { r.bytes = UINT64_MAX; }, [](Host& r) { r.count = UINT64_MAX; },
+            [](Host& r) { r.correlation = 1; }, [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE; },
+            [](Host& r) { r.correlation = GPUPROF_CORRELATION_NODE | GPUPROF_CORRELATION_HOST; }) == 7);
+  using Node = gpuprof_graph_node;
+  CHECK(refused(
+            GPUPROF_RECORD_GRAPH_NODE, Node{{}, 1, 0, 0, 0, 0, 0}, [](Node& r) { r.node = 0; },
+            [](Node& r) { r.original = 1; }, [](Node& r) { r.flags = 3; }, [](Node& r) { r.flags = 4; },
+            [](Node& r) { r.time_ns = UINT64_MAX; }, [](Node& r) { r.node = GPUPROF_CORRELATION_NODE; },
+            [](Node& r) { r.launch = GPUPROF_CORRELATION_HOST; }, [](Node& r) { r.original = UINT64_MAX; }) == 8);
+  using Graph = gpuprof_graph_launch;
+  CHECK(refused(
+            GPUPROF_RECORD_GRAPH_LAUNCH, Graph{{}, 2, 0, 1, 1, 0, 0, 0, 0, 0}, [](Graph& r) { r.exec = 0; },
+            [](Graph& r) { r.correlation = 0; }, [](Graph& r) { r.correlation = GPUPROF_CORRELATION_EXEC | 1; },
+            [](Graph& r) { r.finished = UINT64_MAX; }, [](Graph& r) { r.time_ns = UINT64_MAX; },
+            [](Graph& r) { r.flags = GPUPROF_GPU_OP_MORE; }) == 6);
+  using Range = gpuprof_range;
+  CHECK(refused(
+            GPUPROF_RECORD_RANGE, Range{{}, 1, 0, 0, 0}, [](Range& r) { r.id = 0; }, [](Range& r) { r.parent = 1; }) ==
+        2);
+  using Call = gpuprof_call;
+  CHECK(refused(
+            GPUPROF_RECORD_CALL, Call{}, [](Call& r) { r.start_ns = 1; }, [](Call& r) { r.end_ns = UINT64_MAX; },
+            [](Call& r) { r.correlation = GPUPROF_CORRELATION_HOST; }) == 3);
+  using Span = gpuprof_span;
+  CHECK(refused(
+            GPUPROF_RECORD_SPAN, Span{{}, 0, 0, 1, 0}, [](Span& r) { r.start_ns = 1; }, [](Span& r) { r.range = 0; }) ==
+        2);
+  using Launch = gpuprof_launch;
+  CHECK(refused(
+            GPUPROF_RECORD_LAUNCH, Launch{}, [](Launch& r) { r.time_ns = UINT64_MAX; },
+            [](Launch& r) { r.correlation = UINT64_MAX; }) == 2);
+  using Device = gpuprof_device;
+  CHECK(refused(GPUPROF_RECORD_DEVICE, Device{}, [](Device& r) { r.device = UINT32_MAX; }) == 1);
+}
+
+TEST_CASE("stacks, code objects and Pythons reach their calls, without bits that mean nothing") {
+  WireBytes wire;
+  const uint64_t reserved = uint64_t{1} << 58;
+  const uint64_t code = GPUPROF_WORD_OF_PYTHON(0x7fffffffu, 0xffffffffu);
+  wire.stack(5, GPUPROF_STACK_TRUNCATED, {reserved | 0x1000, code, GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | 0x2000});
+  wire.code(7, "f", "a.py", "\x01\x02");
+  gpuprof_python python{};
+  python.layout.version = 0x030c0000;
+  python.layout.eval_begin = 16;
+  python.layout.eval_end = 32;
+  wire.add(GPUPROF_RECORD_PYTHON, python);
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "stack 5 1\n  4096\n  " + std::to_string(code) + "\n  " +
+                        std::to_string(GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | 0x2000) +
+                        "\ncode f a.py 7 51118080 3 2\npython 51118080 16 32\n");
+  CHECK(sink.last_line_byte == 2);
+  CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("modules and changes of the mappings reach their calls") {
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(9), "/lib/libx.so").stack_in(5, 0x1000, {9, 4095});
+  wire.add(GPUPROF_RECORD_MAPPINGS, gpuprof_mappings{});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log ==
+        "module /lib/libx. 9 139637976731648 139637976739840 4096\n  at 568 3\n"
+        "stack 5 0\n  4096\n  in 9\n  in 4095\nmappings\n");
+  CHECK(counts.malformed == 0);
+}
+
+TEST_CASE("modules that can not be are refused") {
+  using Module = gpuprof_module;
+  WireBytes wire;
+  wire.stack_in(1, 1, {0}).stack_in(1, 1, {4096}).stack_in(1, 1, {UINT64_MAX});
+  wire.stack_in(1, 1, {1}, 2).stack_in(1, 1, {1}, 0xffff);
+  wire.stack_in(1, 1, std::vector<uint64_t>(GPUPROF_STACK_MAX_MODULES + 1, 1));
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1), std::string_view("/lib\0ibx.so", 12));
+  wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(1));  // without its path
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log.empty());
+  CHECK(counts.malformed == 8);
+  Module plain = WireBytes::module(1);
+  plain.path_bytes = 0;
+  CHECK(refused(GPUPROF_RECORD_MODULE, plain, [](Module&) {}) == 1);
+  WireBytes changed;
+  const auto change = [&](auto to) {
+    Module one = WireBytes::module(1);
+    to(one);
+    changed.add(GPUPROF_RECORD_MODULE, one, std::string(5000, 'x'));
+  };
+  change([](Module& r) { r.module = 0; });
+  change([](Module& r) { r.module = GPUPROF_MAX_MODULES; });
+  change([](Module& r) { r.end = r.start; });
+  change([](Module& r) { r.start = UINT64_MAX & ~uint64_t{4095}; });
+  change([](Module& r) { r.end = UINT64_MAX & ~uint64_t{4095}; });
+  change([](Module& r) { ++r.start; });
+  change([](Module& r) { ++r.end; });
+  change([](Module& r) { ++r.offset; });
+  change([](Module& r) { r.offset = uint64_t{1} << 63; });
+  change([](Module& r) { r.path_bytes = GPUPROF_WIRE_MAX_PATH + 1; });
+  change([](Module& r) { r.path_bytes = UINT32_MAX; });
+  change([](Module& r) { r.marks[3].offset = UINT64_MAX - 1; });
+  DecodeCounts refusals;
+  decode_records(1, changed.bytes(), sink, refusals);
+  CHECK(sink.log.empty());
+  CHECK(refusals.malformed == 12);
+}
+
+TEST_CASE("stacks, code objects and Pythons that can not be are refused") {
+  WireBytes wire;
+  wire.stack(0, 0, {1}).stack(1, 4, {1}).stack(1, 0, {});  // no id, an unknown flag, no words
+  wire.stack(1, 0, {1}, 2).stack(1, 0, {1}, UINT32_MAX);   // more words than there are
+  wire.stack(1, 0, std::vector<uint64_t>(GPUPROF_STACK_MAX_WORDS + 1, 1));
+  wire.stack(1, 0, {GPUPROF_WORD_PYTHON | 5});  // no code object
+  wire.code(0, "", "", "").code(0x80000000u, "", "", "");
+  wire.code(1, std::string(4097, 'x'), "", "").code(1, "", std::string(4097, 'x'), "");
+  using Code = gpuprof_code;
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log.empty());
+  CHECK(counts.malformed == 11);
+  CHECK(refused(
+            GPUPROF_RECORD_CODE, Code{{}, 1, 0, 0, 0, 0, 0}, [](Code& r) { r.name_bytes = 1; },
+            [](Code& r) { r.file_bytes = 1; }, [](Code& r) { r.line_table_bytes = UINT32_MAX; },
+            [](Code& r) { r.name_bytes = r.line_table_bytes = UINT32_MAX; }) == 4);
+  gpuprof_python python{};
+  python.layout.version = 1;
+  using Python = gpuprof_python;
+  CHECK(refused(
+            GPUPROF_RECORD_PYTHON, python, [](Python& r) { r.layout.version = 0; },
+            [](Python& r) { r.layout.flags = 2; }, [](Python& r) { r.layout.boundary = 3; },
+            [](Python& r) { r.layout.eval_begin = 1; }, [](Python& r) { r.layout.eval_end = UINT64_MAX; },
+            [](Python& r) { r.layout.code_type = UINT64_MAX; }, [](Python& r) { r.layout.text_kind_shift = 32; },
+            [](Python& r) { r.layout.code_tagged = 2; }) == 8);
+}
+
+TEST_CASE("a record that is shorter than its kind is refused") {
+  for (uint16_t type = 1; type < GPUPROF_RECORD_TYPES; ++type) {
+    WireBytes wire;
+    wire.add(type, gpuprof_record{}).name(2, "next");
+    RecordingSink sink;
+    DecodeCounts counts;
+    decode_records(1, wire.bytes(), sink, counts);
+    CHECK(sink.log == "name 2 next\n");
+    CHECK(counts.malformed == 1);
+  }
+}
+
+TEST_CASE("a thread name of sixteen bytes has no terminator") {
+  gpuprof_launch launch{};
+  std::memset(launch.thread, 'x', sizeof(launch.thread));
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_LAUNCH, launch);
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "launch xxxxxxxxxxxxxxxx 0 0 0 0 0\n");
+}
+
+TEST_CASE("lies are counted and not followed") {
+  RecordingSink sink;
+  DecodeCounts counts;
+
+  SECTION("a text longer than its record") {
+    WireBytes wire;
+    wire.add(GPUPROF_RECORD_NAME, gpuprof_name{{}, 1, 5000}, "abc").name(2, "next");
+    decode_records(1, wire.bytes(), sink, counts);
+    CHECK(sink.log == "name 2 next\n");
+    CHECK(counts.malformed == 1);
+  }
+  SECTION("a record that ends before it starts, or an op that does not exist") {
+    WireBytes wire;
+    wire.kernel(1, 100, 99, 0);
+    gpuprof_gpu_op op{};
+    op.op = GPUPROF_OPS;
+    wire.add(GPUPROF_RECORD_GPU_OP, op);
+    decode_records(1, wire.bytes(), sink, counts);
+    CHECK(sink.log.empty());
+    CHECK(counts.malformed == 2);
+  }
+  SECTION("a size of zero, of no multiple of eight, past the end: the rest is lost and said so") {
+    for (const uint32_t size : {0u, 4u, 12u, 4096u, 0xfffffff8u}) {
+      WireBytes wire;
+      wire.name(1, "first").name(2, "second");
+      std::memcpy(wire.bytes().data() + 24 + offsetof(gpuprof_record, bytes), &size, sizeof(size));
+      RecordingSink own;
+      DecodeCounts own_counts;
+      CHECK(decode_records(1, wire.bytes(), own, own_counts) == wire.bytes().size());
+      CHECK(own.log == "name 1 first\n");
+      CHECK(own_counts.malformed == 1);
+    }
+  }
+  SECTION("an unknown type is skipped") {
+    WireBytes wire;
+    wire.add(999, gpuprof_device{}).name(3, "after");
+    decode_records(1, wire.bytes(), sink, counts);
+    CHECK(sink.log == "name 3 after\n");
+    CHECK(counts.unknown == 1);
+  }
+}
+
+TEST_CASE("random bytes never read out of bounds") {
+  std::mt19937 random(42);  // NOLINT: repeatable on purpose
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::byte> bytes(random() % 400);
+    for (auto& byte : bytes) {
+      byte = static_cast<std::byte>(random() % 5 == 0 ? random() : random() % 3);
+    }
+    RecordingSink sink;
+    DecodeCounts counts;
+    CHECK(decode_records(1, bytes, sink, counts) <= bytes.size());
+  }
+}

@@ -1,0 +1,198 @@
+#include "record/join/occupancy.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "catch.h"
+
+namespace {
+
+using gpuprof::record::Occupancy;
+
+struct Sums {
+  std::map<uint32_t, uint64_t> busy;                       // by work
+  std::map<uint32_t, uint64_t> exclusive;                  // by work
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> idle;  // by device and work
+};
+
+void collect(Occupancy& occupancy, Sums& sums) {
+  for (const auto& [key, share] : occupancy.take_shares()) {
+    sums.busy[key.work] += share.busy_ns;
+    sums.exclusive[key.work] += share.exclusive_ns;
+  }
+  for (const auto& [key, ns] : occupancy.take_idle()) {
+    sums.idle[{key.device, key.work}] += ns;
+  }
+}
+
+Sums finish(Occupancy& occupancy, uint64_t end) {
+  occupancy.close_window(end);
+  occupancy.finish();
+  Sums sums;
+  collect(occupancy, sums);
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("concurrent work shares the time, the first gets the busy time") {
+  Occupancy occupancy(1000, 1'000'000);
+  occupancy.open_window(1000);
+  occupancy.add(1, 10, 0, 1100, 1400);
+  occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns together: one of them gets the odd one
+  const Sums sums = finish(occupancy, 2000);
+  REQUIRE(sums.busy.at(10) == 300);
+  REQUIRE(sums.busy.at(20) == 0);
+  REQUIRE(sums.exclusive.at(10) == 100 + 51 + 99);
+  REQUIRE(sums.exclusive.at(20) == 50);
+  REQUIRE(sums.idle.at({1, 10}) == 100);
+  REQUIRE(sums.idle.at({1, 0}) == 600);
+}
+
+TEST_CASE("idle time belongs to the blocking call of the thread that launches next, else to that launch") {
+  Occupancy occupancy(0, 1'000'000);
+  occupancy.open_window(0);
+  occupancy.add(1, 10, 7, 100, 200);
+  occupancy.blocked(7, 99, 150, 320);
+  occupancy.blocked(7, 98, 350, 360);
+  occupancy.blocked(8, 97, 0, 1000);  // another thread's
+  occupancy.add(1, 11, 7, 400, 500);
+  const Sums sums = finish(occupancy, 500);
+  REQUIRE(sums.idle.at({1, 10}) == 100);
+  REQUIRE(sums.idle.at({1, 99}) == 120);
+  REQUIRE(sums.idle.at({1, 98}) == 10);
+  REQUIRE(sums.idle.at({1, 11}) == 30 + 40);
+  REQUIRE(sums.idle.size() == 4);
+}
+
+TEST_CASE("time outside of the windows is neither busy nor idle") {
+  Occupancy occupancy(0, 1'000'000);
+  occupancy.open_window(100);
+  occupancy.close_window(200);
+  occupancy.open_window(300);
+  occupancy.add(1, 10, 0, 150, 350);
+  occupancy.add(1, 11, 0, 380, 420);
+  const Sums sums = finish(occupancy, 400);
+  REQUIRE(sums.busy.at(10) == 50 + 50);
+  REQUIRE(sums.busy.at(11) == 20);
+  REQUIRE(sums.idle.at({1, 10}) == 50);
+  REQUIRE(sums.idle.at({1, 11}) == 30);
+  REQUIRE(sums.idle.size() == 2);
+}
+
+TEST_CASE("late work is counted, and changes no time that is charged already") {
+  Occupancy occupancy(0, 1'000'000);
+  occupancy.open_window(0);
+  occupancy.add(1, 10, 0, 100, 200);
+  occupancy.add(1, 11, 0, 300, 400);
+  occupancy.advance(1000);
+  occupancy.add(1, 12, 0, 150, 450);  // 50 ns are still open: nothing has ended the idle time after 400
+  const Sums sums = finish(occupancy, 500);
+  REQUIRE(occupancy.late_ns() == 250);
+  REQUIRE(sums.busy.at(12) == 50);
+  REQUIRE(sums.idle.at({1, 0}) == 50);
+}
+
+// Whatever comes in whatever order: every nanosecond of every device that had work is given away once.
+TEST_CASE("busy and idle time make up the windows exactly") {
+  std::mt19937_64 random(20261121);
+  const auto below = [&](uint64_t limit) { return random() % limit; };
+  for (int round = 0; round < 300; ++round) {
+    Occupancy occupancy(1000, 5000);
+    uint64_t windows = 0;
+    uint64_t at = 1000 + below(500);
+    Sums sums;
+    uint64_t window_begin = at;
+    occupancy.open_window(at);
+    const uint64_t devices = 1 + below(3);
+    uint64_t used = 0;
+    std::vector<bool> had_work(devices, false);
+    for (int step = 0; step < 60; ++step) {
+      const uint64_t kind = below(20);
+      if (kind == 0) {
+        at += below(300);
+        occupancy.close_window(at);
+        windows += at - window_begin;
+        at += below(300);
+        occupancy.open_window(at);
+        window_begin = at;
+      } else if (kind < 4) {
+        occupancy.blocked(1 + below(3), 500 + static_cast<uint32_t>(below(5)), at, at + below(100));
+      } else if (kind < 8) {
+        occupancy.advance(at - std::min<uint64_t>(at, below(400)));
+        collect(occupancy, sums);
+      } else {
+        const uint64_t device = below(devices);
+        had_work[device] = true;
+        const uint64_t start = at - std::min<uint64_t>(at, below(600));
+        occupancy.add(static_cast<uint32_t>(device), 1 + static_cast<uint32_t>(below(9)), 1 + below(3), start,
+                      start + below(700));
+        at += below(100);
+      }
+    }
+    at += below(500);
+    windows += at - window_begin;
+    occupancy.close_window(at);
+    occupancy.finish();
+    collect(occupancy, sums);
+    REQUIRE(occupancy.pending() == 0);
+    uint64_t busy = 0;
+    uint64_t exclusive = 0;
+    uint64_t idle = 0;
+    for (const auto& [work, ns] : sums.busy) {
+      busy += ns;
+    }
+    for (const auto& [work, ns] : sums.exclusive) {
+      exclusive += ns;
+    }
+    for (const auto& [key, ns] : sums.idle) {
+      idle += ns;
+    }
+    used = static_cast<uint64_t>(std::count(had_work.begin(), had_work.end(), true));
+    REQUIRE(busy == exclusive);
+    REQUIRE(busy + idle == windows * used);
+  }
+}
+
+TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
+  Occupancy occupancy(0, 1'000'000'000);
+  occupancy.open_window(0);
+  size_t most = 0;
+  for (uint64_t i = 0; i < 2'500'000; ++i) {
+    occupancy.add(1, 1, 0, i * 10, i * 10 + 6);
+    most = std::max(most, i % 1000 == 0 ? occupancy.pending() : 0);
+  }
+  REQUIRE(most <= 1'000'001);
+  const Sums sums = finish(occupancy, 25'000'000);
+  REQUIRE(sums.busy.at(1) == 2'500'000 * 6);
+  REQUIRE(sums.idle.at({1, 1}) + sums.idle.at({1, 0}) == 2'500'000 * 4);
+}
+
+TEST_CASE("threads that come and go all day do not keep the calls of later ones out") {
+  Occupancy occupancy(0, 1'000'000'000);
+  occupancy.open_window(0);
+  constexpr uint64_t kThreads = 100'000;
+  for (uint64_t i = 0; i < kThreads; ++i) {
+    occupancy.blocked(i + 1, 5, i * 10, i * 10 + 5);
+  }
+  occupancy.blocked(kThreads, 6, kThreads * 10, kThreads * 10 + 60);
+  occupancy.add(1, 7, kThreads, kThreads * 10 + 100, kThreads * 10 + 200);
+  const Sums sums = finish(occupancy, kThreads * 10 + 200);
+  REQUIRE(sums.idle.at({1, 6}) == 60);
+}
+
+TEST_CASE("more work at once than a device can run is late, and the sums stay exact") {
+  Occupancy occupancy(0, 1'000'000'000);
+  occupancy.open_window(0);
+  constexpr uint64_t kAtOnce = 2000;
+  for (uint64_t i = 0; i < kAtOnce; ++i) {
+    occupancy.add(1, 7, 0, 100 + i, 1'000'000);
+  }
+  const Sums sums = finish(occupancy, 2'000'000);
+  REQUIRE(occupancy.late_ns() > 0);
+  REQUIRE(sums.busy.at(7) == 1'000'000 - 100);
+  REQUIRE(sums.exclusive.at(7) == sums.busy.at(7));
+  REQUIRE(sums.idle.at({1, 7}) + sums.idle.at({1, 0}) == 1'000'100);
+}

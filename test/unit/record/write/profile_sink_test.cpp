@@ -1,0 +1,176 @@
+// From the correlator's batch to the lines of a file.
+
+#include "record/write/profile_sink.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+
+#include "catch.h"
+#include "correlate_rig.h"
+
+using gpuprof::UniqueFd;
+using gpuprof::backend::GpuOp;
+using gpuprof::record::ProfileSink;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::kPid;
+using gpuprof::test::Rig;
+
+namespace {
+
+__attribute__((noinline)) void some_function() {
+  asm volatile("nop; nop; nop; nop");
+}
+
+__attribute__((noinline)) void another_function() {
+  asm volatile("nop; nop; nop; nop; nop");
+}
+
+class ProfileFile {
+ public:
+  ProfileFile() : fd_(::mkostemp(path_, O_CLOEXEC)) { REQUIRE(fd_); }
+  ProfileFile(const ProfileFile&) = delete;
+  ProfileFile& operator=(const ProfileFile&) = delete;
+  ~ProfileFile() { ::unlink(path_); }
+  UniqueFd take() { return std::move(fd_); }
+  // The lines of a kind, without it.
+  [[nodiscard]] std::vector<std::string> lines(const std::string& kind) const {
+    std::vector<std::string> found;
+    std::ifstream in(path_);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with(kind + ";")) {
+        found.push_back(line.substr(kind.size() + 1));
+      }
+    }
+    return found;
+  }
+
+ private:
+  char path_[32] = "/tmp/gpuprof-sink-XXXXXX";
+  UniqueFd fd_;
+};
+
+size_t fields(const std::string& line) {
+  return 1 + static_cast<size_t>(std::count(line.begin(), line.end(), ';'));
+}
+
+}  // namespace
+
+TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
+  ProfileFile file;
+  ProfileSink sink(file.take(), {});
+  Rig rig({.attach_pid = kPid, .timeline = true, .latency = true});
+  const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
+  const uint64_t capturing_code[] = {reinterpret_cast<uint64_t>(&another_function) + 1};
+  rig.correlator.on_stack(88, kPid, capturing_code, GPUPROF_STACK_TRUNCATED, 0);
+  rig.correlator.on_name(1, 3, "st;ep");
+  rig.correlator.on_range(1, {.id = 4, .name_id = 3});
+  rig.launch(1, 77, 5000, 4);
+  GpuOp op = Rig::kernel(1);
+  op.queued_ns = 6000;
+  rig.correlator.on_gpu_op(op);
+  rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
+  rig.correlator.on_graph_node(1, {.node = 9});
+  rig.launch(2, 77);
+  op = Rig::kernel(2);
+  op.graph_node = 9;
+  rig.correlator.on_gpu_op(op);
+  rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
+  rig.correlator.on_host_op({.source = 1,
+                             .correlation = GPUPROF_CORRELATION_HOST | 9,
+                             .start_ns = 20'000,
+                             .end_ns = 21'000,
+                             .count = 1,
+                             .name_id = 2,
+                             .tid = 5,
+                             .op = GPUPROF_HOST_SYNC});
+  rig.correlator.on_counted_launch(0, {.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5});
+  rig.correlator.on_call(1, {.correlation = 1, .start_ns = 4990, .end_ns = 5010, .name_id = 2, .tid = 5});
+  rig.correlator.on_span(1, {.start_ns = 4000, .end_ns = 6000, .range = 4, .tid = 5});
+  gpuprof::backend::Counters counters;
+  counters.launches = 2;
+  rig.correlator.on_counters(1, counters);
+  rig.correlator.close_window(fake_now_ns);
+  rig.correlator.finish();
+  sink.put(rig.take());
+  REQUIRE(sink.finish().ok());
+
+  CHECK(file.lines("WORK").size() == 4);
+  CHECK(file.lines("GPU").size() == 2);
+  CHECK(file.lines("HOST").size() == 1);
+  CHECK(file.lines("LAUNCH").size() == 1);
+  CHECK(file.lines("SHARE").size() == 2);
+  CHECK_FALSE(file.lines("IDLE").empty());
+  CHECK(file.lines("WINDOW") == std::vector<std::string>{"1000;" + std::to_string(fake_now_ns)});
+  CHECK(file.lines("LATENCY").size() == 2);
+  CHECK(file.lines("EVENT").size() == 3);
+  CHECK(file.lines("CALL").size() == 1);
+  CHECK(file.lines("SPAN").size() == 1);
+  CHECK(file.lines("RANGE").size() == 1);
+  CHECK(file.lines("USTACK").size() == 2);
+  CHECK(file.lines("COVERAGE").size() == 3);
+  size_t captured = 0;
+  for (const std::string& line : file.lines("WORK")) {
+    CHECK(fields(line) == 13);
+    captured += line.ends_with(";5") ? 1 : 0;
+  }
+  CHECK(captured == 1);
+  for (const std::string& line : file.lines("PROCESS")) {
+    CHECK(fields(line) == 8);
+  }
+  for (const std::string& line : file.lines("DEVICE")) {
+    CHECK(fields(line) == 5);
+  }
+}
+
+TEST_CASE("a stack of nothing but our own library is none, and said so at the end") {
+  ProfileFile file;
+  ProfileSink sink(file.take(), gpuprof::record::Instruments({program_invocation_short_name}));
+  Rig rig;
+  const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  auto batch = rig.take();
+  batch.end = gpuprof::profile::End{1, 1, 1, 10, 1, 0};
+  sink.put(std::move(batch));
+  REQUIRE(sink.finish().ok());
+  CHECK(sink.without_frames() == 1);
+  REQUIRE(file.lines("COVERAGE").size() == 1);
+  CHECK(file.lines("COVERAGE").front() == "0;without_stack;1");
+  CHECK(file.lines("END").front() == "1;1;1;10;0;0");
+}
+
+TEST_CASE("what the writer has no memory for is told, and counts as lost") {
+  ProfileFile file;
+  const auto memory =
+      std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kLimit; });
+  ProfileSink sink(file.take(), {}, memory);
+  Rig rig;
+  const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
+  rig.correlator.on_stack(77, kPid, code, 0, 0);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.close_window(fake_now_ns);
+  rig.correlator.finish();
+  sink.put(rig.take());
+  gpuprof::record::Batch last;
+  last.end =
+      gpuprof::profile::End{.end_ns = 1, .launches = 1, .gpu_records = 1, .gpu_ns = 10, .with_stack = 1, .lost = 0};
+  sink.put(std::move(last));
+  REQUIRE(sink.finish().ok());
+  CHECK(sink.stacks() == 0);
+  CHECK(file.lines("USTACK").empty());
+  REQUIRE(file.lines("STRING").size() == 1);
+  CHECK(file.lines("STRING")[0].ends_with(";[more names]"));
+  CHECK(file.lines("GPU").size() == 1);
+  const auto losses = file.lines("LOSS");
+  REQUIRE(losses.size() == 1);
+  CHECK(losses[0] == "0;memory_limit;" + std::to_string(memory->left_out()));
+  REQUIRE(file.lines("END").size() == 1);
+  CHECK(file.lines("END")[0] == "1;1;1;10;0;" + std::to_string(memory->left_out()));
+}
