@@ -18,9 +18,9 @@
 #include "record/bpf/bpf_codes.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/bpf_tables.h"
-#include "symbolize/elf_functions.h"
 #include "record/bpf/loader_probe.h"
 #include "record/bpf/stack_engine.h"
+#include "symbolize/elf_functions.h"
 #include "wire/bpf_events.h"
 
 namespace gpuprof::record {

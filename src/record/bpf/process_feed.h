@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "record/join/correlate.h"
 #include "record/bpf/stack_engine.h"
+#include "record/join/correlate.h"
 
 namespace gpuprof::record {
 
