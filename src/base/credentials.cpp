@@ -3,32 +3,19 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string>
+
+#include "base/process_status.h"
 
 namespace gpuprof {
 namespace {
 
-// "\nUid:\t1000\t1000\t1000\t1000\n": a name with a newline can not fake one, the kernel escapes it.
 bool take_four(std::string_view status, std::string_view name, std::array<uint32_t, 4>& numbers) {
-  const std::string key = '\n' + std::string(name) + ':';
-  const size_t found = status.find(key);
-  if (found == std::string_view::npos) {
+  const auto all = status_numbers<uint32_t>(status, name);
+  if (!all || all->size() != numbers.size()) {
     return false;
   }
-  std::string_view rest = status.substr(found + key.size());
-  for (uint32_t& number : numbers) {
-    if (!rest.starts_with('\t')) {
-      return false;
-    }
-    rest.remove_prefix(1);
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error != std::errc{}) {
-      return false;
-    }
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-  }
-  return rest.starts_with('\n');
+  std::copy(all->begin(), all->end(), numbers.begin());
+  return true;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/output_file.h"
 
@@ -58,6 +59,13 @@ std::string read_text(int folder, const char* name, size_t most) {
   }
   text.resize(used);
   return text;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
 }
 
 Status write_all(int fd, std::string_view text, const std::string& name) {

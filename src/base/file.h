@@ -18,6 +18,9 @@ Result<UniqueFd> open_input(const std::string& path);
 // nothing. For the files of /proc, which have no size and may go away at any time.
 std::string read_text(int folder, const char* name, size_t most);
 
+// Its first line, without the newline; empty where that cannot be read.
+std::string first_line(const std::string& path);
+
 // Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
 Status write_all(int fd, std::string_view text, const std::string& name);
 

@@ -9,49 +9,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 
-#include "base/file.h"
+#include "base/process_status.h"
 
 namespace gpuprof {
 namespace {
 
 constexpr uint64_t kReadsAll = uint64_t{1} << CAP_DAC_OVERRIDE | uint64_t{1} << CAP_DAC_READ_SEARCH;
-constexpr size_t kMaxStatus = size_t{4} << 20;  // with 65536 groups it is half a megabyte
-
-// What follows "\nName:" up to the end of the line.
-std::optional<std::string_view> value_of(std::string_view status, std::string_view name) {
-  const std::string key = '\n' + std::string(name) + ':';
-  const size_t found = status.find(key);
-  const size_t end = found == std::string_view::npos ? found : status.find('\n', found + key.size());
-  if (end == std::string_view::npos) {
-    return std::nullopt;
-  }
-  return status.substr(found + key.size(), end - found - key.size());
-}
-
-template <typename Number>
-std::optional<std::vector<Number>> numbers_of(std::string_view status, std::string_view name, int base) {
-  std::optional<std::string_view> text = value_of(status, name);
-  if (!text) {
-    return std::nullopt;
-  }
-  std::vector<Number> numbers;
-  for (;;) {
-    text->remove_prefix(std::min(text->find_first_not_of(" \t"), text->size()));
-    if (text->empty()) {
-      return numbers;
-    }
-    Number number{};
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number, base);
-    if (error != std::errc{}) {
-      return std::nullopt;
-    }
-    numbers.push_back(number);
-    text->remove_prefix(static_cast<size_t>(end - text->data()));
-  }
-}
 
 // Nothing: the process is gone.
 std::optional<bool> is_in_own_user_namespace(int proc_fd) {
@@ -132,10 +97,10 @@ std::optional<FileRights> rights_of_this_thread() {
 
 std::optional<FileRights> parse_file_rights(std::string_view status, bool own_user_namespace) {
   enum { kReal, kEffective, kSaved, kFileSystem, kIds };
-  const auto uids = numbers_of<uid_t>(status, "Uid", 10);
-  const auto gids = numbers_of<gid_t>(status, "Gid", 10);
-  auto groups = numbers_of<gid_t>(status, "Groups", 10);
-  const auto capabilities = numbers_of<uint64_t>(status, "CapEff", 16);
+  const auto uids = status_numbers<uid_t>(status, "Uid");
+  const auto gids = status_numbers<gid_t>(status, "Gid");
+  auto groups = status_numbers<gid_t>(status, "Groups");
+  const auto capabilities = status_numbers<uint64_t>(status, "CapEff", 16);
   if (!uids || !gids || !groups || uids->size() != kIds || gids->size() != kIds || !capabilities ||
       capabilities->size() != 1) {
     return std::nullopt;
@@ -150,7 +115,7 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 }
 
 std::optional<FileRights> read_file_rights(int proc_fd) {
-  const std::string status = read_text(proc_fd, "status", kMaxStatus);
+  const std::string status = read_status(proc_fd);
   const std::optional<bool> own_user_namespace = is_in_own_user_namespace(proc_fd);
   return own_user_namespace ? parse_file_rights(status, *own_user_namespace) : std::nullopt;
 }

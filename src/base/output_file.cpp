@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/hints.h"
 #include "base/log.h"
 #include "base/open_folder.h"
 
@@ -167,7 +168,7 @@ Status OutputFile::make_temporary(mode_t mode) {
   }
   temporary_ = std::move(*temporary);
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), "raise the limit on open files");
+  return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
 
 // What the file that was there did not permit stays forbidden: a private file is replaced by a private one. Not more is

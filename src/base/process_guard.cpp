@@ -1,34 +1,29 @@
 #include "base/process_guard.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
-#include "base/file.h"
+#include "base/hints.h"
+#include "base/pidfd.h"
+#include "base/process_status.h"
 
 namespace gpuprof {
 namespace {
 
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5
-constexpr size_t kMaxStatus = 16384;
 
 Error cannot_hold(pid_t pid, int error) {
   const std::string who = "cannot hold on to process " + std::to_string(pid) + ": ";
   if (error == ESRCH || error == ENOENT) {
     return {who + "it has ended", ""};
   }
-  return {who + std::strerror(error), "raise the limit on open files (ulimit -n)"};
-}
-
-UniqueFd open_pidfd(pid_t pid) {
-  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return {who + std::strerror(error), hints::kMoreFiles};
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ Result<ProcessGuard> ProcessGuard::of_process(pid_t pid) {
   if (!guard) {
     return guard;
   }
-  const auto users = parse_users(read_text(guard->proc_.get(), "status", kMaxStatus));
+  const auto users = parse_users(read_status(guard->proc_.get()));
   if (!users) {
     return cannot_hold(pid, ESRCH);
   }
@@ -79,8 +74,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
 }
 
 bool ProcessGuard::has_ended() const {
-  pollfd end{pidfd_.get(), POLLIN, 0};
-  return ::poll(&end, 1, 0) == 1;
+  return gpuprof::has_ended(pidfd_);
 }
 
 ProcessGuard::State ProcessGuard::state() {
@@ -97,9 +91,9 @@ ProcessGuard::State ProcessGuard::state() {
   // because it is about to end, but then its status says nothing of memory.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
-  const std::string status = read_text(proc_.get(), "status", kMaxStatus);
+  const std::string status = read_status(proc_.get());
   const auto users = parse_users(status);
-  if (!found || !users || status.find("\nVmSize:") == std::string::npos) {
+  if (!found || !users || !status_value(status, "VmSize")) {
     return State::ended;
   }
   changed_ = !users->are_all(credentials_.uid, credentials_.gid) || file.st_uid != credentials_.uid;

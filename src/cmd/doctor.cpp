@@ -1,13 +1,16 @@
 // `gpuprof doctor`: what can be recorded on this machine, and what to do about the rest.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/file.h"
+#include "base/process_status.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor_facts.h"
@@ -26,11 +29,6 @@ struct Section {
   const char* name;
   std::vector<Fact> facts;
 };
-
-std::string whole_file(const char* path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 std::vector<Fact> backend_facts() {
   std::vector<Fact> facts;
@@ -73,7 +71,9 @@ std::string variable(const char* name) {
 }
 
 std::vector<Section> gather() {
-  const Rights rights = parse_rights(whole_file("/proc/self/status"), whole_file("/proc/self/uid_map"));
+  constexpr size_t kMaxMap = 16384;
+  const Rights rights = parse_rights(read_status_of(static_cast<uint32_t>(::getpid())),
+                                     read_text(AT_FDCWD, "/proc/self/uid_map", kMaxMap));
   const KernelRelease release = parse_release(first_line("/proc/sys/kernel/osrelease"));
   std::vector<Section> sections;
   sections.push_back({"backends", backend_facts()});

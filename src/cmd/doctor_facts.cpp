@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/file.h"
+#include "base/hints.h"
+#include "base/process_status.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::cmd {
@@ -18,27 +19,10 @@ namespace {
 
 constexpr KernelRelease kRingBufferSince{5, 8};
 constexpr KernelRelease kFastUprobeSince{6, 18};
-constexpr const char* kRunAsRoot =
-    "run gpuprof as root (with --user NAME for the target), or: sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof";
 
 bool exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
-}
-
-// The text after `key` on its line, without leading blanks.
-std::string_view field(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with(key)) {
-      line.remove_prefix(key.size());
-      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-      return line;
-    }
-  }
-  return {};
 }
 
 // The n-th number of a line of numbers; 0 if there is none.
@@ -88,9 +72,8 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
       fact = {"eBPF", State::missing, "kernel lockdown is 'confidentiality', which forbids tracing",
               "boot with lockdown=integrity or none"};
     } else if (!rights.has(kCapSysAdmin)) {
-      // CAP_PERFMON was to be enough for uprobes, but not every kernel agrees; 6.18 is one that does not.
       fact = {"eBPF", State::limited, "programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN",
-              kRunAsRoot};
+              hints::kRightsForBpf};
     }
     return fact;
   }
@@ -100,7 +83,7 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
                   ? "run gpuprof outside of the container, or in one started by root with --privileged"
               : rights.can_trace() ? "the kernel refuses in spite of the capabilities: look at the container's seccomp "
                                      "profile (docker: --privileged)"
-                                   : kRunAsRoot;
+                                   : hints::kRightsForBpf;
   return fact;
 }
 
@@ -139,9 +122,10 @@ bool Rights::can_trace() const {
 
 Rights parse_rights(std::string_view status, std::string_view uid_map) {
   Rights rights;
-  const std::string_view uids = field(status, "Uid:");  // real, effective, saved, filesystem
-  rights.effective_uid = uids.empty() ? ~0U : static_cast<unsigned>(number(uids, 1, 10));
-  rights.effective_capabilities = number(field(status, "CapEff:"), 0, 16);
+  const auto uids = status_numbers<std::uint32_t>(status, "Uid");  // real, effective, saved, filesystem
+  const auto capabilities = status_numbers<std::uint64_t>(status, "CapEff", 16);
+  rights.effective_uid = uids && uids->size() > 1 ? (*uids)[1] : ~0U;
+  rights.effective_capabilities = capabilities && !capabilities->empty() ? capabilities->front() : 0;
   // The first namespace maps all ids (2^32 - 1 of them) to themselves.
   rights.own_user_namespace =
       !uid_map.empty() && (number(uid_map, 1, 10) != 0 || number(uid_map, 2, 10) != 4294967295ULL);
@@ -156,13 +140,6 @@ KernelRelease parse_release(std::string_view release) {
     std::from_chars(next + 1, end, result.minor);
   }
   return result;
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bool bpf_map_created) {

@@ -52,9 +52,6 @@ struct KernelRelease {
 // "6.18.44-vendor" -> 6.18; zeros for what is no number.
 KernelRelease parse_release(std::string_view release);
 
-// First line of a file, without its newline; empty if it cannot be read.
-std::string first_line(const std::string& path);
-
 std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bool bpf_map_created);
 std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& release);
 std::vector<Fact> device_facts(const std::string& root);

@@ -3,17 +3,20 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include "base/file.h"
+#include "base/hints.h"
+#include "base/nvidia_driver.h"
+
 namespace gpuprof::cmd {
 namespace {
 
 constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // a number fixed in the kernel
-constexpr unsigned kDriverOfCuda13 = 580;
+constexpr int kDriverOfCuda13 = 580;
 
 std::string link(const std::string& path) {
   std::error_code error;
@@ -31,11 +34,10 @@ Fact ptrace_fact(const std::string& root, const Rights& rights) {
     return {"ptrace", State::ok, "record -p brings the library into running CUDA processes", ""};
   }
   if (scope.empty() || scope == "0") {
-    return {"ptrace", State::limited, "record -p reaches your own processes only",
-            "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof"};
+    return {"ptrace", State::limited, "record -p reaches your own processes only", hints::kRightsForPtrace};
   }
   return {"ptrace", State::missing, "kernel.yama.ptrace_scope is " + scope + ": record -p only counts launches",
-          "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0"};
+          hints::kPtraceScope};
 }
 
 Fact pid_namespace_fact(const std::string& root) {
@@ -45,21 +47,6 @@ Fact pid_namespace_fact(const std::string& root) {
   }
   return {"processes", State::limited, "only those of this container can be seen",
           "to record others, run gpuprof on the host, or start the container with --pid=host"};
-}
-
-// "580" of "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ..."; 0 without a driver.
-unsigned driver_major(const std::string& root) {
-  std::ifstream file(root + "/proc/driver/nvidia/version");
-  std::string word;
-  while (file >> word) {
-    unsigned major = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), major);
-    if (error == std::errc{} && end != word.data() + word.size() && *end == '.' &&
-        word.find_first_not_of("0123456789.") == std::string::npos) {
-      return major;
-    }
-  }
-  return 0;
 }
 
 Fact counters_fact(const std::string& root, const Rights& rights) {
@@ -106,7 +93,7 @@ bool has_cupti(const std::string& root, const char* major) {
 }
 
 Fact cupti_fact(const std::string& root) {
-  const unsigned driver = driver_major(root);
+  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // the major version; 0 without one
   const bool thirteen = has_cupti(root, "13");
   const bool twelve = has_cupti(root, "12");
   const std::string found = thirteen && twelve ? "13 and 12" : thirteen ? "13" : twelve ? "12" : "";

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/hints.h"
+
 namespace gpuprof::record {
 
 Result<Signals> Signals::block(bool terminal_stop) {
@@ -26,7 +28,7 @@ Result<Signals> Signals::block(bool terminal_stop) {
   ::sigprocmask(SIG_BLOCK, &set, &original);
   UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) {
-    return Error{std::string("signalfd: ") + std::strerror(errno), "raise the limit on open files"};
+    return Error{std::string("signalfd: ") + std::strerror(errno), hints::kMoreFiles};
   }
   return Signals(std::move(fd), original);
 }

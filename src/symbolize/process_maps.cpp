@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/credentials.h"
 #include "base/file.h"
+#include "base/process_status.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"
@@ -35,29 +37,6 @@ bool take_number(std::string_view& text, int base, char after, Number& value) {
   }
   text.remove_prefix(std::min(used + 1, text.size()));
   return true;
-}
-
-// The value of a "Name:\tvalue ..." line of /proc/PID/status: the number at `position`, or the last one for -1.
-uint32_t status_number(std::string_view status, std::string_view name, int position, uint32_t otherwise) {
-  const std::string key = '\n' + std::string(name) + ':';
-  const size_t found = status.find(key);
-  if (found == std::string_view::npos) {
-    return otherwise;
-  }
-  std::string_view line = status.substr(found + key.size());
-  line = line.substr(0, line.find('\n'));
-  uint32_t value = otherwise;
-  for (int i = 0; position < 0 || i <= position; ++i) {
-    const size_t digit = line.find_first_of("0123456789");
-    if (digit == std::string_view::npos) {
-      break;
-    }
-    line.remove_prefix(digit);
-    if (!take_number(line, 10, '\t', value) && !take_number(line, 10, ' ', value)) {
-      break;
-    }
-  }
-  return value;
 }
 
 bool ends_with_deleted(const std::string& path) {
@@ -166,9 +145,11 @@ std::string ProcessMaps::perf_map_path() const {
 }
 
 void ProcessMaps::read_identity() {
-  const std::string status = read_text(proc_fd_.get(), "status", kMaxMapsText);
-  namespace_pid_ = status_number(status, "NSpid", -1, pid_);
-  const uid_t owner = status_number(status, "Uid", 1, ::getuid());  // the effective one
+  const std::string status = read_status(proc_fd_.get());
+  const auto pids = status_numbers<uint32_t>(status, "NSpid");  // the innermost namespace's is the last
+  namespace_pid_ = pids && !pids->empty() ? pids->back() : pid_;
+  const auto users = parse_users(status);
+  const uid_t owner = users ? users->uids[1] : ::getuid();  // the effective one
   perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner);
 }
 

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/nvidia_driver.h"
 #include "wire/wire.h"
 
 extern "C" {
@@ -26,7 +26,6 @@ constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on 
 constexpr std::string_view kFileName = "libgpuprof_cupti.so";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
-constexpr const char* kDriverVersionFile = "/proc/driver/nvidia/version";
 
 bool can_load(const char* library, const char* function = nullptr) {
   void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
@@ -35,18 +34,6 @@ bool can_load(const char* library, const char* function = nullptr) {
     dlclose(handle);
   }
   return loaded;
-}
-
-// "580.65.06" of "NVRM version: NVIDIA UNIX ... Kernel Module  580.65.06  Release Build ..."; empty without a driver.
-std::string kernel_driver_version() {
-  std::ifstream file(kDriverVersionFile);
-  std::string word;
-  while (file >> word) {
-    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) {
-      return word;
-    }
-  }
-  return {};
 }
 
 std::string first_match(const std::string& pattern) {
@@ -173,7 +160,7 @@ class CuptiBackend final : public Backend {
   [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
 
   [[nodiscard]] Availability probe() const override {
-    const std::string driver = kernel_driver_version();
+    const std::string driver = nvidia_driver_version();
     if (driver.empty() && access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
       return {false, "no NVIDIA driver is loaded (no /dev/nvidiactl)",
               "on a machine with an NVIDIA GPU install its driver, 525 or newer; in a container pass the GPU through"};

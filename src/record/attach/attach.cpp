@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/hints.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "record/signals.h"
@@ -135,7 +136,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          StackEngine& engine) {
   if (::kill(static_cast<pid_t>(pid), 0) != 0) {
     return Error{"cannot attach to process " + std::to_string(pid) + ": " + std::strerror(errno),
-                 errno == ESRCH ? "is it still running? give its process id" : "run gpuprof as root"};
+                 errno == ESRCH ? hints::kNameLiveProcess : hints::kRunAsRoot};
   }
   symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
   maps.refresh();

@@ -14,12 +14,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/credentials.h"
+#include "base/file.h"
+#include "base/hints.h"
 #include "base/path.h"
+#include "base/process_status.h"
 #include "symbolize/elf_functions.h"
 
 namespace gpuprof::record {
@@ -52,19 +55,13 @@ std::string proc(uint32_t pid, std::string_view name) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(name);
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+// Empty: there is no such line.
+std::string value_of(const std::string& status, const char* name) {
+  return std::string(status_value(status, name).value_or(""));
 }
 
-// The value behind "Key:" in /proc/PID/status.
-std::string status_value(const std::string& status, const std::string& key) {
-  const size_t found = status.find('\n' + key + ":\t");
-  if (found == std::string::npos) {
-    return {};
-  }
-  const size_t begin = found + key.size() + 3;
-  return status.substr(begin, status.find('\n', begin) - begin);
+bool is_over(const std::string& state) {
+  return state.empty() || state.starts_with("Z") || state.starts_with("X");
 }
 
 bool starts_with_any(std::string_view name, std::span<const std::string_view> beginnings) {
@@ -91,22 +88,19 @@ bool shares_network(uint32_t pid) {
 }
 
 Error no_right(uint32_t pid) {
-  const std::string status = text_of(proc(pid, "status"));
-  const std::string uid = status_value(status, "Uid");
-  if (uid.substr(0, uid.find('\t')) != std::to_string(::geteuid()) && ::geteuid() != 0) {
-    return {"process " + std::to_string(pid) + " belongs to another user", "run gpuprof as root"};
+  const auto users = parse_users(read_status_of(pid));
+  if ((!users || users->uids[0] != ::geteuid()) && ::geteuid() != 0) {
+    return {"process " + std::to_string(pid) + " belongs to another user", hints::kRunAsRoot};
   }
-  std::string scope = text_of("/proc/sys/kernel/yama/ptrace_scope");
-  scope = scope.substr(0, scope.find('\n'));
+  const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (scope == "3") {
     return {"kernel.yama.ptrace_scope is 3: no process may be traced", "it can be changed by a reboot only"};
   }
   if (!scope.empty() && scope != "0") {
-    return {"kernel.yama.ptrace_scope is " + scope + ": only root may trace a running process",
-            "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0"};
+    return {"kernel.yama.ptrace_scope is " + scope + ": only root may trace a running process", hints::kPtraceScope};
   }
   return {"no right to trace process " + std::to_string(pid),
-          "run gpuprof as root; in a container, it needs CAP_SYS_PTRACE"};
+          std::string(hints::kRunAsRoot) + "; in a container, it needs CAP_SYS_PTRACE"};
 }
 
 struct ThreadState {
@@ -116,7 +110,7 @@ struct ThreadState {
 
 // As /proc/PID/task/TID/syscall says.
 ThreadState state_of(uint32_t pid, pid_t tid) {
-  const std::string text = text_of(proc(pid, "task/" + std::to_string(tid) + "/syscall"));
+  const std::string text = first_line(proc(pid, "task/" + std::to_string(tid) + "/syscall"));
   ThreadState state;
   if (text.starts_with("running")) {
     state.running = true;
@@ -129,8 +123,7 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
 
 // The kernel refuses to trace a thread that has ended with the same error as one that we have no right to.
 bool has_ended(uint32_t pid, pid_t tid) {
-  const std::string state = status_value(text_of(proc(pid, "task/" + std::to_string(tid) + "/status")), "State");
-  return state.empty() || state.starts_with("Z") || state.starts_with("X");
+  return is_over(value_of(read_status_of(pid, tid), "State"));
 }
 
 bool waits(long system_call) {
@@ -195,19 +188,18 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
 
 Status check_process(uint32_t pid) {
   const std::string process = "process " + std::to_string(pid);
-  const std::string status = text_of(proc(pid, "status"));
-  if (const std::string state = status_value(status, "State");
-      state.empty() || state.starts_with("Z") || state.starts_with("X")) {
+  const std::string status = read_status_of(pid);
+  if (is_over(value_of(status, "State"))) {
     return Error{process + " has ended", ""};
   }
-  if (status_value(status, "State").starts_with("T")) {
+  if (value_of(status, "State").starts_with("T")) {
     return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "let it go on first: kill -CONT " + std::to_string(pid)};
   }
-  if (const std::string tracer = status_value(status, "TracerPid"); !tracer.empty() && tracer != "0") {
+  if (const std::string tracer = value_of(status, "TracerPid"); !tracer.empty() && tracer != "0") {
     return Error{process + " is being traced by process " + tracer + " already (a debugger, strace, ...)",
                  "end that one first"};
   }
-  if (status_value(status, "Seccomp") == "1") {
+  if (value_of(status, "Seccomp") == "1") {
     return Error{process + " is in seccomp's strict mode, which allows no system call that this needs", ""};
   }
   if (is_32_bit(pid)) {

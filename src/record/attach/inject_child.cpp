@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/close_range.h"
+#include "base/hints.h"
+#include "base/packet.h"
 
 namespace gpuprof::record {
 namespace {
@@ -51,33 +53,13 @@ void send_report(int socket, const InjectionOutcome& outcome) {
     report.was_there = (*outcome)->was_there;
     file = (*outcome)->file.get();
   }
-  iovec part{&report, sizeof(report)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &file, sizeof(file));
-  }
-  (void)!::sendmsg(socket, &message, MSG_NOSIGNAL);  // the recorder may have gone
+  (void)send_packet(socket, std::as_bytes(std::span(&report, 1)), file);  // the recorder may have gone
 }
 
 InjectionOutcome receive_report(int socket) {
   Report report;
-  iovec part{&report, sizeof(report)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof(report))) {
+  Received received = receive_packet(socket, std::as_writable_bytes(std::span(&report, 1)));
+  if (received.bytes != static_cast<ssize_t>(sizeof(report))) {
     return Error{"the process that was to bring the library in has ended", "try again"};
   }
   if (report.outcome == Outcome::failed) {
@@ -88,26 +70,9 @@ InjectionOutcome receive_report(int socket) {
   }
   Injection injection;
   injection.was_there = report.was_there;
-  if (const cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-    int file = -1;
-    std::memcpy(&file, CMSG_DATA(header), sizeof(file));
-    injection.file.reset(file);
-  }
+  injection.file = std::move(received.fd);
   injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
   return std::optional<Injection>(std::move(injection));
-}
-
-void close_between(int first, int last) {
-#if defined(SYS_close_range)
-  if (::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) == 0) {
-    return;
-  }
-#endif
-  const long most = ::sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd <= last && fd < most; ++fd) {
-    ::close(fd);
-  }
 }
 
 // The child may stay for a minute: a pipe that carries the profile must end with the recorder, and its socket's name
@@ -166,13 +131,13 @@ InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::fu
                               const std::function<bool()>& stop, std::span<const int> needed) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error{std::string("cannot make a socket: ") + std::strerror(errno), "raise the limit on open files"};
+    return Error{std::string("cannot make a socket: ") + std::strerror(errno), hints::kMoreFiles};
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) {
-    return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
+    return Error{std::string("cannot fork: ") + std::strerror(errno), hints::kMoreProcesses};
   }
   if (child == 0) {
     ours.reset();

@@ -1,42 +1,32 @@
 #include "record/attach/traced_identity.h"
 
-#include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <utility>
+
+#include "base/hints.h"
+#include "base/pidfd.h"
+#include "base/process_status.h"
 
 namespace gpuprof::record {
 namespace {
 
-std::string proc(uint32_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
-
-// What stands behind "Key:" in a status file.
-std::string value_of(const std::string& path, const std::string& key) {
-  std::ifstream status(path);
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":\t")) {
-      return line.substr(key.size() + 2);
-    }
-  }
-  return {};
+// Empty: there is no such line.
+std::string value_of(const std::string& status, const char* name) {
+  return std::string(status_value(status, name).value_or(""));
 }
 
 }  // namespace
 
 Result<TracedIdentity> TracedIdentity::of(uint32_t pid) {
   const std::string process = "process " + std::to_string(pid);
-  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  const std::string group = value_of(proc(pid) + "/status", "Tgid");
+  UniqueFd pidfd = open_pidfd(static_cast<pid_t>(pid));
+  const std::string group = value_of(read_status_of(pid), "Tgid");
   if (!group.empty() && group != std::to_string(pid)) {
     return Error{process + " is a thread of process " + group, "give the process's id: -p " + group};
   }
   if (!pidfd || group.empty()) {
-    return Error{"no " + process, "is it still running? give its process id"};
+    return Error{"no " + process, hints::kNameLiveProcess};
   }
   TracedIdentity identity(pid, std::move(pidfd));
   identity.facts_ = identity.read(static_cast<pid_t>(pid));
@@ -47,16 +37,15 @@ Result<TracedIdentity> TracedIdentity::of(uint32_t pid) {
 }
 
 bool TracedIdentity::has_ended() const {
-  pollfd ended{pidfd_.get(), POLLIN, 0};
-  return ::poll(&ended, 1, 0) == 1;
+  return gpuprof::has_ended(pidfd_);
 }
 
 TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
-  const std::string folder = proc(pid_) + "/task/" + std::to_string(thread);
+  const std::string status = read_status_of(pid_, thread);
   Facts facts;
-  facts.ids = value_of(folder + "/status", "Uid") + ' ' + value_of(folder + "/status", "Gid");
+  facts.ids = value_of(status, "Uid") + ' ' + value_of(status, "Gid");
   struct stat program {};
-  if (::stat((proc(pid_) + "/exe").c_str(), &program) == 0) {
+  if (::stat(("/proc/" + std::to_string(pid_) + "/exe").c_str(), &program) == 0) {
     facts.program_device = program.st_dev;
     facts.program_inode = program.st_ino;
   }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/hints.h"
 #include "base/log.h"
 
 #ifdef GPUPROF_HAVE_BPF
@@ -24,10 +25,7 @@ namespace gpuprof::record {
 Error bpf_error(const std::string& what, int error) {
   Error result{what + ": " + std::strerror(error), ""};
   if (error == EPERM || error == EACCES) {
-    result.hint =
-        "run as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
-        "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (cap_bpf,cap_perfmon in place of cap_sys_admin where the "
-        "kernel lets these set uprobes; 6.18 does not)";
+    result.hint = hints::kRightsForBpf;
   } else {
     result.hint = "CPU stacks by BPF need Linux 5.17 or later; gpuprof doctor shows what this kernel offers";
   }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/packet.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -47,22 +48,6 @@ UniqueFd make_segment_file() {
     return {};
   }
   return fd;
-}
-
-bool send_welcome(int connection, const gpuprof_welcome& welcome, int fd) {
-  iovec part{const_cast<gpuprof_welcome*>(&welcome), sizeof(welcome)};  // NOLINT: iovec has no const form
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  return ::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof(welcome));
 }
 
 }  // namespace
@@ -213,7 +198,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
 
 void Channel::welcome(Source& source) {
   const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
-  if (!send_welcome(source.connection.get(), welcome, source.file.get())) {
+  if (!send_packet(source.connection.get(), std::as_bytes(std::span(&welcome, 1)), source.file.get(), MSG_DONTWAIT)) {
     log::debug("a target went away during the handshake");
     source.gave_up_ns = monotonic_ns();
   }

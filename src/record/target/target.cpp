@@ -1,13 +1,15 @@
 #include "record/target/target.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "base/hints.h"
+#include "base/pidfd.h"
 
 namespace gpuprof::record {
 namespace {
@@ -79,7 +81,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
                              const backend::LaunchEnv& env, const sigset_t& original_mask) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error{std::string("cannot make a pipe: ") + std::strerror(errno), "raise the limit on open files"};
+    return Error{std::string("cannot make a pipe: ") + std::strerror(errno), hints::kMoreFiles};
   }
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
@@ -93,7 +95,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
 
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return Error{std::string("cannot fork: ") + std::strerror(errno), "raise the limit on processes (ulimit -u)"};
+    return Error{std::string("cannot fork: ") + std::strerror(errno), hints::kMoreProcesses};
   }
   if (pid == 0) {
     become_target(spec, user, argv.data(), envp.data(), original_mask, write_end.get());
@@ -109,7 +111,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
     ::waitpid(pid, nullptr, 0);
     return exec_error(spec.command.front(), failure);
   }
-  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  UniqueFd pidfd = open_pidfd(pid);
   if (!pidfd) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "base/close_range.h"
+
 namespace gpuprof::record {
 namespace {
 
@@ -29,21 +31,6 @@ bool is_kept(std::string_view name) {
 
 bool is_of_user(std::string_view name) {
   return name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL";
-}
-
-// Descriptors from 3 on are closed by the exec: until then one of them is needed to tell of its failure.
-bool leave_descriptors() {
-#if defined(SYS_close_range)
-  constexpr unsigned kCloseOnExec = 1U << 2U;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
-  if (::syscall(SYS_close_range, 3U, ~0U, kCloseOnExec) == 0) {
-    return true;
-  }
-#endif
-  const long most = ::sysconf(_SC_OPEN_MAX);
-  for (int fd = 3; fd < most; ++fd) {
-    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
-  return most > 0;
 }
 
 // Where the kernel has no keyrings, or a container's filter forbids them, there is none to be taken from us either.
@@ -95,7 +82,7 @@ const char* become_user(const TargetUser& user) {
   if (::setsid() < 0) {
     return "leave the terminal";
   }
-  if (!leave_descriptors()) {
+  if (!close_on_exec_from(STDERR_FILENO + 1)) {
     return "leave the descriptors of gpuprof";
   }
   if (::initgroups(user.name.c_str(), user.gid) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {

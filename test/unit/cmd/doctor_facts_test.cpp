@@ -15,7 +15,7 @@ Rights root_rights() {
 
 TEST_CASE("rights are read from the effective columns") {
   const Rights rights =
-      parse_rights("Uid:\t1000\t33\t1000\t1000\nCapInh:\tffff\nCapEff:\t000000c000000000\n", kFirstNamespace);
+      parse_rights("Name:\tx\nUid:\t1000\t33\t1000\t1000\nCapInh:\tffff\nCapEff:\t000000c000000000\n", kFirstNamespace);
   CHECK(rights.effective_uid == 33);
   CHECK(rights.has(kCapBpf));
   CHECK(rights.has(kCapPerfmon));
@@ -24,18 +24,18 @@ TEST_CASE("rights are read from the effective columns") {
 }
 
 TEST_CASE("CAP_BPF alone cannot trace, CAP_SYS_ADMIN alone can") {
-  CHECK_FALSE(parse_rights("Uid:\t1\t1\nCapEff:\t0000008000000000\n", kFirstNamespace).can_trace());
-  CHECK(parse_rights("Uid:\t1\t1\nCapEff:\t0000000000200000\n", kFirstNamespace).can_trace());
+  CHECK_FALSE(parse_rights("Name:\tx\nUid:\t1\t1\nCapEff:\t0000008000000000\n", kFirstNamespace).can_trace());
+  CHECK(parse_rights("Name:\tx\nUid:\t1\t1\nCapEff:\t0000000000200000\n", kFirstNamespace).can_trace());
 }
 
 TEST_CASE("an empty or cut status grants nothing") {
   CHECK_FALSE(parse_rights("", "").can_trace());
   CHECK(parse_rights("", "").effective_uid != 0);
-  CHECK_FALSE(parse_rights("CapEff:", kFirstNamespace).can_trace());
+  CHECK_FALSE(parse_rights("Name:\tx\nCapEff:", kFirstNamespace).can_trace());
 }
 
 TEST_CASE("root of a rootless container has no rights over the kernel") {
-  const Rights rights = parse_rights("Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n", kRootless);
+  const Rights rights = parse_rights("Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n", kRootless);
   CHECK_FALSE(rights.can_trace());
   const Machine machine;
   const Fact ebpf = find(rights_facts(machine.root(), rights, false), "eBPF");
@@ -53,7 +53,7 @@ TEST_CASE("kernel releases") {
 
 TEST_CASE("every fact that is not well says what to do") {
   const Machine bare;
-  const Rights none = parse_rights("Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0\n", kFirstNamespace);
+  const Rights none = parse_rights("Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0\n", kFirstNamespace);
   bare.file("/proc/sys/kernel/kptr_restrict", "1\n");
   std::vector<Fact> facts = rights_facts(bare.root(), none, false);
   const std::vector<Fact> kernel = kernel_facts(bare.root(), KernelRelease{5, 4});

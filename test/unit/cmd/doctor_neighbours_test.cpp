@@ -10,7 +10,7 @@ constexpr const char* kVersion =
     "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.183.01  Release Build  (dvs)\nGCC version:  gcc 12\n";
 
 Rights with(const char* capabilities) {
-  return parse_rights("Uid:\t1000\t1000\nCapEff:\t" + std::string(capabilities) + "\n",
+  return parse_rights("Name:\tx\nUid:\t1000\t1000\nCapEff:\t" + std::string(capabilities) + "\n",
                       "         0          0 4294967295\n");
 }
 

@@ -1,0 +1,23 @@
+// What a user can do where a right or a resource is missing: one wording, wherever that is found out.
+#pragma once
+
+namespace gpuprof::hints {
+
+inline constexpr const char* kRunAsRoot = "run gpuprof as root";
+
+// eBPF. CAP_PERFMON was to be enough for uprobes, but not every kernel agrees; 6.18 is one that does not.
+inline constexpr const char* kRightsForBpf =
+    "run gpuprof as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
+    "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (cap_bpf,cap_perfmon in place of cap_sys_admin where the "
+    "kernel lets these set uprobes; 6.18 does not)";
+
+// ptrace, of other users' processes; and where kernel.yama.ptrace_scope keeps even the own ones back.
+inline constexpr const char* kRightsForPtrace = "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof";
+inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";
+
+inline constexpr const char* kMoreFiles = "raise the limit on open files (ulimit -n)";
+inline constexpr const char* kMoreProcesses = "raise the limit on processes (ulimit -u)";
+
+inline constexpr const char* kNameLiveProcess = "is it still running? give its process id";
+
+}  // namespace gpuprof::hints
