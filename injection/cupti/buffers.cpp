@@ -3,11 +3,14 @@
 #include <cstdlib>
 
 #include "base/atomics.h"
+#include "base/guard.h"
+#include "base/keep_errno.h"
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

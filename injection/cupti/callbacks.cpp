@@ -4,6 +4,9 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
 #include "cupti/calls.h"
 #include "cupti/devices.h"
 #include "cupti/graphs.h"
@@ -11,7 +14,11 @@
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/flusher.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -51,9 +58,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
     return;
   }
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0};
-  if (uint32_t& launched = session().launched; load_relaxed(&launched) == 0) {
-    store_relaxed(&launched, 1U);
-  }
+  note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
   }

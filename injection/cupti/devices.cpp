@@ -9,7 +9,7 @@
 #include "base/atomics.h"
 #include "cupti/api/cuda_abi.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

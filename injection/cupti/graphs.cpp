@@ -4,10 +4,13 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/guard.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

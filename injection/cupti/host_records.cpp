@@ -2,7 +2,8 @@
 
 #include "base/atomics.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -3,11 +3,14 @@
 #include <initializer_list>
 
 #include "base/atomics.h"
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
 #include "cupti/cubin.h"
 #include "cupti/devices.h"
 #include "cupti/host_records.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/launch.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

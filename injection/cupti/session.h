@@ -13,7 +13,6 @@ struct Session {
   // CUPTI refused our clock: its own is converted by `clock_offset_ns`, which follows adjustments of that clock.
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
-  uint32_t launched;        // atomic; set by a launch or another call of interest, cleared by the flusher
   uint32_t devices_named;   // atomic; their DEVICE records were emitted
   uint32_t ending;          // atomic; the last, forced flush: records without an end are work cut short
   uint64_t valid_records;   // atomic; what CUPTI gave us with sound times, to hold the profile's totals against ...

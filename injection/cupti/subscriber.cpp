@@ -6,13 +6,16 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/monotonic_clock.h"
 #include "cupti/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/flusher.h"
+#include "runtime/lifecycle.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -97,7 +100,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    store_relaxed(&session().launched, 1U);  // nothing else will say so, and what was not launched is not flushed
+    note_work();  // nothing else will say so, and what was not launched is not flushed
     return true;
   }
   return known > 0;

@@ -13,8 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "python/python.h"
-#include "runtime/emit.h"
+#include "base/monotonic_clock.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -92,22 +91,22 @@ bool is_recorder(int fd, int64_t user) {
   return ours || int64_t{peer.uid} == user;
 }
 
-bool make_hello(const char* backend, const char* token, gpuprof_hello* hello) {
+bool make_handshake(const Introduction& who, const char* token, gpuprof_hello* hello) {
   *hello = {};
   hello->magic = GPUPROF_WIRE_MAGIC;
   hello->version = GPUPROF_WIRE_VERSION;
   const size_t token_length = strlen(token);
-  const size_t backend_length = strlen(backend);
+  const size_t backend_length = strlen(who.backend);
   if (token_length != sizeof(hello->token) || backend_length >= sizeof(hello->backend)) {
     return false;
   }
   memcpy(hello->token, token, token_length);
-  memcpy(hello->backend, backend, backend_length);
-  hello->python = python_layout();
+  memcpy(hello->backend, who.backend, backend_length);
+  hello->python = who.python;
   return true;
 }
 
-bool say_hello(int fd, const gpuprof_hello& hello) {
+bool send_handshake(int fd, const gpuprof_hello& hello) {
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t sent = 0;
   do {
@@ -116,8 +115,8 @@ bool say_hello(int fd, const gpuprof_hello& hello) {
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
-// The welcome and the memfd that comes with it; -1 on anything else.
-int receive_welcome(int fd, gpuprof_welcome* welcome) {
+// The answer and the memfd that comes with it; -1 on anything else.
+int receive_answer(int fd, gpuprof_welcome* welcome) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part = {welcome, sizeof(*welcome)};
   msghdr message = {};
@@ -174,17 +173,17 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
   return segment;
 }
 
-bool connect_uninterrupted(const char* backend, const Address& address, Connection* connection) {
+bool connect_uninterrupted(const Introduction& who, const Address& address, Connection* connection) {
   int fd = -1;
-  gpuprof_hello hello;  // before we connect: to look at an interpreter takes its time
-  if (address.socket == nullptr || address.token == nullptr || !make_hello(backend, address.token, &hello) ||
+  gpuprof_hello hello;
+  if (address.socket == nullptr || address.token == nullptr || !make_handshake(who, address.token, &hello) ||
       !open_socket(&fd)) {
     return false;
   }
   gpuprof_welcome welcome = {};
   int memory = -1;
-  if (connect_to(fd, address.socket) && is_recorder(fd, address.user) && say_hello(fd, hello)) {
-    memory = receive_welcome(fd, &welcome);
+  if (connect_to(fd, address.socket) && is_recorder(fd, address.user) && send_handshake(fd, hello)) {
+    memory = receive_answer(fd, &welcome);
   }
   close(fd);
   if (memory < 0) {
@@ -202,12 +201,12 @@ Address address_of_environment() {
   return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN), user_of(secure_getenv(GPUPROF_ENV_UID))};
 }
 
-bool connect_recorder(const char* backend, const Address& address, Connection* connection) {
+bool connect_recorder(const Introduction& who, const Address& address, Connection* connection) {
   // All calls here are cancellation points: a thread of the target that is cancelled in one would leave a descriptor
   // behind and the connection half made.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-  const bool connected = connect_uninterrupted(backend, address, connection);
+  const bool connected = connect_uninterrupted(who, address, connection);
   pthread_setcancelstate(cancel, nullptr);
   return connected;
 }

@@ -21,8 +21,14 @@ struct Address {
 // As GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID say.
 Address address_of_environment();
 
-// Connects, says hello as `backend`, and maps the segment. Takes two seconds at most for each step. Leaves no file
+// What the recorder is told of us.
+struct Introduction {
+  const char* backend;
+  gpuprof_python_layout python;  // version 0: no interpreter has been found
+};
+
+// Connects, makes the handshake, and maps the segment. Takes two seconds at most for each step. Leaves no file
 // descriptor open. False: no address given, somebody else listens there, or the recorder did not answer as it should.
-bool connect_recorder(const char* backend, const Address& address, Connection* connection);
+bool connect_recorder(const Introduction& who, const Address& address, Connection* connection);
 
 }  // namespace gpuprof::injection

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "base/atomics.h"
-#include "runtime/emit.h"
+#include "base/monotonic_clock.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -59,9 +59,9 @@ void fill_place(gpuprof_ring& ring, const Place& place, const gpuprof_record* he
 }
 
 bool recorder_alive(const gpuprof_segment* segment) {
-  const uint64_t beat = load_relaxed(&segment->recorder_beat_ns);
+  const uint64_t heartbeat = load_relaxed(&segment->heartbeat_ns);
   const uint64_t now = now_ns();
-  return beat >= now || now - beat < kRecorderAliveNs;
+  return heartbeat >= now || now - heartbeat < kRecorderAliveNs;
 }
 
 // One nap; false when there is no point in waiting (any more).

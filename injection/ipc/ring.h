@@ -1,7 +1,8 @@
 // Writing records into the segment.
 #pragma once
 
-#include "runtime/thread_state.h"
+#include "base/thread_state.h"
+#include "ipc/process_state.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -15,6 +16,13 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 // the recorder is alive, and for the ring's lock for 100 ms at most.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
+
+// A record without a text, whose type is filled in. Nothing where there is no connection.
+template <typename Record>
+bool emit_record(Record& record, bool may_wait = false) {
+  gpuprof_segment* segment = open_segment();
+  return segment != nullptr && write_record(segment, &record.header, sizeof(record), nullptr, 0, may_wait);
+}
 
 // Forgets what has been learnt about a segment that is no longer used.
 void reset_rings();

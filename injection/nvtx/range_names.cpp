@@ -4,8 +4,9 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/keep_errno.h"
 #include "base/kept_texts.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
 
 namespace gpuprof::injection {
 namespace {

@@ -8,8 +8,10 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/guard.h"
 #include "base/kept_texts.h"
-#include "runtime/emit.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
 
 namespace gpuprof::injection {
 namespace {

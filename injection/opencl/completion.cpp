@@ -4,8 +4,11 @@
 #include <ctime>
 
 #include "base/atomics.h"
+#include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
 #include "opencl/devices.h"
-#include "runtime/emit.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

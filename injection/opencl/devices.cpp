@@ -1,7 +1,8 @@
 #include "opencl/devices.h"
 
 #include "base/atomics.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/lifecycle.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -2,10 +2,15 @@
 
 #include <cstdlib>
 
+#include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
 #include "opencl/devices.h"
 #include "opencl/host_calls.h"
 #include "opencl/queues.h"
-#include "runtime/emit.h"
+#include "runtime/launch.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

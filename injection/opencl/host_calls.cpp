@@ -1,6 +1,10 @@
 #include "opencl/host_calls.h"
 
-#include "runtime/emit.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

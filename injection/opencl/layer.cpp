@@ -1,12 +1,12 @@
 // Entry points of the layer. Where the recorder can not be reached the loader gets its own table back, and the layer
 // is out of the way.
-#include <cstdlib>
 #include <cstring>
 
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
 #include "opencl/memory_table.h"
-#include "runtime/emit.h"
+#include "runtime/lifecycle.h"
+#include "runtime/recording.h"
 
 namespace gpuprof::injection::opencl {
 
@@ -15,17 +15,31 @@ cl_icd_dispatch target;
 namespace {
 
 cl_icd_dispatch layer;
-bool initialized = false;
 
-void at_exit() {
+// A layer holds nothing back: what has finished has been sent.
+bool begin(bool /*attached*/) {
+  flush_served();
+  return true;
+}
+
+bool exiting() {
   wait_for_outstanding();
-  finish();
+  return true;
 }
 
 void in_forked_child() {
   forget_outstanding();
   forget_memory();
 }
+
+constexpr Vendor kVendor = {
+    .name = "opencl",
+    .load = nullptr,
+    .subscribe = begin,
+    .forked = in_forked_child,
+    .exiting = exiting,
+    .flush = nullptr,
+};
 
 cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
   if (to != nullptr) {
@@ -71,13 +85,11 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
     return CL_INVALID_VALUE;
   }
   // Named twice in OPENCL_LAYERS, the second of us would be its own target.
-  if (opencl::initialized || !start("opencl")) {
+  if (!begin_recording(opencl::kVendor)) {
     *num_entries_ret = num_entries;
     *layer_dispatch_ret = target_dispatch;
     return CL_SUCCESS;
   }
-  opencl::initialized = true;
-  flush_served();  // a layer holds nothing back: what has finished has been sent
   const cl_uint entries = num_entries < kEntries ? num_entries : kEntries;
   memcpy(&opencl::target, target_dispatch, entries * sizeof(void*));
   opencl::layer = opencl::target;
@@ -85,8 +97,6 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   opencl::hook_commands(opencl::layer);
   opencl::hook_waits(opencl::layer);
   opencl::hook_memory(opencl::layer);
-  on_fork_child(opencl::in_forked_child);
-  atexit(opencl::at_exit);
   *num_entries_ret = entries;
   *layer_dispatch_ret = &opencl::layer;
   return CL_SUCCESS;

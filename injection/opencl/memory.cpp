@@ -8,11 +8,16 @@
 // (CL_MEM_USE_HOST_PTR) counts: drivers with memory of their own have a copy there, and none says which way it took.
 #include <cstdlib>
 
+#include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
 #include "opencl/host_calls.h"
 #include "opencl/memory_table.h"
-#include "runtime/emit.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/atomics.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/atomics.h"
 #include "opencl/devices.h"
-#include "runtime/emit.h"
+#include "runtime/module_scan.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
@@ -99,7 +99,7 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
   }
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
-    look_around();  // there is no thread of ours that would
+    scan_modules();  // there is no thread of ours that would
   }
   return queue;
 }
@@ -150,7 +150,7 @@ cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl
   }
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
-    look_around();  // there is no thread of ours that would
+    scan_modules();  // there is no thread of ours that would
   }
   return queue;
 }

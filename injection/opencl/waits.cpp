@@ -2,9 +2,11 @@
 //
 // clFlush does not wait. Of clEnqueueSVMMap only the time that a blocking one waits is told: it is no copy here, as on
 // most devices that have such memory nothing is moved.
+#include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"
 #include "opencl/host_calls.h"
-#include "runtime/emit.h"
+#include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
 namespace {

@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "ipc/emit.h"
 #include "python/python_code.h"
 #include "python/python_layouts.h"
 #include "python/python_memory.h"
-#include "runtime/emit.h"
 
 namespace gpuprof::injection {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "base/atomics.h"
 #include "base/safe_read.h"
-#include "runtime/thread_state.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -41,8 +40,6 @@ struct List {
   Module modules[kMaxListed];  // by address
 };
 List* list = nullptr;
-
-uint32_t looking = 0;
 
 struct Collected {
   List* to;
@@ -336,48 +333,6 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
   }
   record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
   return memchr(path, '/', record->path_bytes) != nullptr;  // not the program, which has no name, nor the vdso
-}
-
-bool begin_look() {
-  if (!swap_if(&looking, 0, 1)) {
-    return false;
-  }
-  thread_state().in_look = 1;
-  return true;
-}
-
-void end_look() {
-  thread_state().in_look = 0;
-  unlock(&looking);
-}
-
-// Not for ever: fork() may be called by a constructor, under the lock that a look waits for. But long enough for a look
-// that has lost its processor to another program.
-void hold_off_looks() {
-  constexpr int kNaps = 500;
-  const timespec nap = {0, 1000000};
-  ThreadState& thread = thread_state();
-  if (thread.in_look != 0) {
-    return;  // in a signal handler that has interrupted it
-  }
-  thread.holds_looks = try_lock_bounded(&looking) ? 1 : 0;
-  for (int i = 0; i < kNaps && thread.holds_looks == 0; ++i) {
-    nanosleep(&nap, nullptr);
-    thread.holds_looks = swap_if(&looking, 0, 1) ? 1 : 0;
-  }
-}
-
-void allow_looks() {
-  ThreadState& thread = thread_state();
-  if (thread.holds_looks != 0) {
-    thread.holds_looks = 0;
-    unlock(&looking);
-  }
-}
-
-void reset_looks() {
-  thread_state().holds_looks = 0;
-  unlock(&looking);
 }
 
 uint64_t count_loads() {

@@ -41,16 +41,6 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
 // How often files have been loaded and unloaded so far. Takes the loader's lock.
 uint64_t count_loads();
 
-// Its lock of its list is not the loader's to give back in a forked child: who goes through the list does so between
-// these two, and fork() waits for that. False: another thread is at it, or about to fork.
-bool begin_look();
-void end_look();
-
-// Around fork(), in the thread that calls it.
-void hold_off_looks();
-void allow_looks();
-void reset_looks();  // in the child
-
 // Off the launch path: where libc has no _dl_find_object (before 2.35), find_module() knows what was there at the last
 // call of this.
 void refresh_modules();

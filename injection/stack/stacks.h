@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/thread_state.h"
+#include "base/thread_state.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {

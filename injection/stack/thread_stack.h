@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/thread_state.h"
+#include "base/thread_state.h"
 
 namespace gpuprof::injection {
 

@@ -152,12 +152,12 @@ struct gpuprof_segment {
   uint32_t magic;
   uint32_t version;
   uint32_t source_id;
-  uint32_t control;          /* GPUPROF_CONTROL_*, atomic */
-  uint32_t state;            /* enum gpuprof_state, atomic */
-  uint32_t flushed;          /* set to 1 by the target when it has served GPUPROF_CONTROL_FLUSH, atomic */
-  uint64_t recorder_beat_ns; /* the recorder's last poll; long ago means that it is gone */
-  char reason[216];          /* NUL terminated; valid once state is GPUPROF_STATE_DISABLED */
-  uint32_t stack_share; /* launches that get a stack, chosen at random, in 1/65536; atomic, written by the recorder */
+  uint32_t control;      /* GPUPROF_CONTROL_*, atomic */
+  uint32_t state;        /* enum gpuprof_state, atomic */
+  uint32_t flushed;      /* set to 1 by the target when it has served GPUPROF_CONTROL_FLUSH, atomic */
+  uint64_t heartbeat_ns; /* the recorder's last poll; long ago means that it is gone */
+  char reason[216];      /* NUL terminated; valid once state is GPUPROF_STATE_DISABLED */
+  uint32_t stack_share;  /* launches that get a stack, chosen at random, in 1/65536; atomic, written by the recorder */
   uint32_t pad;
   struct gpuprof_options options;
   uint64_t pad2[16];

@@ -223,7 +223,7 @@ void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& sour
   segment.magic = GPUPROF_WIRE_MAGIC;
   segment.version = GPUPROF_WIRE_VERSION;
   segment.source_id = source.id;
-  segment.recorder_beat_ns = monotonic_ns();
+  segment.heartbeat_ns = monotonic_ns();
   segment.stack_share = share;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
@@ -265,7 +265,7 @@ void Channel::snapshot() {
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
       source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
     }
-    store(source->segment->recorder_beat_ns, monotonic_ns());
+    store(source->segment->heartbeat_ns, monotonic_ns());
   }
 }
 

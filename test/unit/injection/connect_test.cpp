@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "child.h"
 #include "fake_recorder.h"
-#include "runtime/emit.h"
+#include "runtime/lifecycle.h"
 
 using gpuprof::test::Environment;
 using gpuprof::test::FakeRecorder;

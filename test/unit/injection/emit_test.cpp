@@ -1,5 +1,6 @@
 // What the injection libraries share against the recorder's side: each test is a target process of its own.
-#include "runtime/emit.h"
+
+#include "ipc/emit.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -14,11 +15,17 @@
 #include <thread>
 
 #include "base/atomics.h"
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
 #include "catch.h"
 #include "child.h"
 #include "fake_recorder.h"
 #include "ipc/names.h"
 #include "recorded.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
 
 using gpuprof::test::Environment;
 using gpuprof::test::FakeRecorder;

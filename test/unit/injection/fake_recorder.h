@@ -186,7 +186,7 @@ class FakeRecorder {
       welcome_all();
       for (auto& session : sessions_) {
         if (options_.beat) {
-          __atomic_store_n(&session->segment->recorder_beat_ns, now_ns(), __ATOMIC_RELAXED);
+          __atomic_store_n(&session->segment->heartbeat_ns, now_ns(), __ATOMIC_RELAXED);
         }
         if (options_.drain) {
           drain(*session);
@@ -240,7 +240,7 @@ class FakeRecorder {
     session->segment->control = options_.control;
     session->segment->stack_share = options_.stack_share;
     session->segment->options = options_.wanted;
-    session->segment->recorder_beat_ns = options_.beat ? now_ns() : 0;
+    session->segment->heartbeat_ns = options_.beat ? now_ns() : 0;
     for (gpuprof_ring& ring : session->segment->rings) {
       ring.tail = options_.tail;
     }

@@ -20,6 +20,7 @@
 
 #include "catch.h"
 #include "child.h"
+#include "runtime/module_scan.h"
 #include "stack/modules.h"
 #include "walked.h"
 
@@ -81,7 +82,7 @@ __attribute__((noinline)) void aligned(int depth, const Leaf& leaf) {
 }
 
 Compared compare_in(const std::function<void(const Leaf&)>& where) {
-  injection::look_around();
+  injection::scan_modules();
   WalkScratch scratch;
   Compared compared;
   where([&] { gpuprof::test::compare_here(scratch, &compared); });
@@ -130,7 +131,7 @@ TEST_CASE("a walk follows two thousand frames, and says when they are too many")
 }
 
 TEST_CASE("a frame ends above the return address to the next one") {
-  injection::look_around();
+  injection::scan_modules();
   WalkScratch scratch;
   int wrong = -1;
   with_alloca(20, [&] {
@@ -198,7 +199,7 @@ struct RandomCalls {
 }  // namespace
 
 TEST_CASE("a walk that has frames in common with the last one finds what the unwinder finds") {
-  injection::look_around();
+  injection::scan_modules();
   RandomCalls calls;
   for (int round = 0; round < 100; ++round) {
     calls.call(round % 12);
@@ -221,7 +222,7 @@ void on_signal(int /*signal*/) {
 
 // Raises `signal` in the depth of a stack and walks in the handler.
 Compared compare_in_handler(int signal, int flags, const std::function<void()>& raise_it) {
-  injection::look_around();
+  injection::scan_modules();
   WalkScratch scratch;
   Compared compared;
   handler_scratch = &scratch;
@@ -317,7 +318,7 @@ TEST_CASE("a walk on a coroutine's stack reaches its beginning") {
 }
 
 TEST_CASE("a walk in a forked child is that of the parent") {
-  injection::look_around();
+  injection::scan_modules();
   const pid_t pid = gpuprof::test::fork_child({}, [] {
     const Compared compared = compare_in([](const Leaf& leaf) { with_alloca(9, leaf); });
     if (!compared.same()) {
@@ -329,7 +330,7 @@ TEST_CASE("a walk in a forked child is that of the parent") {
 }
 
 TEST_CASE("threads that come and go have whole stacks") {
-  injection::look_around();
+  injection::scan_modules();
   std::atomic<int> wrong{0};
   constexpr int kRounds = 25;
   for (int round = 0; round < kRounds; ++round) {
@@ -364,7 +365,7 @@ void* walk_on_given_stack(void* ok) {
 }  // namespace
 
 TEST_CASE("a thread on a stack that the program made is walked") {
-  injection::look_around();
+  injection::scan_modules();
   std::vector<char> memory(1 << 20);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -494,7 +495,7 @@ void* walk_above_a_hole(void* arena) {
 }
 
 int run_above_a_hole() {
-  injection::look_around();
+  injection::scan_modules();
   const size_t bytes = kArenaGuard + kArenaLow + kArenaStack;
   void* arena = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(arena, kArenaGuard, PROT_NONE);
@@ -531,7 +532,7 @@ void compare_for_library(void* data) {
 }  // namespace
 
 TEST_CASE("a library at the place of another one is unwound by its own tables") {
-  injection::look_around();
+  injection::scan_modules();
   uint64_t places[2] = {};
   int same_place = 0;
   constexpr int kRounds = 50;
@@ -561,7 +562,7 @@ TEST_CASE("without help of the loader modules are known from the last look at th
       for (const char* path : {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE}) {
         void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         const auto function = reinterpret_cast<CallBack>(dlsym(library, "gpuprof_test_call_back"));
-        injection::look_around();
+        injection::scan_modules();
         Compared compared;
         function(compare_for_library, &compared);
         wrong += compared.same() ? 0 : 1;
@@ -574,7 +575,7 @@ TEST_CASE("without help of the loader modules are known from the last look at th
 }
 
 TEST_CASE("a launch in a library's constructor does not wait for the loader") {
-  injection::look_around();
+  injection::scan_modules();
   Compared compared;
   char pointers[64];
   snprintf(pointers, sizeof(pointers), "%p %p", reinterpret_cast<void*>(compare_for_library),

@@ -13,10 +13,12 @@
 #include <string_view>
 #include <thread>
 
+#include "base/monotonic_clock.h"
 #include "catch.h"
 #include "child.h"
 #include "fake_recorder.h"
-#include "runtime/emit.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
 
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::fork_child;

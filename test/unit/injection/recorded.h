@@ -10,7 +10,8 @@
 #include "catch.h"
 #include "child.h"
 #include "fake_recorder.h"
-#include "runtime/emit.h"
+#include "ipc/emit.h"
+#include "runtime/lifecycle.h"
 
 namespace gpuprof::test {
 

@@ -5,10 +5,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/monotonic_clock.h"
 #include "catch.h"
 #include "fake_recorder.h"
 #include "ipc/names.h"
 #include "recorded.h"
+#include "runtime/launch.h"
+#include "runtime/work.h"
 
 using gpuprof::test::FakeRecorder;
 using gpuprof::test::op_with;

@@ -12,8 +12,13 @@
 #include <set>
 #include <thread>
 
+#include "base/monotonic_clock.h"
 #include "catch.h"
 #include "recorded.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/module_scan.h"
+#include "runtime/work.h"
 #include "stack/native_walk.h"
 
 using gpuprof::test::FakeRecorder;
@@ -291,7 +296,7 @@ TEST_CASE("a child that is forked while the loader's list is looked at can load 
         std::atomic<bool> done{false};
         std::thread looking([&] {
           while (!done) {
-            injection::look_around();
+            injection::scan_modules();
             std::this_thread::yield();
           }
         });
@@ -452,13 +457,13 @@ TEST_CASE("a module is told once, before the stacks that go through it") {
 
 TEST_CASE("the recorder hears that libraries have come or gone") {
   const Source source = record_one(with_stacks(), [] {
-    injection::look_around();
-    injection::look_around();
+    injection::scan_modules();
+    injection::scan_modules();
     void* library = dlopen(kLibraries[0], RTLD_NOW | RTLD_LOCAL);
-    injection::look_around();
-    injection::look_around();
+    injection::scan_modules();
+    injection::scan_modules();
     dlclose(library);
-    injection::look_around();
+    injection::scan_modules();
     injection::finish();
     return 0;
   });

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/emit.h"
+#include "base/thread_state.h"
 #include "stack/native_walk.h"
 #include "stack/thread_stack.h"
 

@@ -1,4 +1,4 @@
-#include "cupti/flusher.h"
+#include "runtime/flusher.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -8,23 +8,23 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "base/atomics.h"
-#include "cupti/buffers.h"
-#include "cupti/devices.h"
-#include "cupti/host_records.h"
-#include "cupti/session.h"
-#include "cupti/subscriber.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
 #include "python/python.h"
-#include "runtime/emit.h"
+#include "runtime/lifecycle.h"
+#include "runtime/module_scan.h"
+#include "wire/wire.h"
 
-namespace gpuprof::injection::cupti {
+namespace gpuprof::injection {
+
+constinit uint32_t work_noted = 0;
+
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;        // how often the recorder's wishes are looked at, at least
 constexpr uint64_t kIdleFlushNs = 1000 * kMillisecond;  // long kernels end without a launch of anything else
 constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
-constexpr uint64_t kFinalizeWaitNs = 2000 * kMillisecond;
 constexpr uint32_t kSilentTicks = 3;  // after a stop of both, the target may run some time before the recorder does
 constexpr size_t kStackBytes = 1U << 20;
 
@@ -36,9 +36,10 @@ struct Flusher {
   bool made = false;  // the condition variable
   Stage stage = Stage::ended;
   // Of the thread alone:
+  const Vendor* vendor = nullptr;
   uint64_t pace_ns = 200 * kMillisecond;  // by measurement: docs/benchmarks.md
   uint64_t last_flush_ns = 0;
-  bool launched = false;  // something, ever
+  bool worked = false;  // something was launched, ever
   bool recording = false;
   uint32_t silent_ticks = 0;  // in a row in which the recorder gave no sign of life
   uint64_t left_ns = 0;       // when we stopped for that; 0: we did not
@@ -66,14 +67,20 @@ void reach(Stage stage) {
   pthread_mutex_unlock(&flusher.mutex);
 }
 
-void flush(uint32_t flag) {
-  if (session().convert_clock) {
-    measure_clock_offset();
-  }
-  session().api.flush_all(flag);
-  count_dropped();  // also when everything was dropped, and no buffer came back
+const Vendor::Flush& vendor() {
+  return *flusher.vendor->flush;
+}
+
+void flush(bool last = false) {
+  vendor().flush(last);
   flusher.last_flush_ns = now_ns();
 }
+
+// "cupti.key"
+struct MetaKey {
+  explicit MetaKey(const char* key) { snprintf(text, sizeof(text), "%s.%s", flusher.vendor->name, key); }
+  char text[64];
+};
 
 // A recorder that was killed can not pause us. One that comes back (it was stopped) is told how long we were away.
 bool recorder_left() {
@@ -82,9 +89,7 @@ bool recorder_left() {
   if (left && flusher.left_ns == 0) {
     flusher.left_ns = now_ns();
   } else if (!left && flusher.left_ns != 0 && flusher.silent_ticks == 0) {
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>((now_ns() - flusher.left_ns) / kMillisecond));
-    meta("cupti.not_recorded_ms", text);
+    meta(MetaKey("not_recorded_ms").text, (now_ns() - flusher.left_ns) / kMillisecond);
     flusher.left_ns = 0;
   }
   return flusher.left_ns != 0;
@@ -98,54 +103,43 @@ void follow_recorder() {
   }
   flusher.recording = wanted;
   if (!wanted) {
-    flush(0);
+    flush();
   }
-  set_recording(wanted);
+  vendor().set_recording(wanted);
 }
 
 void tick() {
-  Session& s = session();
-  const bool launched = __atomic_exchange_n(&s.launched, 0U, __ATOMIC_RELAXED) != 0;
-  if (launched && !flusher.launched) {
-    flusher.launched = true;
-    emit_devices();
-    enable_unified_memory();
+  const bool worked = __atomic_exchange_n(&work_noted, 0U, __ATOMIC_RELAXED) != 0;
+  if (worked && !flusher.worked) {
+    flusher.worked = true;
+    vendor().first_work();
   }
   follow_recorder();
   if (flusher.left_ns != 0) {
     return;  // nobody would read it
   }
-  look_around();
+  scan_modules();
   const uint64_t since = now_ns() - flusher.last_flush_ns;
   if (flush_requested()) {
-    flush(0);
+    flush();
     flush_served();
-  } else if (flusher.launched && (since >= kIdleFlushNs || (launched && since >= flusher.pace_ns))) {
-    flush(0);
-  } else if (launched) {
-    store_relaxed(&s.launched, 1U);  // too early for this one: at the next tick
+  } else if (flusher.worked && (since >= kIdleFlushNs || (worked && since >= flusher.pace_ns))) {
+    flush();
+  } else if (worked) {
+    note_work();  // too early for this one: at the next tick
   }
-}
-
-void report_totals() {
-  char number[24];
-  snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(load_relaxed(&session().valid_records)));
-  meta("cupti.valid_records", number);
-  snprintf(number, sizeof(number), "%llu", static_cast<unsigned long long>(load_relaxed(&session().valid_ns)));
-  meta("cupti.valid_ns", number);
 }
 
 // Complete records first; a forced flush also brings the unfinished ones, without an end.
 void flush_rest() {
   stop_finding_python();
   tick();
-  if (!flusher.launched || recorder_silent()) {
+  if (!flusher.worked || recorder_silent()) {
     return;  // nothing was launched, or nobody would read it
   }
-  flush(0);
-  store_relaxed(&session().ending, 1U);
-  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  report_totals();
+  flush();
+  flush(true);
+  vendor().totals();
 }
 
 uint64_t tick_ns() {
@@ -167,7 +161,7 @@ bool flush_while(bool (*wanted)()) {
 }
 
 void* run(void* /*unused*/) {
-  prctl(PR_SET_NAME, "gpuprof-flush");
+  prctl(PR_SET_NAME, kFlusherName);
   flush_while([] { return true; });
   flush_rest();
   reach(Stage::ended);
@@ -175,14 +169,15 @@ void* run(void* /*unused*/) {
 }
 
 void read_pace() {
-  const char* text = secure_getenv("GPUPROF_CUPTI_FLUSH_MS");
+  const char* text = secure_getenv(vendor().pace_variable);
   const long pace = text != nullptr ? strtol(text, nullptr, 10) : 0;
   if (pace >= GPUPROF_FLUSH_MS_LEAST && pace <= GPUPROF_FLUSH_MS_MOST) {
     flusher.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;
   }
 }
 
-void prepare() {
+void prepare(const Vendor& vendor) {
+  flusher.vendor = &vendor;
   if (!flusher.made) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -193,8 +188,7 @@ void prepare() {
   }
   read_pace();
   flusher.last_flush_ns = 0;
-  flusher.launched = false;
-  store_relaxed(&session().devices_named, 0U);
+  flusher.worked = false;
   flusher.silent_ticks = 0;
   flusher.left_ns = 0;
   flusher.recording = active();
@@ -206,29 +200,9 @@ bool retract_wanted() {
   return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || flusher.left_ns != 0;
 }
 
-bool wait_for_finalize() {
-  const uint64_t deadline = now_ns() + kFinalizeWaitNs;
-  while (!finalized() && now_ns() < deadline) {
-    const timespec pause = to_timespec(10 * kMillisecond);
-    nanosleep(&pause, nullptr);
-  }
-  return finalized();
-}
-
-// CUPTI leaves at the end of some call of the driver's, in the callback for it. A call of our own is as good as one of
-// the target's, which may come never, and which would be held up for some two seconds.
 void retract() {
-  flush(0);
-  request_finalize();
-  report_totals();
-  driver_version();
-  if (!finalized()) {
-    let_all_finalize();
-    if (!wait_for_finalize()) {
-      meta("cupti.retracted", "CUPTI leaves the process at its next call of the driver");
-    }
-  }
-  free_spare_buffers();
+  flush();
+  vendor().detach();
   finish();
 }
 
@@ -252,8 +226,8 @@ bool start_thread(void* (*run)(void*)) {
   return made;
 }
 
-bool start_flusher() {
-  prepare();
+bool start_flusher(const Vendor& vendor) {
+  prepare(vendor);
   if (!start_thread(run)) {
     reach(Stage::ended);
     return false;
@@ -261,8 +235,8 @@ bool start_flusher() {
   return true;
 }
 
-void flush_until_retracted() {
-  prepare();
+void flush_until_retracted(const Vendor& vendor) {
+  prepare(vendor);
   if (flush_while([] { return !retract_wanted(); })) {
     flush_rest();
   } else {
@@ -280,8 +254,10 @@ void finish_flusher() {
   const bool ended = wait_for(Stage::ended, now_ns() + kExitWaitNs);
   pthread_mutex_unlock(&flusher.mutex);
   if (!ended) {
-    meta("cupti.exit_flush", "timed out: CUPTI did not give back its last records");
+    char text[96];
+    snprintf(text, sizeof(text), "timed out: %s did not give back its last records", vendor().library);
+    meta(MetaKey("exit_flush").text, text);
   }
 }
 
-}  // namespace gpuprof::injection::cupti
+}  // namespace gpuprof::injection

@@ -19,10 +19,25 @@ struct ThreadState {
   uint64_t stack_high;     // 0: not known
   uint32_t stack_looks;
   uint32_t stack_pause;
-  uint32_t holds_looks;  // between hold_off_looks() and allow_looks()
-  uint32_t in_look;
+  uint32_t holds_module_scans;  // while it forks
+  uint32_t in_module_scan;
 };
 
-ThreadState& thread_state();
+// constinit keeps the compiler from a guard at each access.
+extern constinit thread_local ThreadState current_thread;
+
+inline ThreadState& thread_state() {
+  return current_thread;
+}
+
+// Its id and its name, anew.
+void read_thread(ThreadState& thread);
+
+// Of this thread, as the target's pid namespace has it.
+[[nodiscard]] uint32_t thread_id();
+
+// In the child of a fork: what is known of the parent's thread does not hold here. A signal handler may fork in the
+// middle of what we do; that goes on.
+void reset_thread(ThreadState& thread);
 
 }  // namespace gpuprof::injection

@@ -1,0 +1,194 @@
+#include "cupti/vendor.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "base/atomics.h"
+#include "base/monotonic_clock.h"
+#include "cupti/buffers.h"
+#include "cupti/devices.h"
+#include "cupti/find_cupti.h"
+#include "cupti/host_records.h"
+#include "cupti/records.h"
+#include "cupti/session.h"
+#include "cupti/subscriber.h"
+#include "ipc/emit.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection::cupti {
+
+Session the_session;
+
+namespace {
+
+constexpr uint64_t kFinalizeWaitNs = 2'000'000'000;
+
+void after_fork() {
+  store_relaxed(&the_session.forked, 1U);
+}
+
+// Not in a child: the thread that would answer is the parent's.
+bool exiting() {
+  return load_relaxed(&the_session.forked) == 0 && getpid() == the_session.pid;
+}
+
+// Loaded before there is a connection: the recorder reads what is mapped then.
+const Library& the_library() {
+  static const Library library = find_cupti(driver_version());
+  return library;
+}
+
+bool load_cupti() {
+  meta("cuda.driver_version", static_cast<uint64_t>(driver_version()));
+  const Library& library = the_library();
+  if (library.handle == nullptr) {
+    disable(
+        "no libcupti.so.13 or .12 found: set GPUPROF_CUPTI_PATH to its folder, or install it (pip install "
+        "nvidia-cuda-cupti, or the CUDA toolkit)");
+    return false;
+  }
+  if (const char* missing = bind(library.handle, &the_session.api); missing != nullptr) {
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%.140s has no %s: CUDA 12 or later is needed", library.path, missing);
+    disable(reason);
+    return false;
+  }
+  uint32_t version = 0;
+  const bool told = the_session.api.get_version(&version) == CUPTI_SUCCESS;
+  meta("cupti.version", uint64_t{version});
+  meta("cupti.path", library.path);
+  if (told && version < kOldestVersion) {
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%.120s is CUPTI %u, whose records are others: CUDA 12 or later is needed",
+             library.path, version);
+    disable(reason);
+    return false;
+  }
+  return true;
+}
+
+// A tool of the user's for NVTX stays where it is (src/backend/cupti), and sees the ranges in our place.
+void tell_nvtx() {
+  const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
+  if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
+    meta("nvtx.taken_by", tool);
+  }
+}
+
+// Only one can subscribe to CUPTI. PyTorch's own profiler says so in its log only, and shows no CUDA rows.
+void tell_torch() {
+  void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (torch != nullptr) {
+    dlclose(torch);
+    meta("note.torch_profiler", "torch.profiler shows no CUDA rows in a process that gpuprof records");
+  }
+}
+
+bool begin(bool attached) {
+  the_session.pid = getpid();
+  store_relaxed(&the_session.devices_named, 0U);
+  store_relaxed(&the_session.valid_records, uint64_t{0});
+  store_relaxed(&the_session.valid_ns, uint64_t{0});
+  tell_nvtx();
+  if (!load_cupti() || !subscribe()) {
+    return false;
+  }
+  tell_torch();
+  if (attached) {
+    meta("nvtx.missing", "attached: a program looks for a tool for NVTX at its first range only");
+  }
+  return true;
+}
+
+// The last one is forced, and also brings unfinished records, without an end.
+void flush(bool last) {
+  if (last) {
+    store_relaxed(&the_session.ending, 1U);
+  }
+  if (the_session.convert_clock) {
+    measure_clock_offset();
+  }
+  the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
+  count_dropped();  // also when everything was dropped, and no buffer came back
+}
+
+void first_work() {
+  emit_devices();
+  enable_unified_memory();
+}
+
+void report_totals() {
+  meta("cupti.valid_records", load_relaxed(&the_session.valid_records));
+  meta("cupti.valid_ns", load_relaxed(&the_session.valid_ns));
+}
+
+bool wait_for_finalize() {
+  const uint64_t deadline = now_ns() + kFinalizeWaitNs;
+  while (!finalized() && now_ns() < deadline) {
+    const timespec pause = {0, 10'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  return finalized();
+}
+
+// CUPTI leaves at the end of some call of the driver's, in the callback for it. A call of our own is as good as one of
+// the target's, which may come never, and which would be held up for some two seconds.
+void detach() {
+  request_finalize();
+  report_totals();
+  driver_version();
+  if (!finalized()) {
+    let_all_finalize();
+    if (!wait_for_finalize()) {
+      meta("cupti.retracted", "CUPTI leaves the process at its next call of the driver");
+    }
+  }
+  free_spare_buffers();
+}
+
+constexpr Vendor::Flush kFlush = {
+    .library = "CUPTI",
+    .pace_variable = "GPUPROF_CUPTI_FLUSH_MS",
+    .flush = flush,
+    .first_work = first_work,
+    .set_recording = set_recording,
+    .totals = report_totals,
+    .detach = detach,
+};
+
+}  // namespace
+
+constexpr Vendor kVendor = {
+    .name = "cupti",
+    .load = [] { the_library(); },
+    .subscribe = begin,
+    .forked = after_fork,
+    .exiting = exiting,
+    .flush = &kFlush,
+};
+
+void measure_clock_offset() {
+  constexpr int kTries = 5;
+  uint64_t best_width = UINT64_MAX;
+  int64_t offset = 0;
+  for (int i = 0; i < kTries; ++i) {
+    uint64_t theirs = 0;
+    const uint64_t before = now_ns();
+    if (the_session.api.get_timestamp(&theirs) != CUPTI_SUCCESS) {
+      return;
+    }
+    const uint64_t width = now_ns() - before;
+    if (width < best_width) {
+      best_width = width;
+      offset = static_cast<int64_t>(before + width / 2 - theirs);
+    }
+  }
+  store_relaxed(&the_session.clock_offset_ns, offset);
+}
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,175 @@
+#include "runtime/launch.h"
+
+#include <cstring>
+
+#include "base/atomics.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
+#include "ipc/ring.h"
+#include "nvtx/ranges.h"
+#include "python/python.h"
+#include "runtime/launch_table.h"
+#include "stack/stacks.h"
+
+extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint64_t kMaxTimedNs = 100'000;
+constexpr uint32_t kTimedLaunch = 64;      // one launch in so many has its own cost measured
+constexpr uint32_t kRefreshThread = 1024;  // launches between looks at the thread's name
+
+uint64_t last_correlation = 0;
+
+bool is_timed(const ThreadState& thread) {
+  return thread.launches % kTimedLaunch == kTimedLaunch - 1;
+}
+
+// Where no BPF program listens at the probe: who launched, when, and from where.
+bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
+  gpuprof_launch record = {};
+  record.header.type = GPUPROF_RECORD_LAUNCH;
+  record.correlation = correlation;
+  record.time_ns = now_ns();
+  record.tid = thread.tid;
+  record.range = range;
+  memcpy(record.thread, thread.name, sizeof(record.thread));
+  record.stack = stack;
+  return write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
+}
+
+void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
+  const void* python = python_thread();
+  gpuprof_launch_probe_here(correlation, process_state.source, range, python);
+  if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
+    const bool wanted = (segment->options.flags & GPUPROF_OPTION_STACKS) != 0;
+    const uint64_t stack = wanted ? take_stack(segment, thread, python) : 0;
+    if (!emit_launch(segment, thread, correlation, range, stack) || (wanted && stack == 0)) {
+      add_relaxed(&ring_of(segment, thread).lost[GPUPROF_LOSS_STACK], uint64_t{1});
+    }
+  }
+}
+
+// Each launch for itself, by a generator of its thread's own (xorshift): every n-th launch would fall into step with
+// the target's loops, and always hit the same ones.
+bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
+  const uint32_t share = load_relaxed(&segment->stack_share);
+  if (share >= GPUPROF_ALL_STACKS) {
+    return true;
+  }
+  uint32_t random = thread.random;
+  if (random == 0) {
+    random = (thread.tid * 0x9E3779B9U ^ static_cast<uint32_t>(now_ns())) | 1U;
+  }
+  random ^= random << 13U;
+  random ^= random >> 17U;
+  random ^= random << 5U;
+  thread.random = random;
+  return random >> 16U < share;
+}
+
+void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t correlation, uint32_t flags,
+                 uint32_t range, uint32_t name) {
+  if (flags == 0 && name == 0) {
+    forget_launch(correlation);
+  } else if (!remember_launch(correlation, {flags, thread.tid, range, name})) {
+    add_relaxed(&segment->rings[thread.ring_plus_one - 1].lost[GPUPROF_LOSS_OUT_OF_MEMORY], uint64_t{1});
+  }
+}
+
+// A launch without work of its own, where it was counted as a launch at all.
+void count_if_last(gpuprof_count kind, uint64_t correlation) {
+  if (thread_state().last_launch == correlation + 1) {
+    count(kind);
+  }
+}
+
+}  // namespace
+
+bool next_launch_timed() {
+  return is_timed(thread_state());
+}
+
+void add_overhead(uint64_t ns) {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    add_relaxed(&ring_of(segment, thread_state()).overhead_ns, ns < kMaxTimedNs ? ns : kMaxTimedNs);
+  }
+}
+
+void launch(uint64_t correlation, bool several, uint32_t name) {
+  gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return;
+  }
+  ThreadState& thread = thread_state();
+  gpuprof_ring& ring = ring_of(segment, thread);
+  const bool timed = is_timed(thread);
+  if (thread.launches % kRefreshThread == 0 || thread.tid == 0) {
+    read_thread(thread);
+  }
+  ++thread.launches;
+  const uint64_t begin = timed ? now_ns() : 0;
+  if (!in_wanted_range()) {
+    thread.last_launch = 0;
+    note_launch(segment, thread, correlation, kLaunchOutside, 0, name);
+    return;
+  }
+  add_relaxed(&ring.launches, uint64_t{1});
+  thread.last_launch = correlation + 1;
+  const uint32_t range = current_range();
+  const bool sampled = chosen(segment, thread);
+  const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
+  note_launch(segment, thread, correlation, flags, range, name);
+  if (sampled) {
+    tell_stack_source(segment, thread, correlation, range);
+  } else {
+    add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
+  }
+  if (timed) {
+    // Cut, not left out: a launch that really costs that much (a first stack in cold memory) must not look free.
+    const uint64_t spent = now_ns() - begin;
+    add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
+    add_relaxed(&ring.overhead_samples, uint64_t{1});
+  }
+}
+
+uint32_t launch_name(uint64_t correlation) {
+  LaunchNote note = {};
+  return find_launch(correlation, &note) ? note.name : 0;
+}
+
+void launch_captured(uint64_t correlation) {
+  count_if_last(GPUPROF_COUNT_CAPTURED, correlation);
+}
+
+void launch_failed(uint64_t correlation) {
+  count_if_last(GPUPROF_COUNT_FAILED, correlation);
+}
+
+void stack_here(uint64_t correlation) {
+  gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return;
+  }
+  ThreadState& thread = thread_state();
+  ring_of(segment, thread);
+  if (thread.tid == 0) {
+    read_thread(thread);
+  }
+  const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
+  const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside
+  if (host) {
+    note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
+  }
+  if (!outside) {
+    tell_stack_source(segment, thread, correlation, current_range());
+  }
+}
+
+uint64_t next_correlation() {
+  return add_relaxed(&last_correlation, uint64_t{1}) + 1;
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,221 @@
+#include "runtime/lifecycle.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+
+#include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/connect.h"
+#include "ipc/process_state.h"
+#include "python/python.h"
+#include "runtime/module_scan.h"
+#include "runtime/parts.h"
+
+namespace gpuprof::injection {
+namespace {
+
+constexpr uint64_t kSilentNs = 10'000'000'000;
+
+ProcessState& state = process_state;
+
+// Failing that (an old kernel), children of a bare fork system call are not noticed.
+void mark_process() {
+  const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return;
+  }
+  if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
+    munmap(page, bytes);
+    return;
+  }
+  auto* mark = static_cast<uint32_t*>(page);
+  *mark = 1;
+  state.alive = mark;
+}
+
+void after_fork_in_child() {
+  const KeepErrno keep_errno;
+  const uint32_t phase = load_relaxed(&state.phase);
+  ThreadState& thread = thread_state();
+  reset_module_scans();
+  reset_thread(thread);
+  state.alive = &always_alive;
+  if (phase == kOn || phase == kConnecting) {
+    if (state.segment != nullptr && thread.in_write == 0) {
+      munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // it belongs to the parent
+    }
+    state.segment = nullptr;
+    store_relaxed(&state.phase, uint32_t{kForked});
+  }
+  if (state.fork_callback != nullptr) {
+    state.fork_callback();  // whatever the phase: a library's exit handler must know that this is a child
+  }
+}
+
+// From `phase` to on or off; for the one thread that gets here first.
+bool connect_from(uint32_t phase) {
+  if (!swap_if(&state.phase, phase, kConnecting)) {
+    return false;
+  }
+  reset_parts(phase == kForked);
+  mark_process();
+  Address address = address_of_environment();
+  if (state.socket[0] != '\0') {
+    address = {state.socket, state.token, state.user};
+  }
+  Connection connection;
+  if (!connect_recorder({state.backend, python_layout()}, address, &connection)) {
+    store_release(&state.phase, uint32_t{kOff});
+    return false;
+  }
+  state.segment = connection.segment;
+  state.source = connection.source;
+  store_release(&state.segment->state, uint32_t{GPUPROF_STATE_ACTIVE});
+  store_release(&state.phase, uint32_t{kOn});
+  return true;
+}
+
+// `phase` is the one to start from.
+bool start_as(const char* backend, uint32_t phase) {
+  if (load_acquire(&state.phase) != phase || strlen(backend) >= sizeof(state.backend)) {
+    return load_acquire(&state.phase) == kOn;
+  }
+  strcpy(state.backend, backend);
+  if (!state.fork_handler) {
+    state.fork_handler = pthread_atfork(hold_off_module_scans, allow_module_scans, after_fork_in_child) == 0;
+  }
+  return connect_from(phase);
+}
+
+// The recorder reads from us while we are still there: a stack's mappings, which end with the process, are known two
+// heartbeats from now at the latest.
+void wait_for_recorder(const gpuprof_segment* segment) {
+  constexpr uint64_t kMaxWaitNs = 100'000'000;
+  constexpr int kHeartbeats = 2;
+  const uint64_t begin = now_ns();
+  uint64_t last = load_relaxed(&segment->heartbeat_ns);
+  for (int seen = 0; seen < kHeartbeats && now_ns() - begin < kMaxWaitNs;) {
+    const timespec pause = {0, 1'000'000};
+    nanosleep(&pause, nullptr);
+    const uint64_t heartbeat = load_relaxed(&segment->heartbeat_ns);
+    seen += heartbeat != last ? 1 : 0;
+    last = heartbeat;
+  }
+}
+
+// By a BPF program, or by us: in both cases the recorder needs our mappings to explain them.
+bool has_stacks(const gpuprof_segment* segment) {
+  uint64_t launches = 0;
+  for (const gpuprof_ring& ring : segment->rings) {
+    launches += load_relaxed(&ring.launches);
+  }
+  return launches > 0 && ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) == 0 ||
+                          (segment->options.flags & GPUPROF_OPTION_STACKS) != 0);
+}
+
+}  // namespace
+
+bool start(const char* backend) {
+  return start_as(backend, kNotStarted);
+}
+
+bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user) {
+  const uint32_t phase = load_acquire(&state.phase);  // off: an earlier recording of the process has ended
+  if ((phase != kNotStarted && phase != kOff) || strlen(socket) >= sizeof(state.socket) ||
+      strlen(token) >= sizeof(state.token)) {
+    return false;
+  }
+  strcpy(state.socket, socket);
+  strcpy(state.token, token);
+  state.user = user;
+  return start_as(backend, phase);
+}
+
+bool active() {
+  if (load_relaxed(state.alive) == 0) {
+    after_fork_in_child();  // of a fork that ran no fork handlers
+    return false;           // the library's callback may have decided to do nothing here
+  }
+  const uint32_t phase = load_acquire(&state.phase);
+  if (phase == kForked) {
+    if (!connect_from(kForked)) {
+      return false;
+    }
+  } else if (phase != kOn) {
+    return false;
+  }
+  return (load_relaxed(&state.segment->control) & GPUPROF_CONTROL_ENABLED) != 0;
+}
+
+uint32_t source() {
+  return state.source;
+}
+
+void disable(const char* reason) {
+  gpuprof_segment* segment = open_segment();
+  if (segment == nullptr || !swap_if(&state.phase, kOn, kOff)) {
+    return;
+  }
+  const size_t length = strnlen(reason, sizeof(segment->reason) - 1);
+  memcpy(segment->reason, reason, length);
+  segment->reason[length] = '\0';
+  store_release(&segment->state, uint32_t{GPUPROF_STATE_DISABLED});
+}
+
+bool recorder_silent() {
+  const gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return false;
+  }
+  const uint64_t heartbeat = load_relaxed(&segment->heartbeat_ns);
+  const uint64_t now = now_ns();
+  return heartbeat < now && now - heartbeat > kSilentNs;
+}
+
+bool flush_requested() {
+  const gpuprof_segment* segment = open_segment();
+  return segment != nullptr && (load_acquire(&segment->control) & GPUPROF_CONTROL_FLUSH) != 0 &&
+         load_relaxed(&segment->flushed) == 0;
+}
+
+void flush_served() {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    store_release(&segment->flushed, 1U);
+  }
+}
+
+void finish() {
+  gpuprof_segment* segment = open_segment();
+  if (segment == nullptr) {
+    return;
+  }
+  const bool needed = has_stacks(segment) && !recorder_silent();
+  if (swap_if(&state.phase, kOn, kOff)) {
+    store_release(&segment->state, uint32_t{GPUPROF_STATE_FINISHED});
+    if (needed) {
+      wait_for_recorder(segment);
+    }
+  }
+}
+
+// Not unmapped: a thread may be in the middle of a write. It goes on in memory that is nobody's.
+void leave_segment() {
+  gpuprof_segment* segment = state.segment;
+  if (segment != nullptr && load_acquire(&state.phase) == kOff) {
+    constexpr int kInPlace = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+    // Where there is no memory, the segment stays.
+    static_cast<void>(mmap(segment, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, kInPlace, -1, 0));
+  }
+}
+
+void on_fork_child(void (*callback)()) {
+  state.fork_callback = callback;
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,74 @@
+#include "runtime/module_scan.h"
+
+#include <ctime>
+
+#include "base/atomics.h"
+#include "base/thread_state.h"
+#include "ipc/process_state.h"
+#include "ipc/ring.h"
+#include "python/python.h"
+#include "stack/modules.h"
+#include "stack/thread_stack.h"
+
+namespace gpuprof::injection {
+namespace {
+
+uint32_t scanning = 0;      // a lock
+uint64_t loads_before = 0;  // of libraries, as of the last scan
+
+// A recorder that reads our mappings itself should do so soon.
+void tell_loads() {
+  const uint64_t loads = count_loads();
+  gpuprof_mappings record = {};
+  record.header.type = GPUPROF_RECORD_MAPPINGS;
+  record.loads = loads;
+  if (open_segment() == nullptr || load_relaxed(&loads_before) == loads || emit_record(record)) {
+    store_relaxed(&loads_before, loads);
+  }
+}
+
+}  // namespace
+
+void scan_modules() {
+  if (!swap_if(&scanning, 0, 1)) {
+    return;
+  }
+  thread_state().in_module_scan = 1;
+  find_main_stack();
+  refresh_modules();
+  find_python();
+  tell_loads();
+  thread_state().in_module_scan = 0;
+  unlock(&scanning);
+}
+
+// Not for ever: fork() may be called by a constructor, under the lock that a scan waits for. But long enough for a scan
+// that has lost its processor to another program.
+void hold_off_module_scans() {
+  constexpr int kNaps = 500;
+  const timespec nap = {0, 1000000};
+  ThreadState& thread = thread_state();
+  if (thread.in_module_scan != 0) {
+    return;  // in a signal handler that has interrupted it
+  }
+  thread.holds_module_scans = try_lock_bounded(&scanning) ? 1 : 0;
+  for (int i = 0; i < kNaps && thread.holds_module_scans == 0; ++i) {
+    nanosleep(&nap, nullptr);
+    thread.holds_module_scans = swap_if(&scanning, 0, 1) ? 1 : 0;
+  }
+}
+
+void allow_module_scans() {
+  ThreadState& thread = thread_state();
+  if (thread.holds_module_scans != 0) {
+    thread.holds_module_scans = 0;
+    unlock(&scanning);
+  }
+}
+
+void reset_module_scans() {
+  thread_state().holds_module_scans = 0;
+  unlock(&scanning);
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,127 @@
+#include "runtime/recording.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/atomics.h"
+#include "base/guard.h"
+#include "runtime/flusher.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// Of the one recording.
+struct Recording {
+  uint32_t taken;  // atomic; there is one
+  bool exit_handled;
+  const Vendor* vendor;
+  // Where it was attached from.
+  char socket[108];
+  char token[33];
+  uint32_t user;
+};
+constinit Recording recording = {};
+
+bool take(const Vendor& vendor) {
+  if (!swap_if(&recording.taken, 0, 1)) {
+    return false;
+  }
+  recording.vendor = &vendor;
+  return true;
+}
+
+void leave() {
+  store_release(&recording.taken, 0U);
+}
+
+void at_exit() {
+  // The wait is a cancellation point, and a thread that unwinds out of exit() ends the program with an abort.
+  int cancel = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  const Vendor& vendor = *recording.vendor;
+  if (vendor.exiting()) {
+    if (vendor.flush != nullptr) {
+      finish_flusher();
+    }
+    finish();
+  }
+  pthread_setcancelstate(cancel, nullptr);
+}
+
+bool subscribe(const Vendor& vendor, bool attached) {
+  on_fork_child(vendor.forked);
+  if (!vendor.subscribe(attached)) {
+    return false;
+  }
+  // After the vendor's library has been loaded, so that this runs before its own end.
+  if (!recording.exit_handled) {
+    recording.exit_handled = true;
+    atexit(at_exit);
+  }
+  return true;
+}
+
+void* run_attached(void* /*unused*/) {
+  const Vendor& vendor = *recording.vendor;
+  bool subscribed = false;
+  {
+    const Guard guard;
+    subscribed =
+        start_attached(vendor.name, recording.socket, recording.token, recording.user) && subscribe(vendor, true);
+  }
+  // Not before: the vendor's library makes threads of its own, which take over the name.
+  prctl(PR_SET_NAME, kFlusherName);
+  if (subscribed) {
+    flush_until_retracted(vendor);
+  }
+  leave_segment();
+  leave();
+  return nullptr;
+}
+
+}  // namespace
+
+bool begin_recording(const Vendor& vendor) {
+  if (!take(vendor)) {
+    return false;
+  }
+  const Guard guard;
+  if (vendor.load != nullptr) {
+    vendor.load();
+  }
+  if (!start(vendor.name) || !subscribe(vendor, false)) {
+    leave();
+    return false;
+  }
+  if (vendor.flush != nullptr && !start_flusher(vendor)) {
+    vendor.flush->set_recording(false);
+    disable("no thread could be started in the target");
+    return false;
+  }
+  return true;
+}
+
+int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user) {
+  if (strlen(socket) >= sizeof(recording.socket) || strlen(token) >= sizeof(recording.token)) {
+    return EINVAL;
+  }
+  if (!take(vendor)) {
+    return EBUSY;
+  }
+  strcpy(recording.socket, socket);
+  strcpy(recording.token, token);
+  recording.user = user;
+  if (!start_thread(run_attached)) {
+    leave();
+    return EAGAIN;
+  }
+  return 0;
+}
+
+}  // namespace gpuprof::injection

@@ -1,0 +1,73 @@
+#include "runtime/work.h"
+
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
+#include "ipc/ring.h"
+#include "runtime/launch_table.h"
+
+namespace gpuprof::injection {
+namespace {
+
+// False: outside of the range that is recorded. Nothing is known of work that comes without its launch.
+bool note_of(uint64_t correlation, LaunchNote* note) {
+  return (correlation & GPUPROF_CORRELATION_EXEC) != 0 || !find_launch(correlation, note) ||
+         (note->flags & kLaunchOutside) == 0;
+}
+
+}  // namespace
+
+void gpu_op(gpuprof_gpu_op op, bool may_wait) {
+  LaunchNote note = {};
+  if (!note_of(op.correlation, &note)) {
+    count(GPUPROF_COUNT_OUTSIDE);
+    return;
+  }
+  if ((note.flags & kLaunchUnsampled) != 0) {
+    op.flags |= GPUPROF_GPU_OP_UNSAMPLED;
+    op.tid = note.tid;
+    op.range = note.range;
+  }
+  if ((note.flags & kLaunchSeveral) != 0) {
+    op.flags |= GPUPROF_GPU_OP_MORE;
+  }
+  count(GPUPROF_COUNT_GPU_OPS);
+  op.header.type = GPUPROF_RECORD_GPU_OP;
+  emit_record(op, may_wait);
+}
+
+void host_op(gpuprof_host_op op) {
+  LaunchNote note = {};
+  if (note_of(op.correlation, &note)) {
+    op.header.type = GPUPROF_RECORD_HOST_OP;
+    emit_record(op);
+  }
+}
+
+void graph_launch(gpuprof_graph_launch launch) {
+  LaunchNote note = {};
+  if (find_launch(launch.correlation, &note)) {
+    launch.flags = ((note.flags & kLaunchUnsampled) != 0 ? GPUPROF_GPU_OP_UNSAMPLED : 0U) |
+                   ((note.flags & kLaunchOutside) != 0 ? GPUPROF_GPU_OP_OUTSIDE : 0U);
+    launch.tid = note.tid;
+    launch.range = note.range;
+  }
+  launch.time_ns = now_ns();
+  launch.header.type = GPUPROF_RECORD_GRAPH_LAUNCH;
+  emit_record(launch);
+}
+
+void graph_node(gpuprof_graph_node node) {
+  node.time_ns = now_ns();
+  node.header.type = GPUPROF_RECORD_GRAPH_NODE;
+  emit_record(node);
+}
+
+void call(gpuprof_call call) {
+  if (thread_state().last_launch == call.correlation + 1) {
+    call.header.type = GPUPROF_RECORD_CALL;
+    emit_record(call);
+  }
+}
+
+}  // namespace gpuprof::injection
