@@ -10,6 +10,7 @@
 #include "opencl/host_calls.h"
 #include "opencl/queues.h"
 #include "runtime/launch.h"
+#include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {

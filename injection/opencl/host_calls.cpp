@@ -3,33 +3,9 @@
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "runtime/launch.h"
-#include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
-namespace {
-
-// Whether the recorder is there, asked once in 64 calls: there is no thread of ours to do it.
-struct Listener {
-  uint32_t calls;
-  bool silent;
-};
-constinit thread_local Listener listener = {};
-
-bool recorder_listens() {
-  Listener& mine = listener;
-  if (mine.calls++ % 64 == 0) {
-    mine.silent = recorder_silent();
-  }
-  return !mine.silent;
-}
-
-}  // namespace
-
-bool recording() {
-  return active() && recorder_listens();
-}
-
 uint64_t take_host_stack() {
   const uint64_t correlation = GPUPROF_CORRELATION_HOST | next_correlation();
   stack_here(correlation);

@@ -1,4 +1,4 @@
-// What all hooks share whose calls are more than GPU work: whether to record, and the record of a call that waits.
+// What all hooks share whose calls are more than GPU work: the record of a call that waits.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,6 @@
 #include "opencl/dispatch.h"
 
 namespace gpuprof::injection::opencl {
-
-// Whether this thread's calls are worth anything now.
-[[nodiscard]] bool recording();
 
 // The stack of a call that is no launch, under an id of its own, which is returned.
 uint64_t take_host_stack();

@@ -6,6 +6,7 @@
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"
 #include "opencl/host_calls.h"
+#include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {

@@ -26,25 +26,25 @@ struct Recording {
   char token[33];
   uint32_t user;
 };
-constinit Recording recording = {};
+constinit Recording current = {};
 
 bool take(const Vendor& vendor) {
-  if (!swap_if(&recording.taken, 0, 1)) {
+  if (!swap_if(&current.taken, 0, 1)) {
     return false;
   }
-  recording.vendor = &vendor;
+  current.vendor = &vendor;
   return true;
 }
 
 void leave() {
-  store_release(&recording.taken, 0U);
+  store_release(&current.taken, 0U);
 }
 
 void at_exit() {
   // The wait is a cancellation point, and a thread that unwinds out of exit() ends the program with an abort.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-  const Vendor& vendor = *recording.vendor;
+  const Vendor& vendor = *current.vendor;
   if (vendor.exiting()) {
     if (vendor.flush != nullptr) {
       finish_flusher();
@@ -60,20 +60,19 @@ bool subscribe(const Vendor& vendor, bool attached) {
     return false;
   }
   // After the vendor's library has been loaded, so that this runs before its own end.
-  if (!recording.exit_handled) {
-    recording.exit_handled = true;
+  if (!current.exit_handled) {
+    current.exit_handled = true;
     atexit(at_exit);
   }
   return true;
 }
 
 void* run_attached(void* /*unused*/) {
-  const Vendor& vendor = *recording.vendor;
+  const Vendor& vendor = *current.vendor;
   bool subscribed = false;
   {
     const Guard guard;
-    subscribed =
-        start_attached(vendor.name, recording.socket, recording.token, recording.user) && subscribe(vendor, true);
+    subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
   // Not before: the vendor's library makes threads of its own, which take over the name.
   prctl(PR_SET_NAME, kFlusherName);
@@ -108,15 +107,15 @@ bool begin_recording(const Vendor& vendor) {
 }
 
 int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user) {
-  if (strlen(socket) >= sizeof(recording.socket) || strlen(token) >= sizeof(recording.token)) {
+  if (strlen(socket) >= sizeof(current.socket) || strlen(token) >= sizeof(current.token)) {
     return EINVAL;
   }
   if (!take(vendor)) {
     return EBUSY;
   }
-  strcpy(recording.socket, socket);
-  strcpy(recording.token, token);
-  recording.user = user;
+  strcpy(current.socket, socket);
+  strcpy(current.token, token);
+  current.user = user;
   if (!start_thread(run_attached)) {
     leave();
     return EAGAIN;
