@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "analyze/row_map.h"
+#include "analyze/sample_map.h"
 #include "analyze/totals.h"
 
 namespace gpuprof::analyze {
@@ -51,30 +51,22 @@ void add_to(Row& row, const Sums& r) {
   row.weight.bytes += r.bytes;
 }
 
-StallKey key_of(const p::EuStall& r) {
-  return {.process = r.proc_name,
-          .pid = r.pid,
-          .ustack = r.ustack,
-          .kstack = r.kstack,
-          .gpu_file = r.gpu_file,
-          .gpu_symbol = r.gpu_symbol,
-          .insn_text = r.insn_text,
-          .stall_type = r.stall_type,
-          .offset = r.offset};
+SampleKey key_of(const p::EuStall& r) {
+  return {.work = r.work, .place = r.place, .reason = r.reason, .sampling = r.sampling, .flags = r.flags};
 }
 
 class Aggregator {
  public:
   Aggregator(p::Reader& reader, const AggregateOptions& options)
-      : reader_(reader), options_(options), map_(result_.rows, result_.stalls) {}
+      : reader_(reader), options_(options), map_(result_.samples) {}
 
   // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
   Status take(const p::Record& record) {
     if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
       return refuse(reader_.line(), "there are records after END");
     }
-    if (const auto* stall = std::get_if<p::EuStall>(&record)) {
-      return wait(*stall);
+    if (const auto* sample = std::get_if<p::EuStall>(&record)) {
+      return wait(*sample);
     }
     if (Status settled = settle(); !settled) {
       return settled;
@@ -84,7 +76,7 @@ class Aggregator {
     return reason ? refuse(reader_.line(), *reason) : Status();
   }
 
-  // Adds the waiting stalls to their rows. Due before anything that comes after them is looked at.
+  // Adds the waiting samples to their rows. Due before anything that comes after them is looked at.
   Status settle() {
     while (settled_ != queued_) {
       if (Status added = add_oldest(); !added) {
@@ -111,9 +103,9 @@ class Aggregator {
   }
 
  private:
-  // A stall on its way to its row.
+  // A sample on its way to its row.
   struct Waiting {
-    StallKey key;
+    SampleKey key;
     uint64_t count = 0;
     uint64_t hash = 0;
     uint64_t line = 0;
@@ -123,7 +115,7 @@ class Aggregator {
     if (!reader_.lenient()) {
       return reader_.error_at(line, reason);
     }
-    reader_.count_bad();
+    reader_.count_bad(line);
     return {};
   }
 
@@ -146,30 +138,27 @@ class Aggregator {
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
-  Reason add(const Waiting& stall) {
-    uint64_t count = result_.total.count;
-    if (!add_to(count, stall.count)) {
+  Reason add(const Waiting& sample) {
+    uint64_t count = result_.sample_count;
+    if (!add_to(count, sample.count)) {
       return kTooLarge;
     }
-    RowMap::Place place;
-    Row* row = map_.find(stall.key, stall.hash, place);
+    SampleMap::Place place;
+    SampleRow* row = map_.find(sample.key, sample.hash, place);
     if (row == nullptr) {
       // The ids that make up a key are checked when its first record comes.
-      const StallKey& key = stall.key;
-      Reason reason = map_.full() ? Reason("too many distinct rows")
-                                  : result_.tables.add(p::EuStall{.proc_name = key.process,
-                                                                  .ustack = key.ustack,
-                                                                  .kstack = key.kstack,
-                                                                  .gpu_file = key.gpu_file,
-                                                                  .gpu_symbol = key.gpu_symbol,
-                                                                  .insn_text = key.insn_text});
+      const SampleKey& key = sample.key;
+      Reason reason = map_.full()
+                          ? Reason("too many distinct rows")
+                          : result_.tables.add(p::EuStall{
+                                .work = key.work, .place = key.place, .reason = key.reason, .sampling = key.sampling});
       if (reason) {
         return reason;
       }
       row = &map_.insert(key, place);
     }
-    row->weight.count += stall.count;
-    result_.total.count = count;
+    row->count += sample.count;
+    result_.sample_count = count;
     ++result_.info.records;
     return std::nullopt;
   }
@@ -385,6 +374,7 @@ class Aggregator {
     ProfileInfo& info = result_.info;
     compare("GPU records", end_.gpu_records, info.gpu_records);
     compare("ns of GPU time", end_.gpu_ns, result_.total.ns);
+    compare("samples", end_.samples, info.samples);
     compare("lost records", end_.lost, lost_);
     info.launches = end_.launches;
     info.with_stack = std::min(end_.with_stack, info.gpu_records);
@@ -408,7 +398,7 @@ class Aggregator {
   std::vector<uint32_t> hosts_of_;  // the same, in Aggregate::host
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
-  RowMap map_;
+  SampleMap map_;
   std::array<Waiting, kQueue> queue_;
   size_t queued_ = 0;   // how many were ever put into the queue,
   size_t settled_ = 0;  // and taken out of it

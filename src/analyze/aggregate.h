@@ -1,5 +1,5 @@
-// Reads a profile to its end and adds up what belongs together: one row for each WORK, or each distinct stall. Memory
-// grows with the rows, not with the records. Flame trees and reports are made from the rows.
+// Reads a profile to its end and adds up what belongs together: one row for each WORK, and for each distinct sample.
+// Memory grows with the rows, not with the records. Flame trees and reports are made from the rows.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace gpuprof::analyze {
 
-// What the profile's records measure, which decides the default weight. HOST lines do not count for this.
+// What the profile's records measure, which decides the default weight. HOST lines do not count for this, and samples
+// only where there is nothing else.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // About the profile as a whole.
@@ -31,8 +32,10 @@ struct ProfileInfo {
   uint64_t gpu_records = 0;
   uint64_t with_stack = 0;  // GPU records whose launch has a CPU stack; from END, or counted
   uint64_t unsampled = 0;   // GPU records without one because of --max-overhead
+  uint64_t samples = 0;     // of GPU code
+  uint64_t estimated = 0;   // of these: whose they are was estimated
   // What of it a CPU stack explains: of GPU records; in a profile without those and without losses of them, of
-  // launches (LAUNCH lines), or else of stall samples.
+  // launches (LAUNCH lines), or else of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
@@ -40,31 +43,32 @@ struct ProfileInfo {
   uint64_t events = 0;   // EVENT, CALL and SPAN lines: there is a timeline
 };
 
-enum class RowKind : uint8_t { gpu, launch, host, stall };
-
-// What tells one EUSTALL row from another.
-struct StallKey {
-  profile::StringId process{};  // its name
-  uint32_t pid = 0;
-  profile::StackId ustack{};
-  profile::StackId kstack{};
-  uint32_t gpu_file = 0;
-  uint32_t gpu_symbol = 0;
-  uint32_t insn_text = 0;
-  uint32_t stall_type = 0;
-  uint64_t offset = 0;
-  bool operator==(const StallKey&) const = default;
-};
+enum class RowKind : uint8_t { gpu, launch, host };
 
 // One cache line: in a large profile, finding a row is waiting for its memory.
 struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
-  uint32_t ref = 0;  // see Aggregate::work() and stall()
+  uint32_t ref = 0;  // see Aggregate::work()
   Weight weight;
   uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;  // SHARE; of gpu rows
   uint64_t exclusive_ns = 0;
+};
+
+// What tells samples apart, but for their slice.
+struct SampleKey {
+  profile::WorkId work{};
+  profile::GpuPlaceId place{};
+  profile::StringId reason{};
+  profile::SamplingId sampling{};
+  uint32_t flags = 0;
+  bool operator==(const SampleKey&) const = default;
+};
+
+struct SampleRow {
+  SampleKey key;
+  uint64_t count = 0;
 };
 
 // How the time of all WINDOWs went on one device.
@@ -93,13 +97,14 @@ struct LatencyRow {
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  std::vector<Row> rows;                 // gpu, launch, stall; in the order of their first appearance
-  std::vector<StallKey> stalls;          // of the stall rows
+  std::vector<Row> rows;                 // gpu, launch; in the order of their first appearance
+  std::vector<SampleRow> samples;        // in the same order
   std::vector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
   std::vector<profile::Window> windows;  // in the file's order
   Weight total;                          // of `rows`; no sum of rows overflows, since this one does not
+  uint64_t sample_count = 0;             // the same of `samples`
   Weight host_total;                     // of HOST lines, collected or not; the same for these four
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
@@ -108,9 +113,8 @@ struct Aggregate {
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
   bool has_shares = false;  // there are SHARE lines: the weights busy, exclusive and idle mean something
 
-  // Of a gpu, launch or host row; of a stall row.
   [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
-  [[nodiscard]] const StallKey& stall(const Row& row) const { return stalls[row.ref]; }
+  [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };
 
 // What to keep besides `rows`. All lines are checked and summed in any case.

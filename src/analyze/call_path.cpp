@@ -50,10 +50,6 @@ std::string_view PathTexts::work(const p::Work& work) {
   return known->second;
 }
 
-std::string_view PathTexts::work(const Aggregate& rows, const Row& row) {
-  return row.kind == RowKind::stall ? stall_symbol(rows.tables, rows.stall(row)) : work(rows.work(row));
-}
-
 PathKey PathTexts::key(const p::Work& r) {
   const bool has_stack = index(r.ustack) != 0 || index(r.kstack) != 0;
   return {.process = process_label(tables_, r),
@@ -63,17 +59,6 @@ PathKey PathTexts::key(const p::Work& r) {
           .capture = view_.representative(false, r.capture),
           .no_capture = index(r.capture) == 0 && (r.flags & p::kWorkGraphNode) != 0 ? no_capture_label(r) : "",
           .unsampled = (r.flags & p::kWorkUnsampled) != 0 && !has_stack};
-}
-
-PathKey PathTexts::key(const Aggregate& rows, const Row& row) {
-  if (row.kind != RowKind::stall) {
-    return key(rows.work(row));
-  }
-  const StallKey& stall = rows.stall(row);
-  return {.process = process_label(rows, row),
-          .ustack = view_.representative(false, stall.ustack),
-          .kstack = view_.representative(true, stall.kstack),
-          .work = work(rows, row)};
 }
 
 std::vector<std::string_view> CallPath::frames() const {

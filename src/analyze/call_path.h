@@ -40,9 +40,7 @@ class PathTexts {
   PathTexts(const profile::Tables& tables, const StackOptions& stacks) : tables_(tables), view_(tables, stacks) {}
 
   std::string_view work(const profile::Work& work);
-  std::string_view work(const Aggregate& rows, const Row& row);
   PathKey key(const profile::Work& work);
-  PathKey key(const Aggregate& rows, const Row& row);
   StackView& view() { return view_; }
 
  private:

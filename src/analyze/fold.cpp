@@ -8,6 +8,7 @@
 
 #include "analyze/call_path.h"
 #include "analyze/spread.h"
+#include "base/hash.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -52,7 +53,7 @@ class RangeFilter {
 };
 
 // Where the frames of some work go.
-struct Place {
+struct Site {
   const p::Work& work;
   p::DeviceId device{};  // of the work, or of idle time
   p::StackId ustack{};   // of the launch: the work's own, or another launch's that stands for it
@@ -87,7 +88,13 @@ class TreeBuilder {
 
   void add_all() {
     switch (options_.measure) {
+      case Measure::samples:
+        return add_samples();
       case Measure::gpu:
+        if (rows_.info.kind == ProfileKind::stall_samples) {
+          return add_samples();
+        }
+        [[fallthrough]];
       case Measure::busy:
       case Measure::exclusive:
         for (const Row& row : rows_.rows) {
@@ -109,18 +116,19 @@ class TreeBuilder {
   }
 
   void add_row(const Row& row) {
-    if (row.kind == RowKind::stall) {
-      if (options_.measure == Measure::gpu && options_.ranges != RangeFrames::filter) {
-        tree_.add(stall_path(row), row.weight);
-      }
-      return;
-    }
     Weight weight = row.weight;
     if (options_.measure != Measure::gpu) {
       weight.ns = options_.measure == Measure::busy ? row.busy_ns : row.exclusive_ns;
     }
     const p::Work& work = rows_.work(row);
     add_work(work, work.device, weight, work_leaf(work, row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note));
+  }
+
+  void add_samples() {
+    for (const SampleRow& row : rows_.samples) {
+      const p::Work& work = rows_.work(row);
+      add_work(work, work.device, {.count = row.count}, sample_end(row));
+    }
   }
 
   void add_host_rows(p::Op op) {
@@ -169,13 +177,15 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, LabelId leaf) {
+  // `end` is what lies below the launch's stack.
+  template <typename End>
+  void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, const End& end) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
       return;
     }
-    Place place{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
+    Site site{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
     if (!lacks_stack_by_choice(work)) {
-      tree_.add(tree_.child(work_path(place), leaf), weight);
+      tree_.add(end_path(work_path(site), end), weight);
       return;
     }
     static const std::vector<StackDonors::Donor> kNone;
@@ -183,17 +193,17 @@ class TreeBuilder {
     parts_ += donors.size();
     if (donors.empty()) {
       result_.not_sampled += weight;
-      place.no_stack = kNotSampled;
-      tree_.add(tree_.child(work_path(place), leaf), weight);
+      site.no_stack = kNotSampled;
+      tree_.add(end_path(work_path(site), end), weight);
       return;
     }
     result_.spread += weight;
     const std::vector<Weight> parts = split(weight, donors);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {
-        place.ustack = donors[i].ustack;
-        place.kstack = donors[i].kstack;
-        tree_.add(tree_.child(work_path(place), leaf), parts[i]);
+        site.ustack = donors[i].ustack;
+        site.kstack = donors[i].kstack;
+        tree_.add(end_path(work_path(site), end), parts[i]);
       }
     }
   }
@@ -219,21 +229,21 @@ class TreeBuilder {
   }
 
   // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
-  NodeId work_path(const Place& place) {
-    NodeId node = dimensions(place.work, place.device);
-    node = tree_.child(node, process_leaf(place.work));
+  NodeId work_path(const Site& site) {
+    NodeId node = dimensions(site.work, site.device);
+    node = tree_.child(node, process_leaf(site.work));
     if (options_.ranges == RangeFrames::frames) {
-      node = range_path(node, place.work.range);
+      node = range_path(node, site.work.range);
     }
-    if (options_.graph == GraphStacks::capture && is_graph_node(place.work)) {
-      return capture_path(node, place.work);
+    if (options_.graph == GraphStacks::capture && is_graph_node(site.work)) {
+      return capture_path(node, site.work);
     }
-    node = launch_path(node, place);
-    if (options_.graph == GraphStacks::both && is_graph_node(place.work)) {
-      if (index(place.work.capture) != 0) {
+    node = launch_path(node, site);
+    if (options_.graph == GraphStacks::both && is_graph_node(site.work)) {
+      if (index(site.work.capture) != 0) {
         node = tree_.child(node, kCapturedAt, FrameClass::mark);
       }
-      node = capture_path(node, place.work);
+      node = capture_path(node, site.work);
     }
     return node;
   }
@@ -246,16 +256,16 @@ class TreeBuilder {
     return known->second;
   }
 
-  NodeId launch_path(const NodeId parent, const Place& place) {
-    if (index(place.ustack) == 0 && index(place.kstack) == 0) {
-      return tree_.child(parent, place.no_stack, FrameClass::note);
+  NodeId launch_path(const NodeId parent, const Site& site) {
+    if (index(site.ustack) == 0 && index(site.kstack) == 0) {
+      return tree_.child(parent, site.no_stack, FrameClass::note);
     }
-    NodeId node = stack_path(parent, false, place.ustack);
-    if (index(place.kstack) != 0 && !is_hidden(true, place.kstack)) {
+    NodeId node = stack_path(parent, false, site.ustack);
+    if (index(site.kstack) != 0 && !is_hidden(true, site.kstack)) {
       node = tree_.child(node, "-", FrameClass::separator);
-      node = stack_path(node, true, place.kstack);
+      node = stack_path(node, true, site.kstack);
     }
-    const bool all_hidden = node == parent && shows_nothing(place.ustack, place.kstack);
+    const bool all_hidden = node == parent && shows_nothing(site.ustack, site.kstack);
     return all_hidden ? tree_.child(parent, kAllHidden, FrameClass::note) : node;
   }
 
@@ -304,36 +314,79 @@ class TreeBuilder {
     return known->second;
   }
 
-  // process ; pid ; user frames ; - ; kernel frames ; file ; symbol ; instruction ; stall reason ; offset
-  NodeId stall_path(const Row& row) {
-    const StallKey& key = rows_.stall(row);
-    NodeId node = FlameTree::kRoot;
-    const p::Work none;
-    for (const Dimension dimension : options_.by) {
-      const bool known = dimension == Dimension::pid && key.pid != 0;
-      node = tree_.child(
-          node,
-          known ? "pid " + std::to_string(key.pid) : dimension_label(tables_, dimension, none, p::DeviceId{}, host_),
-          FrameClass::process);
+  NodeId end_path(NodeId node, LabelId leaf) { return tree_.child(node, leaf); }
+
+  // What a sample adds: kernel ; place and instruction ; reason ; offset
+  struct SampleEnd {
+    LabelId kernel{};
+    FlameTree::Run place;
+    LabelId reason{};
+    LabelId offset{};
+  };
+  NodeId end_path(NodeId node, const SampleEnd& end) {
+    node = tree_.descend(tree_.child(node, end.kernel), end.place);
+    return tree_.child(tree_.child(node, end.reason), end.offset);
+  }
+
+  SampleEnd sample_end(const SampleRow& row) {
+    const p::Work& work = rows_.work(row);
+    const ShownPlace& place = shown_place(row.key.place, work.name);
+    return {.kernel = work_leaf(work, FrameClass::gpu),
+            .place = place.run,
+            .reason = text_label(row.key.reason, FrameClass::gpu_detail),
+            .offset = place.offset};
+  }
+
+  struct ShownPlace {
+    FlameTree::Run run;
+    LabelId offset{};
+  };
+
+  // Looked at once for a place and a kernel, as many samples share them.
+  const ShownPlace& shown_place(p::GpuPlaceId id, p::StringId kernel) {
+    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), index(kernel)));
+    if (is_new) {
+      known->second = show_place(id, kernel);
     }
-    node = tree_.child(node, process_label(rows_, row), FrameClass::process);
-    node = tree_.child(node, std::to_string(key.pid), FrameClass::process);
-    if (index(key.ustack) == 0) {
-      node = tree_.child(node, kUnknown, FrameClass::note);
-    }
-    if (shows_nothing(key.ustack, key.kstack)) {
-      node = tree_.child(node, kAllHidden, FrameClass::note);
-    }
-    node = stack_path(node, false, key.ustack);
-    node = tree_.child(node, "-", FrameClass::separator);
-    node = stack_path(node, true, key.kstack);
-    node = tree_.child(node, or_unknown(tables_.gpu_file(key.gpu_file)), FrameClass::gpu);
-    node = tree_.child(node, stall_symbol(tables_, key), FrameClass::gpu);
-    node = tree_.child(node, or_unknown(tables_.insn_text(key.insn_text)), FrameClass::gpu_detail);
-    node = tree_.child(node, stall_label(key.stall_type), FrameClass::gpu_detail);
+    return known->second;
+  }
+
+  ShownPlace show_place(p::GpuPlaceId id, p::StringId kernel) {
+    static const p::GpuPlace kUnknownPlace;
+    const p::GpuPlace* const known = tables_.gpu_place(id);
+    const p::GpuPlace& place = known == nullptr ? kUnknownPlace : *known;
+    path_.clear();
+    put_lines(place, kernel);
+    path_.push_back(text_label(place.instruction, FrameClass::gpu_detail));
     char offset[20] = "0x";
-    const auto end = std::to_chars(offset + 2, offset + sizeof offset, key.offset, 16);
-    return tree_.child(node, std::string_view(offset, static_cast<size_t>(end.ptr - offset)), FrameClass::gpu_detail);
+    const auto end = std::to_chars(offset + 2, offset + sizeof offset, place.offset, 16);
+    const std::string_view text(offset, static_cast<size_t>(end.ptr - offset));
+    return {tree_.keep(path_), tree_.label(tree_.intern(text), FrameClass::gpu_detail)};
+  }
+
+  // The source lines; where they are not known, the module, and the function where it is not the kernel itself.
+  void put_lines(const p::GpuPlace& place, p::StringId kernel) {
+    for (const p::Element frame : tables_.place_frames(place.id)) {
+      path_.push_back(tree_.label(tree_.intern(view_.label(view_.place_frame(frame))), FrameClass::gpu));
+    }
+    if (!path_.empty()) {
+      return;
+    }
+    const p::GpuModule* const module = tables_.gpu_module(place.module);
+    if (module != nullptr && index(module->name) != 0) {
+      path_.push_back(text_label(module->name, FrameClass::gpu));
+    }
+    if (index(place.function) != 0 && place.function != kernel) {
+      path_.push_back(text_label(place.function, FrameClass::gpu));
+    }
+  }
+
+  LabelId text_label(p::StringId id, FrameClass cls) {
+    const auto [known, is_new] = text_labels_[static_cast<size_t>(cls)].try_emplace(index(id), kNoLabel);
+    if (is_new) {
+      known->second = tree_.label(tree_.intern(or_unknown(tables_.text(id))), cls);
+    }
+    return known->second;
   }
 
   NodeId stack_path(NodeId parent, bool kernel, p::StackId id) { return tree_.descend(parent, shown_run(kernel, id)); }
@@ -389,6 +442,8 @@ class TreeBuilder {
   std::unordered_map<uint32_t, FlameTree::Run> ranges_;
   std::unordered_map<uint32_t, LabelId> range_leaves_;
   std::unordered_map<uint32_t, LabelId> processes_;
+  std::unordered_map<uint64_t, ShownPlace> places_;  // by place and kernel
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
   std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
 };
 

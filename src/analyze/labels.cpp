@@ -1,7 +1,5 @@
 #include "analyze/labels.h"
 
-#include "profile/words.h"
-
 namespace gpuprof::analyze {
 namespace {
 
@@ -62,11 +60,6 @@ std::string_view process_label(const p::Tables& tables, const p::Work& work) {
   return process == nullptr ? kUnknown : or_unknown(tables.text(process->name));
 }
 
-std::string_view process_label(const Aggregate& rows, const Row& row) {
-  return row.kind == RowKind::stall ? or_unknown(rows.tables.text(rows.stall(row).process))
-                                    : process_label(rows.tables, rows.work(row));
-}
-
 std::string work_label(const p::Tables& tables, const p::Work& work) {
   const std::string_view name = tables.text(work.name);
   if (!name.empty()) {
@@ -85,22 +78,10 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
   return std::string(op_label(work.op));
 }
 
-std::string_view stall_symbol(const p::Tables& tables, const StallKey& stall) {
-  return or_unknown(tables.gpu_symbol(stall.gpu_symbol));
-}
-
 std::string range_label(const p::Tables& tables, const p::Range& range) {
   const std::string_view name = or_unknown(tables.text(range.name));
   const std::string_view domain = tables.text(range.domain);
   return domain.empty() ? std::string(name) : std::string(domain).append(":").append(name);
-}
-
-std::string stall_label(uint32_t stall_type) {
-  const std::string_view known = p::stall_type_word(stall_type);
-  if (!known.empty()) {
-    return std::string(known);
-  }
-  return stall_type == 0 ? std::string(kUnknown) : "[stall type " + std::to_string(stall_type) + "]";
 }
 
 std::string_view frame_name(const p::Tables& tables, p::Element element) {
@@ -115,6 +96,10 @@ std::string_view frame_name(const p::Tables& tables, p::Element element) {
   return frame.kind == p::FrameKind::truncated ? kTruncated : kUnknown;
 }
 
+bool shows_line(const p::Frame& frame) {
+  return frame.kind == p::FrameKind::python || frame.kind == p::FrameKind::gpu;
+}
+
 std::string frame_label(const p::Tables& tables, p::Element element, const LabelOptions& options) {
   std::string label(frame_name(tables, element));
   if (element.is_label || !options.files) {
@@ -123,7 +108,7 @@ std::string frame_label(const p::Tables& tables, p::Element element, const Label
   const p::Frame& frame = tables.frame(element);
   const bool python = frame.kind == p::FrameKind::python;
   const std::string_view file = tables.text(frame.file);
-  if ((options.lines || python) && !file.empty()) {
+  if ((options.lines || shows_line(frame)) && !file.empty()) {
     label.append(" (").append(python ? short_python_file(file) : file);
     if (frame.line != 0) {
       label.append(":").append(std::to_string(frame.line));
@@ -190,6 +175,8 @@ FrameClass frame_class(const p::Tables& tables, p::Element element, bool kernel)
       return FrameClass::python;
     case p::FrameKind::interpreter:
       return FrameClass::interpreter;
+    case p::FrameKind::gpu:
+      return FrameClass::gpu;
     case p::FrameKind::unknown: {
       const std::string_view name = tables.text(frame.name);
       return name.empty() ? FrameClass::note : name == kNoPythonFrames ? FrameClass::mark : FrameClass::native;

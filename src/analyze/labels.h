@@ -12,27 +12,21 @@ namespace gpuprof::analyze {
 
 struct LabelOptions {
   bool files = true;   // false: the name alone
-  bool lines = false;  // append " (file:line)" to native frames that have one; Python frames always show it
+  bool lines = false;  // append " (file:line)" to native frames that have one; Python and GPU frames always show it
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";
 inline constexpr std::string_view kNoCpuStack = "[no CPU stack]";
 inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // a FRAME of kind unknown: see FORMAT.md
 
-// What a row's process is called; the pid is not part of it.
+// What a work's process is called; the pid is not part of it.
 std::string_view process_label(const profile::Tables& tables, const profile::Work& work);
-std::string_view process_label(const Aggregate& rows, const Row& row);
 
-// The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]", "[page faults GPU]",
-// or a stall's GPU symbol.
+// The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]", "[page faults GPU]".
 std::string work_label(const profile::Tables& tables, const profile::Work& work);
-std::string_view stall_symbol(const profile::Tables& tables, const StallKey& stall);
 
 // "name", or "domain:name" outside of the default domain; of the innermost range, without its parents.
 std::string range_label(const profile::Tables& tables, const profile::Range& range);
-
-// "active" ..., or "[unknown]" for 0 and "[stall type N]" for numbers that have no name.
-std::string stall_label(uint32_t stall_type);
 
 // The function of a CPU frame, or what is known instead.
 std::string_view frame_name(const profile::Tables& tables, profile::Element element);
@@ -44,7 +38,10 @@ std::string_view without_parameters(std::string_view name);
 // site-packages, dist-packages or, for the standard library, lib/python3.N. Other paths stay as they are.
 std::string_view short_python_file(std::string_view file);
 
-// A CPU frame; `kernel` says which of a row's stacks it is from.
+// File and line are part of its label without being asked for.
+bool shows_line(const profile::Frame& frame);
+
+// A frame; `kernel` says which of a row's stacks it is from.
 std::string frame_label(const profile::Tables& tables, profile::Element element, const LabelOptions& options);
 FrameClass frame_class(const profile::Tables& tables, profile::Element element, bool kernel);
 

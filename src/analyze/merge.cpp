@@ -291,6 +291,7 @@ class Merger {
                                                    {&end_.gpu_records, end.gpu_records},
                                                    {&end_.gpu_ns, end.gpu_ns},
                                                    {&end_.with_stack, end.with_stack},
+                                                   {&end_.samples, end.samples},
                                                    {&end_.lost, end.lost}};
     for (const auto& [sum, value] : sums) {
       if (__builtin_add_overflow(*sum, value, sum)) {
@@ -312,6 +313,8 @@ class Merger {
       slice = &share->slice;
     } else if (auto* idle = std::get_if<p::Idle>(&record)) {
       slice = &idle->slice;
+    } else if (auto* sample = std::get_if<p::EuStall>(&record)) {
+      slice = &sample->slice;
     }
     if (slice != nullptr) {
       return __builtin_add_overflow(*slice, shift_.slices, slice) ? Reason("the slice's number exceeds 64 bits")

@@ -9,8 +9,8 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-constexpr std::array<const char*, 11> kNames = {"STRING", "FRAME", "USTACK",   "KSTACK",     "PROCESS",  "DEVICE",
-                                                "RANGE",  "WORK",  "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
+constexpr std::array<const char*, 11> kNames = {"STRING", "FRAME", "USTACK",     "KSTACK",    "PROCESS", "DEVICE",
+                                                "RANGE",  "WORK",  "GPU_MODULE", "GPU_PLACE", "SAMPLING"};
 
 }  // namespace
 
@@ -128,13 +128,27 @@ MergeIds::Reason MergeIds::map_record(p::Span& r, bool& /*is_new*/) {
   return map_id(kProcess, r.process) && map_id(kRange, r.range) ? Reason() : missing_;
 }
 
-MergeIds::Reason MergeIds::map_record(p::ProcName& r, bool& /*is_new*/) {
-  return map_id(kString, r.name) ? Reason() : missing_;
+MergeIds::Reason MergeIds::map_record(p::GpuModule& r, bool& is_new) {
+  return map_id(kString, r.name) && map_id(kString, r.hash) ? define(kGpuModule, r, is_new) : missing_;
+}
+
+MergeIds::Reason MergeIds::map_record(p::GpuPlace& r, bool& is_new) {
+  frames_.assign(r.frames.begin(), r.frames.end());
+  bool known = map_id(kGpuModule, r.module) && map_id(kString, r.function) && map_id(kString, r.instruction);
+  for (p::FrameId& frame : frames_) {
+    known = known && map_id(kFrame, frame);
+  }
+  r.frames = frames_;
+  return known ? define(kGpuPlace, r, is_new) : missing_;
+}
+
+MergeIds::Reason MergeIds::map_record(p::Sampling& r, bool& is_new) {
+  return map_id(kString, r.unit) ? define(kSampling, r, is_new) : missing_;
 }
 
 MergeIds::Reason MergeIds::map_record(p::EuStall& r, bool& /*is_new*/) {
-  const bool known = map_id(kString, r.proc_name) && map_id(kUstack, r.ustack) && map_id(kKstack, r.kstack) &&
-                     map_id(kGpuFile, r.gpu_file) && map_id(kGpuSymbol, r.gpu_symbol) && map_id(kInsnText, r.insn_text);
+  const bool known = map_id(kWork, r.work) && map_id(kGpuPlace, r.place) && map_id(kString, r.reason) &&
+                     map_id(kSampling, r.sampling);
   return known ? Reason() : missing_;
 }
 

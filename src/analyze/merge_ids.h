@@ -38,9 +38,9 @@ class MergeIds {
     kDevice,
     kRange,
     kWork,
-    kGpuFile,
-    kGpuSymbol,
-    kInsnText,
+    kGpuModule,
+    kGpuPlace,
+    kSampling,
     kKinds
   };
 
@@ -57,9 +57,6 @@ class MergeIds {
   std::pair<uint32_t, bool> intern(Kind kind, const profile::Record& record, std::string_view apart);
 
   Reason map_record(profile::String& r, bool& is_new) { return define(kString, r, is_new); }
-  Reason map_record(profile::GpuFile& r, bool& is_new) { return define(kGpuFile, r, is_new); }
-  Reason map_record(profile::GpuSymbol& r, bool& is_new) { return define(kGpuSymbol, r, is_new); }
-  Reason map_record(profile::InsnText& r, bool& is_new) { return define(kInsnText, r, is_new); }
   Reason map_record(profile::Frame& r, bool& is_new);
   Reason map_record(profile::Stack& r, bool& is_new);
   Reason map_record(profile::Process& r, bool& is_new);
@@ -69,7 +66,9 @@ class MergeIds {
   Reason map_record(profile::Idle& r, bool& is_new);
   Reason map_record(profile::Call& r, bool& is_new);
   Reason map_record(profile::Span& r, bool& is_new);
-  Reason map_record(profile::ProcName& r, bool& is_new);
+  Reason map_record(profile::GpuModule& r, bool& is_new);
+  Reason map_record(profile::GpuPlace& r, bool& is_new);
+  Reason map_record(profile::Sampling& r, bool& is_new);
   Reason map_record(profile::EuStall& r, bool& is_new);
   template <typename R>
   Reason map_record(R& r, bool& /*is_new*/) {
@@ -84,6 +83,7 @@ class MergeIds {
   std::array<Definitions, kKinds> definitions_;
   std::array<profile::IdIndex, kKinds> maps_;  // of the input: its id to the result's
   std::vector<profile::StackElement> elements_;
+  std::vector<profile::FrameId> frames_;
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;

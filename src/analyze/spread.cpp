@@ -97,9 +97,6 @@ StackDonors::Groups StackDonors::group(size_t level) const {
   Groups groups;
   for (const std::vector<Row>* rows : {&rows_.rows, &rows_.host}) {
     for (const Row& row : *rows) {
-      if (row.kind == RowKind::stall) {
-        continue;
-      }
       const p::Work& work = rows_.work(row);
       const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
       if (has_stack && (work.flags & p::kWorkUnsampled) == 0) {

@@ -117,7 +117,7 @@ bool StackView::composes(p::Element element) {
   }
   const p::Frame& frame = tables_.frame(element);
   const std::string_view file = tables_.text(frame.file);
-  if (file.empty() || (frame.kind != p::FrameKind::python && !options_.lines)) {
+  if (file.empty() || (!shows_line(frame) && !options_.lines)) {
     return false;
   }
   const size_t bytes = frame_name(tables_, element).size() + file.size();

@@ -53,6 +53,9 @@ class StackView {
   // The frames that are shown, root first, for label() and frame_class(). Valid until the next call.
   std::span<const uint32_t> frames(bool kernel, profile::StackId id);
 
+  // A frame of a place in GPU code, which is always shown; for label().
+  uint32_t place_frame(profile::Element element) { return known(false, element).shown; }
+
   [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 

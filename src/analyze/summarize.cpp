@@ -138,13 +138,13 @@ void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
   PathSums waits;
   PathSums allocations;
   for (const Row& row : rows.host) {
-    work[texts.work(rows, row)].add(row);
+    work[texts.work(rows.work(row))].add(row);
     const p::Op op = rows.work(row).op;
     if (op == p::Op::sync) {
-      waits[texts.key(rows, row)].add(row);
+      waits[texts.key(rows.work(row))].add(row);
       summary.wait_total += row.weight;
     } else if (op == p::Op::alloc) {
-      allocations[texts.key(rows, row)].add(row);
+      allocations[texts.key(rows.work(row))].add(row);
       summary.allocation_total += row.weight;
     }
   }
@@ -166,7 +166,7 @@ Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks)
   WorkSums work;
   PathSums paths;
   for (const Row& row : rows.rows) {
-    const PathKey key = summary.texts->key(rows, row);
+    const PathKey key = summary.texts->key(rows.work(row));
     work[key.work].add(row);
     paths[key].add(row);
     if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {

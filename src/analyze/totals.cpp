@@ -19,18 +19,14 @@ uint64_t value_of(const std::map<std::string, uint64_t>& counts, const char* key
   return found == counts.end() ? 0 : found->second;
 }
 
-ProfileKind kind_of(const bool (&seen)[3]) {
-  const int kinds = int{seen[0]} + int{seen[1]} + int{seen[2]};
-  if (kinds > 1) {
-    return ProfileKind::mixed;
+ProfileKind kind_of(bool timed, bool launches, bool samples) {
+  if (timed) {
+    return launches ? ProfileKind::mixed : ProfileKind::durations;
   }
-  if (seen[0]) {
-    return ProfileKind::durations;
-  }
-  if (seen[1]) {
+  if (launches) {
     return ProfileKind::launch_counts;
   }
-  return seen[2] ? ProfileKind::stall_samples : ProfileKind::empty;
+  return samples ? ProfileKind::stall_samples : ProfileKind::empty;
 }
 
 // Where profiles of several hosts were joined, a device was there for only a part of the windows.
@@ -44,11 +40,20 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
   return device == nullptr ? std::string("an unknown device") : "device " + std::to_string(device->index);
 }
 
+p::WorkCoverage covered_samples(const Aggregate& rows) {
+  p::WorkCoverage samples{.recorded = rows.sample_count, .lost = value_of(rows.info.losses, "samples_dropped")};
+  for (const SampleRow& row : rows.samples) {
+    samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
+  }
+  return samples;
+}
+
 }  // namespace
 
 void count_rows(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  bool seen[3] = {};
+  bool timed = false;
+  bool launches = false;
   for (const Row& row : rows.rows) {
     const uint64_t count = row.weight.count;
     switch (row.kind) {
@@ -57,7 +62,7 @@ void count_rows(Aggregate& rows) {
         info.gpu_records += count;
         info.with_stack += has_stack(work) ? count : 0;
         info.unsampled += !has_stack(work) && (work.flags & p::kWorkUnsampled) != 0 ? count : 0;
-        seen[0] = true;
+        timed = true;
         if (rows.has_shares) {
           DeviceTime& time = rows.device_times[work.device];
           time.busy_ns += row.busy_ns;
@@ -67,16 +72,17 @@ void count_rows(Aggregate& rows) {
       }
       case RowKind::launch:
         info.launches += count;
-        seen[1] = true;
-        break;
-      case RowKind::stall:
-        seen[2] = true;
+        launches = true;
         break;
       case RowKind::host:
         break;
     }
   }
-  info.kind = kind_of(seen);
+  info.samples = rows.sample_count;
+  for (const SampleRow& row : rows.samples) {
+    info.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
+  }
+  info.kind = kind_of(timed, launches, !rows.samples.empty());
 }
 
 profile::WorkCoverage covered_work(const Aggregate& rows) {
@@ -86,18 +92,13 @@ profile::WorkCoverage covered_work(const Aggregate& rows) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }
   p::WorkCoverage launches;
-  p::WorkCoverage stalls;
   for (const Row& row : rows.rows) {
     if (row.kind == RowKind::launch) {
       launches.recorded += row.weight.count;
       launches.with_stack += has_stack(rows.work(row)) ? row.weight.count : 0;
-    } else if (row.kind == RowKind::stall) {
-      const StallKey& key = rows.stall(row);
-      stalls.recorded += row.weight.count;
-      stalls.with_stack += index(key.ustack) != 0 || index(key.kstack) != 0 ? row.weight.count : 0;
     }
   }
-  return launches.any() ? launches : stalls;
+  return launches.any() ? launches : covered_samples(rows);
 }
 
 void check_conservation(Aggregate& rows) {

@@ -21,8 +21,7 @@ namespace p = gpuprof::profile;
 // "kind key=value key=value ...": ids are shown with what they stand for.
 class Printer {
  public:
-  Printer(const p::Tables& tables, bool version1, TextStream& stream)
-      : tables_(tables), version1_(version1), stream_(stream), out_(stream.text()) {}
+  Printer(const p::Tables& tables, TextStream& stream) : tables_(tables), stream_(stream), out_(stream.text()) {}
 
   void print(const p::Record& record) {
     std::visit([this](const auto& r) { put(r); }, record);
@@ -70,11 +69,9 @@ class Printer {
   Printer& optional_string(std::string_view name, p::StringId id) { return index(id) == 0 ? *this : string(name, id); }
   Printer& optional_number(std::string_view name, uint64_t value) { return value == 0 ? *this : number(name, value); }
 
-  // The work's id and all that it says; the id only where lines of this version have one.
+  // The work's id and all that it says.
   Printer& work(p::WorkId id) {
-    if (!version1_) {
-      number("work", index(id));
-    }
+    number("work", index(id));
     const p::Work* work = tables_.work(id);
     return work == nullptr ? *this : work_fields(*work);
   }
@@ -83,6 +80,14 @@ class Printer {
     number("work", index(id));
     const p::Work* work = tables_.work(id);
     return work == nullptr ? *this : word("op", p::word(work->op)).string("name", work->name);
+  }
+  Printer& place(p::GpuPlaceId id) {
+    number("place", index(id));
+    const p::GpuPlace* place = tables_.gpu_place(id);
+    return place == nullptr ? *this
+                            : string("function", place->function)
+                                  .hex("offset", place->offset)
+                                  .string("insn", place->instruction);
   }
   Printer& work_fields(const p::Work& r) {
     process(r.process).optional_number("tid", r.tid).string("thread", r.thread).stack("ustack", r.ustack);
@@ -182,22 +187,33 @@ class Printer {
     string("name", range == nullptr ? p::StringId{} : range->name).interval(r);
   }
   void put(const p::Coverage& r) { kind("coverage").process(r.process).text("what", r.what).number("count", r.count); }
-  void put(const p::ProcName& r) { kind("proc_name").string("name", r.name).number("pid", r.pid); }
-  void put(const p::GpuFile& r) { kind("gpu_file").number("id", r.id).text("name", r.name); }
-  void put(const p::GpuSymbol& r) { kind("gpu_symbol").number("id", r.id).text("name", r.name); }
-  void put(const p::InsnText& r) { kind("insn_text").number("id", r.id).text("text", r.text); }
+  void put(const p::GpuModule& r) {
+    kind("gpu_module").number("id", index(r.id)).string("name", r.name).string("hash", r.hash);
+  }
+  void put(const p::GpuPlace& r) {
+    kind("gpu_place").number("id", index(r.id)).number("module", index(r.module)).string("function", r.function);
+    hex("offset", r.offset).string("insn", r.instruction);
+    for (const p::FrameId id : r.frames) {
+      const p::Frame* frame = tables_.frame(id);
+      text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
+      stream_.checkpoint();
+    }
+  }
+  void put(const p::Sampling& r) {
+    kind("sampling").number("id", index(r.id)).number("period", r.period).string("unit", r.unit);
+  }
   void put(const p::EuStall& r) {
-    kind("eustall").string("process", r.proc_name).number("pid", r.pid).stack("ustack", r.ustack);
-    stack("kstack", r.kstack).text("file", tables_.gpu_file(r.gpu_file));
-    text("symbol", tables_.gpu_symbol(r.gpu_symbol)).text("insn", tables_.insn_text(r.insn_text));
-    const std::string_view stall = p::stall_type_word(r.stall_type);
-    word("stall", stall.empty() ? std::to_string(r.stall_type) : std::string(stall)).hex("offset", r.offset);
-    number("count", r.count);
+    kind("eustall").number("slice", r.slice).short_work(r.work).place(r.place).string("reason", r.reason);
+    optional_number("sampling", index(r.sampling)).number("count", r.count);
+    if ((r.flags & p::kSampleEstimated) != 0) {
+      word("estimated", "yes");
+    }
   }
   void put(const p::Loss& r) { kind("loss").process(r.process).text("reason", r.reason).number("count", r.count); }
   void put(const p::End& r) {
     kind("end").number("end_ns", r.end_ns).number("launches", r.launches).number("gpu_records", r.gpu_records);
-    number("gpu_ns", r.gpu_ns).number("with_stack", r.with_stack).number("lost", r.lost);
+    number("gpu_ns", r.gpu_ns).number("with_stack", r.with_stack).number("samples", r.samples);
+    number("lost", r.lost);
   }
   void put(const p::Unknown& r) { kind("unknown").word("kind", r.kind); }
 
@@ -211,7 +227,6 @@ class Printer {
   }
 
   const p::Tables& tables_;
-  bool version1_;
   TextStream& stream_;
   std::string& out_;
 };
@@ -250,8 +265,7 @@ class Dump : public Command {
  private:
   Result<int> print_all(p::Reader& reader, TextStream& out) {
     p::Tables tables;
-    const bool version1 = reader.major() == 1;
-    Printer printer(tables, version1, out);
+    Printer printer(tables, out);
     for (;;) {
       auto next = reader.next();
       if (!next) {
@@ -269,7 +283,7 @@ class Dump : public Command {
       }
       if (raw_) {
         p::format_line(**next, out.text());
-      } else if (!version1 || !std::holds_alternative<p::Work>(**next)) {  // has no line of its own there
+      } else {
         printer.print(**next);
       }
       out.checkpoint();

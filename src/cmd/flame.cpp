@@ -30,7 +30,7 @@ struct WeightWord {
   const char* time_name;
   const char* count_name;
 };
-constexpr std::array<WeightWord, 9> kWeights = {{
+constexpr std::array<WeightWord, 10> kWeights = {{
     {"sum", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
     {"time", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
     {"busy", Measure::busy, WeightKind::time, "GPU flame graph", "time in which a device was busy", "launches"},
@@ -38,6 +38,7 @@ constexpr std::array<WeightWord, 9> kWeights = {{
      "launches"},
     {"idle", Measure::idle, WeightKind::time, "GPU idle time", "time in which a device was idle", "gaps"},
     {"count", Measure::gpu, WeightKind::count, "GPU flame graph", "GPU time", "launches"},
+    {"samples", Measure::samples, WeightKind::count, "GPU flame graph", "GPU time", "samples"},
     {"bytes", Measure::gpu, WeightKind::bytes, "GPU flame graph", "GPU time", "launches"},
     {"wait", Measure::wait, WeightKind::time, "Waiting for the GPU", "time in which the CPU waited for a GPU", "calls"},
     {"alloc", Measure::alloc, WeightKind::bytes, "GPU memory allocations", "time", "allocations"},
@@ -121,8 +122,9 @@ class Flame : public Command {
     }
     app.add_option("--weight", weight_,
                    "sum or time: GPU time; busy: each moment of a device once; exclusive: shared between what ran at "
-                   "once; idle: of devices, under what they waited for; count; bytes; wait: of the CPU for a GPU; "
-                   "alloc: bytes (default: sum where the profile has it, else count)")
+                   "once; idle: of devices, under what they waited for; count; samples: of GPU code; bytes; "
+                   "wait: of the CPU for a GPU; alloc: bytes (default: sum where the profile has it, else count, else "
+                   "samples)")
         ->check(CLI::IsMember(words));
   }
 
@@ -175,6 +177,9 @@ class Flame : public Command {
                 std::string(weight == WeightKind::time ? "GPU time, other kinds are left out (see --weight count)"
                                                        : "count"));
     }
+    if (weight_.empty() && folded.samples > 0 && folded.kind != ProfileKind::stall_samples) {
+      log::info("the profile has samples of GPU code, too: see --weight samples");
+    }
     explain_unsampled(folded, weight);
     stacks_.explain(folded.trimmed);
   }
@@ -189,6 +194,9 @@ class Flame : public Command {
     if (fold_.ranges == analyze::RangeFrames::filter) {
       return {"no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
               "--nvtx=frames shows which ranges there are", kExitNothing};
+    }
+    if (fold_.measure == Measure::samples && folded.samples == 0) {
+      return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
     }
     if (of_shares && !folded.has_shares) {
       return {"the chosen weight is 0 for all of the profile: it does not say how work shared its devices",

@@ -10,10 +10,11 @@ namespace gpuprof::profile {
 namespace {
 
 // Of these, the GPU work itself is in the profile. All other reasons stand for GPU records that are not.
-constexpr std::array<std::string_view, 14> kOtherLosses = {
+constexpr std::array<std::string_view, 15> kOtherLosses = {
     "reentrant",        "bpf_ring_full",   "bpf_stack_lost", "stack_unreadable", "stack_not_taken",
     "no_launch_record", "process_refused", "range_limit",    "late_name",        "launch_without_record",
-    "timeline_full",    "details_lost",    "kernel_name",    "memory_limit"};
+    "timeline_full",    "details_lost",    "kernel_name",    "memory_limit",
+    "samples_dropped"};
 
 }  // namespace
 

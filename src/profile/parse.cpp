@@ -10,9 +10,6 @@
 namespace gpuprof::profile {
 namespace {
 
-// More frames than any real stack has; keeps a hostile line's memory bounded.
-constexpr size_t kMaxFrames = 65536;
-
 // Of lines that are kept one by one, and are far longer in memory than in the file.
 constexpr uint64_t kMostRemarks = 1'000'000;
 
@@ -20,11 +17,6 @@ struct Input {
   Fields& in;
   ParseContext& context;
 };
-
-// The value that ends a line of the published form may hold anything, ';' too.
-bool value(Input& x, std::string_view field, std::string_view& out) {
-  return x.context.major == 0 ? x.in.rest(field, out) : x.in.text(field, out);
-}
 
 // Ids that define something start at 1.
 template <typename Id>
@@ -45,7 +37,7 @@ bool parse(Input& x, Meta& r) {
   return count_remark(x) && x.in.text("key", r.key) && x.in.text("value", r.value);
 }
 bool parse(Input& x, String& r) {
-  return own_id(x, r.id) && value(x, "value", r.value);
+  return own_id(x, r.id) && x.in.text("value", r.value);
 }
 
 bool parse(Input& x, Frame& r) {
@@ -54,11 +46,10 @@ bool parse(Input& x, Frame& r) {
     return false;
   }
   const auto known = frame_kind_of(kind);
-  if (!known || *known == FrameKind::interpreter) {  // which has a line of its own, for readers of version 2.0
+  if (!known) {
     return x.in.fail("kind", "is not a kind of frame");
   }
-  const bool interpreter = *known == FrameKind::native && r.id == x.context.interpreter;
-  r.kind = interpreter ? FrameKind::interpreter : *known;
+  r.kind = *known;
   return x.in.id("name", r.name) && x.in.id("file", r.file) && x.in.number("line", r.line) &&
          x.in.id("module", r.module) && x.in.id("build_id", r.build_id) && x.in.offset("address", r.address);
 }
@@ -69,14 +60,9 @@ bool parse(Input& x, Stack& r) {
   if (!own_id(x, r.id)) {
     return false;
   }
-  std::string_view left;
   while (!x.in.at_end()) {
-    if (elements.size() == kMaxFrames) {
+    if (elements.size() == kMostFrames) {
       return x.in.fail("the stack has more than 65536 frames");
-    }
-    if (x.context.major == 0 && x.in.empty_to_end()) {  // writers of that form may end each frame with a ';'
-      x.in.rest("frame", left);
-      break;
     }
     if (!x.in.element(elements.emplace_back())) {
       return false;
@@ -87,28 +73,27 @@ bool parse(Input& x, Stack& r) {
 }
 
 bool parse(Input& x, Process& r) {
-  const bool common = own_id(x, r.id) && x.in.number("pid", r.pid) && x.in.number("ppid", r.ppid) &&
-                      x.in.number("start_ns", r.start_ns) && x.in.id("name", r.name) && x.in.id("command", r.command);
-  return common && (x.context.major == 1 || (x.in.id("rank", r.rank) && x.in.id("host", r.host)));
+  return own_id(x, r.id) && x.in.number("pid", r.pid) && x.in.number("ppid", r.ppid) &&
+         x.in.number("start_ns", r.start_ns) && x.in.id("name", r.name) && x.in.id("command", r.command) &&
+         x.in.id("rank", r.rank) && x.in.id("host", r.host);
 }
 
 bool parse(Input& x, Device& r) {
-  const bool common =
-      own_id(x, r.id) && x.in.id("backend", r.backend) && x.in.number("index", r.index) && x.in.id("name", r.name);
-  return common && (x.context.major == 1 || x.in.id("uuid", r.uuid));
+  return own_id(x, r.id) && x.in.id("backend", r.backend) && x.in.number("index", r.index) &&
+         x.in.id("name", r.name) && x.in.id("uuid", r.uuid);
 }
 
 bool parse(Input& x, Range& r) {
   return own_id(x, r.id) && x.in.id("parent", r.parent) && x.in.id("domain", r.domain) && x.in.id("name", r.name);
 }
 
-bool operation(Input& x, Op last, Op& out) {
+bool operation(Input& x, Op& out) {
   std::string_view word;
   if (!x.in.word("op", word)) {
     return false;
   }
   const auto known = op_of(word);
-  if (!known || *known > last) {
+  if (!known) {
     return x.in.fail("op", "is not an operation");
   }
   out = *known;
@@ -120,7 +105,7 @@ bool parse(Input& x, Work& r) {
   if (!own_id(x, r.id) || !x.in.id("process", r.process) || !x.in.number("tid", r.tid) ||
       !x.in.id("thread", r.thread) || !x.in.id("ustack", r.ustack) || !x.in.id("kstack", r.kstack) ||
       !x.in.id("capture", r.capture) || !x.in.id("range", r.range) || !x.in.id("device", r.device) ||
-      !x.in.number("stream", r.stream) || !operation(x, Op::migrate_dtoh, r.op) || !x.in.id("name", r.name) ||
+      !x.in.number("stream", r.stream) || !operation(x, r.op) || !x.in.id("name", r.name) ||
       !x.in.number("flags", r.flags)) {
     return false;
   }
@@ -136,14 +121,10 @@ bool plausible(Input& x, const Sums& r) {
   return true;
 }
 
-bool measures(Input& x, Gpu& r) {
-  return x.in.number("count", r.count) && x.in.number("sum_ns", r.sum_ns) && x.in.number("min_ns", r.min_ns) &&
+bool parse(Input& x, Gpu& r) {
+  return x.in.number("slice", r.slice) && x.in.id("work", r.work) && x.in.number("count", r.count) && x.in.number("sum_ns", r.sum_ns) && x.in.number("min_ns", r.min_ns) &&
          x.in.number("max_ns", r.max_ns) && x.in.wide("sum_squares_ns2", r.sum_squares_ns2) &&
          x.in.number("queue_ns", r.queue_ns) && x.in.number("bytes", r.bytes) && plausible(x, r);
-}
-
-bool parse(Input& x, Gpu& r) {
-  return x.in.number("slice", r.slice) && x.in.id("work", r.work) && measures(x, r);
 }
 
 bool parse(Input& x, Host& r) {
@@ -244,39 +225,40 @@ bool parse(Input& x, Coverage& r) {
   return count_remark(x) && x.in.id("process", r.process) && x.in.text("what", r.what) && x.in.number("count", r.count);
 }
 
-bool parse_version1(Input& x, Gpu& r) {
-  Work& work = x.context.version1_work = Work{};
-  return x.in.number("slice", r.slice) && x.in.id("process", work.process) && x.in.id("thread", work.thread) &&
-         x.in.id("ustack", work.ustack) && x.in.id("kstack", work.kstack) && x.in.id("device", work.device) &&
-         x.in.number("stream", work.stream) && operation(x, Op::other, work.op) && x.in.id("name", work.name) &&
-         measures(x, r);
+bool parse(Input& x, GpuModule& r) {
+  return own_id(x, r.id) && x.in.id("name", r.name) && x.in.id("hash", r.hash);
 }
 
-bool parse_version1(Input& x, Launch& r) {
-  Work& work = x.context.version1_work = Work{.op = Op::launch};
-  return x.in.number("slice", r.slice) && x.in.id("process", work.process) && x.in.id("thread", work.thread) &&
-         x.in.id("ustack", work.ustack) && x.in.id("kstack", work.kstack) && x.in.id("function", work.name) &&
-         x.in.number("count", r.count);
+bool parse(Input& x, GpuPlace& r) {
+  std::vector<FrameId>& frames = x.context.frames;
+  frames.clear();
+  if (!own_id(x, r.id) || !x.in.id("module", r.module) || !x.in.id("function", r.function) ||
+      !x.in.offset("offset", r.offset) || !x.in.id("instruction", r.instruction)) {
+    return false;
+  }
+  while (!x.in.at_end()) {
+    if (frames.size() == kMostPlaceFrames) {
+      return x.in.fail("the place has more than 1024 frames");
+    }
+    if (!x.in.id("frame", frames.emplace_back())) {
+      return false;
+    }
+  }
+  r.frames = frames;
+  return true;
 }
 
-bool parse(Input& x, ProcName& r) {
-  return x.in.id("proc_name_id", r.name) && x.in.number("pid", r.pid);
-}
-bool parse(Input& x, GpuFile& r) {
-  return own_id(x, r.id) && value(x, "name", r.name);
-}
-bool parse(Input& x, GpuSymbol& r) {
-  return own_id(x, r.id) && value(x, "name", r.name);
-}
-bool parse(Input& x, InsnText& r) {
-  return own_id(x, r.id) && value(x, "text", r.text);
+bool parse(Input& x, Sampling& r) {
+  return own_id(x, r.id) && x.in.number("period", r.period) && x.in.id("unit", r.unit);
 }
 
 bool parse(Input& x, EuStall& r) {
-  return x.in.id("proc_name_id", r.proc_name) && x.in.number("pid", r.pid) && x.in.id("ustack_id", r.ustack) &&
-         x.in.id("kstack_id", r.kstack) && x.in.number("gpu_file_id", r.gpu_file) &&
-         x.in.number("gpu_symbol_id", r.gpu_symbol) && x.in.number("insn_text_id", r.insn_text) &&
-         x.in.number("stall_type_id", r.stall_type) && x.in.offset("offset", r.offset) && x.in.number("count", r.count);
+  if (!x.in.number("slice", r.slice) || !x.in.id("work", r.work) || !x.in.id("place", r.place) ||
+      !x.in.id("reason", r.reason) || !x.in.id("sampling", r.sampling) || !x.in.number("count", r.count) ||
+      !x.in.number("flags", r.flags)) {
+    return false;
+  }
+  return (r.flags & ~kSampleEstimated) == 0 || x.in.fail("flags", "is not a sum of known flags");
 }
 
 bool parse(Input& x, Loss& r) {
@@ -287,7 +269,7 @@ bool parse(Input& x, Loss& r) {
 bool parse(Input& x, End& r) {
   return x.in.number("end_ns", r.end_ns) && x.in.number("launches", r.launches) &&
          x.in.number("gpu_records", r.gpu_records) && x.in.number("gpu_ns", r.gpu_ns) &&
-         x.in.number("with_stack", r.with_stack) && x.in.number("lost", r.lost);
+         x.in.number("with_stack", r.with_stack) && x.in.number("samples", r.samples) && x.in.number("lost", r.lost);
 }
 
 template <typename T>
@@ -302,68 +284,41 @@ bool parse_kstack(Input& x, std::optional<Record>& out) {
   return parse(x, *stack) && x.in.done();
 }
 
-template <typename T>
-bool parse_version1_as(Input& x, std::optional<Record>& out) {
-  auto& record = out.emplace(std::in_place_type<T>);
-  return parse_version1(x, *std::get_if<T>(&record)) && x.in.done();
-}
-
-bool parse_interpreter(Input& x, std::optional<Record>& /*none*/) {
-  FrameId id{};
-  if (!own_id(x, id) || !x.in.done()) {
-    return false;
-  }
-  x.context.interpreter = id;
-  return true;
-}
-
 using Parse = bool (*)(Input&, std::optional<Record>&);
 
 struct Kind {
   std::string_view name;
-  std::array<Parse, kFormatMajor + 1> parse;  // by major version; null where it is not a kind of that version
+  Parse parse;
 };
 
-constexpr Kind of_all(std::string_view name, Parse parse) {
-  return {name, {parse, parse, parse}};
-}
-constexpr Kind since_1(std::string_view name, Parse parse) {
-  return {name, {nullptr, parse, parse}};
-}
-constexpr Kind since_2(std::string_view name, Parse parse) {
-  return {name, {nullptr, nullptr, parse}};
-}
-
 // The frequent ones first.
-constexpr std::array<Kind, 28> kKinds = {{
-    {"GPU", {nullptr, parse_version1_as<Gpu>, parse_as<Gpu>}},
-    of_all("EUSTALL", parse_as<EuStall>),
-    since_2("SHARE", parse_as<Share>),
-    since_2("EVENT", parse_as<Event>),
-    since_2("IDLE", parse_as<Idle>),
-    since_2("CALL", parse_as<Call>),
-    since_2("HOST", parse_as<Host>),
-    {"LAUNCH", {nullptr, parse_version1_as<Launch>, parse_as<Launch>}},
-    since_2("WORK", parse_as<Work>),
-    since_2("SPAN", parse_as<Span>),
-    of_all("STRING", parse_as<String>),
-    since_1("FRAME", parse_as<Frame>),
-    since_2("INTERPRETER", parse_interpreter),
-    of_all("USTACK", parse_as<Stack>),
-    of_all("KSTACK", parse_kstack),
-    since_2("LATENCY", parse_as<Latency>),
-    since_2("RANGE", parse_as<Range>),
-    since_1("META", parse_as<Meta>),
-    since_1("PROCESS", parse_as<Process>),
-    since_1("DEVICE", parse_as<Device>),
-    since_2("WINDOW", parse_as<Window>),
-    since_2("COVERAGE", parse_as<Coverage>),
-    of_all("PROC_NAME", parse_as<ProcName>),
-    of_all("GPU_FILE", parse_as<GpuFile>),
-    of_all("GPU_SYMBOL", parse_as<GpuSymbol>),
-    of_all("INSN_TEXT", parse_as<InsnText>),
-    since_1("LOSS", parse_as<Loss>),
-    since_1("END", parse_as<End>),
+constexpr std::array<Kind, 26> kKinds = {{
+    {"GPU", parse_as<Gpu>},
+    {"EUSTALL", parse_as<EuStall>},
+    {"SHARE", parse_as<Share>},
+    {"EVENT", parse_as<Event>},
+    {"IDLE", parse_as<Idle>},
+    {"CALL", parse_as<Call>},
+    {"HOST", parse_as<Host>},
+    {"LAUNCH", parse_as<Launch>},
+    {"WORK", parse_as<Work>},
+    {"GPU_PLACE", parse_as<GpuPlace>},
+    {"SPAN", parse_as<Span>},
+    {"STRING", parse_as<String>},
+    {"FRAME", parse_as<Frame>},
+    {"USTACK", parse_as<Stack>},
+    {"KSTACK", parse_kstack},
+    {"LATENCY", parse_as<Latency>},
+    {"RANGE", parse_as<Range>},
+    {"META", parse_as<Meta>},
+    {"PROCESS", parse_as<Process>},
+    {"DEVICE", parse_as<Device>},
+    {"GPU_MODULE", parse_as<GpuModule>},
+    {"SAMPLING", parse_as<Sampling>},
+    {"WINDOW", parse_as<Window>},
+    {"COVERAGE", parse_as<Coverage>},
+    {"LOSS", parse_as<Loss>},
+    {"END", parse_as<End>},
 }};
 
 // The kinds that come by the million are told by a comparison or two.
@@ -380,22 +335,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// What a later version may call a new kind.
+}  // namespace
+
 bool looks_like_a_kind(std::string_view text) {
   return !text.empty() && text.front() >= 'A' && text.front() <= 'Z' &&
          text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
-}
-
-}  // namespace
-
-bool is_published_kind(std::string_view kind) {
-  return std::any_of(kKinds.begin(), kKinds.end(),
-                     [&](const Kind& k) { return k.parse[0] != nullptr && k.name == kind; });
-}
-
-bool is_published_kind_prefix(std::string_view text) {
-  return std::any_of(kKinds.begin(), kKinds.end(),
-                     [&](const Kind& k) { return k.parse[0] != nullptr && k.name.starts_with(text); });
 }
 
 std::optional<Record> parse_line(Line line, ParseContext& context) {
@@ -404,23 +348,20 @@ std::optional<Record> parse_line(Line line, ParseContext& context) {
   const size_t name_size = frequent != nullptr ? frequent->name.size() : std::min(text.find(';'), text.size());
   const std::string_view name = text.substr(0, name_size);
   const Kind* const kind = frequent != nullptr ? frequent : find_kind(name);
-  const Parse parse = kind != nullptr ? kind->parse[static_cast<size_t>(context.major)] : nullptr;
   std::optional<Record> record;
-  context.reason.clear();
-  if (parse != nullptr) {
-    Fields fields(line.begin + name_size + 1, line.end, name_size < text.size(), context.major != 0);
-    Input input{fields, context};
-    if (!parse(input, record)) {
-      context.reason = std::string(name).append(": ").append(fields.reason());
-      record.reset();
+  if (kind == nullptr) {
+    if (looks_like_a_kind(name)) {
+      record = Unknown{name};
+    } else {
+      context.reason = kNoRecord;
     }
-  } else if (kind != nullptr || looks_like_a_kind(name)) {
-    record = Unknown{name};
-  } else {
-    context.reason = "this is not a record: a line begins with its kind, in upper case";
+    return record;
   }
-  if (parse != parse_interpreter) {
-    context.interpreter = {};  // it was about this line
+  Fields fields(line.begin + name_size + 1, line.end, name_size < text.size(), true);
+  Input input{fields, context};
+  if (!kind->parse(input, record)) {
+    context.reason = std::string(name).append(": ").append(fields.reason());
+    record.reset();
   }
   return record;
 }

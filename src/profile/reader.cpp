@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "profile/parse.h"
-#include "profile/version1.h"
+#include "profile/published.h"
 
 namespace gpuprof::profile {
 namespace {
@@ -157,11 +157,11 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
-  Version1Works version1;
-  std::optional<Record> waiting;  // of version 1: the measurement that its WORK was put in front of
+  PublishedForm published;
   uint64_t line = 0;
   int major = kFormatMajor;
   uint64_t skipped_bad = 0;
+  uint64_t last_refused = 0;  // a line
   uint64_t skipped_unknown = 0;
   bool cut_short = false;
 
@@ -183,9 +183,6 @@ struct Reader::State {
                  std::string(kRecordHint)};
   }
 
-  // Turns a record of version 1 into one or two of version 2; the second one waits.
-  void adapt_version1(std::optional<Record>& record);
-
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
 };
@@ -206,7 +203,11 @@ Status Reader::State::check_version(const Line& header) {
                        std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor),
                    "read it with the gpuprof that wrote it, or a newer one");
   }
-  context.major = major;
+  if (major < kFormatMajor) {
+    return at_line("the profile has format version " + std::string(version) + ", of before the first release; this " +
+                       "gpuprof reads version " + std::to_string(kFormatMajor),
+                   "record it again");
+  }
   return {};
 }
 
@@ -236,32 +237,16 @@ Status Reader::State::read_header(std::string_view begin) {
     return {};
   }
   const size_t semicolon = begin.find(';');
-  if (semicolon != std::string_view::npos && is_published_kind(begin.substr(0, semicolon))) {
+  if (semicolon != std::string_view::npos && PublishedForm::is_kind(begin.substr(0, semicolon))) {
     major = 0;
-    context.major = 0;
     return {};
   }
-  if (semicolon == std::string_view::npos && is_published_kind_prefix(begin)) {
+  if (semicolon == std::string_view::npos && PublishedForm::is_kind_prefix(begin)) {
     major = 0;
     cut_short = true;
     return {};
   }
   return not_a_profile(begin);
-}
-
-void Reader::State::adapt_version1(std::optional<Record>& record) {
-  auto* const gpu = std::get_if<Gpu>(&*record);
-  auto* const launch = std::get_if<Launch>(&*record);
-  if (gpu == nullptr && launch == nullptr) {
-    return;
-  }
-  const auto [work, is_new] = version1.intern(context.version1_work);
-  (gpu != nullptr ? gpu->work : launch->work) = work;
-  if (is_new) {
-    waiting = record;
-    record = context.version1_work;
-    std::get<Work>(*record).id = work;
-  }
 }
 
 Reader::Reader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -285,8 +270,10 @@ Result<Reader> Reader::open(UniqueFd fd, std::string name, ReaderOptions options
 
 Result<std::optional<Record>> Reader::next() {
   State& s = *state_;
-  if (s.waiting) {
-    return std::exchange(s.waiting, std::nullopt);
+  if (s.major == 0) {
+    if (std::optional<Record> more = s.published.next()) {
+      return more;
+    }
   }
   for (;;) {
     Line line;
@@ -308,16 +295,15 @@ Result<std::optional<Record>> Reader::next() {
     if (line.begin == line.end) {
       continue;  // an empty line says nothing
     }
-    std::optional<Record> record = parse_line(line, s.context);
+    s.context.reason.clear();
+    std::optional<Record> record =
+        s.major == 0 ? s.published.take(line, s.context.reason) : parse_line(line, s.context);
     if (record) {
-      if (s.major == 1) {
-        s.adapt_version1(record);
-      }
       s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
       return record;
     }
     if (s.context.reason.empty()) {
-      continue;  // it was about the next line
+      continue;  // it says what another line said
     }
     if (!s.options.lenient) {
       return s.at_line(s.context.reason, kLineHint);
@@ -349,12 +335,9 @@ uint64_t Reader::skipped_unknown() const {
 bool Reader::cut_short() const {
   return state_->cut_short;
 }
-void Reader::count_bad() {
-  ++state_->skipped_bad;
-  if (state_->waiting) {  // its WORK was refused, and they are one line
-    state_->waiting.reset();
-    state_->version1.forget(state_->context.version1_work);
-  }
+void Reader::count_bad(uint64_t line) {
+  state_->skipped_bad += line != state_->last_refused ? 1 : 0;
+  state_->last_refused = line;
 }
 bool Reader::lenient() const {
   return state_->options.lenient;

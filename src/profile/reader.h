@@ -1,6 +1,6 @@
 // Reads a profile, a record at a time, from any descriptor (file or pipe). Nobody else parses a profile line.
-// Also reads the published form of facts (no header line; values not escaped), as major version 0, and version 1:
-// next() gives records of version 2 for it, a WORK in front of the first GPU or LAUNCH record that needs it.
+// Also reads the published form of stall samples (no header line; values not escaped), as major version 0: next() gives
+// records of our own for it, a WORK or GPU_PLACE in front of the first EUSTALL that needs it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ReaderOptions {
 class Reader {
  public:
   // `name` is what errors call the input ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's
-  // or its major version is newer than ours.
+  // or its major version is another than ours.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
 
   Reader(Reader&&) noexcept;
@@ -41,9 +41,10 @@ class Reader {
   [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped by `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;
-  // Due from a caller that skips the last record for a reason of its own under `lenient`: what belongs to its line is
-  // skipped with it.
-  void count_bad();
+  // Due from a caller that skips a record for a reason of its own under `lenient`, in the order of the lines. Counts a
+  // line once, as one of the published form can hold several records.
+  void count_bad(uint64_t line);
+  void count_bad() { count_bad(line()); }
   [[nodiscard]] bool lenient() const;
 
  private:

@@ -12,8 +12,8 @@
 
 namespace gpuprof::profile {
 
-inline constexpr int kFormatMajor = 2;
-inline constexpr int kFormatMinor = 1;
+inline constexpr int kFormatMajor = 3;  // the first one that must stay readable: none was released before
+inline constexpr int kFormatMinor = 0;
 
 // Typed indices: a stack id can not be passed where a string id is meant.
 enum class StringId : uint32_t {};
@@ -23,6 +23,9 @@ enum class ProcessId : uint32_t {};
 enum class DeviceId : uint32_t {};
 enum class RangeId : uint32_t {};
 enum class WorkId : uint32_t {};
+enum class GpuModuleId : uint32_t {};
+enum class GpuPlaceId : uint32_t {};
+enum class SamplingId : uint32_t {};
 
 template <typename Id>
 constexpr uint32_t index(Id id) {
@@ -47,6 +50,7 @@ enum class FrameKind : uint8_t {
   kernel,       // kernel space
   python,       // a Python function; `name` is qualified where the interpreter knows that
   interpreter,  // machine code of the Python interpreter itself, in a stack that has Python frames
+  gpu,          // a function in GPU code; `module` is the GPU module's name, `build_id` its hash
   unknown,      // an address that no mapping explains; the name says what is known
   truncated,    // the stack goes on towards the root, but could not be followed
 };
@@ -259,37 +263,39 @@ struct Coverage {
   uint64_t count = 0;
 };
 
-// The published form's process name: a STRING id and a pid.
-struct ProcName {
+struct GpuModule {  // GPU code that was loaded: a cubin, a zebin
+  GpuModuleId id{};
   StringId name{};
-  uint32_t pid = 0;
+  StringId hash{};  // lower-case hex
 };
 
-struct GpuFile {
-  uint32_t id = 0;
-  std::string_view name;
-};
-struct GpuSymbol {
-  uint32_t id = 0;
-  std::string_view name;
-};
-struct InsnText {
-  uint32_t id = 0;
-  std::string_view text;
+// A place in GPU code.
+struct GpuPlace {
+  GpuPlaceId id{};
+  GpuModuleId module{};
+  StringId function{};
+  uint64_t offset = 0;  // of the instruction in the function
+  StringId instruction{};
+  std::span<const FrameId> frames;  // its source lines: the outermost function first, inlined ones after it; may be none
 };
 
-struct EuStall {  // a sampled stall; field order and meaning as published
-  StringId proc_name{};
-  uint32_t pid = 0;
-  StackId ustack{};
-  StackId kstack{};
-  uint32_t gpu_file = 0;
-  uint32_t gpu_symbol = 0;
-  uint32_t insn_text = 0;
-  uint32_t stall_type = 0;  // 1..10: active control pipestall send dist_acc sbid sync inst_fetch other tdr
-  uint64_t offset = 0;      // of the instruction in the GPU symbol
+struct Sampling {  // how often samples were taken
+  SamplingId id{};
+  uint64_t period = 0;
+  StringId unit{};  // "cycles" or "ns"
+};
+
+// Samples of GPU code: what the hardware was found to wait for, at one place, while that work ran.
+struct EuStall {
+  uint64_t slice = 0;
+  WorkId work{};  // its op is one of the GPU's
+  GpuPlaceId place{};
+  StringId reason{};
+  SamplingId sampling{};
   uint64_t count = 0;
+  uint32_t flags = 0;
 };
+inline constexpr uint32_t kSampleEstimated = 1;  // whose samples they are was estimated, and not observed
 
 struct Loss {               // something that is missing from the profile, counted
   ProcessId process{};      // 0: not of one process
@@ -303,6 +309,7 @@ struct End {                 // the last line of a whole profile
   uint64_t gpu_records = 0;  // valid GPU records, = sum of Gpu.count
   uint64_t gpu_ns = 0;       // = sum of Gpu.sum_ns
   uint64_t with_stack = 0;   // GPU records whose launch has a CPU stack
+  uint64_t samples = 0;      // = sum of EuStall.count
   uint64_t lost = 0;         // = sum of Loss.count
 };
 
@@ -311,7 +318,7 @@ struct Unknown {  // a kind that this version does not know; skipped and counted
 };
 
 using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Event, Call, Span, Coverage, ProcName, GpuFile, GpuSymbol, InsnText,
-                            EuStall, Loss, End, Unknown>;
+                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, Sampling, EuStall,
+                            Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

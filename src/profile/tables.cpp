@@ -39,6 +39,20 @@ bool same(const Work& a, const Work& b) {
          a.kstack == b.kstack && a.capture == b.capture && a.range == b.range && a.device == b.device &&
          a.stream == b.stream && a.op == b.op && a.name == b.name && a.flags == b.flags;
 }
+bool same(const GpuModule& a, const GpuModule& b) {
+  return a.name == b.name && a.hash == b.hash;
+}
+bool same(const GpuPlace& a, const GpuPlace& b) {  // but for the frames
+  return a.module == b.module && a.function == b.function && a.offset == b.offset && a.instruction == b.instruction;
+}
+bool same(const Sampling& a, const Sampling& b) {
+  return a.period == b.period && a.unit == b.unit;
+}
+bool same(std::span<const Element> a, std::span<const Element> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Element& x, const Element& y) {
+    return x.position == y.position && x.is_label == y.is_label;
+  });
+}
 
 template <typename Row, typename Id>
 Reason define_row(const char* kind, IdIndex& ids, std::vector<Row>& rows, Id id, const Row& row) {
@@ -59,45 +73,23 @@ std::string hexadecimal(uint64_t value) {
 
 }  // namespace
 
-void IdIndex::insert(uint32_t id, uint32_t position) {
-  ++count_;
-  constexpr size_t kSmall = 1024;
-  if (id >= std::max(kSmall, 4 * count_)) {
-    sparse_.emplace(id, position);
-    return;
-  }
-  if (id >= dense_.size()) {
-    dense_.resize(std::max<size_t>(size_t{id} + 1, dense_.size() * 3 / 2), kNone);
-  }
-  dense_[id] = position;
-}
-
-uint32_t IdIndex::find_sparse(uint32_t id) const {
-  const auto found = sparse_.find(id);
-  return found == sparse_.end() ? kNone : found->second;
-}
-
 Reason Tables::add(const Record& record) {
   return std::visit([this](const auto& r) { return this->define(r); }, record);
 }
 
-Reason Tables::define_text(const char* kind, Texts& ids, uint32_t id, std::string_view value) {
-  const uint32_t known = ids.find(id);
+Reason Tables::define(const String& r) {
+  const uint32_t known = strings_.find(index(r.id));
   if (known != IdIndex::kNone) {
-    return texts_[known] == value ? Reason() : redefined(kind, id);
+    return texts_[known] == r.value ? Reason() : redefined("STRING", index(r.id));
   }
-  ids.insert(id, static_cast<uint32_t>(texts_.size()));
-  texts_.emplace_back(value);
+  strings_.insert(index(r.id), static_cast<uint32_t>(texts_.size()));
+  texts_.emplace_back(r.value);
   return std::nullopt;
 }
 
-std::string_view Tables::text_of(const Texts& ids, uint32_t id) const {
-  const uint32_t position = ids.find(id);
-  return position == IdIndex::kNone ? std::string_view() : std::string_view(texts_[position]);
-}
-
 std::string_view Tables::text(StringId id) const {
-  return text_of(strings_, index(id));
+  const uint32_t position = strings_.find(index(id));
+  return position == IdIndex::kNone ? std::string_view() : std::string_view(texts_[position]);
 }
 
 Reason Tables::check_strings(std::initializer_list<StringId> ids) const {
@@ -177,10 +169,7 @@ Reason Tables::define(const Stack& r) {
   const uint32_t known = ids.find(index(r.id));
   if (known != IdIndex::kNone) {
     const std::span<const Element> before = stack(r.kernel, r.id);
-    const bool equal = std::equal(
-        before.begin(), before.end(), scratch_.begin(), scratch_.end(),
-        [](const Element& a, const Element& b) { return a.position == b.position && a.is_label == b.is_label; });
-    return equal ? Reason() : redefined(r.kernel ? "KSTACK" : "USTACK", index(r.id));
+    return same(before, scratch_) ? Reason() : redefined(r.kernel ? "KSTACK" : "USTACK", index(r.id));
   }
   ids.insert(index(r.id), static_cast<uint32_t>(stack_rows_.size()));
   stack_rows_.push_back({elements_.size(), scratch_.size()});
@@ -269,23 +258,62 @@ Reason Tables::define(const Coverage& r) const {
   return check_place(r.process, StackId{}, StackId{});
 }
 
-Reason Tables::define(const EuStall& r) const {
-  if (r.gpu_file != 0 && gpu_files_.find(r.gpu_file) == IdIndex::kNone) {
-    return undefined("GPU_FILE", r.gpu_file);
+Reason Tables::define(const GpuModule& r) {
+  if (Reason reason = check_strings({r.name, r.hash})) {
+    return reason;
   }
-  if (r.gpu_symbol != 0 && gpu_symbols_.find(r.gpu_symbol) == IdIndex::kNone) {
-    return undefined("GPU_SYMBOL", r.gpu_symbol);
-  }
-  if (r.insn_text != 0 && insn_texts_.find(r.insn_text) == IdIndex::kNone) {
-    return undefined("INSN_TEXT", r.insn_text);
-  }
-  Reason reason = check_strings({r.proc_name});
-  return reason ? reason : check_place(ProcessId{}, r.ustack, r.kstack);
+  return define_row("GPU_MODULE", gpu_modules_, gpu_module_rows_, r.id, r);
 }
 
-Reason Tables::define(const ProcName& r) const {
-  return check_strings({r.name});
+Reason Tables::define(const GpuPlace& r) {
+  if (index(r.module) != 0 && gpu_module(r.module) == nullptr) {
+    return undefined("GPU_MODULE", index(r.module));
+  }
+  if (Reason reason = check_strings({r.function, r.instruction})) {
+    return reason;
+  }
+  scratch_.clear();
+  for (const FrameId frame : r.frames) {
+    const uint32_t position = frames_.find(index(frame));
+    if (position == IdIndex::kNone) {
+      return undefined("FRAME", index(frame));
+    }
+    scratch_.emplace_back(position, false);
+  }
+  const uint32_t known = gpu_places_.find(index(r.id));
+  if (known != IdIndex::kNone && !same(run(gpu_place_frames_[known]), scratch_)) {
+    return redefined("GPU_PLACE", index(r.id));
+  }
+  GpuPlace row = r;
+  row.frames = {};  // the line's
+  Reason reason = define_row("GPU_PLACE", gpu_places_, gpu_place_rows_, r.id, row);
+  if (gpu_place_frames_.size() < gpu_place_rows_.size()) {
+    gpu_place_frames_.push_back({elements_.size(), scratch_.size()});
+    elements_.insert(elements_.end(), scratch_.begin(), scratch_.end());
+  }
+  return reason;
 }
+
+Reason Tables::define(const Sampling& r) {
+  if (Reason reason = check_strings({r.unit})) {
+    return reason;
+  }
+  return define_row("SAMPLING", samplings_, sampling_rows_, r.id, r);
+}
+
+Reason Tables::define(const EuStall& r) const {
+  if (index(r.place) != 0 && gpu_place(r.place) == nullptr) {
+    return undefined("GPU_PLACE", index(r.place));
+  }
+  if (index(r.sampling) != 0 && sampling(r.sampling) == nullptr) {
+    return undefined("SAMPLING", index(r.sampling));
+  }
+  if (Reason reason = check_strings({r.reason})) {
+    return reason;
+  }
+  return check_work(r.work, "EUSTALL", WorkKind::gpu);
+}
+
 Reason Tables::define(const Loss& r) const {
   return check_place(r.process, StackId{}, StackId{});
 }
@@ -295,7 +323,12 @@ std::span<const Element> Tables::stack(bool kernel, StackId id) const {
   if (position == IdIndex::kNone) {
     return {};
   }
-  return std::span(elements_).subspan(stack_rows_[position].begin, stack_rows_[position].size);
+  return run(stack_rows_[position]);
+}
+
+std::span<const Element> Tables::place_frames(GpuPlaceId id) const {
+  const uint32_t position = gpu_places_.find(index(id));
+  return position == IdIndex::kNone ? std::span<const Element>() : run(gpu_place_frames_[position]);
 }
 
 }  // namespace gpuprof::profile

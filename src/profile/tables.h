@@ -12,31 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/id_index.h"
 #include "profile/records.h"
 
 namespace gpuprof::profile {
-
-// id -> position, for ids that a file chose: small ones in an array, wild ones in a hash table, so that a file can not
-// make us allocate more than it has lines.
-class IdIndex {
- public:
-  static constexpr uint32_t kNone = UINT32_MAX;
-
-  [[nodiscard]] uint32_t find(uint32_t id) const {
-    if (id < dense_.size() && dense_[id] != kNone) {
-      return dense_[id];
-    }
-    return sparse_.empty() ? kNone : find_sparse(id);
-  }
-  void insert(uint32_t id, uint32_t position);
-
- private:
-  [[nodiscard]] uint32_t find_sparse(uint32_t id) const;
-
-  std::vector<uint32_t> dense_;
-  std::unordered_map<uint32_t, uint32_t> sparse_;
-  size_t count_ = 0;
-};
 
 inline constexpr uint32_t kMaxRangeDepth = 1024;
 
@@ -76,6 +55,11 @@ class Tables {
   [[nodiscard]] const Frame* frame(FrameId id) const { return row_of(frames_, frame_rows_, id); }
   [[nodiscard]] const Range* range(RangeId id) const { return row_of(ranges_, range_rows_, id); }
   [[nodiscard]] const Work* work(WorkId id) const { return row_of(works_, work_rows_, id); }
+  [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const {
+    return row_of(gpu_modules_, gpu_module_rows_, id);
+  }
+  [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
+  [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of(samplings_, sampling_rows_, id); }
   [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone
 
   // All of them, in the order of their definitions.
@@ -84,15 +68,14 @@ class Tables {
   [[nodiscard]] std::span<const Work> works() const { return work_rows_; }
 
   [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for what is not defined
-  [[nodiscard]] std::string_view gpu_file(uint32_t id) const { return text_of(gpu_files_, id); }
-  [[nodiscard]] std::string_view gpu_symbol(uint32_t id) const { return text_of(gpu_symbols_, id); }
-  [[nodiscard]] std::string_view insn_text(uint32_t id) const { return text_of(insn_texts_, id); }
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
+  // The source lines of a place, outermost function first. Those of gpu_place() are none.
+  [[nodiscard]] std::span<const Element> place_frames(GpuPlaceId id) const;
   [[nodiscard]] const Frame& frame(Element element) const { return frame_rows_[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
  private:
-  struct StackRow {
+  struct FrameRun {  // in elements_
     size_t begin = 0;
     size_t size = 0;
   };
@@ -101,13 +84,9 @@ class Tables {
     const uint32_t position = ids.find(index(id));
     return position == IdIndex::kNone ? nullptr : &rows[position];
   }
-  using Texts = IdIndex;
   using Reason = std::optional<std::string>;
 
-  Reason define(const String& r) { return define_text("STRING", strings_, index(r.id), r.value); }
-  Reason define(const GpuFile& r) { return define_text("GPU_FILE", gpu_files_, r.id, r.name); }
-  Reason define(const GpuSymbol& r) { return define_text("GPU_SYMBOL", gpu_symbols_, r.id, r.name); }
-  Reason define(const InsnText& r) { return define_text("INSN_TEXT", insn_texts_, r.id, r.text); }
+  Reason define(const String& r);
   Reason define(const Frame& r);
   Reason define(const Stack& r);
   Reason define(const Process& r);
@@ -124,34 +103,34 @@ class Tables {
   [[nodiscard]] Reason define(const Call& r) const;
   [[nodiscard]] Reason define(const Span& r) const;
   [[nodiscard]] Reason define(const Coverage& r) const;
+  Reason define(const GpuModule& r);
+  Reason define(const GpuPlace& r);
+  Reason define(const Sampling& r);
   [[nodiscard]] Reason define(const EuStall& r) const;
-  [[nodiscard]] Reason define(const ProcName& r) const;
   [[nodiscard]] Reason define(const Loss& r) const;
   template <typename Other>
   static Reason define(const Other& /*meta, window, end, unknown*/) {
     return std::nullopt;
   }
 
-  Reason define_text(const char* kind, Texts& ids, uint32_t id, std::string_view value);
-  [[nodiscard]] std::string_view text_of(const Texts& ids, uint32_t id) const;
   [[nodiscard]] Reason check_strings(std::initializer_list<StringId> ids) const;
   [[nodiscard]] Reason check_place(ProcessId process, StackId ustack, StackId kstack) const;
+  [[nodiscard]] std::span<const Element> run(const FrameRun& run) const {
+    return std::span(elements_).subspan(run.begin, run.size);
+  }
   [[nodiscard]] Reason check_range(RangeId range) const;
   [[nodiscard]] Reason check_work(WorkId work, const char* record, WorkKind wanted) const;
   std::optional<uint32_t> intern_label(std::string_view label);  // nothing: there are too many
 
-  std::deque<std::string> texts_;  // of all four kinds of text
-  Texts strings_;
-  Texts gpu_files_;
-  Texts gpu_symbols_;
-  Texts insn_texts_;
+  IdIndex strings_;
+  std::deque<std::string> texts_;
   IdIndex frames_;
   std::vector<Frame> frame_rows_;
   std::deque<std::string> labels_;
   std::unordered_map<std::string_view, uint32_t> label_ids_;
   std::array<IdIndex, 2> stacks_;  // by Stack::kernel
-  std::vector<StackRow> stack_rows_;
-  std::vector<Element> elements_;
+  std::vector<FrameRun> stack_rows_;
+  std::vector<Element> elements_;  // of stacks and places
   std::vector<Element> scratch_;
   IdIndex processes_;
   std::vector<Process> process_rows_;
@@ -162,6 +141,13 @@ class Tables {
   std::vector<uint32_t> range_depths_;
   IdIndex works_;
   std::vector<Work> work_rows_;
+  IdIndex gpu_modules_;
+  std::vector<GpuModule> gpu_module_rows_;
+  IdIndex gpu_places_;
+  std::vector<GpuPlace> gpu_place_rows_;
+  std::vector<FrameRun> gpu_place_frames_;  // by the position of a place
+  IdIndex samplings_;
+  std::vector<Sampling> sampling_rows_;
 };
 
 }  // namespace gpuprof::profile

@@ -7,16 +7,14 @@ namespace gpuprof::profile {
 namespace {
 
 // Each in the order of its enumeration.
-constexpr std::array<std::string_view, 7> kFrameKinds = {"native",      "inlined", "kernel",   "python",
-                                                         "interpreter", "unknown", "truncated"};
+constexpr std::array<std::string_view, 8> kFrameKinds = {"native",      "inlined", "kernel",  "python",
+                                                         "interpreter", "gpu",     "unknown", "truncated"};
 constexpr std::array<std::string_view, 18> kOps = {"kernel",    "copy_htod",    "copy_dtoh",   "copy_dtod", "copy_htoh",
                                                    "copy_ptop", "copy",         "fill",        "other",     "graph",
                                                    "launch",    "sync",         "alloc",       "free",      "fault_gpu",
                                                    "fault_cpu", "migrate_htod", "migrate_dtoh"};
 constexpr std::array<std::string_view, 4> kPhases = {"call_to_queued", "queued_to_submitted", "submitted_to_start",
                                                      "call_to_start"};
-constexpr std::array<std::string_view, 11> kStallTypes = {
-    "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
 
 static_assert(static_cast<size_t>(FrameKind::truncated) + 1 == kFrameKinds.size());
 static_assert(static_cast<size_t>(Op::migrate_dtoh) + 1 == kOps.size());
@@ -50,10 +48,6 @@ std::optional<Op> op_of(std::string_view text) {
 }
 std::optional<Phase> phase_of(std::string_view text) {
   return find<Phase>(kPhases, text);
-}
-
-std::string_view stall_type_word(uint32_t stall_type) {
-  return stall_type < kStallTypes.size() ? kStallTypes[stall_type] : std::string_view();
 }
 
 }  // namespace gpuprof::profile

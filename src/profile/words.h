@@ -16,7 +16,4 @@ std::optional<FrameKind> frame_kind_of(std::string_view text);
 std::optional<Op> op_of(std::string_view text);
 std::optional<Phase> phase_of(std::string_view text);
 
-// "active" ... "tdr" for 1 to 10; empty for any other number.
-std::string_view stall_type_word(uint32_t stall_type);
-
 }  // namespace gpuprof::profile

@@ -92,13 +92,8 @@ void put(const String& r, std::string& out) {
 }
 
 void put(const Frame& r, std::string& out) {
-  const bool interpreter = r.kind == FrameKind::interpreter;
-  if (interpreter) {
-    Line("INTERPRETER", out) << r.id;
-  }
   Line line("FRAME", out);
-  (line << r.id).word(word(interpreter ? FrameKind::native : r.kind))
-      << r.name << r.file << r.line << r.module << r.build_id;
+  (line << r.id).word(word(r.kind)) << r.name << r.file << r.line << r.module << r.build_id;
   line.hex(r.address);
 }
 
@@ -171,30 +166,31 @@ void put(const Span& r, std::string& out) {
 void put(const Coverage& r, std::string& out) {
   Line("COVERAGE", out) << r.process << r.what << r.count;
 }
-void put(const ProcName& r, std::string& out) {
-  Line("PROC_NAME", out) << r.name << r.pid;
-}
-void put(const GpuFile& r, std::string& out) {
-  Line("GPU_FILE", out) << r.id << r.name;
-}
-void put(const GpuSymbol& r, std::string& out) {
-  Line("GPU_SYMBOL", out) << r.id << r.name;
-}
-void put(const InsnText& r, std::string& out) {
-  Line("INSN_TEXT", out) << r.id << r.text;
+void put(const GpuModule& r, std::string& out) {
+  Line("GPU_MODULE", out) << r.id << r.name << r.hash;
 }
 
+void put(const GpuPlace& r, std::string& out) {
+  Line line("GPU_PLACE", out);
+  (line << r.id << r.module << r.function).hex(r.offset) << r.instruction;
+  for (const FrameId frame : r.frames) {
+    line << frame;
+  }
+}
+
+void put(const Sampling& r, std::string& out) {
+  Line("SAMPLING", out) << r.id << r.period << r.unit;
+}
 void put(const EuStall& r, std::string& out) {
-  Line line("EUSTALL", out);
-  line << r.proc_name << r.pid << r.ustack << r.kstack << r.gpu_file << r.gpu_symbol << r.insn_text << r.stall_type;
-  line.hex(r.offset) << r.count;
+  Line("EUSTALL", out) << r.slice << r.work << r.place << r.reason << r.sampling << r.count << r.flags;
 }
 
 void put(const Loss& r, std::string& out) {
   Line("LOSS", out) << r.process << r.reason << r.count;
 }
 void put(const End& r, std::string& out) {
-  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.lost;
+  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.samples
+                   << r.lost;
 }
 void put(const Unknown& /*unused*/, std::string& /*unused*/) {}
 

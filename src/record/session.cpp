@@ -542,8 +542,13 @@ class Session {
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
     Batch last;
-    last.end = profile::End{end_ns,        totals.launches,   totals.gpu_records,
-                            totals.gpu_ns, totals.with_stack, totals.lost_in_all()};
+    last.end = profile::End{.end_ns = end_ns,
+                            .launches = totals.launches,
+                            .gpu_records = totals.gpu_records,
+                            .gpu_ns = totals.gpu_ns,
+                            .with_stack = totals.with_stack,
+                            .samples = 0,
+                            .lost = totals.lost_in_all()};
     sink_->put(std::move(last));
     Status written = sink_->finish(signals_);
     facts.totals = totals;

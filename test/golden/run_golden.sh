@@ -37,6 +37,7 @@ compare() {
 compare folded flame
 compare folded_ns flame --unit ns
 compare folded_count flame --weight count
+compare folded_samples flame --weight samples
 compare folded_bytes flame --weight bytes
 compare folded_lines flame --unit ns --lines
 compare folded_lenient flame --unit ns --lenient

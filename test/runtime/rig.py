@@ -137,9 +137,9 @@ class Profile:
     @functools.cached_property
     def stacks(self):
         """{USTACK id: [Frame]}, root first"""
-        text, interpreter = self.strings(), {row[0] for row in self.of("INTERPRETER")}
-        frames = {row[0]: Frame(row[1], text.get(row[2], ""), text.get(row[3], ""), int(row[4]), text.get(row[5], ""),
-                                int(row[7], 0), row[0] in interpreter)
+        text, kinds = self.strings(), {"interpreter": "native"}
+        frames = {row[0]: Frame(kinds.get(row[1], row[1]), text.get(row[2], ""), text.get(row[3], ""), int(row[4]),
+                                text.get(row[5], ""), int(row[7], 0), row[1] == "interpreter")
                   for row in self.of("FRAME")}
         return {row[0]: [frames.get(element, Frame("text", element, "", 0, "", 0, False)) for element in row[1:]]
                 for row in self.of("USTACK")}
@@ -188,7 +188,7 @@ class Profile:
     def end(self):
         """The totals of the END record, or None in a profile that was cut."""
         rows = self.of("END")
-        names = ("end_ns", "launches", "gpu_records", "gpu_ns", "with_stack", "lost")
+        names = ("end_ns", "launches", "gpu_records", "gpu_ns", "with_stack", "samples", "lost")
         return dict(zip(names, map(int, rows[-1]))) if rows else None
 
     def losses(self):

@@ -25,6 +25,7 @@ struct RandomProfile {
   uint64_t idle_ns = 0;
   uint64_t launches = 0;
   uint64_t lost = 0;
+  uint64_t samples = 0;
   uint64_t latencies = 0;  // values in histograms
   uint64_t events = 0;
 
@@ -36,7 +37,7 @@ struct RandomProfile {
     for (uint32_t i = below(200); i > 0; --i) {
       measure();
     }
-    add(profile::End{any(), launches, gpu_count, gpu_ns, any(), lost});
+    add(profile::End{any(), launches, gpu_count, gpu_ns, any(), samples, lost});
   }
 
  private:
@@ -90,7 +91,7 @@ struct RandomProfile {
     }
     for (uint32_t i = 1 + below(20); i > 0; --i) {
       add(profile::Frame{.id = fresh(frames_),
-                         .kind = static_cast<profile::FrameKind>(below(7)),
+                         .kind = static_cast<profile::FrameKind>(below(8)),
                          .name = name(),
                          .file = name(),
                          .line = any32(),
@@ -129,10 +130,13 @@ struct RandomProfile {
       const profile::RangeId parent = or_none(ranges_);
       add(profile::Range{fresh(ranges_), parent, name(), name()});
     }
-    add(profile::GpuFile{1, any_text()});
-    add(profile::GpuSymbol{1, any_text()});
-    add(profile::InsnText{1, any_text()});
-    add(profile::ProcName{name(), any32()});
+    for (uint32_t i = 1 + below(5); i > 0; --i) {
+      add(profile::GpuModule{fresh(modules_), name(), name()});
+      std::vector<profile::FrameId> lines(below(4));
+      std::generate(lines.begin(), lines.end(), [this] { return one_of(frames_); });
+      add(profile::GpuPlace{fresh(gpu_places_), or_none(modules_), name(), any(), name(), lines});
+      add(profile::Sampling{fresh(samplings_), any(), name()});
+    }
   }
 
   void define_works() {
@@ -163,7 +167,7 @@ struct RandomProfile {
     using profile::WorkKind;
     const uint64_t start = any() / 2;
     const uint64_t end = start + any() / 2;
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
         return gpu();
       case 1:
@@ -201,6 +205,12 @@ struct RandomProfile {
       case 10: {
         const profile::Loss r{or_none(processes_), maybe() ? "ring_full" : "of_the_future", small()};
         lost += r.count;
+        return add(r);
+      }
+      case 11: {
+        const profile::EuStall r{any(),   work(WorkKind::gpu), or_none(gpu_places_), name(), or_none(samplings_),
+                                 small(), below(2)};
+        samples += r.count;
         return add(r);
       }
       default:
@@ -251,6 +261,9 @@ struct RandomProfile {
   std::vector<profile::ProcessId> processes_;
   std::vector<profile::DeviceId> devices_;
   std::vector<profile::RangeId> ranges_;
+  std::vector<profile::GpuModuleId> modules_;
+  std::vector<profile::GpuPlaceId> gpu_places_;
+  std::vector<profile::SamplingId> samplings_;
   std::array<std::vector<profile::WorkId>, 3> works_;  // by WorkKind
 };
 

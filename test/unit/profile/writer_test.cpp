@@ -20,7 +20,7 @@ std::string line(const Record& record) {
 TEST_CASE("the first line") {
   std::string out;
   format_header(out);
-  CHECK(out == "GPUPROF;2.1\n");
+  CHECK(out == "GPUPROF;3.0\n");
 }
 
 TEST_CASE("exact bytes of definitions") {
@@ -53,10 +53,12 @@ TEST_CASE("exact bytes of definitions") {
                   .name = StringId{11},
                   .flags = kWorkGraphNode | kWorkUnsampled}) ==
         "WORK;1;2;3;4;5;6;7;8;9;18446744073709551615;copy_htod;11;3\n");
-  CHECK(line(ProcName{StringId{7}, 4242}) == "PROC_NAME;7;4242\n");
-  CHECK(line(GpuFile{1, "a.cl"}) == "GPU_FILE;1;a.cl\n");
-  CHECK(line(GpuSymbol{2, "saxpy"}) == "GPU_SYMBOL;2;saxpy\n");
-  CHECK(line(InsnText{3, "IADD3 R1, R2, RZ ;"}) == "INSN_TEXT;3;IADD3 R1, R2, RZ \\x3b\n");
+  CHECK(line(GpuModule{GpuModuleId{1}, StringId{2}, StringId{3}}) == "GPU_MODULE;1;2;3\n");
+  const FrameId lines[] = {FrameId{7}, FrameId{8}};
+  CHECK(line(GpuPlace{GpuPlaceId{1}, GpuModuleId{2}, StringId{3}, 0x40, StringId{4}, lines}) ==
+        "GPU_PLACE;1;2;3;0x40;4;7;8\n");
+  CHECK(line(GpuPlace{.id = GpuPlaceId{1}}) == "GPU_PLACE;1;0;0;0x0;0\n");
+  CHECK(line(Sampling{SamplingId{1}, 2, StringId{3}}) == "SAMPLING;1;2;3\n");
 }
 
 TEST_CASE("exact bytes of stacks") {
@@ -88,11 +90,11 @@ TEST_CASE("exact bytes of measurements") {
   CHECK(line(Share{1, WorkId{2}, 3, 4}) == "SHARE;1;2;3;4\n");
   CHECK(line(Idle{1, DeviceId{2}, WorkId{3}, 4}) == "IDLE;1;2;3;4\n");
   CHECK(line(Window{1, 2}) == "WINDOW;1;2\n");
-  CHECK(line(EuStall{StringId{1}, 100, StackId{2}, StackId{3}, 4, 5, 6, 7, 0x40, 8}) ==
-        "EUSTALL;1;100;2;3;4;5;6;7;0x40;8\n");
+  CHECK(line(EuStall{1, WorkId{2}, GpuPlaceId{3}, StringId{4}, SamplingId{5}, 6, kSampleEstimated}) ==
+        "EUSTALL;1;2;3;4;5;6;1\n");
   CHECK(line(Loss{ProcessId{1}, "ring_full", 12}) == "LOSS;1;ring_full;12\n");
   CHECK(line(Coverage{ProcessId{1}, "matched", 12}) == "COVERAGE;1;matched;12\n");
-  CHECK(line(End{1, 2, 3, 4, 5, 6}) == "END;1;2;3;4;5;6\n");
+  CHECK(line(End{1, 2, 3, 4, 5, 6, 7}) == "END;1;2;3;4;5;6;7\n");
   CHECK(line(Unknown{"NEW"}).empty());
 }
 
@@ -107,30 +109,20 @@ TEST_CASE("exact bytes of histograms and of a timeline") {
 }
 
 TEST_CASE("the words of every enumerator can be read back") {
-  for (const char* kind : {"native", "inlined", "kernel", "python", "unknown", "truncated"}) {
-    const std::string text = std::string("GPUPROF;2.1\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
+  for (const char* kind : {"native", "inlined", "kernel", "python", "interpreter", "gpu", "unknown", "truncated"}) {
+    const std::string text = std::string("GPUPROF;3.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* op :
        {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph",
         "launch", "sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
-    const std::string text = std::string("GPUPROF;2.1\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
+    const std::string text = std::string("GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* phase : {"call_to_queued", "queued_to_submitted", "submitted_to_start", "call_to_start"}) {
-    const std::string text = std::string("GPUPROF;2.1\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
+    const std::string text = std::string("GPUPROF;3.0\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
     CHECK(test::rewritten(text) == text);
   }
-}
-
-TEST_CASE("a frame of the interpreter is one that readers of version 2.0 take for native") {
-  const std::string text = "GPUPROF;2.1\nINTERPRETER;1\nFRAME;1;native;0;0;0;0;0;0x0\n";
-  CHECK(line(Frame{.id = FrameId{1}, .kind = FrameKind::interpreter}) == text.substr(text.find('\n') + 1));
-  CHECK(test::rewritten(text) == text);
-  // It says something of the next line only, and only of that frame.
-  const std::string other = "FRAME;2;native;0;0;0;0;0;0x0\n";
-  CHECK(test::rewritten("GPUPROF;2.1\nINTERPRETER;1\n" + other) == "GPUPROF;2.1\n" + other);
-  CHECK(test::rewritten("GPUPROF;2.1\nINTERPRETER;2\nMETA;a;b\n" + other) == "GPUPROF;2.1\nMETA;a;b\n" + other);
 }
 
 TEST_CASE("a writer hands over whole lines and keeps its error") {
@@ -142,7 +134,7 @@ TEST_CASE("a writer hands over whole lines and keeps its error") {
   writer.add(String{StringId{1}, "x"});
   CHECK(writer.bytes_written() == 0);
   REQUIRE(writer.flush());
-  const std::string expected = "GPUPROF;2.1\nSTRING;1;x\n";
+  const std::string expected = "GPUPROF;3.0\nSTRING;1;x\n";
   CHECK(writer.bytes_written() == expected.size());
   char text[64] = {};
   REQUIRE(::read(in.get(), text, sizeof text) == static_cast<ssize_t>(expected.size()));

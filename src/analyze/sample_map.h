@@ -1,4 +1,4 @@
-// Finds the row of a stall: an open-addressing hash table over the rows. Internal to aggregate.cpp.
+// Finds the row of a sample: an open-addressing hash table over the rows. Internal to aggregate.cpp.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace gpuprof::analyze {
 
-class RowMap {
+class SampleMap {
  public:
-  RowMap(std::vector<Row>& rows, std::vector<StallKey>& keys)
-      : rows_(rows), keys_(keys), slots_(kFirstSlots), seed_(random_seed()) {}
+  explicit SampleMap(std::vector<SampleRow>& rows) : rows_(rows), slots_(kFirstSlots), seed_(random_seed()) {}
 
   // Where a key is or belongs; for insert().
   struct Place {
@@ -22,7 +21,7 @@ class RowMap {
 
   // In a large table find() waits for memory twice. Where records are queued on their way to it, begin() and, a while
   // later, approach() let these waits pass in the background.
-  [[nodiscard]] uint64_t begin(const StallKey& key) const {
+  [[nodiscard]] uint64_t begin(const SampleKey& key) const {
     const uint64_t h = hash(key);
     __builtin_prefetch(&slots_[h & (slots_.size() - 1)]);
     return h;
@@ -32,17 +31,16 @@ class RowMap {
     const Slot& slot = slots_[h & (slots_.size() - 1)];
     if (slot.row != kEmpty) {
       __builtin_prefetch(&rows_[slot.row], 1);
-      __builtin_prefetch(&keys_[slot.key]);
     }
   }
 
   // The key's row, or null. `h` is what begin() gave.
-  Row* find(const StallKey& key, uint64_t h, Place& place) {
+  SampleRow* find(const SampleKey& key, uint64_t h, Place& place) {
     const size_t mask = slots_.size() - 1;
     place.tag = static_cast<uint32_t>(h >> 32U);
     for (place.slot = h & mask; slots_[place.slot].row != kEmpty; place.slot = (place.slot + 1) & mask) {
       const Slot& slot = slots_[place.slot];
-      if (slot.tag == place.tag && keys_[slot.key] == key) {
+      if (slot.tag == place.tag && rows_[slot.row].key == key) {
         return &rows_[slot.row];
       }
     }
@@ -50,12 +48,10 @@ class RowMap {
   }
 
   // Adds a row for a key that find() has not found. Invalidates other rows' addresses.
-  Row& insert(const StallKey& key, const Place& place) {
-    const auto stall = static_cast<uint32_t>(keys_.size());
-    slots_[place.slot] = {static_cast<uint32_t>(rows_.size()), stall, place.tag};
-    rows_.push_back(Row{.kind = RowKind::stall, .ref = stall});
-    keys_.push_back(key);
-    if (keys_.size() * 2 > slots_.size()) {
+  SampleRow& insert(const SampleKey& key, const Place& place) {
+    slots_[place.slot] = {static_cast<uint32_t>(rows_.size()), place.tag};
+    rows_.push_back({.key = key});
+    if (rows_.size() * 2 > slots_.size()) {
       grow();
     }
     return rows_.back();
@@ -69,17 +65,14 @@ class RowMap {
   // The tag is part of the key's hash, so that a row of another key is hardly ever looked at.
   struct Slot {
     uint32_t row = kEmpty;
-    uint32_t key = 0;
     uint32_t tag = 0;
   };
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
 
-  [[nodiscard]] uint64_t hash(const StallKey& key) const {
+  [[nodiscard]] uint64_t hash(const SampleKey& key) const {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-    uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.process), key.gpu_symbol), kOdd ^ key.pid);
-    h = fold_multiply(h ^ join_ids(index(key.ustack), index(key.kstack)), kOdd);
-    h = fold_multiply(h ^ join_ids(key.gpu_file, key.insn_text), kOdd ^ key.stall_type);
-    return fold_multiply(h ^ key.offset, kOdd);
+    const uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.work), index(key.place)), kOdd ^ key.flags);
+    return fold_multiply(h ^ join_ids(index(key.reason), index(key.sampling)), kOdd);
   }
 
   void grow() {
@@ -90,7 +83,7 @@ class RowMap {
       if (old.row == kEmpty) {
         continue;
       }
-      size_t slot = hash(keys_[old.key]) & mask;
+      size_t slot = hash(rows_[old.row].key) & mask;
       while (slots_[slot].row != kEmpty) {
         slot = (slot + 1) & mask;
       }
@@ -98,8 +91,7 @@ class RowMap {
     }
   }
 
-  std::vector<Row>& rows_;
-  std::vector<StallKey>& keys_;
+  std::vector<SampleRow>& rows_;
   std::vector<Slot> slots_;
   uint64_t seed_;
 };

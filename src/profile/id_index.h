@@ -1,0 +1,34 @@
+// Looks up what the ids of a file stand for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace gpuprof::profile {
+
+// id -> position, for ids that a file chose: small ones in an array, wild ones in a hash table, so that a file can not
+// make us allocate more than it has lines.
+class IdIndex {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  [[nodiscard]] uint32_t find(uint32_t id) const {
+    if (id < dense_.size() && dense_[id] != kNone) {
+      return dense_[id];
+    }
+    return sparse_.empty() ? kNone : find_sparse(id);
+  }
+  [[nodiscard]] bool has(uint32_t id) const { return find(id) != kNone; }
+  void insert(uint32_t id, uint32_t position);
+
+ private:
+  [[nodiscard]] uint32_t find_sparse(uint32_t id) const;
+
+  std::vector<uint32_t> dense_;
+  std::unordered_map<uint32_t, uint32_t> sparse_;
+  size_t count_ = 0;
+};
+
+}  // namespace gpuprof::profile
