@@ -6,8 +6,6 @@
 
 namespace gpuprof::injection {
 
-constinit thread_local ThreadState current_thread = {};
-
 void read_thread(ThreadState& thread) {
   thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
   prctl(PR_GET_NAME, thread.name);

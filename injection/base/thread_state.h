@@ -24,7 +24,7 @@ struct ThreadState {
 };
 
 // constinit keeps the compiler from a guard at each access.
-extern constinit thread_local ThreadState current_thread;
+inline constinit thread_local ThreadState current_thread = {};
 
 inline ThreadState& thread_state() {
   return current_thread;

@@ -47,7 +47,7 @@ void initialize() {
   const KeepErrno keep_errno;
   call_next_injection();
   if (!finalizing()) {
-    begin_recording(kVendor);
+    begin_recording(vendor());
   }
 }
 
@@ -66,5 +66,5 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
   if (load_relaxed(&session().forked) != 0) {
     return ECHILD;  // the child of a fork, where CUDA can not be used
   }
-  return finalizing() ? EBUSY : attach(kVendor, socket, token, user);
+  return finalizing() ? EBUSY : attach(vendor(), socket, token, user);
 }

@@ -161,8 +161,6 @@ constexpr Vendor::Flush kFlush = {
     .detach = detach,
 };
 
-}  // namespace
-
 constexpr Vendor kVendor = {
     .name = "cupti",
     .load = [] { the_library(); },
@@ -171,6 +169,12 @@ constexpr Vendor kVendor = {
     .exiting = exiting,
     .flush = &kFlush,
 };
+
+}  // namespace
+
+const Vendor& vendor() {
+  return kVendor;
+}
 
 void measure_clock_offset() {
   constexpr int kTries = 5;

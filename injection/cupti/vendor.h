@@ -5,6 +5,6 @@
 
 namespace gpuprof::injection::cupti {
 
-extern const Vendor kVendor;
+const Vendor& vendor();
 
 }  // namespace gpuprof::injection::cupti

@@ -32,8 +32,8 @@ struct ProcessState {
   uint32_t user;
 };
 
-extern constinit ProcessState process_state;
-extern const uint32_t always_alive;  // where no such page can be had
+inline constexpr uint32_t always_alive = 1;  // where no such page can be had
+inline constinit ProcessState process_state = {kNotStarted, 0, nullptr, &always_alive, nullptr, false, {}, {}, {}, 0};
 
 // Null unless connected and not switched off. What is mapped in a child of fork belongs to its parent.
 inline gpuprof_segment* open_segment() {

@@ -17,8 +17,6 @@
 
 namespace gpuprof::injection {
 
-constinit uint32_t work_noted = 0;
-
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;

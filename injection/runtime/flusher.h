@@ -12,7 +12,7 @@ namespace gpuprof::injection {
 constexpr char kFlusherName[] = "gpuprof-flush";  // of the thread
 
 // By launches and other calls that have the vendor's library record something; read and cleared by the thread.
-extern constinit uint32_t work_noted;
+inline constinit uint32_t work_noted = 0;
 
 inline void note_work() {
   if (load_relaxed(&work_noted) == 0) {  // hardly ever: the line stays in the caches of all threads

@@ -28,8 +28,9 @@ using FindObject = int (*)(void*, FoundObject*);
 FindObject find_object = nullptr;
 uint32_t list_only = 0;
 
-// Where there is no such function: a table of what was loaded at the last look. `version` is odd while it is written;
-// a reader that sees it change starts again. Each access is an acquire or a release, so that none passes those to it.
+// Where there is no such function: a table of what was loaded at the last module scan. `version` is odd while it is
+// written; a reader that sees it change starts again. Each access is an acquire or a release, so that none passes those
+// to it.
 constexpr uint32_t kMaxListed = 4096;
 struct List {
   uint32_t version;
