@@ -2,7 +2,7 @@
 // and the numbers by which a profile can be trusted.
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::backend::Counters;
 using gpuprof::backend::GpuOp;

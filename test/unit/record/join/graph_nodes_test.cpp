@@ -1,7 +1,7 @@
 // Graphs: which stack made a node, and which launch was only captured.
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 #include "record/join/graph_nodes.h"
 
 using gpuprof::backend::GpuOp;
