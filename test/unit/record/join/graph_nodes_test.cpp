@@ -1,8 +1,9 @@
 // Graphs: which stack made a node, and which launch was only captured.
 
+#include "record/join/graph_nodes.h"
+
 #include "catch.h"
 #include "join_rig.h"
-#include "record/join/graph_nodes.h"
 
 using gpuprof::backend::GpuOp;
 using gpuprof::backend::GraphNode;

@@ -33,8 +33,8 @@ struct InProcess : Rig {
                          {.correlation = correlation, .stack = stack, .time_ns = 5000, .tid = 5, .thread = "t"});
   }
   void code(uint32_t source, uint32_t id, std::string_view name) {
-    correlator.on_code(
-        source, PythonCode{.id = id, .version = 0x030b0000, .first_line = 3, .name = name, .file = "a.py"});
+    correlator.on_code(source,
+                       PythonCode{.id = id, .version = 0x030b0000, .first_line = 3, .name = name, .file = "a.py"});
   }
   void kernel_of(uint32_t source, uint64_t correlation) {
     auto op = Rig::kernel(correlation);
