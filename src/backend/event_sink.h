@@ -1,4 +1,4 @@
-// Where backends deliver what they see. Implemented by src/record (correlate) and by test doubles.
+// Where backends deliver what they see. Implemented by src/record/join (Correlator) and by test doubles.
 // Calls come from the recorder's drain thread only.
 #pragma once
 

@@ -14,6 +14,10 @@ constexpr uint64_t fold_multiply(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
 }
 
+constexpr uint64_t hash_of(uint64_t id) {
+  return fold_multiply(id, 0x9e3779b97f4a7c15U);  // 2^64 over the golden ratio: odd, and without a pattern
+}
+
 constexpr uint64_t join_ids(uint32_t high, uint32_t low) {
   return (uint64_t{high} << 32U) | low;
 }

@@ -7,7 +7,7 @@
 #include "backend/event_sink.h"
 #include "record/bpf/process_feed.h"
 #include "record/ipc/channel.h"
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
 
 namespace gpuprof::record {
 

@@ -19,7 +19,7 @@
 #include "record/held_processes.h"
 #include "record/ipc/channel.h"
 #include "record/ipc/overhead_limiter.h"
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
 #include "record/memory_budget.h"
 #include "record/recording_switch.h"
 #include "record/session_meta.h"
@@ -163,17 +163,17 @@ class Session {
       return status;
     }
     start_ns_ = monotonic_ns();
-    CorrelateOptions correlate{.start_ns = start_ns_,
-                               .interval_ns = options_.interval_ns,
-                               .counted_functions = attached_to_.functions,
-                               .attach_pid = options_.attach_pid,
-                               .stacks_wanted = stacks_.any(),
-                               .stacks_from_sources = stacks_.in_process,
-                               .frame_pointers = stacks_.by_frame_pointers(),
-                               .instruments = instruments(),
-                               .timeline = options_.timeline,
-                               .latency = options_.latency,
-                               .memory = memory_};
+    JoinOptions correlate{.start_ns = start_ns_,
+                          .interval_ns = options_.interval_ns,
+                          .counted_functions = attached_to_.functions,
+                          .attach_pid = options_.attach_pid,
+                          .stacks_wanted = stacks_.any(),
+                          .stacks_from_sources = stacks_.in_process,
+                          .frame_pointers = stacks_.by_frame_pointers(),
+                          .instruments = instruments(),
+                          .timeline = options_.timeline,
+                          .latency = options_.latency,
+                          .memory = memory_};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
     if (stacks_.engine) {
       feed_ = std::make_unique<ProcessFeed>(*stacks_.engine);

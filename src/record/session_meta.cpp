@@ -76,8 +76,8 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (facts.overhead.samples > 0) {
     correlator.add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
   }
-  add_depths(correlator, "native", correlator.native_depths());
-  add_depths(correlator, "python", correlator.python_depths());
+  add_depths(correlator, "native", correlator.tally().native_depths());
+  add_depths(correlator, "python", correlator.tally().python_depths());
   correlator.add_meta("launches.without_record", std::to_string(correlator.totals().coverage.without_record));
   if (options.max_overhead > 0) {
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));

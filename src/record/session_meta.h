@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "record/ipc/channel.h"
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
 #include "record/session.h"
 #include "record/summary.h"
 

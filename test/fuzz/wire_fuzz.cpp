@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "record/ipc/wire_decoder.h"
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
 #include "record/write/stack_frames.h"
 
 namespace {

@@ -131,7 +131,7 @@ void BpfCodes::on_lines(std::span<const std::byte> event, StackSink& sink) {
 }
 
 void BpfCodes::deliver(const Code& code, StackSink& sink) {
-  sink.on_code(code.pid, {code.id, code.version, code.first_line, code.name, code.file, code.lines});
+  sink.on_process_code(code.pid, {code.id, code.version, code.first_line, code.name, code.file, code.lines});
 }
 
 }  // namespace gpuprof::record

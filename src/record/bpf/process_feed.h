@@ -14,7 +14,7 @@
 
 #include "base/unique_fd.h"
 #include "record/bpf/stack_engine.h"
-#include "record/join/correlate.h"
+#include "record/process/process_news.h"
 
 namespace gpuprof::record {
 

@@ -39,7 +39,7 @@ class StackSink {
   virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
                         uint64_t read_ns) = 0;
   // Before the first stack of the process that names it.
-  virtual void on_code(uint32_t pid, const backend::PythonCode& code) = 0;
+  virtual void on_process_code(uint32_t pid, const backend::PythonCode& code) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
   // It has loaded or unloaded libraries: its mappings are to be read again.
   virtual void on_loader(uint32_t pid) = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "record/join/owned_id.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {
@@ -59,16 +60,7 @@ class GraphLaunches {
   void end_source(backend::SourceId source);
 
  private:
-  struct Key {
-    uint32_t source;
-    uint64_t number;  // of an executable graph, a stream, or a launch
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const {
-      return (key.number * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32);
-    }
-  };
+  using Key = OwnedId;  // of an executable graph, a stream, or a launch
   struct Graph {
     std::vector<Launch> launches;  // in the order of the calls
     bool body_first = false;       // work of its bodies has been seen to start before all other work of its launch
@@ -82,11 +74,11 @@ class GraphLaunches {
   void forget_idle(uint64_t now_ns);
 
   MemoryBudget* memory_;
-  std::unordered_map<Key, Graph, KeyHash> graphs_;
-  std::unordered_map<Key, uint32_t, KeyHash> execs_;                 // of launches
-  std::unordered_map<Key, std::vector<uint64_t>, KeyHash> streams_;  // ids of the launches on them, in order
-  size_t launches_ = 0;                                              // of all graphs
-  uint64_t looked_ns_ = 0;                                           // for idle graphs
+  std::unordered_map<Key, Graph, OwnedIdHash> graphs_;
+  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;                 // of launches
+  std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;  // ids of the launches on them, in order
+  size_t launches_ = 0;                                                  // of all graphs
+  uint64_t looked_ns_ = 0;                                               // for idle graphs
 };
 
 }  // namespace gpuprof::record

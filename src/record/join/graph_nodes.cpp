@@ -37,8 +37,8 @@ void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
   if (entry == nullptr) {
     return;
   }
-  const uint64_t stack = first_of(key.source, key.node, &Node::stack);
-  const uint32_t name = first_of(key.source, key.node, &Node::name);
+  const uint64_t stack = first_of(key.source, key.number, &Node::stack);
+  const uint32_t name = first_of(key.source, key.number, &Node::name);
   if (node.original == 0) {
     entry->name.change(name, node.name_id, node.time_ns);
     return;
@@ -136,7 +136,7 @@ void GraphNodes::settle(uint64_t now_ns) {
     if (found == nodes_.end()) {
       return true;
     }
-    found->second.stack.value = first_of(copy.key.source, copy.key.node, &Node::stack);
+    found->second.stack.value = first_of(copy.key.source, copy.key.number, &Node::stack);
     return found->second.stack.value != 0 || ++copy.turns >= kMaxTurns;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "record/join/owned_id.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {
@@ -39,14 +40,7 @@ class GraphNodes {
   [[nodiscard]] size_t size() const { return nodes_.size(); }
 
  private:
-  struct Key {
-    uint32_t source;
-    uint64_t node;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const { return (key.node * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32); }
-  };
+  using Key = OwnedId;
   // A value since `since_ns`, and what it was since `old_since_ns` before that. Older ones are not kept.
   template <typename Value>
   struct Dated {
@@ -86,7 +80,7 @@ class GraphNodes {
   [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const;
 
   MemoryBudget* memory_;
-  std::unordered_map<Key, Node, KeyHash> nodes_;
+  std::unordered_map<Key, Node, OwnedIdHash> nodes_;
   std::vector<Copy> copies_;  // without a stack so far
   std::deque<Destroyed> destroyed_;
   uint64_t turns_ = 0;

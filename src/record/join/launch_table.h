@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "backend/event_sink.h"
+#include "record/join/owned_id.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {
@@ -48,16 +49,7 @@ class LaunchTable {
   [[nodiscard]] size_t queued() const { return waiting_.size() + stale_.size() + matched_.size(); }
 
  private:
-  struct Key {
-    uint32_t source;
-    uint64_t correlation;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const {
-      return (key.correlation * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.source} << 32);
-    }
-  };
+  using Key = OwnedId;  // by correlation id
   struct Queued {
     Key key;
     uint64_t time_ns;  // of the launch: another one may have its key by now
@@ -72,7 +64,7 @@ class LaunchTable {
 
   MemoryBudget* memory_;
   std::pmr::unsynchronized_pool_resource pool_;  // they come and go by the hundred thousand a second
-  std::pmr::unordered_map<Key, Launch, KeyHash> launches_{&pool_};
+  std::pmr::unordered_map<Key, Launch, OwnedIdHash> launches_{&pool_};
   std::deque<Queued> waiting_;  // in the order of their arrival; some of them have gone
   std::deque<Queued> stale_;    // those that were still waiting after kHoldNs
   std::deque<Queued> matched_;  // those that may be matched again

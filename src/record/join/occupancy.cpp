@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace gpuprof::record {
 namespace {
 
@@ -20,28 +22,7 @@ constexpr size_t kMaxPending = 1'000'000;
 }  // namespace
 
 size_t Occupancy::SliceWorkHash::operator()(const SliceWork& key) const {
-  uint64_t h = (key.slice ^ (uint64_t{key.work} << 32U) ^ key.device) * 0x9e3779b97f4a7c15U;
-  return h ^ (h >> 32U);
-}
-
-void Occupancy::open_window(uint64_t at) {
-  windows_.emplace_back(at, UINT64_MAX);
-}
-
-void Occupancy::close_window(uint64_t at) {
-  if (!windows_.empty() && windows_.back().second == UINT64_MAX) {
-    windows_.back().second = std::max(at, windows_.back().first);
-  }
-}
-
-uint64_t Occupancy::recorded(uint64_t begin, uint64_t end) const {
-  uint64_t sum = 0;
-  for (auto window = windows_.rbegin(); window != windows_.rend() && window->second > begin; ++window) {
-    const uint64_t from = std::max(begin, window->first);
-    const uint64_t to = std::min(end, window->second);
-    sum += to > from ? to - from : 0;
-  }
-  return sum;
+  return hash_of(key.slice ^ join_ids(key.work, key.device));
 }
 
 void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uint64_t end) {
@@ -51,7 +32,7 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
     state.swept_to = start_ns_;
   }
   if (start < state.swept_to) {
-    late_ns_ += recorded(start, std::min(end, state.swept_to));
+    late_ns_ += windows_.recorded(start, std::min(end, state.swept_to));
     start = state.swept_to;
     end = std::max(start, end);
   }
@@ -126,7 +107,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
     if (state.running.size() < kMaxRunning) {
       state.running.push_back(*next);
     } else {
-      late_ns_ += recorded(next->start, next->end);
+      late_ns_ += windows_.recorded(next->start, next->end);
     }
   }
   state.pending.erase(state.pending.begin(), rest);
@@ -160,7 +141,7 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   if (until <= state.swept_to) {
     return;
   }
-  const uint64_t ns = recorded(state.swept_to, until);
+  const uint64_t ns = windows_.recorded(state.swept_to, until);
   const uint64_t each = ns / state.running.size();
   uint64_t left = ns % state.running.size();  // one more for so many: the sum is exact
   for (Interval& work : state.running) {
@@ -194,13 +175,13 @@ void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next)
 }
 
 void Occupancy::add_idle(Device device, Work work, uint64_t begin, uint64_t end) {
-  if (const uint64_t ns = end > begin ? recorded(begin, end) : 0; ns != 0) {
+  if (const uint64_t ns = end > begin ? windows_.recorded(begin, end) : 0; ns != 0) {
     idle_[{slice(end), work, device}] += ns;
   }
 }
 
 void Occupancy::finish() {
-  const uint64_t end = windows_.empty() ? start_ns_ : windows_.back().second;
+  const uint64_t end = std::max(start_ns_, windows_.end());
   for (auto& [device, state] : devices_) {
     sweep(device, state, UINT64_MAX);
     add_idle(device, 0, state.swept_to, end);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "record/join/windows.h"
+
 namespace gpuprof::record {
 
 class Occupancy {
@@ -22,10 +24,9 @@ class Occupancy {
   using Device = uint32_t;  //
   using Thread = uint64_t;  // 0: not known
 
-  Occupancy(uint64_t start_ns, uint64_t interval_ns) : start_ns_(start_ns), interval_ns_(interval_ns) {}
-
-  void open_window(uint64_t at);
-  void close_window(uint64_t at);
+  // `windows` must live longer.
+  Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns)
+      : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns) {}
 
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
@@ -74,8 +75,6 @@ class Occupancy {
     size_t operator()(const SliceWork& key) const;
   };
 
-  // How much of a stretch of time is in windows.
-  [[nodiscard]] uint64_t recorded(uint64_t begin, uint64_t end) const;
   void drop_blocked();
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);
@@ -84,9 +83,9 @@ class Occupancy {
   void add_idle(Device device, Work work, uint64_t begin, uint64_t end);
   [[nodiscard]] uint64_t slice(uint64_t at) const { return at <= start_ns_ ? 0 : (at - start_ns_) / interval_ns_; }
 
+  const Windows& windows_;
   uint64_t start_ns_;
   uint64_t interval_ns_;
-  std::vector<std::pair<uint64_t, uint64_t>> windows_;  // an open one ends at UINT64_MAX
   std::unordered_map<Device, DeviceState> devices_;
   std::unordered_map<Thread, std::deque<Interval>> blocked_;  // calls of a thread, one after the other
   size_t blocked_calls_ = 0;                                  // of all threads

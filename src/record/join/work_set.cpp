@@ -1,12 +1,9 @@
 #include "record/join/work_set.h"
 
+#include "base/hash.h"
+
 namespace gpuprof::record {
 namespace {
-
-uint64_t mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15u;
-  return h ^ (h >> 32);
-}
 
 // Whether `value` is among at most `limit` that are kept.
 bool is_kept(std::unordered_set<uint64_t>& kept, uint64_t value, size_t limit) {
@@ -23,11 +20,11 @@ bool is_kept(std::unordered_set<uint64_t>& kept, uint64_t value, size_t limit) {
 }  // namespace
 
 size_t WorkSet::Hash::operator()(const WorkKey& key) const {
-  uint64_t h = mix(key.stack, key.capture);
-  h = mix(h, key.stream);
-  h = mix(h, uint64_t{profile::index(key.device)} << 32 | profile::index(key.range));
-  h = mix(h, uint64_t{key.tid} << 32 | key.thread);
-  return mix(h, uint64_t{key.name} << 16 | static_cast<uint64_t>(key.op) << 8 | key.flags);
+  uint64_t h = hash_of(key.stack ^ hash_of(key.capture));
+  h = hash_of(h ^ key.stream);
+  h = hash_of(h ^ join_ids(profile::index(key.device), profile::index(key.range)));
+  h = hash_of(h ^ join_ids(key.tid, key.thread));
+  return hash_of(h ^ (uint64_t{key.name} << 16U | static_cast<uint64_t>(key.op) << 8U | key.flags));
 }
 
 WorkKey WorkSet::bounded(WorkKey key, const MemoryBudget& memory) {
@@ -46,7 +43,7 @@ WorkKey WorkSet::bounded(WorkKey key, const MemoryBudget& memory) {
   if (!is_kept(streams_, key.stream, kMaxStreams)) {
     key.stream = kOtherStreams;
   }
-  if (!is_kept(threads_, uint64_t{key.tid} << 32 | key.thread, kMaxThreads)) {
+  if (!is_kept(threads_, join_ids(key.tid, key.thread), kMaxThreads)) {
     key.tid = 0;
     key.thread = 0;
   }

@@ -18,6 +18,7 @@ namespace gpuprof::record {
 // The ranges of one source, by its own numbers.
 struct SourceRanges {
   static constexpr size_t kMaxRanges = 100'000;
+  static constexpr int kMaxDepth = 128;  // of ranges inside of ranges
   std::unordered_map<uint32_t, backend::Range> told;
   std::unordered_map<uint32_t, profile::RangeId> resolved;
 };
@@ -31,8 +32,7 @@ class RangeTable {
   // `name_of(id)` is the NameIndex of a source's name id, 0 where it is not known. A parent that is not known is none.
   template <typename NameOf>
   profile::RangeId resolve(SourceRanges& source, uint32_t id, NameOf name_of, int depth = 0) {
-    constexpr int kMaxDepth = 128;
-    if (id == 0 || depth > kMaxDepth) {
+    if (id == 0 || depth > SourceRanges::kMaxDepth) {
       return {};
     }
     if (const auto known = source.resolved.find(id); known != source.resolved.end()) {

@@ -43,7 +43,7 @@ struct Sink final : record::StackSink {
   void on_stack(uint64_t stack, uint32_t, std::span<const uint64_t> words, uint32_t flags, uint64_t) override {
     stacks[stack] = {{words.begin(), words.end()}, flags};
   }
-  void on_code(uint32_t, const backend::PythonCode& code) override {
+  void on_process_code(uint32_t, const backend::PythonCode& code) override {
     codes[code.id] = {std::string(code.name), std::string(code.file), code.first_line, code.line_table.size()};
   }
   void on_thread(uint32_t, uint32_t, std::string_view name) override { threads.emplace_back(name); }

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 #include "record/join/launch_table.h"
 #include "record/join/work_set.h"
 #include "record/process/name_table.h"

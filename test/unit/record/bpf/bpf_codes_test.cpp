@@ -11,7 +11,7 @@ using gpuprof::record::decode_python_text;
 
 struct Sink final : gpuprof::record::StackSink {
   void on_stack(uint64_t, uint32_t, std::span<const uint64_t>, uint32_t, uint64_t) override {}
-  void on_code(uint32_t pid, const gpuprof::backend::PythonCode& code) override {
+  void on_process_code(uint32_t pid, const gpuprof::backend::PythonCode& code) override {
     got.push_back(std::to_string(pid) + ":" + std::to_string(code.id) + ":" + std::string(code.name) + ":" +
                   std::string(code.file) + ":" + std::to_string(code.line_table.size()));
     line_table.assign(code.line_table.begin(), code.line_table.end());

@@ -23,7 +23,7 @@ struct Sink final : gpuprof::record::StackSink {
     ++stack_events;
     stacks[stack].assign(addresses.begin(), addresses.end());
   }
-  void on_code(uint32_t, const gpuprof::backend::PythonCode&) override {}
+  void on_process_code(uint32_t, const gpuprof::backend::PythonCode&) override {}
   void on_thread(uint32_t, uint32_t tid, std::string_view name) override { threads[tid] = name; }
   void on_loader(uint32_t) override {}
   void on_launch_stack(const LaunchStack& launch) override { launches.push_back(launch); }

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 #include "shown.h"
 #include "wire/wire.h"
 #include "wire_bytes.h"

@@ -2,7 +2,7 @@
 #include "record/join/graph_launches.h"
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::backend::GpuOp;
 using gpuprof::backend::GraphLaunch;

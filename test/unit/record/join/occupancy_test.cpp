@@ -10,6 +10,15 @@
 namespace {
 
 using gpuprof::record::Occupancy;
+using gpuprof::record::Windows;
+
+// With windows of its own.
+struct OwnWindows {
+  Windows windows;
+};
+struct Recorded : OwnWindows, Occupancy {
+  Recorded(uint64_t start_ns, uint64_t interval_ns) : Occupancy(windows, start_ns, interval_ns) {}
+};
 
 struct Sums {
   std::map<uint32_t, uint64_t> busy;                       // by work
@@ -27,8 +36,8 @@ void collect(Occupancy& occupancy, Sums& sums) {
   }
 }
 
-Sums finish(Occupancy& occupancy, uint64_t end) {
-  occupancy.close_window(end);
+Sums finish(Recorded& occupancy, uint64_t end) {
+  occupancy.windows.close(end);
   occupancy.finish();
   Sums sums;
   collect(occupancy, sums);
@@ -38,8 +47,8 @@ Sums finish(Occupancy& occupancy, uint64_t end) {
 }  // namespace
 
 TEST_CASE("concurrent work shares the time, the first gets the busy time") {
-  Occupancy occupancy(1000, 1'000'000);
-  occupancy.open_window(1000);
+  Recorded occupancy(1000, 1'000'000);
+  occupancy.windows.open(1000);
   occupancy.add(1, 10, 0, 1100, 1400);
   occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns together: one of them gets the odd one
   const Sums sums = finish(occupancy, 2000);
@@ -52,8 +61,8 @@ TEST_CASE("concurrent work shares the time, the first gets the busy time") {
 }
 
 TEST_CASE("idle time belongs to the blocking call of the thread that launches next, else to that launch") {
-  Occupancy occupancy(0, 1'000'000);
-  occupancy.open_window(0);
+  Recorded occupancy(0, 1'000'000);
+  occupancy.windows.open(0);
   occupancy.add(1, 10, 7, 100, 200);
   occupancy.blocked(7, 99, 150, 320);
   occupancy.blocked(7, 98, 350, 360);
@@ -68,10 +77,10 @@ TEST_CASE("idle time belongs to the blocking call of the thread that launches ne
 }
 
 TEST_CASE("time outside of the windows is neither busy nor idle") {
-  Occupancy occupancy(0, 1'000'000);
-  occupancy.open_window(100);
-  occupancy.close_window(200);
-  occupancy.open_window(300);
+  Recorded occupancy(0, 1'000'000);
+  occupancy.windows.open(100);
+  occupancy.windows.close(200);
+  occupancy.windows.open(300);
   occupancy.add(1, 10, 0, 150, 350);
   occupancy.add(1, 11, 0, 380, 420);
   const Sums sums = finish(occupancy, 400);
@@ -83,8 +92,8 @@ TEST_CASE("time outside of the windows is neither busy nor idle") {
 }
 
 TEST_CASE("late work is counted, and changes no time that is charged already") {
-  Occupancy occupancy(0, 1'000'000);
-  occupancy.open_window(0);
+  Recorded occupancy(0, 1'000'000);
+  occupancy.windows.open(0);
   occupancy.add(1, 10, 0, 100, 200);
   occupancy.add(1, 11, 0, 300, 400);
   occupancy.advance(1000);
@@ -100,12 +109,12 @@ TEST_CASE("busy and idle time make up the windows exactly") {
   std::mt19937_64 random(20261121);
   const auto below = [&](uint64_t limit) { return random() % limit; };
   for (int round = 0; round < 300; ++round) {
-    Occupancy occupancy(1000, 5000);
+    Recorded occupancy(1000, 5000);
     uint64_t windows = 0;
     uint64_t at = 1000 + below(500);
     Sums sums;
     uint64_t window_begin = at;
-    occupancy.open_window(at);
+    occupancy.windows.open(at);
     const uint64_t devices = 1 + below(3);
     uint64_t used = 0;
     std::vector<bool> had_work(devices, false);
@@ -113,10 +122,10 @@ TEST_CASE("busy and idle time make up the windows exactly") {
       const uint64_t kind = below(20);
       if (kind == 0) {
         at += below(300);
-        occupancy.close_window(at);
+        occupancy.windows.close(at);
         windows += at - window_begin;
         at += below(300);
-        occupancy.open_window(at);
+        occupancy.windows.open(at);
         window_begin = at;
       } else if (kind < 4) {
         occupancy.blocked(1 + below(3), 500 + static_cast<uint32_t>(below(5)), at, at + below(100));
@@ -134,7 +143,7 @@ TEST_CASE("busy and idle time make up the windows exactly") {
     }
     at += below(500);
     windows += at - window_begin;
-    occupancy.close_window(at);
+    occupancy.windows.close(at);
     occupancy.finish();
     collect(occupancy, sums);
     REQUIRE(occupancy.pending() == 0);
@@ -157,8 +166,8 @@ TEST_CASE("busy and idle time make up the windows exactly") {
 }
 
 TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
-  Occupancy occupancy(0, 1'000'000'000);
-  occupancy.open_window(0);
+  Recorded occupancy(0, 1'000'000'000);
+  occupancy.windows.open(0);
   size_t most = 0;
   for (uint64_t i = 0; i < 2'500'000; ++i) {
     occupancy.add(1, 1, 0, i * 10, i * 10 + 6);
@@ -171,8 +180,8 @@ TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
 }
 
 TEST_CASE("threads that come and go all day do not keep the calls of later ones out") {
-  Occupancy occupancy(0, 1'000'000'000);
-  occupancy.open_window(0);
+  Recorded occupancy(0, 1'000'000'000);
+  occupancy.windows.open(0);
   constexpr uint64_t kThreads = 100'000;
   for (uint64_t i = 0; i < kThreads; ++i) {
     occupancy.blocked(i + 1, 5, i * 10, i * 10 + 5);
@@ -184,8 +193,8 @@ TEST_CASE("threads that come and go all day do not keep the calls of later ones 
 }
 
 TEST_CASE("more work at once than a device can run is late, and the sums stay exact") {
-  Occupancy occupancy(0, 1'000'000'000);
-  occupancy.open_window(0);
+  Recorded occupancy(0, 1'000'000'000);
+  occupancy.windows.open(0);
   constexpr uint64_t kAtOnce = 2000;
   for (uint64_t i = 0; i < kAtOnce; ++i) {
     occupancy.add(1, 7, 0, 100 + i, 1'000'000);

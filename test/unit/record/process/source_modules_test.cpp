@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::UniqueFd;
 using gpuprof::backend::Module;

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::UniqueFd;
 using gpuprof::backend::GpuOp;

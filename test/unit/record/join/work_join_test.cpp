@@ -2,7 +2,7 @@
 // and the numbers by which a profile can be trusted.
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::backend::Counters;
 using gpuprof::backend::GpuOp;
@@ -376,7 +376,7 @@ TEST_CASE("the timeline has every event, call and range") {
   CHECK(batch.events[0].correlation == 1);
   CHECK(batch.events[0].end_ns == 10'000);
   REQUIRE(batch.calls.size() == 1);
-  CHECK(batch.calls[0].stack == 77);  // though its work came first
+  CHECK(rig.told(batch.calls[0].stack) == 77);  // though its work came first
   CHECK(rig.names.at(batch.calls[0].name) == "cudaStreamSynchronize");
   REQUIRE(batch.spans.size() == 1);
   CHECK(batch.spans[0].range == batch.ranges.at(0).id);

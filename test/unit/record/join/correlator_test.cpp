@@ -1,7 +1,7 @@
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 
 using gpuprof::backend::Counters;
 using gpuprof::backend::GpuOp;

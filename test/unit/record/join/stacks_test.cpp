@@ -4,7 +4,7 @@
 #include <string>
 
 #include "catch.h"
-#include "correlate_rig.h"
+#include "join_rig.h"
 #include "record/process/code_table.h"
 #include "record/summary.h"
 
@@ -33,8 +33,8 @@ struct InProcess : Rig {
                          {.correlation = correlation, .stack = stack, .time_ns = 5000, .tid = 5, .thread = "t"});
   }
   void code(uint32_t source, uint32_t id, std::string_view name) {
-    correlator.on_source_code(
-        source, PythonCode{.id = id, .version = 0x030b0000, .first_line = 3, .name = name, .file = "a.py"});
+    correlator.on_code(source,
+                       PythonCode{.id = id, .version = 0x030b0000, .first_line = 3, .name = name, .file = "a.py"});
   }
   void kernel_of(uint32_t source, uint64_t correlation) {
     auto op = Rig::kernel(correlation);
@@ -166,9 +166,9 @@ TEST_CASE("code objects of a stack engine belong to a process, and may be define
   Rig rig;
   const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u)};
   gpuprof::record::StackSink& engine = rig.correlator;
-  engine.on_code(kPid, PythonCode{.id = 7, .name = "old"});
+  engine.on_process_code(kPid, PythonCode{.id = 7, .name = "old"});
   rig.correlator.on_stack(1, kPid, words, 0, 0);
-  engine.on_code(kPid, PythonCode{.id = 7, .name = "new"});
+  engine.on_process_code(kPid, PythonCode{.id = 7, .name = "new"});
   rig.correlator.on_stack(2, kPid, words, 0, 0);
   rig.launch(1, 1);
   rig.launch(2, 2);
@@ -197,10 +197,10 @@ TEST_CASE("whole, cut and Python-less stacks are counted by launches, with their
   CHECK(words["stack_whole"] == 3);
   CHECK(words["stack_truncated"] == 1);
   CHECK(words["stack_no_python"] == 1);
-  CHECK(rig.correlator.native_depths().max() == 3);
-  CHECK(rig.correlator.native_depths().median() == 2);
-  CHECK(rig.correlator.python_depths().max() == 2);
-  CHECK(rig.correlator.python_depths().median() == 2);
+  CHECK(rig.correlator.tally().native_depths().max() == 3);
+  CHECK(rig.correlator.tally().native_depths().median() == 2);
+  CHECK(rig.correlator.tally().python_depths().max() == 2);
+  CHECK(rig.correlator.tally().python_depths().median() == 2);
 }
 
 TEST_CASE("a walk by frame pointers does not know whether it is whole") {

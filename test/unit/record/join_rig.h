@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "record/join/correlate.h"
+#include "record/join/correlator.h"
+#include "wire/wire.h"
 
 namespace gpuprof::test {
 
@@ -20,12 +22,12 @@ inline uint64_t fake_clock() {
 }
 
 struct Rig {
-  explicit Rig(record::CorrelateOptions options = {}) : correlator(with_defaults(std::move(options))) {
+  explicit Rig(record::JoinOptions options = {}) : correlator(with_defaults(std::move(options))) {
     correlator.open_window(1000);
     open(1);
   }
 
-  static record::CorrelateOptions with_defaults(record::CorrelateOptions options) {
+  static record::JoinOptions with_defaults(record::JoinOptions options) {
     fake_now_ns = 1'000'000;
     options.start_ns = 1000;
     options.interval_ns = 1'000'000;
@@ -42,9 +44,14 @@ struct Rig {
     correlator.on_device(source, 0, 0, 0);
   }
 
-  void stack(uint64_t id) { correlator.on_stack(id, kPid, kStack, 0, 0); }
+  void stack(uint64_t id) { stack(id, kStack); }
+  void stack(uint64_t id, std::span<const uint64_t> words, uint32_t flags = 0) {
+    mention(id);
+    correlator.on_stack(id, kPid, words, flags, 0);
+  }
 
   void launch(uint64_t correlation, uint64_t stack_id, uint64_t time_ns = 5000, uint32_t range = 0) {
+    mention(stack_id);
     correlator.on_launch_stack({.source = 1,
                                 .correlation = correlation,
                                 .stack = stack_id,
@@ -75,6 +82,8 @@ struct Rig {
     record::Batch batch = correlator.take_batch();
     for (const record::NewWork& work : batch.works) {
       works[work.id] = work.key;
+      works[work.id].stack = told(work.key.stack);
+      works[work.id].capture = told(work.key.capture);
     }
     for (const record::NewName& name : batch.names) {
       names[name.index] = name.text;
@@ -98,7 +107,18 @@ struct Rig {
     return found;
   }
 
+  // Stacks get their numbers in the order in which the engine first names them: tests go by the engine's own.
+  void mention(uint64_t id) {
+    if (id != 0 && std::find(mentioned.begin(), mentioned.end(), id) == mentioned.end()) {
+      mentioned.push_back(id);
+    }
+  }
+  [[nodiscard]] uint64_t told(uint64_t number) const {
+    return number == 0 || number > mentioned.size() ? number : mentioned[number - 1];
+  }
+
   record::Correlator correlator;
+  std::vector<uint64_t> mentioned;
   std::map<profile::WorkId, record::WorkKey> works;
   std::map<record::NameIndex, std::string> names;
 };

@@ -1,8 +1,9 @@
 // Graphs: which stack made a node, and which launch was only captured.
 
-#include "catch.h"
-#include "correlate_rig.h"
 #include "record/join/graph_nodes.h"
+
+#include "catch.h"
+#include "join_rig.h"
 
 using gpuprof::backend::GpuOp;
 using gpuprof::backend::GraphNode;

@@ -1,0 +1,212 @@
+#include "record/join/correlator.h"
+
+namespace gpuprof::record {
+
+Correlator::Correlator(JoinOptions options)
+    : join_(std::move(options)),
+      producers_(join_.options.attach_pid, &join_.memory()),
+      stacks_(join_, producers_),
+      launches_(join_),
+      rows_(join_, windows_),
+      work_(join_, {producers_, stacks_, launches_, rows_, windows_}),
+      timeline_(join_, producers_) {}
+
+void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
+  producers_.processes().on_process(pid, guard);
+}
+
+void Correlator::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {
+  producers_.on_source(id, pid, backend);
+}
+
+void Correlator::on_name(backend::SourceId id, uint32_t name_id, std::string_view text) {
+  with(id, [&](Source& source) { producers_.on_name(source, name_id, text); });
+}
+
+void Correlator::on_device(backend::SourceId id, uint32_t index, uint32_t name_id, uint32_t uuid_id) {
+  with(id, [&](Source& source) { producers_.on_device(source, {index, name_id, uuid_id}); });
+}
+
+void Correlator::on_range(backend::SourceId id, const backend::Range& range) {
+  with(id, [&](Source& source) { producers_.on_range(source, range); });
+}
+
+void Correlator::on_meta(backend::SourceId id, std::string_view text) {
+  with(id, [&](Source& source) { producers_.on_meta(source, text); });
+}
+
+void Correlator::on_tables_late(backend::SourceId id) {
+  with(id, [&](const Source& source) { producers_.on_tables_late(source); });
+}
+
+void Correlator::on_counters(backend::SourceId id, const backend::Counters& counters) {
+  with(id, [&](const Source& source) { join_.tally.on_counters(source, counters); });
+}
+
+void Correlator::on_module(backend::SourceId id, const backend::Module& module) {
+  with(id, [&](Source& source) {
+    if (join_.options.stacks_from_sources && join_.memory().admit()) {
+      source.modules.add(module);
+    }
+  });
+}
+
+void Correlator::on_mappings(backend::SourceId id) {
+  with(id, [&](const Source& source) { producers_.processes().on_mappings(*source.image); });
+}
+
+void Correlator::on_code(backend::SourceId id, const backend::PythonCode& code) {
+  with(id, [&](Source& source) {
+    if (join_.options.stacks_from_sources) {
+      producers_.on_code(source, code);
+    }
+  });
+}
+
+void Correlator::on_python(backend::SourceId id, const gpuprof_python_layout& layout) {
+  with(id, [&](Source& source) {
+    if (!producers_.on_python(source, layout)) {
+      join_.tally.refuse_record();
+    }
+  });
+}
+
+void Correlator::on_stack(backend::SourceId id, const backend::Stack& stack) {
+  with(id, [&](Source& source) { stacks_.on_source_stack(source, stack); });
+}
+
+void Correlator::on_launch(backend::SourceId id, const backend::LaunchCall& launch) {
+  with(id, [&](const Source& source) {
+    launches_.add(id, launch.correlation,
+                  {.stack = stacks_.of_source(source, launch.stack, Launches::is_launch(launch.correlation)),
+                   .time_ns = join_.believed(launch.time_ns),
+                   .thread = producers_.names().intern(launch.thread),
+                   .tid = launch.tid,
+                   .range = launch.range});
+  });
+}
+
+void Correlator::on_graph_node(backend::SourceId id, const backend::GraphNode& node) {
+  with(id, [&](const Source&) { launches_.on_graph_node(id, node); });
+}
+
+void Correlator::on_graph_launch(backend::SourceId id, const backend::GraphLaunch& launch) {
+  with(id, [&](const Source&) { work_.on_graph_launch(id, launch); });
+}
+
+void Correlator::on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
+                          uint64_t read_ns) {
+  stacks_.on_engine_stack(pid, stack, words, flags, read_ns);
+}
+
+void Correlator::on_process_code(uint32_t pid, const backend::PythonCode& code) {
+  if (!join_.options.stacks_from_sources && producers_.is_recorded(pid)) {
+    producers_.on_process_code(pid, code);
+  }
+}
+
+void Correlator::on_thread(uint32_t pid, uint32_t tid, std::string_view name) {
+  producers_.on_thread(pid, tid, name);
+}
+
+void Correlator::on_loader(uint32_t pid) {
+  producers_.processes().on_loader(pid);
+}
+
+void Correlator::on_launch_stack(const LaunchStack& launch) {
+  with(launch.source, [&](const Source& source) {
+    if (source.pid != launch.pid) {
+      return;  // a process that calls the probe with somebody else's source id
+    }
+    launches_.add(launch.source, launch.correlation,
+                  {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
+                   .time_ns = launch.time_ns,
+                   .thread = producers_.thread_name(launch.pid, launch.tid),
+                   .tid = launch.tid,
+                   .range = launch.range});
+  });
+}
+
+void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch) {
+  if (!producers_.is_attached_to(launch.pid) || !windows_.is_open()) {
+    return;
+  }
+  const std::vector<std::string>& functions = join_.options.counted_functions;
+  LiveProcesses& processes = producers_.processes();
+  const LiveImage& image = processes.image_of(processes.by_pid(launch.pid));
+  WorkKey key;
+  key.process = image.id();
+  key.op = profile::Op::launch;
+  key.name = function < functions.size() ? producers_.names().intern(functions[function]) : 0;
+  key.tid = launch.tid;
+  key.thread = producers_.thread_name(launch.pid, launch.tid);
+  key.stack = stacks_.use(image, stacks_.of_engine(launch.pid, launch.stack));
+  rows_.add_launch(rows_.intern(key), launch.time_ns);
+  join_.tally.totals().with_stack += key.stack != 0 ? 1 : 0;
+  ++join_.tally.totals().launches;
+}
+
+void Correlator::settle(bool last) {
+  join_.now_ns = join_.options.clock();
+  producers_.settle_devices();
+  launches_.settle(last);
+  work_.settle(last);
+  timeline_.settle(launches_, stacks_);
+  producers_.settle();
+  rows_.settle();
+  launches_.expire();
+  stacks_.bound();
+}
+
+void Correlator::close(const Source& source) {
+  stacks_.close(source);
+  // Unless no Python frames would have been followed in any case.
+  if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
+    join_.tally.python_refused(source);
+  }
+  join_.tally.close(source);
+}
+
+void Correlator::on_source_end(backend::SourceId id) {
+  Source* source = producers_.find(id);
+  if (source == nullptr) {
+    return;
+  }
+  producers_.settle_devices();
+  work_.settle(true, id);
+  timeline_.settle(launches_, stacks_);
+  close(*source);
+  launches_.end_source(id);
+  work_.end_source(id);
+  stacks_.end_source(id);
+  const uint32_t pid = source->pid;
+  const profile::ProcessId image = source->process();
+  const Producers::Ended ended = producers_.end(*source);
+  if (ended.image) {
+    stacks_.end_image(image);
+    rows_.end_image(image);
+  }
+  if (ended.process) {
+    stacks_.end_process(pid);
+  }
+}
+
+void Correlator::finish() {
+  settle(true);
+  producers_.for_each([this](const Source& source) { close(source); });
+  rows_.finish();
+}
+
+Batch Correlator::take_batch() {
+  Batch batch;
+  rows_.sweep(launches_.oldest_waiting());
+  rows_.take_new(batch);
+  timeline_.take_new(batch);
+  join_.tally.take_new(batch);
+  producers_.take_new(batch);
+  batch.stacks = stacks_.take_new();
+  batch.windows = windows_.take_new();
+  return batch;
+}
+
+}  // namespace gpuprof::record

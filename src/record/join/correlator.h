@@ -1,0 +1,114 @@
+// The front of the join: hands what sources and the stack engine tell to the part that it concerns, and puts batches
+// for the writer together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+#include "record/bpf/stack_engine.h"
+#include "record/join/context.h"
+#include "record/join/launches.h"
+#include "record/join/options.h"
+#include "record/join/rows.h"
+#include "record/join/stacks.h"
+#include "record/join/tally.h"
+#include "record/join/timeline.h"
+#include "record/join/windows.h"
+#include "record/join/work_join.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class Correlator final : public backend::EventSink, public StackSink {
+ public:
+  explicit Correlator(JoinOptions options);
+
+  // EventSink
+  void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) override;
+  void on_source(backend::SourceId source, uint32_t pid, std::string_view backend) override;
+  void on_name(backend::SourceId source, uint32_t id, std::string_view text) override;
+  void on_device(backend::SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) override;
+  void on_gpu_op(const backend::GpuOp& op) override { work_.on_gpu_op(op); }
+  void on_launch(backend::SourceId source, const backend::LaunchCall& launch) override;
+  void on_host_op(const backend::HostOp& op) override { work_.on_host_op(op); }
+  void on_graph_node(backend::SourceId source, const backend::GraphNode& node) override;
+  void on_graph_launch(backend::SourceId source, const backend::GraphLaunch& launch) override;
+  void on_range(backend::SourceId source, const backend::Range& range) override;
+  void on_call(backend::SourceId source, const backend::Call& call) override { timeline_.on_call(source, call); }
+  void on_span(backend::SourceId source, const backend::Span& span) override { timeline_.on_span(source, span); }
+  void on_meta(backend::SourceId source, std::string_view text) override;
+  void on_stack(backend::SourceId source, const backend::Stack& stack) override;
+  void on_module(backend::SourceId source, const backend::Module& module) override;
+  void on_mappings(backend::SourceId source) override;
+  void on_code(backend::SourceId source, const backend::PythonCode& code) override;
+  void on_python(backend::SourceId source, const gpuprof_python_layout& layout) override;
+  void on_counters(backend::SourceId source, const backend::Counters& counters) override;
+  void on_source_end(backend::SourceId source) override;
+
+  // StackSink
+  void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
+                uint64_t read_ns) override;
+  void on_process_code(uint32_t pid, const backend::PythonCode& code) override;
+  void on_thread(uint32_t pid, uint32_t tid, std::string_view name) override;
+  void on_loader(uint32_t pid) override;
+  void on_launch_stack(const LaunchStack& launch) override;
+  void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
+
+  // Recording is on from here to there.
+  void open_window(uint64_t at) { windows_.open(at); }
+  void close_window(uint64_t at) { windows_.close(at); }
+
+  // The process goes on before the stack engine is ready for it.
+  void on_tables_late(backend::SourceId source);
+
+  // After each turn of the drain: tries again what waits for a launch or a name. `last`: accept that it will not come.
+  void settle(bool last = false);
+
+  // The end of the recording: everything is accounted for. The last window must have been closed.
+  void finish();
+
+  // Stacks that have been forgotten, as the engine may as well. Each once.
+  std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
+
+  // For the stack engine, in this order.
+  std::vector<ProcessNews> take_news() { return producers_.processes().take_news(); }
+
+  void add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
+    join_.tally.add_loss(process, reason, count);
+  }
+  void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
+
+  // Everything since the last call.
+  Batch take_batch();
+  // Lines that the next batch will have, roughly.
+  [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + timeline_.waiting(); }
+  // GPU time that came too late to be shared out.
+  [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
+  [[nodiscard]] const Tally& tally() const { return join_.tally; }
+  [[nodiscard]] const Totals& totals() const { return join_.tally.totals(); }
+
+ private:
+  // Runs `use` with the source, if it is known.
+  template <typename Use>
+  void with(backend::SourceId id, Use use) {
+    if (Source* source = producers_.find(id); source != nullptr) {
+      use(*source);
+    }
+  }
+  void close(const Source& source);
+
+  JoinContext join_;
+  Producers producers_;
+  Windows windows_;
+  Stacks stacks_;
+  Launches launches_;
+  Rows rows_;
+  WorkJoin work_;
+  Timeline timeline_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,149 @@
+#include "record/join/rows.h"
+
+#include <algorithm>
+
+#include "record/join/timeline.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than now: a clock that is not ours
+
+// The sweep stays this far behind: CUPTI's buffers are flushed once a second.
+constexpr uint64_t kSweepDelayNs = 3'000'000'000;
+constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
+
+// What would not fit is not taken.
+bool add_if_it_fits(uint64_t& total, uint64_t value) {
+  constexpr uint64_t kMax = uint64_t{1} << 62;
+  if (value > kMax - total) {
+    return false;
+  }
+  total += value;
+  return true;
+}
+
+uint64_t thread_key(uint32_t pid, uint32_t tid) {
+  return tid == 0 ? 0 : join_ids(pid, tid);
+}
+
+}  // namespace
+
+Rows::Rows(JoinContext& join, const Windows& windows)
+    : join_(join), occupancy_(windows, join.options.start_ns, join.options.interval_ns) {}
+
+bool Rows::admit(const WorkEvent& event) {
+  Sums& sums = event.site.is_host ? host_ : gpu_;
+  return add_if_it_fits(sums.bytes, event.bytes) && add_if_it_fits(sums.ns, event.duration()) &&
+         add_if_it_fits(sums.count, event.count);
+}
+
+profile::WorkId Rows::intern(WorkKey& key) {
+  return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
+}
+
+// Beyond the memory budget a target must not make lines by making up times: what is new then counts for one slice.
+RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
+  const RowKey key{join_.slice_of(ns), work};
+  if (join_.memory().is_limited() && !rows_.contains(key)) {
+    return rows_[{batch_slice_, work}];
+  }
+  return rows_[key];
+}
+
+void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns) {
+  const uint64_t duration = event.duration();
+  RowValue& value = row(event.end_ns, work);
+  value.count += event.count;
+  value.sum_ns += duration;
+  value.min_ns = std::min(value.min_ns, duration);
+  value.max_ns = std::max(value.max_ns, duration);
+  value.bytes += event.bytes;
+  if (!event.site.is_host) {
+    value.sum_squares_ns2 += profile::Uint128{duration} * duration;
+    add_queue_time(event, value);
+  }
+  share_time(event, key, work, pid);
+  if (join_.options.latency && !event.site.is_host && join_.memory().admit()) {
+    latencies_.add(work, call_ns, event);
+  }
+  add_event(event, work);
+}
+
+// A graph's nodes carry the times of an earlier launch.
+void Rows::add_queue_time(const WorkEvent& event, RowValue& value) {
+  if (event.queued_ns != 0 && event.start_ns >= event.queued_ns && event.site.graph_node == 0 &&
+      add_if_it_fits(queue_ns_, event.start_ns - event.queued_ns)) {
+    value.queue_ns += event.start_ns - event.queued_ns;
+  }
+}
+
+void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid) {
+  const Occupancy::Thread thread = thread_key(pid, key.tid);
+  if (event.site.is_host) {
+    if (key.op == profile::Op::sync && !join_.memory().is_full()) {
+      occupancy_.blocked(thread, profile::index(work), event.start_ns, event.end_ns);
+    }
+    return;
+  }
+  if (event.end_ns > join_.now_ns + kClockSlackNs) {
+    join_.now_ns = join_.options.clock();  // we may have been stopped for a while
+  }
+  if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
+    ahead_ns_ += event.duration();
+  } else if (profile::index(key.device) != 0) {  // a device that was never named has no idle time to charge
+    occupancy_.add(profile::index(key.device), profile::index(work), thread, event.start_ns, event.end_ns);
+  }
+}
+
+void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
+  if (!join_.options.timeline) {
+    return;
+  }
+  if (events_.size() >= kMaxTimelineLines || join_.memory().is_limited()) {
+    join_.tally.timeline_full();
+    return;
+  }
+  const bool stale = event.site.graph_node != 0;
+  events_.push_back({work, event.site.correlation, event.start_ns, event.end_ns, stale ? 0 : event.queued_ns,
+                     stale ? 0 : event.submitted_ns, event.bytes});
+}
+
+void Rows::settle() {
+  if (join_.memory().is_limited() && !finished_) {
+    occupancy_.advance(join_.now_ns);  // what comes later than this is not shared out any more
+  }
+}
+
+void Rows::sweep(uint64_t oldest_waiting) {
+  if (finished_) {
+    return;
+  }
+  const uint64_t latest = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
+  const bool hurry = occupancy_.pending() > kMaxSweepPending || join_.memory().is_limited();
+  occupancy_.advance(hurry ? latest : std::min(latest, oldest_waiting));
+}
+
+void Rows::finish() {
+  occupancy_.finish();
+  finished_ = true;
+}
+
+void Rows::take_new(Batch& batch) {
+  for (const auto& [key, share] : occupancy_.take_shares()) {
+    batch.shares.push_back({key.slice, profile::WorkId{key.work}, share.busy_ns, share.exclusive_ns});
+  }
+  for (const auto& [key, ns] : occupancy_.take_idle()) {
+    batch.idle.push_back({key.slice, profile::DeviceId{key.device}, profile::WorkId{key.work}, ns});
+  }
+  batch_slice_ = join_.slice_of(join_.options.clock());
+  batch.works = std::exchange(new_works_, {});
+  batch.rows.assign(rows_.begin(), rows_.end());
+  rows_.clear();
+  batch.events = std::exchange(events_, {});
+  for (auto& [key, histogram] : latencies_.take()) {
+    batch.latencies.push_back({key.first, key.second, std::move(histogram)});
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,64 @@
+#include "record/join/timeline.h"
+
+namespace gpuprof::record {
+
+bool Timeline::has_room(size_t lines) const {
+  return lines < kMaxTimelineLines && !join_.memory().is_limited();
+}
+
+void Timeline::on_call(backend::SourceId source, const backend::Call& call) {
+  if (!join_.options.timeline) {
+    return;
+  }
+  if (has_room(calls_.size() + new_calls_.size())) {
+    calls_.emplace_back(source, call);
+  } else {
+    join_.tally.timeline_full();
+  }
+}
+
+void Timeline::on_span(backend::SourceId source, const backend::Span& span) {
+  if (!join_.options.timeline) {
+    return;
+  }
+  if (has_room(spans_.size() + new_spans_.size())) {
+    spans_.emplace_back(source, span);
+  } else {
+    join_.tally.timeline_full();
+  }
+}
+
+void Timeline::settle(Launches& launches, Stacks& stacks) {
+  for (const auto& [id, call] : calls_) {
+    if (Source* source = producers_.find(id); source != nullptr) {
+      add(*source, call, launches.find(id, call.correlation), stacks);
+    }
+  }
+  calls_.clear();
+  for (const auto& [id, span] : spans_) {
+    if (Source* source = producers_.find(id); source != nullptr) {
+      new_spans_.push_back(
+          {source->process(), span.tid, producers_.range(*source, span.range), span.start_ns, span.end_ns});
+    }
+  }
+  spans_.clear();
+}
+
+void Timeline::add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks) {
+  NewCall made;
+  made.call.process = source.process();
+  made.call.tid = launch == nullptr || launch->tid == 0 ? call.tid : launch->tid;
+  made.call.correlation = call.correlation;
+  made.call.start_ns = call.start_ns;
+  made.call.end_ns = call.end_ns;
+  made.name = source.name(call.name_id);
+  made.stack = launch == nullptr ? 0 : stacks.use(*source.image, launch->stack);
+  new_calls_.push_back(made);
+}
+
+void Timeline::take_new(Batch& batch) {
+  batch.calls = std::exchange(new_calls_, {});
+  batch.spans = std::exchange(new_spans_, {});
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,42 @@
+// The calls and ranges of --timeline, which wait for the end of the turn: what they name may be in a ring further on.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+#include "record/join/context.h"
+#include "record/join/launches.h"
+#include "record/join/stacks.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of one kind, that wait for a slow disk
+
+class Timeline {
+ public:
+  Timeline(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
+
+  void on_call(backend::SourceId source, const backend::Call& call);
+  void on_span(backend::SourceId source, const backend::Span& span);
+  void settle(Launches& launches, Stacks& stacks);
+
+  [[nodiscard]] size_t waiting() const { return calls_.size() + new_calls_.size() + new_spans_.size(); }
+  void take_new(Batch& batch);
+
+ private:
+  [[nodiscard]] bool has_room(size_t lines) const;
+  void add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks);
+
+  JoinContext& join_;
+  Producers& producers_;
+  std::vector<std::pair<backend::SourceId, backend::Call>> calls_;
+  std::vector<std::pair<backend::SourceId, backend::Span>> spans_;
+  std::vector<NewCall> new_calls_;
+  std::vector<profile::Span> new_spans_;
+};
+
+}  // namespace gpuprof::record

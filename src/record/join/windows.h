@@ -1,0 +1,49 @@
+// When recording was on: the one place that knows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::record {
+
+class Windows {
+ public:
+  void open(uint64_t at) { windows_.push_back({at, UINT64_MAX}); }
+  void close(uint64_t at) {
+    if (is_open()) {
+      windows_.back().end_ns = std::max(at, windows_.back().start_ns);
+      closed_.push_back(windows_.back());
+    }
+  }
+
+  [[nodiscard]] bool is_open() const { return !windows_.empty() && windows_.back().end_ns == UINT64_MAX; }
+  [[nodiscard]] bool contains(uint64_t ns) const {
+    const auto window =
+        std::find_if(windows_.rbegin(), windows_.rend(), [ns](const auto& one) { return one.start_ns <= ns; });
+    return window != windows_.rend() && ns < window->end_ns;
+  }
+  // How much of a stretch of time is in windows.
+  [[nodiscard]] uint64_t recorded(uint64_t begin, uint64_t end) const {
+    uint64_t sum = 0;
+    for (auto window = windows_.rbegin(); window != windows_.rend() && window->end_ns > begin; ++window) {
+      const uint64_t from = std::max(begin, window->start_ns);
+      const uint64_t to = std::min(end, window->end_ns);
+      sum += to > from ? to - from : 0;
+    }
+    return sum;
+  }
+  // Of the last window, UINT64_MAX where it is open; 0: there was none.
+  [[nodiscard]] uint64_t end() const { return windows_.empty() ? 0 : windows_.back().end_ns; }
+
+  std::vector<profile::Window> take_new() { return std::exchange(closed_, {}); }
+
+ private:
+  std::vector<profile::Window> windows_;  // one after the other
+  std::vector<profile::Window> closed_;   // since the last call
+};
+
+}  // namespace gpuprof::record

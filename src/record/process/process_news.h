@@ -1,0 +1,20 @@
+// Something about a process that the stack engine is to be told.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "symbolize/process_maps.h"
+#include "wire/stack.h"
+
+namespace gpuprof::record {
+
+struct ProcessNews {
+  enum class What : uint8_t { mapped, python, ended };
+  What what = What::mapped;
+  uint32_t pid = 0;
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // of mapped
+  gpuprof_python_layout layout{};                      // of python
+};
+
+}  // namespace gpuprof::record

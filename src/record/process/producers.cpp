@@ -1,0 +1,216 @@
+#include "record/process/producers.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/utf8.h"
+
+namespace gpuprof::record {
+namespace {
+
+// What a source may define, beyond which it is left out: none of ours comes near.
+constexpr size_t kMaxNames = 4'000'000;
+constexpr size_t kMaxDevices = 1024;
+constexpr unsigned kMaxMeta = 1000;
+constexpr unsigned kMaxPythonChanges = 8;  // of what one source says of its interpreter: ours says it twice
+constexpr size_t kMaxNotes = 16;
+constexpr size_t kMaxNote = 300;  // bytes
+
+std::string meta_key(const Source& source, const std::string& key) {
+  return "process." + std::to_string(source.pid) + "." + key;
+}
+
+}  // namespace
+
+NameIndex Source::name(uint32_t name_id) const {
+  const auto known = names.find(name_id);
+  return known == names.end() ? 0 : known->second;
+}
+
+profile::DeviceId Source::device(uint32_t index) const {
+  const auto known = devices.find(index);
+  return known == devices.end() ? profile::DeviceId{} : known->second;
+}
+
+bool Source::knows_range(uint32_t range) const {
+  for (int depth = 0; range != 0 && depth < SourceRanges::kMaxDepth; ++depth) {
+    if (ranges.resolved.contains(range)) {
+      return true;
+    }
+    const auto told = ranges.told.find(range);
+    if (told == ranges.told.end() || !names.contains(told->second.name_id) || !knows_name(told->second.domain_id)) {
+      return false;
+    }
+    range = told->second.parent;
+  }
+  return true;
+}
+
+Producers::Producers(uint32_t attach_pid, MemoryBudget* memory) : attach_pid_(attach_pid), memory_(memory) {}
+
+Source* Producers::find(backend::SourceId id) {
+  const auto found = sources_.find(id);
+  return found == sources_.end() ? nullptr : &found->second;
+}
+
+void Producers::on_source(backend::SourceId id, uint32_t pid, std::string_view backend) {
+  Source& source = sources_[id];
+  source.id = id;
+  source.pid = pid;
+  source.backend = backend;
+  source.image = &processes_.on_source(pid, backend);
+}
+
+void Producers::on_name(Source& source, uint32_t name_id, std::string_view text) {
+  if (source.names.size() >= kMaxNames) {
+    return;
+  }
+  if (memory_->is_full()) {
+    memory_->leave_out();
+    return;
+  }
+  source.names[name_id] = names_.intern(text);
+}
+
+void Producers::on_device(Source& source, const Source::Device& device) {
+  if (source.devices.size() + source.devices_to_be.size() >= kMaxDevices) {
+    return;
+  }
+  if (!source.devices.contains(device.index) && !memory_->admit()) {
+    return;
+  }
+  if (!make_device(source, device, false)) {
+    source.devices_to_be.push_back(device);
+  }
+}
+
+// False: its name or uuid is in another ring and has not been read yet.
+bool Producers::make_device(Source& source, const Source::Device& device, bool last) {
+  if (!last && (!source.knows_name(device.name_id) || !source.knows_name(device.uuid_id))) {
+    return false;
+  }
+  const std::string name(names_.text(source.name(device.name_id)));
+  const std::string uuid(names_.text(source.name(device.uuid_id)));
+  const profile::DeviceId id = devices_.intern(source.backend, device.index, name, uuid);
+  if (profile::index(id) != 0) {
+    source.devices[device.index] = id;
+  }
+  return true;
+}
+
+void Producers::settle_devices() {
+  for (auto& entry : sources_) {
+    Source& source = entry.second;
+    std::erase_if(source.devices_to_be, [&](const auto& device) { return make_device(source, device, true); });
+  }
+}
+
+void Producers::settle() {
+  processes_.settle();
+  threads_.bound();
+}
+
+void Producers::on_range(Source& source, const backend::Range& range) {
+  if (source.ranges.told.size() < SourceRanges::kMaxRanges && memory_->admit()) {
+    source.ranges.told[range.id] = range;
+  }
+}
+
+profile::RangeId Producers::range(Source& source, uint32_t id) {
+  return ranges_.resolve(source.ranges, id, [&](uint32_t name_id) { return source.name(name_id); });
+}
+
+void Producers::on_code(Source& source, const backend::PythonCode& code) {
+  codes_.define(source.codes, source.process(), code, Redefinition::ignored);
+}
+
+void Producers::on_process_code(uint32_t pid, const backend::PythonCode& code) {
+  LiveImage& image = processes_.image_of(processes_.by_pid(pid));
+  codes_.define(image.codes, image.id(), code, Redefinition::taken);
+}
+
+void Producers::on_thread(uint32_t pid, uint32_t tid, std::string_view name) {
+  if (is_recorded(pid)) {
+    threads_.set(pid, tid, name);
+  }
+}
+
+bool Producers::on_python(Source& source, const gpuprof_python_layout& layout) {
+  // Padding that differs makes it news, which does no harm.
+  if (std::memcmp(&source.python, &layout, sizeof(layout)) == 0) {  // NOLINT(bugprone-suspicious-memory-comparison)
+    return true;
+  }
+  if (++source.python_changes > kMaxPythonChanges) {
+    return false;
+  }
+  source.python = layout;
+  processes_.on_python(*source.image, layout);
+  return true;
+}
+
+void Producers::on_meta(Source& source, std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || source.metas >= kMaxMeta || !memory_->admit()) {
+    return;
+  }
+  ++source.metas;
+  // Libraries name their own keys ("cupti.version"); what the channel says of a source is told apart by its backend.
+  const std::string key(text.substr(0, equals));
+  if (key == "python.version") {
+    source.python_version = text.substr(equals + 1, kMaxNote);
+  } else if (key == "python.refused") {
+    source.python_refused = text.substr(equals + 1, kMaxNote);
+  }
+  if (key.starts_with("note.") && notes_.size() < kMaxNotes && notes_.insert(key).second) {
+    std::string shown;  // a target may write anything
+    append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
+    log::info(shown);  // what the user should know, from whichever process says so first
+  }
+  const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
+  add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));
+}
+
+void Producers::on_tables_late(const Source& source) {
+  if (notes_.insert("tables").second) {
+    log::warn(
+        "the first stacks of process " + std::to_string(source.pid) + " are cut until its unwind tables are ready",
+        "the next recording finds them in the cache");
+  }
+  add_meta(meta_key(source, "note.tables"), "not ready in time: the first stacks are cut");
+}
+
+// What a process leaves behind would otherwise pile up over a day of short processes, open files included.
+Producers::Ended Producers::end(Source& source) {
+  Ended ended;
+  codes_.end(source.codes);
+  const profile::ProcessId image = source.process();
+  if (source.image->sources == 1) {
+    codes_.end(source.image->codes);
+  }
+  ended.image = processes_.end_source(*source.image);
+  if (ended.image) {
+    ended_.push_back(image);
+  }
+  const uint32_t pid = source.pid;
+  sources_.erase(backend::SourceId{source.id});
+  ended.process =
+      std::none_of(sources_.begin(), sources_.end(), [pid](const auto& entry) { return entry.second.pid == pid; });
+  if (ended.process) {
+    processes_.forget(pid);
+    threads_.forget(pid);
+  }
+  return ended;
+}
+
+void Producers::take_new(Batch& batch) {
+  batch.processes = processes_.take_new();
+  batch.names = names_.take_new();
+  batch.devices = devices_.take_new();
+  batch.ranges = ranges_.take_new();
+  batch.codes = codes_.take_new();
+  batch.meta = std::exchange(meta_, {});
+  batch.ended = std::exchange(ended_, {});
+}
+
+}  // namespace gpuprof::record

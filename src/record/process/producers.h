@@ -1,0 +1,122 @@
+// Who produces: the sources, and what each calls by numbers of its own (names, devices, ranges, code, modules), which
+// become numbers of the session; the processes and threads behind them.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+#include "record/memory_budget.h"
+#include "record/process/code_table.h"
+#include "record/process/device_table.h"
+#include "record/process/live_processes.h"
+#include "record/process/name_table.h"
+#include "record/process/ranges.h"
+#include "record/process/source_modules.h"
+#include "record/process/thread_names.h"
+
+namespace gpuprof::record {
+
+struct Source {
+  struct Device {
+    uint32_t index = 0;
+    uint32_t name_id = 0;
+    uint32_t uuid_id = 0;
+  };
+  backend::SourceId id = 0;
+  uint32_t pid = 0;
+  LiveImage* image = nullptr;
+  std::string backend;
+  std::unordered_map<uint32_t, NameIndex> names;
+  std::unordered_map<uint32_t, profile::DeviceId> devices;
+  std::vector<Device> devices_to_be;  // whose names are not known yet
+  SourceRanges ranges;
+  CodeIds codes;
+  SourceModules modules;
+  gpuprof_python_layout python{};  // the last one
+  unsigned python_changes = 0;
+  std::string python_version;  // a target's words, as is the next one
+  std::string python_refused;  // why; empty: it is not
+  unsigned metas = 0;
+
+  [[nodiscard]] profile::ProcessId process() const { return image->id(); }
+  [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
+  [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: not known
+  [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // none: not known
+  [[nodiscard]] bool knows_range(uint32_t range) const;          // all that it consists of
+};
+
+class Producers {
+ public:
+  // `attach_pid`: the process of record -p, which may have no source.
+  Producers(uint32_t attach_pid, MemoryBudget* memory);
+
+  void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);
+  void on_name(Source& source, uint32_t name_id, std::string_view text);
+  void on_device(Source& source, const Source::Device& device);
+  void on_range(Source& source, const backend::Range& range);
+  void on_code(Source& source, const backend::PythonCode& code);
+  // False: it says so too often to be believed.
+  [[nodiscard]] bool on_python(Source& source, const gpuprof_python_layout& layout);
+  void on_meta(Source& source, std::string_view text);
+  void on_tables_late(const Source& source);  // the process goes on before the stack engine is ready for it
+
+  // From the stack engine.
+  void on_process_code(uint32_t pid, const backend::PythonCode& code);
+  void on_thread(uint32_t pid, uint32_t tid, std::string_view name);
+
+  [[nodiscard]] Source* find(backend::SourceId id);  // null: it has ended, or never was
+  // Anybody can map our libraries and call the probe: only processes of this recording are listened to.
+  [[nodiscard]] bool is_recorded(uint32_t pid) const { return pid == attach_pid_ || processes_.knows(pid); }
+  [[nodiscard]] bool is_attached_to(uint32_t pid) const { return pid == attach_pid_; }
+  [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
+  profile::RangeId range(Source& source, uint32_t id);
+
+  NameTable& names() { return names_; }
+  CodeTable& codes() { return codes_; }
+  LiveProcesses& processes() { return processes_; }
+
+  // All rings have been read: a name that is not there was lost.
+  void settle_devices();
+  // After each turn of the drain.
+  void settle();
+
+  struct Ended {
+    bool image = false;    // it was the last source of its process image, ...
+    bool process = false;  // ... and of all images with its pid
+  };
+  Ended end(Source& source);
+
+  void add_meta(std::string key, std::string value) { meta_.emplace_back(std::move(key), std::move(value)); }
+  template <typename Use>
+  void for_each(Use use) {
+    for (auto& [id, source] : sources_) {
+      use(source);
+    }
+  }
+  void take_new(Batch& batch);
+
+ private:
+  bool make_device(Source& source, const Source::Device& device, bool last);
+
+  uint32_t attach_pid_;
+  MemoryBudget* memory_;
+  NameTable names_{NameTable::kMaxBytes, memory_};
+  RangeTable ranges_{memory_};
+  DeviceTable devices_{memory_};
+  CodeTable codes_{memory_};
+  ThreadNames threads_{names_, memory_};
+  LiveProcesses processes_{memory_};
+  std::unordered_map<backend::SourceId, Source> sources_;
+  std::set<std::string> notes_;  // META keys that were printed as well
+  std::vector<std::pair<std::string, std::string>> meta_;
+  std::vector<profile::ProcessId> ended_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,33 @@
+// What threads are called.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+
+#include "record/memory_budget.h"
+#include "record/process/name_table.h"
+
+namespace gpuprof::record {
+
+class ThreadNames {
+ public:
+  static constexpr size_t kKept = 65536;  // above it, threads that have ended are looked for
+
+  ThreadNames(NameTable& names, MemoryBudget* memory) : names_(names), memory_(memory) {}
+
+  void set(uint32_t pid, uint32_t tid, std::string_view name);
+  [[nodiscard]] NameIndex find(uint32_t pid, uint32_t tid) const;  // 0: not known
+
+  void forget(uint32_t pid);
+  // A process may make a thread for each request: those that have ended are dropped now and then.
+  void bound();
+
+ private:
+  NameTable& names_;
+  MemoryBudget* memory_;
+  std::unordered_map<uint64_t, NameIndex> threads_;  // pid << 32 | tid
+  size_t limit_ = kKept;
+};
+
+}  // namespace gpuprof::record
