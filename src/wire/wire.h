@@ -29,7 +29,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 4u
+#define GPUPROF_WIRE_VERSION 5u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
