@@ -1,6 +1,6 @@
 /*
  * What crosses from a target process into `gpuprof record`: the handshake and the shared-memory segment.
- * Plain C, included by injection/ (in the target) and src/record (in the recorder). x86-64 and aarch64,
+ * Plain C, included by injection/ (in the target) and src/record (in the recorder). 64 bits,
  * little endian; both ends are always the same build, which the handshake checks.
  *
  * A target connects to an abstract SOCK_SEQPACKET socket named in the environment, makes sure by the kernel's word that
