@@ -4,13 +4,12 @@
 #ifndef GPUPROF_NATIVE_WALK_H
 #define GPUPROF_NATIVE_WALK_H
 
+#include "code_x86.h"
 #include "mappings.h"
+#include "wire/stack_arch.h"
 
 #define FARTHEST_FRAME_POINTER (1u << 20) /* from the stack pointer, where it is tried without a rule */
 #define MAX_SWITCHES 16                   /* from one stack to another in one walk */
-
-/* The rule at a function's entry: nothing but the return address has been pushed. */
-#define AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
 
 /* Instead of a return code, for the frames of which a step can go wrong. */
 enum step_result {
@@ -105,7 +104,7 @@ static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
       return read_stack(slot, from + GPUPROF_UNWIND_RULE_CFA_OFFSET(rule), &cfa) == 0 ? cfa : 0;
     }
     case GPUPROF_UNWIND_PLT:
-      return walk->sp + 8 + ((walk->pc & 15) >= 11 ? 8 : 0);
+      return GPUPROF_PLT_CFA(walk->sp, walk->pc);
     default:
       return 0;
   }
@@ -118,9 +117,9 @@ static __always_inline long step_over_signal(struct slot* slot) {
   __u64 pc = 0;
   __u64 sp = 0;
   __u64 fp = 0;
-  if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP_X86_64, &fp) != 0 ||
-      read_stack(slot, at + GPUPROF_SIGNAL_SP_X86_64, &sp) != 0 ||
-      read_stack(slot, at + GPUPROF_SIGNAL_PC_X86_64, &pc) != 0) {
+  if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP, &fp) != 0 ||
+      read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 ||
+      read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
     return STEP_ASTRAY;
   }
   walk->pc = pc;
@@ -144,7 +143,7 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
     }
     walk->stack_begin = cfa;
   }
-  if (read_stack(slot, cfa - 8, &pc) != 0) {
+  if (read_stack(slot, cfa + GPUPROF_RETURN_ADDRESS_OFFSET, &pc) != 0) {
     return STEP_ASTRAY;
   }
   if (GPUPROF_UNWIND_RULE_FP(rule) != GPUPROF_UNWIND_FP_SAME) {
@@ -159,25 +158,6 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   walk->exact = 0;
   return pc == 0 ? STEP_WHOLE : STEP_ON;
 }
-
-#if defined(__TARGET_ARCH_x86)
-#define CODE_BEFORE 8 /* bytes of the longest call, rounded up */
-
-/* Whether the bytes before a return address are a call: one with a displacement, or through a register or memory. */
-static __always_inline int ends_with_call(const __u8* code) {
-  return code[3] == 0xe8 || (code[6] == 0xff && (code[7] >> 3 & 7) == 2) ||
-         (code[5] == 0xff && (code[6] >> 3 & 7) == 2) || (code[4] == 0xff && (code[5] >> 3 & 7) == 2) ||
-         (code[2] == 0xff && (code[3] >> 3 & 7) == 2) || (code[1] == 0xff && (code[2] >> 3 & 7) == 2);
-}
-
-/* What a signal handler returns to: mov $15, %rax (or %eax); syscall. */
-static __always_inline int is_signal_return(const __u8* code) {
-  if (code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0) {
-    return code[3] == 0x0f && !code[4] && !code[5] && !code[6] && code[7] == 0x0f && code[8] == 0x05;
-  }
-  return code[0] == 0xb8 && code[1] == 0x0f && !code[2] && !code[3] && !code[4] && code[5] == 0x0f && code[6] == 0x05;
-}
-#endif
 
 /*
  * A rule for a frame without one: a signal's, or what code compiled with frame pointers does (compiled at run time,
@@ -203,7 +183,7 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
     if (!ends_with_call(code)) {
       /* What does not follow a call, but starts a function, is what a new stack was given to return to. */
       __u64 start = rule_of(slot, walk->pc);
-      if (start == AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
+      if (start == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
         return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);
       }
       *is_code = 0;
@@ -213,7 +193,7 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
   if (walk->fp < walk->sp || walk->fp - walk->sp > FARTHEST_FRAME_POINTER) {
     return GPUPROF_UNWIND_NONE;
   }
-  return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, 16, -16);
+  return GPUPROF_RULE_OF_FRAME_POINTER;
 }
 
 #endif

@@ -99,7 +99,7 @@ static __always_inline long step_native(struct slot* slot) {
     return 0;
   }
   __u64 word = walk->pc & GPUPROF_WORD_ADDRESS;
-  __u64 rule = AT_ENTRY;
+  __u64 rule = GPUPROF_RULE_AT_ENTRY;
   if (!walk->at_entry) {
     rule = rule_of(slot, walk->pc - !walk->exact);
     word |= walk->exact ? GPUPROF_WORD_EXACT : 0;

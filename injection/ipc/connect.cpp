@@ -197,6 +197,18 @@ bool connect_uninterrupted(const Introduction& who, const Address& address, Conn
 
 }  // namespace
 
+int open_connection(const Address& address) {
+  int fd = -1;
+  if (address.socket == nullptr || !open_socket(&fd)) {
+    return -1;
+  }
+  if (!connect_to(fd, address.socket) || !is_recorder(fd, address.user)) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
 Address address_of_environment() {
   return {secure_getenv(GPUPROF_ENV_SOCKET), secure_getenv(GPUPROF_ENV_TOKEN), user_of(secure_getenv(GPUPROF_ENV_UID))};
 }

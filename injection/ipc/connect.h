@@ -18,6 +18,10 @@ struct Address {
   int64_t user = kNobody;  // whom the recorder runs as: nothing is said to anybody else
 };
 
+// A connection to the recorder, nothing said yet; sends and receives on it wait two seconds at most. -1: no address
+// given, nobody listens there, or somebody else. The caller has thread cancellation switched off.
+int open_connection(const Address& address);
+
 // As GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID say.
 Address address_of_environment();
 

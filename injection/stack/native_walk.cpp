@@ -4,6 +4,7 @@
 #include "base/safe_read.h"
 #include "stack/modules.h"
 #include "stack/rule_cache.h"
+#include "wire/stack_arch.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -21,6 +22,10 @@ enum class Step : uint8_t { on, whole, astray };
 // Not seen by sanitizers: the words between other functions' variables are theirs to watch, and ours to read.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline uint64_t word_at(uint64_t address) {
   return *reinterpret_cast<const volatile uint64_t*>(address);
+}
+
+constexpr uint64_t return_address_at(uint64_t cfa) {
+  return cfa + static_cast<uint64_t>(int64_t{GPUPROF_RETURN_ADDRESS_OFFSET});
 }
 
 struct Registers {
@@ -106,7 +111,7 @@ bool Walker::find_cfa(uint64_t rule, uint64_t* cfa) {
     case GPUPROF_UNWIND_DEREF_FP:
       return read(regs_.fp + offset, cfa);
     case GPUPROF_UNWIND_PLT:
-      *cfa = regs_.sp + 8 + ((regs_.pc & 15U) >= 11 ? 8 : 0);
+      *cfa = GPUPROF_PLT_CFA(regs_.sp, regs_.pc);
       return true;
     default:
       return false;
@@ -143,7 +148,7 @@ Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   if (!outwards && !(may_switch_stacks && may_switch())) {
     return Step::astray;
   }
-  if (cfa % sizeof(uint64_t) != 0 || !read(cfa - sizeof(uint64_t), &pc)) {
+  if (cfa % sizeof(uint64_t) != 0 || !read(return_address_at(cfa), &pc)) {
     return Step::astray;
   }
   regs_ = {pc, cfa, fp};
@@ -156,9 +161,8 @@ Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
 // The kernel has put all registers of what was interrupted onto the stack of the handler.
 Step Walker::step_signal(uint64_t* cfa) {
   Registers interrupted = {};
-  if (!read(regs_.sp + GPUPROF_SIGNAL_PC_X86_64, &interrupted.pc) ||
-      !read(regs_.sp + GPUPROF_SIGNAL_SP_X86_64, &interrupted.sp) ||
-      !read(regs_.sp + GPUPROF_SIGNAL_FP_X86_64, &interrupted.fp) || !may_switch()) {
+  if (!read(regs_.sp + GPUPROF_SIGNAL_PC, &interrupted.pc) || !read(regs_.sp + GPUPROF_SIGNAL_SP, &interrupted.sp) ||
+      !read(regs_.sp + GPUPROF_SIGNAL_FP, &interrupted.fp) || !may_switch()) {
     return Step::astray;
   }
   walk_.in_signal = 1;
@@ -182,7 +186,7 @@ Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   if (fp < regs_.sp || fp - regs_.sp > kMaxPushed || !read(fp, &caller_fp)) {
     return Step::astray;
   }
-  *cfa = fp + 2 * sizeof(uint64_t);
+  *cfa = fp + GPUPROF_CFA_OF_FRAME_POINTER;
   const Step result = go_to(*cfa, caller_fp, false);
   by_frame_pointer_ = true;
   return result == Step::whole ? Step::astray : result;
@@ -216,7 +220,7 @@ bool Walker::still_holds(const KeptStack& last, uint32_t from) {
   for (uint32_t i = from; i + 1 < last.count; ++i) {
     const KeptFrame& frame = last.frames[i];
     const KeptFrame& caller = last.frames[i + 1];
-    const uint64_t pc_slot = caller.sp - sizeof(uint64_t);
+    const uint64_t pc_slot = return_address_at(caller.sp);
     const uint64_t fp_slot = frame.place & kPlaceMask;
     const bool saved = fp_slot != 0;
     changed |= word_at(pc_slot) ^ caller.pc;
@@ -307,7 +311,7 @@ void Walker::run_plain() {
     kept.frames[count] = {regs.pc, regs.sp, regs.fp, slot | uint64_t{cached.module()} << kAddressBits};
     walk_.frames[count] = {regs.pc, cfa};
     ++count;
-    regs = {word_at(cfa - sizeof(uint64_t)), cfa, fp};
+    regs = {word_at(return_address_at(cfa)), cfa, fp};
   }
   if (regs.pc == 0) {
     kept.frames[count] = {0, regs.sp, regs.fp, 0};
@@ -414,7 +418,8 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 // address.
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  walk_from(walk, {word_at(frame + 8), frame + 16, word_at(frame)});
+  const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;
+  walk_from(walk, {word_at(return_address_at(cfa)), cfa, word_at(frame)});
 }
 
 void reset_native_walk() {

@@ -85,6 +85,10 @@ Status write_all(int fd, std::string_view text, const std::string& name) {
   return {};
 }
 
+Status write_all(int fd, std::span<const unsigned char> bytes, const std::string& name) {
+  return write_all(fd, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), name);
+}
+
 Status write_output(const std::string& path, std::string_view text) {
   return write_output(path, [text](TextStream& out) { out.append(text); });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ std::string first_line(const std::string& path);
 
 // Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
 Status write_all(int fd, std::string_view text, const std::string& name);
+Status write_all(int fd, std::span<const unsigned char> bytes, const std::string& name);
 
 // Puts `text` into `path` as OutputFile does, so that a failure leaves what was there before; "-" is standard output.
 Status write_output(const std::string& path, std::string_view text);

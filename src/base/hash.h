@@ -6,6 +6,9 @@
 
 namespace gpuprof {
 
+// Odd, and its bits have no pattern (2^64 over the golden ratio): a key times it differs in its upper bits.
+inline constexpr uint64_t kHashMultiplier = 0x9e3779b97f4a7c15U;
+
 // Both halves of the product, folded: every bit of either argument reaches every bit of the result. 0 stays 0, so one
 // argument should be odd or seeded.
 constexpr uint64_t fold_multiply(uint64_t a, uint64_t b) {

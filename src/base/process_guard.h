@@ -37,8 +37,7 @@ class ProcessGuard {
 
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] pid_t pid() const { return credentials_.pid; }
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }   // readable when the process has ended
-  [[nodiscard]] int proc_fd() const { return proc_.get(); }  // its /proc directory
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable when the process has ended
 
  private:
   ProcessGuard(const Credentials& credentials, UniqueFd pidfd, UniqueFd proc)
@@ -47,7 +46,7 @@ class ProcessGuard {
 
   Credentials credentials_;
   UniqueFd pidfd_;
-  UniqueFd proc_;
+  UniqueFd proc_;  // its /proc directory
   bool changed_ = false;
 };
 

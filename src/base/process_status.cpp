@@ -28,7 +28,7 @@ std::string read_status_of(uint32_t pid, pid_t thread) {
 }
 
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name) {
-  const std::string key = '\n' + std::string(name) + ':';
+  const std::string key = '\n' + std::string(name) + ":\t";
   const size_t found = status.find(key);
   const size_t end = found == std::string_view::npos ? found : status.find('\n', found + key.size());
   if (end == std::string_view::npos) {

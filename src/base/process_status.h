@@ -17,7 +17,7 @@ namespace gpuprof {
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// What stands behind "Name:" and its blanks, up to the end of that line. Nothing: there is no such whole line. The
+// What stands behind "Name:\t" and more blanks, up to the end of that line. Nothing: there is no such whole line. The
 // first line, the name, is not found.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 

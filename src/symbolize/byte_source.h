@@ -18,7 +18,6 @@ class ByteSource {
   static ByteSource memory(std::span<const uint8_t> bytes);
 
   [[nodiscard]] uint64_t size() const { return size_; }
-  [[nodiscard]] bool is_file() const { return fd_ >= 0; }
   [[nodiscard]] int fd() const { return fd_; }
 
   // Number of bytes read, less than `size` only at the end or on an error.

@@ -102,14 +102,13 @@ void by_program_headers(const symbolize::ElfImage& image, FrameSections& found) 
 }  // namespace
 
 uint64_t hash_bytes(const void* bytes, size_t size, uint64_t seed) {
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15U;
   Cursor in(static_cast<const uint8_t*>(bytes), static_cast<const uint8_t*>(bytes) + size, 0);
-  uint64_t hash = fold_multiply(seed ^ kOdd, size + kOdd);
+  uint64_t hash = fold_multiply(seed ^ kHashMultiplier, size + kHashMultiplier);
   while (in.left() >= sizeof(uint64_t)) {
-    hash = fold_multiply(hash ^ in.number<uint64_t>(), kOdd) + 1;
+    hash = fold_multiply(hash ^ in.number<uint64_t>(), kHashMultiplier) + 1;
   }
   while (!in.at_end()) {
-    hash = fold_multiply(hash ^ in.number<uint8_t>(), kOdd) + 1;
+    hash = fold_multiply(hash ^ in.number<uint8_t>(), kHashMultiplier) + 1;
   }
   return hash;
 }

@@ -64,7 +64,7 @@ void TableBuilder::close_piece(uint64_t pc) {
 }
 
 uint16_t TableBuilder::index_of(uint64_t rule) {
-  Recent& recent = recent_[fold_multiply(rule, 0x9e3779b97f4a7c15U) % recent_.size()];
+  Recent& recent = recent_[fold_multiply(rule, kHashMultiplier) % recent_.size()];
   if (recent.rule == rule) {
     return recent.index;
   }

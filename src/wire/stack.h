@@ -45,12 +45,12 @@
 
 /*
  * How to get from a frame to its caller, packed into 64 bits: what .eh_frame says of one address. Only the stack
- * pointer, the frame pointer and the return address are followed. sp and fp are rsp and rbp, or sp and x29.
+ * pointer, the frame pointer and the return address are followed. What depends on the processor is in stack_arch.h.
  *   bits  3..0   enum gpuprof_unwind_kind
  *   bits  5..4   enum gpuprof_unwind_fp
  *   bits 34..6   signed: added for the CFA (bytes)
  *   bits 63..35  signed: added for the place of the caller's fp (bytes)
- * The return address is at CFA - 8 (x86-64), the caller's sp is the CFA.
+ * The return address is at CFA + GPUPROF_RETURN_ADDRESS_OFFSET, the caller's sp is the CFA.
  */
 enum gpuprof_unwind_kind {
   GPUPROF_UNWIND_NONE = 0,     /* nothing known: the frame pointer may be tried */
@@ -58,7 +58,7 @@ enum gpuprof_unwind_kind {
   GPUPROF_UNWIND_FP = 2,       /* CFA = fp + offset */
   GPUPROF_UNWIND_DEREF_SP = 3, /* CFA = *(sp + offset) */
   GPUPROF_UNWIND_DEREF_FP = 4, /* CFA = *(fp + offset): functions that realign their stack */
-  GPUPROF_UNWIND_PLT = 5,      /* CFA = sp + 8 + ((pc & 15) >= 11 ? 8 : 0) */
+  GPUPROF_UNWIND_PLT = 5,      /* CFA = GPUPROF_PLT_CFA(sp, pc) */
   GPUPROF_UNWIND_SIGNAL = 6,   /* sp points to the kernel's signal frame, which holds all registers */
   GPUPROF_UNWIND_END = 7       /* the frame in which the thread began */
 };
@@ -75,10 +75,10 @@ enum gpuprof_unwind_fp {
 #define GPUPROF_UNWIND_RULE_CFA_OFFSET(rule) ((GPUPROF_S64)((rule) << 29) >> 35)
 #define GPUPROF_UNWIND_RULE_FP_OFFSET(rule) ((GPUPROF_S64)(rule) >> 35)
 
-/* x86-64: where the kernel's signal frame holds registers, from sp at the frame of the restorer (__restore_rt). */
-#define GPUPROF_SIGNAL_FP_X86_64 120
-#define GPUPROF_SIGNAL_SP_X86_64 160
-#define GPUPROF_SIGNAL_PC_X86_64 168
+/*
+ * Where the kernel's signal frame holds registers, and what else of a stack is not the same on each processor, is in
+ * wire/stack_arch.h.
+ */
 
 /*
  * Where a CPython keeps what a walk needs: offsets in bytes. Filled in by the injection library, which asks the

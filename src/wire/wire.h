@@ -1,6 +1,6 @@
 /*
  * What crosses from a target process into `gpuprof record`: the handshake and the shared-memory segment.
- * Plain C, included by injection/ (in the target) and src/record (in the recorder). x86-64 and aarch64,
+ * Plain C, included by injection/ (in the target) and src/record (in the recorder). 64 bits,
  * little endian; both ends are always the same build, which the handshake checks.
  *
  * A target connects to an abstract SOCK_SEQPACKET socket named in the environment, makes sure by the kernel's word that
@@ -29,7 +29,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 4u
+#define GPUPROF_WIRE_VERSION 5u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */

@@ -37,11 +37,26 @@ void check_hello(std::span<const std::byte> bytes) {
   require(gpuprof::record::parse_hello(bytes, {}).fault == HelloFault::token);
 }
 
+void check_code_offer(std::span<const std::byte> bytes) {
+  const auto offer = gpuprof::record::parse_code_offer(bytes, kToken);
+  if (!offer) {
+    return;
+  }
+  gpuprof_code_offer said{};
+  require(bytes.size() == sizeof(said));
+  std::memcpy(&said, bytes.data(), sizeof(said));
+  require(said.magic == GPUPROF_CODE_MAGIC && said.version == GPUPROF_WIRE_VERSION);
+  require(std::string_view(said.token, sizeof(said.token)) == kToken);
+  require(offer->kind != 0 && offer->kind < GPUPROF_CODE_KINDS && offer->bytes == said.bytes);
+  require(!gpuprof::record::parse_code_offer(bytes, {}));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   check_hello(bytes);
+  check_code_offer(bytes);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   require(gpuprof::record::parse_parent(text) >= 0);
   if (const auto users = gpuprof::parse_users(text)) {

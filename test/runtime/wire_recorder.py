@@ -16,7 +16,7 @@ import threading
 import time
 
 MAGIC = 0x46525047
-VERSION = 4
+VERSION = 5
 RINGS = 8
 RING_BYTES = 4 << 20
 DATA_OFFSET = 4096

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "record/attach/inject_checks.h"
@@ -153,13 +154,12 @@ class Work {
     if (!thread_.read_memory(mapping.start, part)) {
       return 0;
     }
-    const size_t alignment = arch::gate.size() == 4 ? 4 : 1;  // instructions of one size, or of any
     for (auto at = part.begin(); at != part.end(); ++at) {
       at = std::search(at, part.end(), arch::gate.begin(), arch::gate.end());
       if (at == part.end()) {
         break;
       }
-      if (const auto offset = static_cast<uint64_t>(at - part.begin()); offset % alignment == 0) {
+      if (const auto offset = static_cast<uint64_t>(at - part.begin()); offset % arch::gate_alignment == 0) {
         return mapping.start + offset;
       }
     }
@@ -244,15 +244,7 @@ class Work {
       return Error{"its memfd is not to be found", ""};
     }
     const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
-    size_t done = 0;
-    while (file && done < request_.bytes.size()) {
-      const ssize_t n = ::write(file.get(), request_.bytes.data() + done, request_.bytes.size() - done);
-      if (n <= 0) {
-        break;
-      }
-      done += static_cast<size_t>(n);
-    }
-    if (done != request_.bytes.size()) {
+    if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
       return Error{"its memfd can not be written: " + std::string(std::strerror(errno)), ""};
     }
     return {};
@@ -322,9 +314,6 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  if (!arch::supported) {
-    return Error{"bringing code into a process is not written for this processor", ""};
-  }
   // A recording that has just ended leaves the process a moment later.
   constexpr useconds_t kLastPauseUs = 800'000;
   const std::array<int, 1> needed{request.who.pidfd()};

@@ -11,9 +11,6 @@
 
 namespace gpuprof::record::arch {
 
-// Whether this build can bring code into a process.
-extern const bool supported;
-
 struct Registers {
   user_regs_struct general{};
   std::vector<std::byte> extended;  // floating point and vectors
@@ -37,8 +34,9 @@ long result(const user_regs_struct& general);
 // Lets the interrupted system call begin again from the start, where the kernel would make it fail with EINTR.
 void begin_again(user_regs_struct& general);
 
-// The instruction that enters the kernel.
+// The instruction that enters the kernel, and where it may begin.
 extern const std::vector<unsigned char> gate;
+extern const size_t gate_alignment;
 
 // Registers with which the thread makes a system call at `gate_address`.
 user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_address, long number,

@@ -1,11 +1,9 @@
-#include "record/attach/inject_arch.h"
-
-#if defined(__x86_64__)
-
 #include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+
+#include "record/attach/inject_arch.h"
 
 namespace gpuprof::record::arch {
 
@@ -20,8 +18,8 @@ void* address_of(uintptr_t value) {
 
 }  // namespace
 
-const bool supported = true;
 const std::vector<unsigned char> gate = {0x0f, 0x05};
+const size_t gate_alignment = 1;
 const size_t return_slot = 8;
 
 bool read_general(pid_t tid, user_regs_struct& general) {
@@ -121,5 +119,3 @@ void skip_system_call(user_regs_struct& general) {
 }
 
 }  // namespace gpuprof::record::arch
-
-#endif

@@ -85,7 +85,7 @@ struct Channel::Source {
 };
 
 Channel::Channel(const ChannelOptions& options, Listener listener)
-    : options_(options), listener_(std::move(listener)) {}
+    : options_(options), listener_(std::move(listener)), code_(options.code, options.memory) {}
 Channel::~Channel() {
   disable_all();
 }
@@ -106,6 +106,7 @@ void Channel::prepare(backend::LaunchEnv& env) const {
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
   listener_.add_poll_fds(fds);
+  code_.add_poll_fds(fds);
   for (const auto& source : sources_) {
     if (!source->exited) {
       fds.push_back({source->guard->pidfd(), POLLIN, 0});
@@ -115,8 +116,26 @@ void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
 
 void Channel::accept_all(backend::EventSink& sink) {
   for (Caller& caller : listener_.take()) {
-    accept_one(std::move(caller), sink);
+    if (caller.offer) {
+      accept_code(std::move(caller));
+    } else {
+      accept_one(std::move(caller), sink);
+    }
   }
+  code_.take();
+}
+
+// Only of a process that is being recorded, and only for itself.
+void Channel::accept_code(Caller caller) {
+  const auto found = std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) {
+    return source->id == caller.offer->source && source->pid == caller.pid && !source->exited;
+  });
+  if (found == sources_.end()) {
+    CodeObjects::refuse_stranger(caller.connection);
+    return;
+  }
+  const uid_t user = (*found)->guard->credentials().uid;
+  code_.on_offer({(*found)->id, user}, *caller.offer, std::move(caller.connection));
 }
 
 // Null: the process has ended, or is not who has connected. Nothing of it has been read so far.
@@ -171,7 +190,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
-  set_up(options_, share_, *source);
+  set_up(options_, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
@@ -218,13 +237,13 @@ void Channel::release(backend::SourceId id) {
 }
 
 // Everything that a target finds in its segment at the first look.
-void Channel::set_up(const ChannelOptions& options, uint32_t share, Source& source) {
+void Channel::set_up(const ChannelOptions& options, Source& source) {
   gpuprof_segment& segment = *source.segment;
   segment.magic = GPUPROF_WIRE_MAGIC;
   segment.version = GPUPROF_WIRE_VERSION;
   segment.source_id = source.id;
   segment.heartbeat_ns = monotonic_ns();
-  segment.stack_share = share;
+  segment.stack_share = GPUPROF_ALL_STACKS;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u);
@@ -333,6 +352,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     source.overhead_ns = ns;
   }
   source.launches = sums.launches;
+  sums.lost[GPUPROF_LOSS_DETAIL] += code_.refused(source.id);
   sink.on_counters(source.id, sums);
 
   if (!source.reason_shown && load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_DISABLED) {
@@ -348,7 +368,7 @@ size_t Channel::drain(backend::EventSink& sink) {
   for (const auto& source : sources_) {
     total += drain_source(*source, sink);
     report_counters(*source, sink);
-    if (source->exited && !source->ended) {
+    if (source->exited && !source->ended && !code_.expects(source->id)) {
       source->ended = true;
       count_if_unheard(*source);
       sink.on_source_end(source->id);
@@ -416,18 +436,6 @@ void Channel::set_stacks(bool stacks, bool hold) {
 void Channel::set_enabled(bool enabled) {
   options_.enabled = enabled;
   set_control(GPUPROF_CONTROL_ENABLED, enabled);
-}
-
-void Channel::set_calls(bool calls) {
-  options_.calls = calls;
-  set_control(GPUPROF_CONTROL_CALLS, calls);
-}
-
-void Channel::set_stack_share(uint32_t share) {
-  share_ = std::min(share, GPUPROF_ALL_STACKS);
-  for (const auto& source : sources_) {
-    store(source->segment->stack_share, share_);
-  }
 }
 
 void Channel::keep_budget(uint64_t now_ns) {

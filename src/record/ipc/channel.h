@@ -15,6 +15,7 @@
 #include "base/process_guard.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "record/ipc/code_objects.h"
 #include "record/ipc/listener.h"
 #include "record/ipc/overhead_limiter.h"
 #include "record/ipc/wire_decoder.h"
@@ -34,6 +35,7 @@ struct ChannelOptions {
   bool attached = false;        // targets are processes that run already
   double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
   std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
+  CodeLimits code = {};         // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };
@@ -81,8 +83,6 @@ class Channel {
 
   // For processes that are connected and for those to come.
   void set_enabled(bool enabled);
-  void set_calls(bool calls);
-  void set_stack_share(uint32_t share);  // of launches that get a stack, in 1/GPUPROF_ALL_STACKS
 
   // Lowers or raises each process's share of stacks, so that recording costs it no more than options.max_overhead.
   void keep_budget(uint64_t now_ns);
@@ -99,6 +99,9 @@ class Channel {
   // What a process that was not started by us must be told to find this channel.
   [[nodiscard]] const std::string& socket_name() const { return listener_.name(); }
   [[nodiscard]] const std::string& token() const { return listener_.token(); }
+
+  // What targets have handed over. What was not taken counts in its source's counters as a detail lost.
+  [[nodiscard]] const CodeObjects& code() const { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
@@ -120,6 +123,7 @@ class Channel {
   struct Source;
   Channel(const ChannelOptions& options, Listener listener);
   void accept_one(Caller caller, backend::EventSink& sink);
+  void accept_code(Caller caller);
   std::shared_ptr<ProcessGuard> guard_of(const Caller& caller);
   void look_at_rights(Source& source, uint64_t now_ns);
   bool has_room(uint32_t pid);
@@ -129,11 +133,12 @@ class Channel {
   void count_if_unheard(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
-  static void set_up(const ChannelOptions& options, uint32_t share, Source& source);
+  static void set_up(const ChannelOptions& options, Source& source);
 
   ChannelOptions options_;
   Listener listener_;
   std::vector<std::unique_ptr<Source>> sources_;
+  CodeObjects code_;
   std::vector<backend::SourceId> held_;
   uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
@@ -145,7 +150,6 @@ class Channel {
   FewWarnings unheard_;
   DecodeCounts counts_;
   Overhead overhead_;
-  uint32_t share_ = GPUPROF_ALL_STACKS;
   BudgetState budget_state_;
   std::vector<std::byte> copy_;  // a record span out of shared memory, so that it can not change while decoded
 };

@@ -48,4 +48,17 @@ Hello parse_hello(std::span<const std::byte> packet, std::string_view token) {
   return {.backend = std::string(backend), .python = said.python};
 }
 
+std::optional<CodeOffer> parse_code_offer(std::span<const std::byte> packet, std::string_view token) {
+  gpuprof_code_offer said{};
+  if (packet.size() != sizeof(said)) {
+    return std::nullopt;
+  }
+  std::memcpy(&said, packet.data(), sizeof(said));
+  if (said.magic != GPUPROF_CODE_MAGIC || said.version != GPUPROF_WIRE_VERSION || !same_token(said.token, token) ||
+      said.kind == 0 || said.kind >= GPUPROF_CODE_KINDS) {
+    return std::nullopt;
+  }
+  return CodeOffer{said.source_id, said.kind, said.module, said.bytes, hash_of(said.hash)};
+}
+
 }  // namespace gpuprof::record

@@ -209,7 +209,7 @@ bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
 }
 
 bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
-  std::array<std::byte, sizeof(gpuprof_hello)> packet{};
+  std::array<std::byte, std::max(sizeof(gpuprof_hello), sizeof(gpuprof_code_offer))> packet{};
   // MSG_TRUNC: how much was sent, where that is more.
   const ssize_t bytes = ::recv(silent.connection.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -219,8 +219,13 @@ bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
     }
     return too_late;
   }
-  const bool whole = bytes == static_cast<ssize_t>(packet.size());
-  Hello hello = parse_hello(whole ? std::span<const std::byte>(packet) : std::span<const std::byte>(), token_);
+  const bool whole = bytes > 0 && bytes <= static_cast<ssize_t>(packet.size());
+  const auto said = std::span<const std::byte>(packet).first(whole ? static_cast<size_t>(bytes) : 0);
+  if (const auto offer = parse_code_offer(said, token_)) {
+    callers.push_back({silent.pid, {}, std::move(silent.connection), offer});
+    return true;
+  }
+  Hello hello = parse_hello(said, token_);
   if (hello.fault != HelloFault::none) {
     log::debug("refused a connection without our handshake");
     return true;

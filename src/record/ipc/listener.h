@@ -24,7 +24,8 @@ namespace gpuprof::record {
 struct Caller {
   uint32_t pid = 0;  // as the kernel says
   Hello hello;
-  UniqueFd connection;  // where it waits for its welcome
+  UniqueFd connection;                  // where it waits for its welcome, or for the answer to its offer
+  std::optional<CodeOffer> offer = {};  // it is no new process, but one that has code to hand over
 };
 
 // Whose processes may connect at all, besides root's and our own user's: the token then decides.

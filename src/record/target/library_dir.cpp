@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
 
 namespace gpuprof::record {
@@ -154,16 +155,8 @@ LibraryDir::~LibraryDir() {
 Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const std::string file(library.file_name);
   const UniqueFd fd(::openat(fd_.get(), file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
-  size_t done = 0;
-  while (fd && done < library.bytes.size()) {
-    const ssize_t n = ::write(fd.get(), library.bytes.data() + done, library.bytes.size() - done);
-    if (n <= 0) {
-      break;
-    }
-    done += static_cast<size_t>(n);
-  }
   // The umask of the caller must not keep a target of another user from reading it.
-  if (!fd || done != library.bytes.size() || ::fchmod(fd.get(), 0755) != 0) {
+  if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
     return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};
   }
   return {};

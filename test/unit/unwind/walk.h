@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "wire/stack.h"
+#include "wire/stack_arch.h"
 
 namespace gpuprof::unwind {
 
@@ -48,13 +48,12 @@ Step step(uint64_t rule, Registers& registers, Read&& read) {
       whole = read(at_fp, &cfa);
       break;
     case GPUPROF_UNWIND_PLT:
-      cfa = from.sp + 8 + ((from.pc & 15U) >= 11 ? 8 : 0);
+      cfa = GPUPROF_PLT_CFA(from.sp, from.pc);
       break;
     case GPUPROF_UNWIND_SIGNAL:
       registers.exact = true;
-      whole = read(from.sp + GPUPROF_SIGNAL_PC_X86_64, &registers.pc) &&
-              read(from.sp + GPUPROF_SIGNAL_SP_X86_64, &registers.sp) &&
-              read(from.sp + GPUPROF_SIGNAL_FP_X86_64, &registers.fp);
+      whole = read(from.sp + GPUPROF_SIGNAL_PC, &registers.pc) && read(from.sp + GPUPROF_SIGNAL_SP, &registers.sp) &&
+              read(from.sp + GPUPROF_SIGNAL_FP, &registers.fp);
       return whole ? Step::caller : Step::unreadable;
     case GPUPROF_UNWIND_END:
       return Step::end;
@@ -67,7 +66,7 @@ Step step(uint64_t rule, Registers& registers, Read&& read) {
   } else if (whole && GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_FP) {
     whole = read(from.fp + fp_offset, &registers.fp);
   }
-  if (!whole || !read(cfa - 8, &registers.pc)) {
+  if (!whole || !read(cfa + static_cast<uint64_t>(int64_t{GPUPROF_RETURN_ADDRESS_OFFSET}), &registers.pc)) {
     return Step::unreadable;
   }
   registers.sp = cfa;

@@ -115,7 +115,6 @@ TEST_CASE("a target finds what is wanted of it in its segment") {
                              .whole_graphs = true,
                              .attached = true,
                              .nvtx_range = "step@torch"});
-  channel->set_stack_share(1024);
   Rig rig;
   FakeTarget target(*channel);
   channel->accept_all(rig.correlator);
@@ -123,7 +122,7 @@ TEST_CASE("a target finds what is wanted of it in its segment") {
   CHECK(segment.control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS | GPUPROF_CONTROL_CALLS));
   CHECK(segment.options.flags == (GPUPROF_OPTION_LATENCY | GPUPROF_OPTION_WHOLE_GRAPHS | GPUPROF_OPTION_ATTACHED));
   CHECK(std::string(segment.options.nvtx_range) == "step@torch");
-  CHECK(segment.stack_share == 1024);
+  CHECK(segment.stack_share == GPUPROF_ALL_STACKS);
 }
 
 TEST_CASE("the longest range name is terminated") {
@@ -135,20 +134,16 @@ TEST_CASE("the longest range name is terminated") {
 }
 
 TEST_CASE("switches reach processes that are connected, and those to come") {
-  const auto channel = open({.enabled = false});
+  const auto channel = open({.enabled = false, .calls = true});
   Rig rig;
   FakeTarget first(*channel, "one");
   channel->accept_all(rig.correlator);
-  CHECK(first.segment().control == 0);
-  CHECK(first.segment().stack_share == GPUPROF_ALL_STACKS);
+  CHECK(first.segment().control == GPUPROF_CONTROL_CALLS);
   channel->set_enabled(true);
-  channel->set_calls(true);
-  channel->set_stack_share(7);
   CHECK(first.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
   FakeTarget second(*channel, "two");
   channel->accept_all(rig.correlator);
   CHECK(second.segment().control == (GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_CALLS));
-  CHECK(second.segment().stack_share == 7);
   channel->set_enabled(false);
   CHECK(first.segment().control == GPUPROF_CONTROL_CALLS);
 

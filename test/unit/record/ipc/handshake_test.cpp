@@ -6,8 +6,10 @@
 
 #include "catch.h"
 
+using gpuprof::record::CodeHash;
 using gpuprof::record::Hello;
 using gpuprof::record::HelloFault;
+using gpuprof::record::parse_code_offer;
 using gpuprof::record::parse_hello;
 
 namespace {
@@ -82,4 +84,37 @@ TEST_CASE("a backend's name is a word that ends") {
   CHECK(parse(hello).fault == HelloFault::backend);
   hello.backend[sizeof(hello.backend) - 1] = '\0';
   CHECK(parse(hello).backend == std::string(15, 'a'));
+}
+
+TEST_CASE("an offer of code is taken as it was said, or not at all") {
+  gpuprof_code_offer valid{GPUPROF_CODE_MAGIC, GPUPROF_WIRE_VERSION, {}, 3,
+                           GPUPROF_CODE_ZEBIN, 1ULL << 40,           5,  {{6, 7}}};
+  std::memcpy(valid.token, kToken.data(), sizeof(valid.token));
+  const auto parsed = [](const gpuprof_code_offer& offer, const std::string& token = kToken) {
+    return parse_code_offer(std::as_bytes(std::span(&offer, 1)), token);
+  };
+  const auto offer = parsed(valid);
+  REQUIRE(offer);
+  CHECK(offer->source == 3);
+  CHECK(offer->kind == GPUPROF_CODE_ZEBIN);
+  CHECK(offer->module == 1ULL << 40);
+  CHECK(offer->bytes == 5);
+  CHECK(offer->hash == CodeHash{6, 7});
+  CHECK_FALSE(parsed(valid, ""));
+  for (uint32_t gpuprof_code_offer::*field :
+       {&gpuprof_code_offer::magic, &gpuprof_code_offer::version, &gpuprof_code_offer::kind}) {
+    gpuprof_code_offer bad = valid;
+    bad.*field += GPUPROF_CODE_KINDS;
+    CHECK_FALSE(parsed(bad));
+  }
+  gpuprof_code_offer bad = valid;
+  bad.kind = 0;
+  CHECK_FALSE(parsed(bad));
+  bad = valid;
+  ++bad.token[31];
+  CHECK_FALSE(parsed(bad));
+  const auto bytes = std::as_bytes(std::span(&valid, 1));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(parse_code_offer(bytes.first(size), kToken));
+  }
 }

@@ -1,0 +1,210 @@
+#include "record/ipc/code_objects.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/packet.h"
+
+namespace gpuprof::record {
+namespace {
+
+// A target copies its code into the file in this time; libraries give up on us after two seconds.
+constexpr uint64_t kSendNs = 10'000'000'000;
+constexpr size_t kMaxTransfers = 64;                 // at once: each holds two descriptors
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // some 30 ms: the rings must not run full meanwhile
+constexpr size_t kPieceBytes = size_t{1} << 20;      // whole words of the hash
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+
+bool answer(const UniqueFd& connection, gpuprof_code_word word) {
+  const gpuprof_code_answer said{GPUPROF_CODE_MAGIC, word};
+  return send_packet(connection.get(), std::as_bytes(std::span(&said, 1)), -1, MSG_DONTWAIT);
+}
+
+// Nobody can change it any more, so that what is hashed is what is kept, and no read of it can fail half way.
+bool is_sound(const UniqueFd& file, uint64_t bytes) {
+  struct stat info {};
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) &&
+         static_cast<uint64_t>(info.st_size) == bytes;
+}
+
+bool read_at(int fd, std::span<std::byte> bytes, uint64_t offset) {
+  return ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size());
+}
+
+bool write_at(int fd, std::span<const std::byte> bytes, uint64_t offset) {
+  return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace
+
+CodeObjects::CodeObjects(const CodeLimits& limits, std::shared_ptr<MemoryBudget> memory)
+    : limits_(limits), memory_(std::move(memory)) {}
+
+CodeObjects::Key CodeObjects::key_of(const Owner& owner, const CodeOffer& offer) {
+  return {owner.user, offer.kind, offer.bytes, offer.hash};
+}
+
+void CodeObjects::refuse_stranger(const UniqueFd& connection) {
+  answer(connection, GPUPROF_CODE_REFUSED);
+}
+
+void CodeObjects::refuse(const Owner& owner) {
+  ++refused_[owner.source];
+}
+
+void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection) {
+  if (limits_.session_bytes == 0) {
+    answer(connection, GPUPROF_CODE_REFUSED);  // by choice: nothing is lost
+    return;
+  }
+  if (const auto known = objects_.find(key_of(owner, offer)); known != objects_.end()) {
+    const bool linked = link(owner, offer.module, known->second);
+    answer(connection, linked ? GPUPROF_CODE_HAVE_IT : GPUPROF_CODE_REFUSED);
+    return;
+  }
+  if (!has_room(offer) || !answer(connection, GPUPROF_CODE_SEND)) {
+    refuse(owner);
+    answer(connection, GPUPROF_CODE_REFUSED);
+    return;
+  }
+  used_bytes_ += offer.bytes;
+  transfers_.push_back({owner, offer, std::move(connection), monotonic_ns() + kSendNs, store_end_});
+  store_end_ += offer.bytes;
+}
+
+// Takes what it needs for it. The memory of the file is no part of what a MemoryBudget measures, its names are.
+bool CodeObjects::has_room(const CodeOffer& offer) {
+  if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
+      transfers_.size() >= kMaxTransfers || !memory_->admit()) {
+    return false;
+  }
+  if (!store_) {
+    store_.reset(::memfd_create("gpuprof-code", MFD_CLOEXEC));
+  }
+  return static_cast<bool>(store_);
+}
+
+bool CodeObjects::link(const Owner& owner, uint64_t module, const CodeObject& object) {
+  const std::pair key(owner.source, module);
+  const auto found = modules_.find(key);
+  if (found == modules_.end() && !memory_->admit()) {
+    refuse(owner);
+    return false;
+  }
+  modules_.insert_or_assign(key, &object);
+  return true;
+}
+
+void CodeObjects::add_poll_fds(std::vector<pollfd>& fds) const {
+  for (const Transfer& transfer : transfers_) {
+    if (!transfer.file) {
+      fds.push_back({transfer.connection.get(), POLLIN, 0});
+    }
+  }
+}
+
+void CodeObjects::take() {
+  uint64_t turn_bytes = kTurnBytes;
+  std::erase_if(transfers_, [&](Transfer& transfer) {
+    const Progress progress = advance(transfer, turn_bytes);
+    if (progress == Progress::refused) {
+      log::debug("code of a module was not handed over as it should be");
+      refuse(transfer.owner);
+      give_back(transfer);
+    }
+    return progress != Progress::waits;
+  });
+}
+
+CodeObjects::Progress CodeObjects::advance(Transfer& transfer, uint64_t& turn_bytes) {
+  const Progress progress = transfer.file ? Progress::done : receive(transfer);
+  return progress == Progress::done ? copy(transfer, turn_bytes) : progress;
+}
+
+CodeObjects::Progress CodeObjects::receive(Transfer& transfer) {
+  gpuprof_code_file said{};
+  Received received =
+      receive_packet(transfer.connection.get(), std::as_writable_bytes(std::span(&said, 1)), MSG_DONTWAIT);
+  if (received.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return monotonic_ns() < transfer.until_ns ? Progress::waits : Progress::refused;
+  }
+  if (received.bytes != static_cast<ssize_t>(sizeof(said)) || said.magic != GPUPROF_CODE_MAGIC ||
+      !is_sound(received.fd, transfer.offer.bytes)) {
+    return Progress::refused;
+  }
+  transfer.connection.reset();
+  transfer.file = std::move(received.fd);
+  return Progress::done;
+}
+
+CodeObjects::Progress CodeObjects::copy(Transfer& transfer, uint64_t& turn_bytes) {
+  piece_.resize(kPieceBytes);
+  while (transfer.copied < transfer.offer.bytes) {
+    if (turn_bytes < kPieceBytes) {
+      return Progress::waits;
+    }
+    const uint64_t left = transfer.offer.bytes - transfer.copied;
+    const std::span<std::byte> piece = std::span(piece_).first(std::min<uint64_t>(left, kPieceBytes));
+    if (!read_at(transfer.file.get(), piece, transfer.copied) ||
+        !write_at(store_.get(), piece, transfer.offset + transfer.copied)) {
+      return Progress::refused;
+    }
+    gpuprof_code_hash_add(&transfer.hasher, piece.data(), piece.size());
+    transfer.copied += piece.size();
+    turn_bytes -= piece.size();
+  }
+  return finish(transfer);
+}
+
+CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
+  const CodeOffer& offer = transfer.offer;
+  const CodeHash hash = hash_of(gpuprof_code_hash_end(&transfer.hasher));
+  if (hash != offer.hash) {
+    return Progress::refused;
+  }
+  const auto [object, is_new] =
+      objects_.try_emplace(key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset});
+  if (!is_new) {
+    give_back(transfer);  // another process has sent it meanwhile
+  }
+  link(transfer.owner, offer.module, object->second);
+  return Progress::done;
+}
+
+void CodeObjects::give_back(const Transfer& transfer) {
+  used_bytes_ -= transfer.offer.bytes;
+  ::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(transfer.offset),
+              static_cast<off_t>(transfer.offer.bytes));
+}
+
+bool CodeObjects::expects(backend::SourceId source) const {
+  return std::any_of(transfers_.begin(), transfers_.end(),
+                     [source](const Transfer& transfer) { return transfer.owner.source == source; });
+}
+
+uint64_t CodeObjects::refused(backend::SourceId source) const {
+  const auto found = refused_.find(source);
+  return found == refused_.end() ? 0 : found->second;
+}
+
+const CodeObject* CodeObjects::find(backend::SourceId source, uint64_t module) const {
+  const auto found = modules_.find({source, module});
+  return found == modules_.end() ? nullptr : found->second;
+}
+
+std::vector<std::byte> CodeObjects::read(const CodeObject& object) const {
+  std::vector<std::byte> bytes(object.bytes);
+  return read_at(store_.get(), bytes, object.offset) ? bytes : std::vector<std::byte>();
+}
+
+}  // namespace gpuprof::record

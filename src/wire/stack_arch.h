@@ -1,0 +1,13 @@
+/* What the rules of wire/stack.h leave to the processor: that for which all of this is compiled. */
+#ifndef GPUPROF_WIRE_STACK_ARCH_H
+#define GPUPROF_WIRE_STACK_ARCH_H
+
+#include "wire/stack.h"
+
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#include "wire/stack_x86_64.h"
+#else
+#error "another processor needs a file like wire/stack_x86_64.h"
+#endif
+
+#endif /* GPUPROF_WIRE_STACK_ARCH_H */
