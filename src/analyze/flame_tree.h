@@ -107,10 +107,16 @@ class FlameTree {
     NodeId node = kRoot;  // nobody's child: the slot is free
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 1024;             // a power of two, as every size
+  static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
+#ifdef GPUPROF_FUZZING
+  static constexpr uint32_t kBlock = uint32_t{1} << 13U;  // more than an input can ask for at a time
+#else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels
+#endif
 
-  static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
+  static uint32_t index(LabelId id) {
+    return static_cast<uint32_t>(id);
+  }
   [[nodiscard]] std::span<const LabelId> at(Run run) const {
     return run.size == 0 ? std::span<const LabelId>()
                          : std::span(&blocks_[run.begin / kBlock][run.begin % kBlock], run.size);

@@ -36,6 +36,10 @@ constexpr Magic kCompressed[] = {{"\x1f\x8b", "zcat"},
 class Lines {
  public:
   explicit Lines(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Lines(std::string_view text)
+      : buffer_(new char[text.size()]), capacity_(text.size()), end_(text.size()), at_eof_(true) {
+    std::copy(text.begin(), text.end(), buffer_.get());
+  }
 
   enum class Outcome { line, end, unfinished, too_long, failed };
 
@@ -150,8 +154,8 @@ bool parse_version(std::string_view text, int& major, int& minor) {
 }  // namespace
 
 struct Reader::State {
-  State(UniqueFd fd, std::string input_name, ReaderOptions reader_options)
-      : lines(std::move(fd)), name(std::move(input_name)), options(reader_options) {}
+  State(Lines input, std::string input_name, ReaderOptions reader_options)
+      : lines(std::move(input)), name(std::move(input_name)), options(reader_options) {}
 
   Lines lines;
   std::string name;
@@ -255,8 +259,15 @@ Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
 Result<Reader> Reader::open(UniqueFd fd, std::string name, ReaderOptions options) {
+  return open(std::make_unique<State>(Lines(std::move(fd)), std::move(name), options));
+}
+
+Result<Reader> Reader::open_text(std::string_view text, std::string name, ReaderOptions options) {
+  return open(std::make_unique<State>(Lines(text), std::move(name), options));
+}
+
+Result<Reader> Reader::open(std::unique_ptr<State> state) {
   constexpr size_t kLongestKind = 16;
-  auto state = std::make_unique<State>(std::move(fd), std::move(name), options);
   std::string_view begin;
   if (!state->lines.peek(begin, kLongestKind)) {
     return state->read_error();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -23,6 +24,8 @@ class Reader {
   // `name` is what errors call the input ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's
   // or its major version is another than ours.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
+
+  static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});  // from memory
 
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
@@ -49,6 +52,7 @@ class Reader {
 
  private:
   struct State;
+  static Result<Reader> open(std::unique_ptr<State> state);
   explicit Reader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -21,7 +21,8 @@ import time
 import overhead
 import stack_cost
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime"))
+RUNTIME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime")
+sys.path[:0] = [RUNTIME, os.path.join(RUNTIME, "stacks")]
 
 import stack_start  # pylint: disable=wrong-import-position
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../unit/record/wire_bytes.h"
+#include "record/wire_bytes.h"
 #include "wire/wire.h"
 
 namespace {

@@ -17,6 +17,8 @@ namespace {
 
 namespace profile = gpuprof::profile;
 
+constexpr uint32_t kEnded = 0x7ffffffe;  // above each pid that Linux gives
+
 void require(bool condition) {
   if (!condition) {
     std::abort();
@@ -69,6 +71,16 @@ void check_stacks(const gpuprof::record::Batch& batch) {
   }
 }
 
+// One input in 32 comes from a process that can be looked at, this one: its files cost a hundred times what most inputs
+// do. The others are of one that has ended.
+uint32_t pid_for(const uint8_t* data, size_t size) {
+  uint32_t hash = 2166136261;
+  for (const uint8_t byte : std::span(data, size)) {
+    hash = (hash ^ byte) * 16777619;
+  }
+  return hash % 32 == 0 ? static_cast<uint32_t>(::getpid()) : kEnded;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -76,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Correlator correlator(
       {.start_ns = 1, .interval_ns = 1'000'000, .stacks_from_sources = true, .timeline = true, .latency = true});
   correlator.open_window(1);
-  correlator.on_source(1, static_cast<uint32_t>(::getpid()), "fuzz");
+  correlator.on_source(1, pid_for(data, size), "fuzz");
   gpuprof::record::DecodeCounts counts;
   const auto bytes = std::as_bytes(std::span(data, size));
   require(gpuprof::record::decode_records(1, bytes, correlator, counts) <= size);

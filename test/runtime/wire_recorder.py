@@ -4,6 +4,7 @@ As a program it records a command and prints one JSON object per record:  wire_r
 """
 
 import fcntl
+import inspect
 import json
 import mmap
 import os
@@ -15,48 +16,27 @@ import sys
 import threading
 import time
 
-MAGIC = 0x46525047
-VERSION = 5
-RINGS = 8
-RING_BYTES = 4 << 20
-DATA_OFFSET = 4096
-SEGMENT_BYTES = DATA_OFFSET + RINGS * RING_BYTES
-FIRST_RING = 512
-RING_HEADER = 320
-OPTIONS = 256  # offset; flags, pad, nvtx_range
-STACK_SHARE = 248
-ALL_STACKS = 65536
+import wire_layout as wire  # made by the build: what wire.h says
+from wire_layout import (CODE, MODULE, RING_BYTES, RING_COUNT, SEGMENT, SEGMENT_BYTES,  # noqa: F401, for the tests
+                         STACK, ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
+                         CONTROL_RETRACT, OPTION_ATTACHED, OPTION_LATENCY, OPTION_STACKS, OPTION_WHOLE_GRAPHS)
 
-CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, CONTROL_FLUSH, CONTROL_CALLS, CONTROL_RETRACT = 1, 2, 4, 8, 16
-OPTION_LATENCY, OPTION_WHOLE_GRAPHS, OPTION_ATTACHED, OPTION_STACKS = 1, 2, 4, 8
-WORD_PYTHON, WORD_EVAL, WORD_EXACT, WORD_ADDRESS = 1 << 63, 1 << 62, 1 << 61, (1 << 57) - 1  # src/wire/stack.h
-STACK_TRUNCATED, STACK_NO_PYTHON = 1, 2
-HOST, NODE, EXEC = 1 << 63, 1 << 62, 1 << 61  # bits of correlation ids
-STATES = ["starting", "active", "finished", "disabled"]
-LOSSES = ["ring_full", "ring_busy", "vendor_dropped", "invalid_timestamp", "no_timing", "out_of_memory", "reentrant",
-          "unfinished", "range_limit", "stack", "detail", "kernel_name"]
-COUNTS = ["captured", "failed", "unsampled", "outside", "gpu_ops"]
-OPS = ["kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph"]
-HOST_OPS = ["sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"]
 NO_DEVICE = 0xFFFFFFFF
-
+WIRE_LAYOUT = inspect.getsource(wire)  # to put before programs that may read no file of the tests
 F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4  # linux/fcntl.h
 
-HELLO = struct.Struct("<II32s16sQ88s")
-WELCOME = struct.Struct("<IIII")
-HEADER = struct.Struct("<HHI")
-GPU_OP = struct.Struct("<8xQQQQQQQIIHHIQII")
-LAUNCH = struct.Struct("<8xQQII16sQ")
-HOST_OP = struct.Struct("<8xQQQQQIIIHH")
-GRAPH_NODE = struct.Struct("<8xQQQQII")
-GRAPH_LAUNCH = struct.Struct("<8xQQQIIIIII")
-RANGE = struct.Struct("<8xIIII")
-CALL = struct.Struct("<8xQQQII")
-SPAN = struct.Struct("<8xQQII")
-STACK = struct.Struct("<8xQIHH")
-MODULE = struct.Struct("<8xQQQII96x")
-CODE = struct.Struct("<8xIIIIII")
-PYTHON = struct.Struct("<IIQQQ")  # the first fields of gpuprof_python_layout
+
+def text_of(field):
+    return field.split(b"\0")[0].decode()
+
+
+def hello(token, backend):
+    return wire.HELLO.make(magic=wire.WIRE_MAGIC, version=wire.WIRE_VERSION, token=token, backend=backend)
+
+
+def welcome(source_id, segment_bytes=SEGMENT_BYTES):
+    return wire.WELCOME.make(magic=wire.WIRE_MAGIC, version=wire.WIRE_VERSION, source_id=source_id,
+                             segment_bytes=segment_bytes)
 
 
 class Source:
@@ -68,9 +48,11 @@ class Source:
         os.ftruncate(self.fd, SEGMENT_BYTES)
         fcntl.fcntl(self.fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
         self.memory = mmap.mmap(self.fd, SEGMENT_BYTES)
-        struct.pack_into("<IIII", self.memory, 0, MAGIC, VERSION, source_id, settings["control"])
-        struct.pack_into("<I", self.memory, STACK_SHARE, settings["stack_share"])
-        struct.pack_into("<II120s", self.memory, OPTIONS, settings["options"], 0, settings["nvtx_range"].encode())
+        options = wire.SEGMENT_OPTIONS.make(flags=settings["options"], nvtx_range=settings["nvtx_range"].encode())
+        for name, value in {"magic": wire.WIRE_MAGIC, "version": wire.WIRE_VERSION, "source_id": source_id,
+                            "control": settings["control"], "stack_share": settings["stack_share"],
+                            "options": options}.items():
+            SEGMENT.put(self.memory, name, value)
         self.names, self.devices, self.uuids, self.meta, self.ranges = {}, {}, {}, {}, {}
         self.gpu_ops, self.launch_records, self.host_ops = [], [], []
         self.graph_nodes, self.graph_launches = [], []
@@ -85,138 +67,139 @@ class Source:
         self.beat()
 
     def beat(self, seconds_ago=0):
-        struct.pack_into("<Q", self.memory, 24, max(time.monotonic_ns() - seconds_ago * 1000000000, 1))
+        SEGMENT.put(self.memory, "heartbeat_ns", max(time.monotonic_ns() - seconds_ago * 1000000000, 1))
 
     @property
     def control(self):
-        return struct.unpack_from("<I", self.memory, 12)[0]
+        return SEGMENT.get(self.memory, "control")
 
     @control.setter
     def control(self, value):
-        struct.pack_into("<I", self.memory, 12, value)
+        SEGMENT.put(self.memory, "control", value)
 
     @property
     def stack_share(self):
-        return struct.unpack_from("<I", self.memory, STACK_SHARE)[0]
+        return SEGMENT.get(self.memory, "stack_share")
 
     @stack_share.setter
     def stack_share(self, value):
-        struct.pack_into("<I", self.memory, STACK_SHARE, value)
+        SEGMENT.put(self.memory, "stack_share", value)
 
     @property
     def state(self):
-        return STATES[struct.unpack_from("<I", self.memory, 16)[0]]
+        return wire.STATES[SEGMENT.get(self.memory, "state")]
 
     @property
     def flushed(self):
-        return struct.unpack_from("<I", self.memory, 20)[0] == 1
+        return SEGMENT.get(self.memory, "flushed") == 1
 
     @property
     def reason(self):
-        return self.memory[32:32 + 216].split(b"\0")[0].decode()
+        return text_of(SEGMENT.get(self.memory, "reason"))
 
-    def _ring_values(self, offset, count):
-        values = [struct.unpack_from(f"<{count}Q", self.memory, FIRST_RING + RING_HEADER * ring + offset)
-                  for ring in range(RINGS)]
-        return [sum(column) for column in zip(*values)]
+    def _of_rings(self, field):
+        return [wire.RING.get(self.memory, field, wire.ring(number)) for number in range(RING_COUNT)]
+
+    def _counted(self, field, names):
+        sums = [sum(column) for column in zip(*self._of_rings(field))]
+        return {name: sums[number] for number, name in names.items() if sums[number]}
 
     @property
     def launches(self):
-        return self._ring_values(8, 1)[0]
+        return sum(self._of_rings("launches"))
 
     @property
     def lost(self):
-        counts = self._ring_values(128, len(LOSSES))
-        return {name: count for name, count in zip(LOSSES, counts) if count}
+        return self._counted("lost", wire.LOSSES)
 
     @property
     def counts(self):
-        counts = self._ring_values(256, len(COUNTS))
-        return {name: count for name, count in zip(COUNTS, counts) if count}
+        return self._counted("counts", wire.COUNTS)
 
     @property
     def overhead_samples(self):
-        return self._ring_values(16, 1)[0]
+        return sum(self._of_rings("overhead_samples"))
 
     def drain(self):
-        for ring in range(RINGS):
-            header = FIRST_RING + RING_HEADER * ring
-            head, = struct.unpack_from("<Q", self.memory, header)
-            tail, = struct.unpack_from("<Q", self.memory, header + 64)
-            data = DATA_OFFSET + ring * RING_BYTES
+        for number in range(RING_COUNT):
+            ring = wire.ring(number)
+            head, tail = (wire.RING.get(self.memory, end, ring) for end in ("head", "tail"))
+            data = wire.SEGMENT_DATA_OFFSET + number * RING_BYTES
             while tail < head:
                 at = data + tail % RING_BYTES
-                kind, _, size = HEADER.unpack_from(self.memory, at)
+                kind, size = wire.RECORD.unpack_from(self.memory, at)
                 if size < 8 or size % 8 or tail + size > head or tail % RING_BYTES + size > RING_BYTES:
                     raise AssertionError(f"record of kind {kind} and size {size} at {tail}, head {head}")
-                self._take(kind, self.memory[at:at + size])
+                if kind != wire.RECORD_PAD:
+                    assert kind in self.TAKES, f"unknown record kind {kind}"
+                    self.TAKES[kind](self, self.memory[at:at + size])
                 tail += size
-            struct.pack_into("<Q", self.memory, header + 64, tail)
+            wire.RING.put(self.memory, "tail", tail, ring)
 
-    def _take(self, kind, record):
-        if kind == 1:
-            name_id, length = struct.unpack_from("<II", record, 8)
-            assert name_id != 0 and name_id not in self.names, f"name id {name_id} given twice"
-            self.names[name_id] = record[16:16 + length].decode()
-        elif kind == 2:
-            device, name_id, uuid_id = struct.unpack_from("<III", record, 8)
-            self.devices[device], self.uuids[device] = name_id, uuid_id
-        elif kind == 3:
-            fields = GPU_OP.unpack(record)
-            self.gpu_ops.append(dict(zip(
-                ["correlation", "start", "end", "queued", "submitted", "bytes", "stream", "name_id", "device", "op",
-                 "flags", "context", "graph_node", "tid", "range"], fields)))
-        elif kind == 4:
-            correlation, when, tid, range_id, thread, stack = LAUNCH.unpack(record)
-            if stack != 0:
-                self.stack_of[correlation] = stack
-            name = thread.split(b"\0")[0].decode()
-            if correlation & (HOST | NODE):
-                self.stacks[correlation] = (tid, name)
-            else:
-                self.launch_records.append((correlation, tid, name, when, range_id))
-        elif kind == 5:
-            length, = struct.unpack_from("<I", record, 8)
-            key, _, value = record[16:16 + length].decode().partition("=")
-            self.meta[key] = value
-        elif kind == 6:
-            self.host_ops.append(dict(zip(
-                ["correlation", "start", "end", "bytes", "count", "name_id", "device", "tid", "op"],
-                HOST_OP.unpack(record))))
-        elif kind == 7:
-            self.graph_nodes.append(dict(zip(["node", "original", "launch", "time", "flags", "name_id"],
-                                             GRAPH_NODE.unpack(record))))
-        elif kind == 8:
-            range_id, *rest = RANGE.unpack(record)
-            assert range_id != 0 and range_id not in self.ranges, f"range id {range_id} given twice"
-            self.ranges[range_id] = dict(zip(["parent", "domain_id", "name_id"], rest))
-        elif kind == 9:
-            self.calls.append(dict(zip(["correlation", "start", "end", "name_id", "tid"], CALL.unpack(record))))
-        elif kind == 10:
-            self.spans.append(dict(zip(["start", "end", "range", "tid"], SPAN.unpack(record))))
-        elif kind == 11:
-            stack, count, flags, modules = STACK.unpack_from(record)
-            assert stack != 0 and count != 0, "a stack without id or words"
-            for module in struct.unpack_from(f"<{modules}Q", record, STACK.size + 8 * count):
-                assert module in self.modules, f"a stack in a module {module} that is not known"
-            words = list(struct.unpack_from(f"<{count}Q", record, STACK.size))
-            assert self.stack_words.setdefault(stack, (words, flags)) == (words, flags), "one id for two stacks"
-        elif kind == 12:
-            self._take_code(record)
-        elif kind == 13:
-            self.take_python(record[8:])
-        elif kind == 16:
-            self.graph_launches.append(dict(zip(["correlation", "time", "finished", "exec", "stream", "flags", "tid",
-                                                 "range"], GRAPH_LAUNCH.unpack(record))))
-        elif kind == 14:
-            start, end, offset, module, length = MODULE.unpack_from(record)
-            path = record[MODULE.size:MODULE.size + length].decode()
-            known = self.modules.setdefault(module, (start, end, offset, path))
-            assert known == (start, end, offset, path), f"module number {module} given twice"
-        elif kind == 15:
-            self.mappings_changed += 1
+    def _take_name(self, record):
+        name_id, length = wire.NAME.unpack_from(record)
+        assert name_id != 0 and name_id not in self.names, f"name id {name_id} given twice"
+        self.names[name_id] = record[wire.NAME.size:wire.NAME.size + length].decode()
+
+    def _take_device(self, record):
+        device, name_id, uuid_id = wire.DEVICE.unpack_from(record)
+        self.devices[device], self.uuids[device] = name_id, uuid_id
+
+    def _take_gpu_op(self, record):
+        self.gpu_ops.append(wire.GPU_OP.read(record))
+
+    def _take_launch(self, record):
+        launch = wire.LAUNCH.read(record)
+        correlation, tid, name = launch["correlation"], launch["tid"], text_of(launch["thread"])
+        if launch["stack"] != 0:
+            self.stack_of[correlation] = launch["stack"]
+        if correlation & (wire.CORRELATION_HOST | wire.CORRELATION_NODE):
+            self.stacks[correlation] = (tid, name)
         else:
-            assert kind == 0, f"unknown record kind {kind}"
+            self.launch_records.append((correlation, tid, name, launch["time_ns"], launch["range"]))
+
+    def _take_meta(self, record):
+        length = wire.META.get(record, "length")
+        key, _, value = record[wire.META.size:wire.META.size + length].decode().partition("=")
+        self.meta[key] = value
+
+    def _take_host_op(self, record):
+        self.host_ops.append(wire.HOST_OP.read(record))
+
+    def _take_graph_node(self, record):
+        self.graph_nodes.append(wire.GRAPH_NODE.read(record))
+
+    def _take_graph_launch(self, record):
+        self.graph_launches.append(wire.GRAPH_LAUNCH.read(record))
+
+    def _take_range(self, record):
+        fields = wire.RANGE.read(record)
+        range_id = fields.pop("id")
+        assert range_id != 0 and range_id not in self.ranges, f"range id {range_id} given twice"
+        self.ranges[range_id] = fields
+
+    def _take_call(self, record):
+        self.calls.append(wire.CALL.read(record))
+
+    def _take_span(self, record):
+        self.spans.append(wire.SPAN.read(record))
+
+    def _take_stack(self, record):
+        stack, count, flags, modules = STACK.unpack_from(record)
+        assert stack != 0 and count != 0, "a stack without id or words"
+        for module in struct.unpack_from(f"<{modules}Q", record, STACK.size + 8 * count):
+            assert module in self.modules, f"a stack in a module {module} that is not known"
+        words = list(struct.unpack_from(f"<{count}Q", record, STACK.size))
+        assert self.stack_words.setdefault(stack, (words, flags)) == (words, flags), "one id for two stacks"
+
+    def _take_module(self, record):
+        start, end, offset, module, length, _ = MODULE.unpack_from(record)
+        path = record[MODULE.size:MODULE.size + length].decode()
+        known = self.modules.setdefault(module, (start, end, offset, path))
+        assert known == (start, end, offset, path), f"module number {module} given twice"
+
+    def _take_mappings(self, _):
+        self.mappings_changed += 1
 
     def _take_code(self, record):
         code_id, first_line, version, *sizes = CODE.unpack_from(record)
@@ -229,20 +212,30 @@ class Source:
                         [version, first_line, parts[0].decode(), parts[1].decode(), parts[2]]))
         assert self.codes.setdefault(code_id, code) == code, f"code id {code_id} given twice"
 
+    def _take_python(self, record):
+        self.take_python(wire.PYTHON.get(record, "layout"))
+
     def take_python(self, layout):
-        fields = dict(zip(["version", "flags", "code_type", "eval_begin", "eval_end"], PYTHON.unpack_from(layout)))
+        fields = wire.PYTHON_LAYOUT.read(layout)
         if fields["version"] != 0:
             self.python = fields
+
+    TAKES = {wire.RECORD_NAME: _take_name, wire.RECORD_DEVICE: _take_device, wire.RECORD_GPU_OP: _take_gpu_op,
+             wire.RECORD_LAUNCH: _take_launch, wire.RECORD_META: _take_meta, wire.RECORD_HOST_OP: _take_host_op,
+             wire.RECORD_GRAPH_NODE: _take_graph_node, wire.RECORD_RANGE: _take_range, wire.RECORD_CALL: _take_call,
+             wire.RECORD_SPAN: _take_span, wire.RECORD_STACK: _take_stack, wire.RECORD_CODE: _take_code,
+             wire.RECORD_PYTHON: _take_python, wire.RECORD_MODULE: _take_module,
+             wire.RECORD_MAPPINGS: _take_mappings, wire.RECORD_GRAPH_LAUNCH: _take_graph_launch}
 
     def totals(self):
         """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
         result = {}
         for op in self.gpu_ops:
-            kind = OPS[op["op"]]
+            kind = wire.OPS[op["op"]]
             name = self.names[op["name_id"]] if kind == "kernel" else kind
             entry = result.setdefault(name, {"count": 0, "ns": 0, "bytes": 0})
             entry["count"] += 1
-            entry["ns"] += op["end"] - op["start"]
+            entry["ns"] += op["end_ns"] - op["start_ns"]
             entry["bytes"] += op["bytes"]
         return result
 
@@ -251,7 +244,7 @@ class Source:
         """As the mock applications print them, without times."""
         result = {}
         for op in self.host_ops:
-            entry = result.setdefault(HOST_OPS[op["op"]], {"count": 0, "ns": 0, "bytes": 0})
+            entry = result.setdefault(wire.HOST_OPS[op["op"]], {"count": 0, "ns": 0, "bytes": 0})
             entry["count"] += op["count"]
             entry["bytes"] += op["bytes"]
         return result
@@ -296,14 +289,14 @@ class Recorder:
 
     def _welcome(self, connection):
         with connection:
-            magic, version, token, backend, _, python = HELLO.unpack(connection.recv(HELLO.size))
-            assert (magic, version, token.decode()) == (MAGIC, VERSION, self.token), "a strange hello"
+            said = wire.HELLO.read(connection.recv(wire.HELLO.size))
+            assert (said["magic"], said["version"], said["token"].decode()) == (
+                wire.WIRE_MAGIC, wire.WIRE_VERSION, self.token), "a strange hello"
             pid, = struct.unpack_from("<i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            source = Source(len(self.sources) + 1, backend.split(b"\0")[0].decode(), pid, self.settings)
-            source.take_python(python)
+            source = Source(len(self.sources) + 1, text_of(said["backend"]), pid, self.settings)
+            source.take_python(said["python"])
             self.sources.append(source)
-            welcome = WELCOME.pack(MAGIC, VERSION, source.id, SEGMENT_BYTES)
-            socket.send_fds(connection, [welcome], [source.fd])
+            socket.send_fds(connection, [welcome(source.id)], [source.fd])
 
     def close(self):
         self.stopping.set()
@@ -328,9 +321,9 @@ def main():
         for name_id, name in source.names.items():
             print(json.dumps({"source": source.id, "name_id": name_id, "name": name}))
         for op in source.gpu_ops:
-            print(json.dumps({"source": source.id, **op, "op": OPS[op["op"]]}))
+            print(json.dumps({"source": source.id, **op, "op": wire.OPS[op["op"]]}))
         for op in source.host_ops:
-            print(json.dumps({"source": source.id, **op, "op": HOST_OPS[op["op"]]}))
+            print(json.dumps({"source": source.id, **op, "op": wire.HOST_OPS[op["op"]]}))
         for node in source.graph_nodes:
             print(json.dumps({"source": source.id, **node}))
         for range_id, span in source.ranges.items():

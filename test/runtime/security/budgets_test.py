@@ -11,6 +11,7 @@ import time
 import floods
 import rig
 import strangers
+import wire_layout
 
 MOST_MIB = 512  # as docs/cli.md says
 
@@ -38,6 +39,7 @@ class Budgets(rig.RuntimeTest):
         scratch = strangers.Scratch()
         self.addCleanup(scratch.cleanup)
         program = shutil.copy(floods.__file__, scratch.name)
+        shutil.copy(wire_layout.__file__, scratch.name)
         command = [rig.GPUPROF, "record", "--stacks=inproc", "--user", strangers.stranger().name, "-o", self.profile_path,
                    "--", strangers.sys_python(), program, kind, str(amount)]
         peak = 0

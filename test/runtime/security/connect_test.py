@@ -14,6 +14,7 @@ import time
 
 import rig
 import strangers
+import wire_layout
 import wire_recorder
 
 APP = os.environ.get("MOCK_CUDA_APP", "")
@@ -96,7 +97,7 @@ while True:
 """
 
 # The same, and gives memory that is not sealed, which it cuts short as soon as it is in use.
-CUTTER = """
+CUTTER = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.bind("\\0" + sys.argv[1])
@@ -109,10 +110,10 @@ fd = os.memfd_create("segment")
 os.ftruncate(fd, size)
 head = bytes.fromhex(sys.argv[3])
 os.pwrite(fd, head, 0)
-os.pwrite(fd, struct.pack("<Q", time.monotonic_ns()), 24)
+os.pwrite(fd, struct.pack("<Q", time.monotonic_ns()), SEGMENT.offset("recorder_beat_ns"))
 socket.send_fds(connection, [bytes.fromhex(sys.argv[4])], [fd])
 deadline = time.monotonic() + 5
-while os.pread(fd, 4, 16) == bytes(4) and time.monotonic() < deadline:
+while os.pread(fd, 4, SEGMENT.offset("state")) == bytes(4) and time.monotonic() < deadline:
     time.sleep(0.001)
 time.sleep(0.2)
 os.ftruncate(fd, 0)
@@ -121,33 +122,34 @@ print("cut", flush=True)
 
 # A target: connects with the token it was given, and is somebody else afterwards. What it has mapped stays with its
 # child, which goes on writing in its name: an address that the test puts into a file.
-CHANGES = """
+CHANGES = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"
 while not os.path.exists(folder + "/go"):
     time.sleep(0.02)
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.connect("\\0" + os.environ["GPUPROF_SOCKET"])
-s.send(struct.pack("<II32s16sQ88x", 0x46525047, 4, os.environ["GPUPROF_TOKEN"].encode(), b"mock", 0))
+s.send(HELLO.make(magic=WIRE_MAGIC, version=WIRE_VERSION, token=os.environ["GPUPROF_TOKEN"].encode(), backend=b"mock"))
 s.set_inheritable(True)
 if not early:
     welcome, (fd,), _, _ = socket.recv_fds(s, 100, 1)
     memory = mmap.mmap(fd, 0)
-    memory[16:20] = struct.pack("<I", 1)  # active
+    SEGMENT.put(memory, "state", STATE_ACTIVE)
     if os.fork() == 0:
         while not os.path.exists(folder + "/address"):
             time.sleep(0.02)
         with open(folder + "/address") as file:
             address = int(file.read())
         now = time.monotonic_ns()
-        name = struct.pack("<HHIII8s", 1, 0, 24, 1, 8, b"a_kernel")
-        stack = struct.pack("<HHIQIHHQ", 11, 0, 32, 7, 1, 0, 0, address)
-        launch = struct.pack("<HHIQQII16sQ", 4, 0, 56, 1, now, os.getppid(), 0, b"main", 7)
-        op = struct.pack("<HHIQQQQQQQIIHHIQII", 3, 0, 96, 1, now + 10, now + 20, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0)
-        records = name + stack + launch + op
-        memory[4096:4096 + len(records)] = records
-        memory[512 + 8:512 + 16] = struct.pack("<Q", 1)  # launches
-        memory[512:520] = struct.pack("<Q", len(records))  # head
+        records = (record(RECORD_NAME, NAME, b"a_kernel", id=1, length=8) +
+                   record(RECORD_STACK, STACK, struct.pack("<Q", address), stack=7, count=1) +
+                   record(RECORD_LAUNCH, LAUNCH, correlation=1, time_ns=now, tid=os.getppid(), thread=b"main",
+                          stack=7) +
+                   record(RECORD_GPU_OP, GPU_OP, correlation=1, start_ns=now + 10, end_ns=now + 20, stream=1,
+                          name_id=1))
+        memory[SEGMENT_DATA_OFFSET:SEGMENT_DATA_OFFSET + len(records)] = records
+        RING.put(memory, "launches", 1, ring(0))
+        RING.put(memory, "head", len(records), ring(0))
         open(folder + "/written", "w").close()
         time.sleep(60)
         os._exit(0)
@@ -295,7 +297,7 @@ class Connect(rig.RuntimeTest):
         """What a process of a recording says, made from its environment."""
         with open(f"/proc/{pid}/environ", "rb") as file:
             token = re.search(rb"GPUPROF_TOKEN=([0-9a-f]{32})", file.read()).group(1)
-        return wire_recorder.HELLO.pack(wire_recorder.MAGIC, wire_recorder.VERSION, token, b"mock", 0, bytes(88)).hex()
+        return wire_recorder.hello(token, b"mock").hex()
 
     def test_another_user_with_the_token_is_not_listened_to(self):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
@@ -303,7 +305,7 @@ class Connect(rig.RuntimeTest):
         hello = self.hello(children(recorder.pid)[0])
         answers = [user.python(CALLER, name, hello, capture_output=True, text=True).stdout.strip()
                    for user in (self.victim, self.stranger)]
-        self.assertEqual(answers, [str(wire_recorder.WELCOME.size), "0"])  # the target's user is
+        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the target's user is
         open(self.go, "w", encoding="ascii").close()
         recorder.communicate(timeout=60)
 
@@ -344,12 +346,13 @@ class Connect(rig.RuntimeTest):
         self.assertEqual([words for words in said if words], [])
 
     def test_memory_that_can_be_cut_short_is_not_used(self):
-        size, control = wire_recorder.SEGMENT_BYTES, wire_recorder.CONTROL_ENABLED
-        head = wire_recorder.WELCOME.pack(wire_recorder.MAGIC, wire_recorder.VERSION, 1, control)
-        welcome = wire_recorder.WELCOME.pack(wire_recorder.MAGIC, wire_recorder.VERSION, 1, size)
+        size = wire_layout.SEGMENT_BYTES
+        head = wire_layout.SEGMENT.make(magic=wire_layout.WIRE_MAGIC, version=wire_layout.WIRE_VERSION, source_id=1,
+                                        control=wire_layout.CONTROL_ENABLED)
+        welcome = wire_recorder.welcome(1)
         root = strangers.User("root")
         said, status = self.run_after_the_recorder(root, CUTTER, str(size), head.hex(), welcome.hex())
-        self.assertEqual([len(bytes.fromhex(words[0])) for words in said if words], [wire_recorder.HELLO.size])
+        self.assertEqual([len(bytes.fromhex(words[0])) for words in said if words], [wire_layout.HELLO.size])
         self.assertEqual(status, 0)
 
     def record_changing(self, early):

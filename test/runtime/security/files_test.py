@@ -14,43 +14,42 @@ import wire_recorder
 MEBI = 1 << 20
 
 # A target that says what it likes: connects as an injection library does, and sends GPU work whose stacks lie in files
-# that it names. Its only argument: {magic, version, modules: [path], perf_map: bytes, anonymous: whether to have code
+# that it names. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code
 # in anonymous memory}. Module number i has its only frame at i's address 0x1010.
-CLIENT = r"""
+CLIENT = wire_recorder.WIRE_LAYOUT + r"""
 import array, ctypes, json, mmap, os, socket, struct, sys, time
 plan = json.loads(sys.argv[1])
 connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 connection.connect("\0" + os.environ["GPUPROF_SOCKET"])
-connection.send(struct.pack("<II32s16sQ88s", plan["magic"], plan["version"], os.environ["GPUPROF_TOKEN"].encode(),
-                            b"opencl", 0, b""))
+connection.send(HELLO.make(magic=WIRE_MAGIC, version=WIRE_VERSION, token=os.environ["GPUPROF_TOKEN"].encode(),
+                           backend=b"opencl"))
 _, files, _, _ = socket.recv_fds(connection, 64, 1)
 memory = mmap.mmap(files[0], 0)
 written = 0
 
-def add(kind, body):
+def add(*made, **fields):
     global written
-    record = struct.pack("<HHI", kind, 0, (8 + len(body) + 7) // 8 * 8) + body
-    record += b"\0" * (-len(record) % 8)
-    memory[4096 + written:4096 + written + len(record)] = record
-    written += len(record)
+    made = record(*made, **fields)
+    at = SEGMENT_DATA_OFFSET + written
+    memory[at:at + len(made)] = made
+    written += len(made)
 
 def launch(number, word, modules):
     name = b"kernel_%d" % number
-    add(1, struct.pack("<II", number, len(name)) + name)
-    add(11, struct.pack("<QIHH", number, 1, 0, len(modules)) + struct.pack("<Q", word) +
-        b"".join(struct.pack("<Q", module) for module in modules))
+    add(RECORD_NAME, NAME, name, id=number, length=len(name))
+    add(RECORD_STACK, STACK, struct.pack("<Q", word) + b"".join(struct.pack("<Q", module) for module in modules),
+        stack=number, count=1, modules=len(modules))
     now = time.monotonic_ns()
-    add(4, struct.pack("<QQII16sQ", number, now, os.getpid(), 0, b"main", number))
-    add(3, struct.pack("<QQQQQQQIIHHIQII", number, now, now + 1000, 0, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0))
+    add(RECORD_LAUNCH, LAUNCH, correlation=number, time_ns=now, tid=os.getpid(), thread=b"main", stack=number)
+    add(RECORD_GPU_OP, GPU_OP, correlation=number, start_ns=now, end_ns=now + 1000, name_id=number)
 
-EXACT = 1 << 61
 for number, path in enumerate(plan["modules"], 1):
     start = 0x100000000000 + (number << 24)
     path = path.encode()
-    add(14, struct.pack("<QQQII", start, start + 0x2000, 0, number, len(path)) +
-        struct.pack("<Q16s", 0, bytes.fromhex("7f454c4602010100") + bytes(8)) +
-        struct.pack("<Q16x", 2**64 - 1) * 3 + path)
-    launch(number, start + 0x1010 | EXACT, [number])
+    marks = (MODULE_MARK.make(offset=0, bytes=bytes.fromhex("7f454c4602010100")) +
+             MODULE_MARK.make(offset=2**64 - 1) * 3)
+    add(RECORD_MODULE, MODULE, path, start=start, end=start + 0x2000, module=number, path_bytes=len(path), marks=marks)
+    launch(number, start + 0x1010 | WORD_EXACT, [number])
 if plan["anonymous"]:
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     address = ctypes.addressof(ctypes.c_char.from_buffer(code))
@@ -59,17 +58,17 @@ if plan["anonymous"]:
         line = b"1000 10 " + b"n" * 60000 + b"\n"
         for _ in range(plan["perf_map"] // len(line)):
             file.write(line)
-    launch(len(plan["modules"]) + 1, address + 0x10 | EXACT, [])
+    launch(len(plan["modules"]) + 1, address + 0x10 | WORD_EXACT, [])
 launches = len(plan["modules"]) + (1 if plan["anonymous"] else 0)
-struct.pack_into("<Q", memory, 512 + 8, launches)
-struct.pack_into("<I", memory, 16, 1)
-struct.pack_into("<Q", memory, 512, written)
+RING.put(memory, "launches", launches, ring(0))
+SEGMENT.put(memory, "state", STATE_ACTIVE)
+RING.put(memory, "head", written, ring(0))
 # Until all of it has been read, as the frames in memory of ours must be looked up while we live.
 deadline = time.monotonic() + 60
-while struct.unpack_from("<Q", memory, 512 + 64)[0] < written and time.monotonic() < deadline:
+while RING.get(memory, "tail", ring(0)) < written and time.monotonic() < deadline:
     time.sleep(0.01)
 time.sleep(0.2)
-struct.pack_into("<I", memory, 16, 2)
+SEGMENT.put(memory, "state", STATE_FINISHED)
 """
 
 
@@ -123,8 +122,7 @@ class Files(rig.RuntimeTest):
 
     def record_client(self, modules, perf_map=None, options=("--stacks=inproc",), **run_options):
         """(Profile, stderr, what the recorder used) of the target above as another user."""
-        plan = {"magic": wire_recorder.MAGIC, "version": wire_recorder.VERSION, "modules": modules,
-                "anonymous": perf_map is not None, "perf_map": perf_map or 0}
+        plan = {"modules": modules, "anonymous": perf_map is not None, "perf_map": perf_map or 0}
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, *options, "--",
                    strangers.sys_python(), "-c", CLIENT, json.dumps(plan)]
         with open(os.path.join(self.folder, "stderr"), "w+b") as output:

@@ -2,8 +2,8 @@
 """A target that speaks src/wire/wire.h itself, and floods the recorder with one kind of thing: floods.py KIND MIB,
 or `floods.py processes COUNT`.
 
-An honest process of the same recording runs meanwhile. Prints what that one did, as JSON. Stands alone: the users that
-run it may read nothing else of the tests.
+An honest process of the same recording runs meanwhile. Prints what that one did, as JSON. The users that run it may read
+nothing of the tests but this file and wire_layout.py beside it.
 """
 
 import ctypes
@@ -15,13 +15,13 @@ import struct
 import sys
 import time
 
-RINGS, RING_BYTES, DATA_OFFSET = 8, 4 << 20, 4096
-RING_HEADERS, RING_HEADER = 512, 320
-STATE, ACTIVE, FINISHED = 16, 1, 2
-NAME, DEVICE, GPU_OP, LAUNCH, META, GRAPH_NODE, RANGE, STACK, CODE, MODULE = 1, 2, 3, 4, 5, 7, 8, 11, 12, 14
-MORE, UNSAMPLED = 1, 2
-HOST = 1 << 63
-MAX_WORDS = 4096
+import wire_layout as wire
+from wire_layout import RING, RING_BYTES, SEGMENT, record
+
+RINGS = wire.RING_COUNT
+UNSAMPLED = wire.GPU_OP_UNSAMPLED
+HOST = wire.CORRELATION_HOST
+MAX_WORDS = wire.STACK_MAX_WORDS
 LONG = 60000  # bytes of a long text
 LONGEST_SECONDS = 40  # of a flood
 CROWD_SECONDS = 3
@@ -29,27 +29,31 @@ WORK_NS = 1000  # of each honest kernel
 KERNELS = ["honest_copy", "honest_scale", "honest_sum"]
 
 
-def record(kind, body):
-    size = -(-(8 + len(body)) // 8) * 8
-    return struct.pack("<HHI", kind, 0, size) + body + bytes(size - 8 - len(body))
-
-
 def name(name_id, text):
-    return record(NAME, struct.pack("<II", name_id, len(text)) + text)
+    return record(wire.RECORD_NAME, wire.NAME, text, id=name_id, length=len(text))
 
 
 def launch(correlation, stack=0, tid=1, range_id=0, thread=b"main"):
-    return record(LAUNCH, struct.pack("<QQII16sQ", correlation, time.monotonic_ns(), tid, range_id, thread, stack))
+    return record(wire.RECORD_LAUNCH, wire.LAUNCH, correlation=correlation, time_ns=time.monotonic_ns(), tid=tid,
+                  range=range_id, thread=thread, stack=stack)
 
 
 def gpu_op(correlation, name_id=0, end=0, device=0, stream=1, op=0, flags=0):
     end = end or time.monotonic_ns()
-    return record(GPU_OP, struct.pack("<QQQQQQQIIHHIQII", correlation, end - WORK_NS, end, 0, 0, 0, stream, name_id, device,
-                                      op, flags, 0, 0, 0, 0))
+    return record(wire.RECORD_GPU_OP, wire.GPU_OP, correlation=correlation, start_ns=end - WORK_NS, end_ns=end,
+                  stream=stream, name_id=name_id, device=device, op=op, flags=flags)
 
 
 def stack(stack_id, words):
-    return record(STACK, struct.pack("<QIHH", stack_id, len(words) // 8, 0, 0) + words)
+    return record(wire.RECORD_STACK, wire.STACK, words, stack=stack_id, count=len(words) // 8)
+
+
+def device(number, name_id, uuid_id):
+    return record(wire.RECORD_DEVICE, wire.DEVICE, device=number, name_id=name_id, uuid_id=uuid_id)
+
+
+def meta(text):
+    return record(wire.RECORD_META, wire.META, text, length=len(text))
 
 
 class Code:
@@ -76,17 +80,15 @@ class Target:
     def __init__(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect("\0" + os.environ["GPUPROF_SOCKET"])
-        self.socket.send(struct.pack("<II32s16sQ88s", 0x46525047, 4, os.environ["GPUPROF_TOKEN"].encode(), b"cupti", 0, b""))
+        self.socket.send(wire.HELLO.make(magic=wire.WIRE_MAGIC, version=wire.WIRE_VERSION, backend=b"cupti",
+                                         token=os.environ["GPUPROF_TOKEN"].encode()))
         self.memory = None
         self.head = [0] * RINGS
         self.next_ring = 0
-        welcome, fds, _, _ = socket.recv_fds(self.socket, 16, 1)
-        if len(welcome) == 16 and fds:
-            self.memory = mmap.mmap(fds[0], DATA_OFFSET + RINGS * RING_BYTES)
-            struct.pack_into("<I", self.memory, STATE, ACTIVE)
-
-    def _position(self, ring):
-        return RING_HEADERS + RING_HEADER * ring
+        welcome, fds, _, _ = socket.recv_fds(self.socket, wire.WELCOME.size, 1)
+        if len(welcome) == wire.WELCOME.size and fds:
+            self.memory = mmap.mmap(fds[0], wire.SEGMENT_BYTES)
+            SEGMENT.put(self.memory, "state", wire.STATE_ACTIVE)
 
     def put(self, records, until=None):
         """False: there was no place until then."""
@@ -94,24 +96,24 @@ class Target:
         self.next_ring = (ring + 1) % RINGS
         at = self.head[ring] % RING_BYTES
         pad = RING_BYTES - at if at + len(records) > RING_BYTES else 0
-        while self.head[ring] + pad + len(records) - struct.unpack_from("<Q", self.memory, self._position(ring) + 64)[0] > RING_BYTES:
+        while self.head[ring] + pad + len(records) - RING.get(self.memory, "tail", wire.ring(ring)) > RING_BYTES:
             if until is not None and time.monotonic() > until:
                 return False
             time.sleep(0.001)
-        data = DATA_OFFSET + ring * RING_BYTES
+        data = wire.SEGMENT_DATA_OFFSET + ring * RING_BYTES
         if pad:
-            struct.pack_into("<HHI", self.memory, data + at, 0, 0, pad)
+            wire.RECORD.pack_into(self.memory, data + at, wire.RECORD_PAD, pad)
             at = 0
         self.memory[data + at:data + at + len(records)] = records
         self.head[ring] += pad + len(records)
-        struct.pack_into("<Q", self.memory, self._position(ring), self.head[ring])
+        RING.put(self.memory, "head", self.head[ring], wire.ring(ring))
         return True
 
     def launched(self, count):
-        struct.pack_into("<Q", self.memory, self._position(0) + 8, count)
+        RING.put(self.memory, "launches", count, wire.ring(0))
 
     def finish(self):
-        struct.pack_into("<I", self.memory, STATE, FINISHED)
+        SEGMENT.put(self.memory, "state", wire.STATE_FINISHED)
 
 
 def flood_stacks(i):
@@ -133,13 +135,13 @@ def flood_short_names(i):
 
 def flood_devices(i):
     return (name(i, f"{i}_".encode() + b"d" * LONG) +
-            record(DEVICE, struct.pack("<IIII", i % 1000, i, i, 0)) + gpu_op(i, device=i % 1000, flags=UNSAMPLED))
+            device(i % 1000, i, i) + gpu_op(i, device=i % 1000, flags=UNSAMPLED))
 
 
 def flood_modules(i):
-    number = i % 4095 + 1
-    fixed = struct.pack("<QQQII", number << 20, (number << 20) + 4096, 0, number, 4000)
-    return record(MODULE, fixed + (struct.pack("<Q", 2 ** 64 - 1) + bytes(16)) * 4 + b"/" + b"m" * 3999)
+    number = i % (wire.MAX_MODULES - 1) + 1
+    return record(wire.RECORD_MODULE, wire.MODULE, b"/" + b"m" * 3999, start=number << 20, end=(number << 20) + 4096,
+                  module=number, path_bytes=4000, marks=wire.MODULE_MARK.make(offset=2 ** 64 - 1) * 4)
 
 
 def flood_threads(i):
@@ -148,21 +150,21 @@ def flood_threads(i):
 
 
 def flood_ranges(i):
-    return b"".join(name(n, f"range {n}".encode()) + record(RANGE, struct.pack("<IIII", n, n // 2, 0, n)) +
+    return b"".join(name(n, f"range {n}".encode()) + record(wire.RECORD_RANGE, wire.RANGE, id=n, parent=n // 2, name_id=n) +
                     launch(n, range_id=n) + gpu_op(n) for n in range(50 * i + 1, 50 * i + 51))
 
 
 def flood_codes(i):
-    return record(CODE, struct.pack("<IIIIII", i, 1, 0x030b0000, 4096, 4096, 50000) + b"c" * (4096 + 4096 + 50000))
+    return record(wire.RECORD_CODE, wire.CODE, b"c" * (4096 + 4096 + 50000), id=i, first_line=1, version=0x030b0000,
+                  name_bytes=4096, file_bytes=4096, line_table_bytes=50000)
 
 
 def flood_metas(i):
-    text = f"key.{i}=".encode() + b"v" * LONG
-    return record(META, struct.pack("<II", len(text), 0) + text)
+    return meta(f"key.{i}=".encode() + b"v" * LONG)
 
 
 def flood_nodes(i):
-    return b"".join(record(GRAPH_NODE, struct.pack("<QQQQII", n, 0, 0, 1, 0, 0))
+    return b"".join(record(wire.RECORD_GRAPH_NODE, wire.GRAPH_NODE, node=n, time_ns=1)
                     for n in range(50 * i + 1, 50 * i + 51))
 
 
@@ -198,7 +200,7 @@ def hostile(kind, mib):
 
 def crowd(count):
     """Many processes at once, each of which fills its rings."""
-    remark = record(META, struct.pack("<II", 1, 0) + b"v")
+    remark = meta(b"v")
     children = []
     for _ in range(count):
         child = os.fork()
@@ -220,7 +222,7 @@ def honest(begun, ended):
     target = Target()
     words = [struct.pack("<3Q", 0x1000 + 16 * i, 0x2000, 0x3000) for i in range(3)]
     target.put(b"".join(name(i + 1, KERNELS[i].encode()) + stack(i + 1, words[i]) for i in range(3)) +
-               name(9, b"honest GPU") + record(DEVICE, struct.pack("<IIII", 0, 9, 0, 0)))
+               name(9, b"honest GPU") + device(0, 9, 0))
     count, left = 0, 100
     while left > 0:
         for i in range(3):

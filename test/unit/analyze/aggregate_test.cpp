@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "../profile/random_profile.h"
-#include "../profile/text_input.h"
 #include "analyze/labels.h"
 #include "catch.h"
 #include "profile/latency_bucket.h"
+#include "profile/random_profile.h"
+#include "profile/text_input.h"
 
 using namespace gpuprof;
 using namespace gpuprof::analyze;

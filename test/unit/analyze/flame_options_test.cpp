@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "../profile/random_profile.h"
 #include "analyze/fold.h"
 #include "catch.h"
 #include "folding.h"
+#include "profile/random_profile.h"
 
 using namespace gpuprof;
 using namespace gpuprof::analyze;

@@ -5,10 +5,10 @@
 #include <random>
 #include <string>
 
-#include "../profile/text_input.h"
 #include "analyze/summarize.h"
 #include "catch.h"
 #include "output/folded.h"
+#include "profile/text_input.h"
 
 using namespace gpuprof;
 using namespace gpuprof::analyze;

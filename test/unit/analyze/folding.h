@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "../profile/text_input.h"
 #include "analyze/fold.h"
 #include "catch.h"
 #include "output/folded.h"
+#include "profile/text_input.h"
 
 namespace gpuprof::test {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "../profile/random_profile.h"
 #include "catch.h"
 #include "folding.h"
+#include "profile/random_profile.h"
 #include "profile/writer.h"
 
 using namespace gpuprof;

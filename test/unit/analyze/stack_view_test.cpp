@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "../profile/random_profile.h"
 #include "analyze/fold.h"
 #include "analyze/labels.h"
 #include "analyze/latency.h"
 #include "analyze/summarize.h"
 #include "catch.h"
 #include "folding.h"
+#include "profile/random_profile.h"
 #include "profile/writer.h"
 
 using namespace gpuprof;

@@ -1,5 +1,5 @@
 // Waits, blocking copies and memory of known numbers, each kind at a site of its own. Prints what a recording of it
-// must say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl_calls.py.
+// must say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl/calls_test.py.
 //
 //   opencl_calls [--all-devices]     a context of all devices of the platform
 #define CL_TARGET_OPENCL_VERSION 300

@@ -1,5 +1,5 @@
-// NVTX ranges in targets: what is left of them over forks and connections. test/runtime/cupti/nvtx_test.py has the
-// rest.
+// NVTX ranges in targets: what is left of them over forks and connections. test/runtime/cuda/library_nvtx_test.py has
+// the rest.
 #include "nvtx/ranges.h"
 
 #include <signal.h>

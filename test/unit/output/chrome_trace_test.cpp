@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "../profile/random_profile.h"
-#include "../profile/text_input.h"
 #include "catch.h"
+#include "profile/random_profile.h"
 #include "profile/tables.h"
+#include "profile/text_input.h"
 
 using namespace gpuprof;
 

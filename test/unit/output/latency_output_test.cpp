@@ -1,10 +1,10 @@
 #include <string>
 
-#include "../profile/text_input.h"
 #include "analyze/latency.h"
 #include "catch.h"
 #include "output/latency.h"
 #include "profile/latency_bucket.h"
+#include "profile/text_input.h"
 
 using namespace gpuprof;
 using analyze::latency_lines;

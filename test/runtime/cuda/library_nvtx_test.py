@@ -88,7 +88,7 @@ class Nvtx(unittest.TestCase):
         source, _ = self.run_app(control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS)
         spans = collections.defaultdict(list)
         for span in source.spans:
-            self.assertLessEqual(span["start"], span["end"])
+            self.assertLessEqual(span["start_ns"], span["end_ns"])
             spans[path_of(source, span["range"])].append(span)
         self.assertEqual(len(spans["early"]), 1)  # begun before there was a connection
         self.assertEqual(len(spans["early/twice"]), 2)
@@ -96,7 +96,7 @@ class Nvtx(unittest.TestCase):
         self.assertNotIn("whole/lib:part/on thread", spans)  # never ended
         early, = spans["early"]
         for inner in spans["early/twice"] + spans["early/inner"]:
-            self.assertTrue(early["start"] <= inner["start"] <= inner["end"] <= early["end"])
+            self.assertTrue(early["start_ns"] <= inner["start_ns"] <= inner["end_ns"] <= early["end_ns"])
             self.assertEqual(inner["tid"], source.pid)
         self.assertEqual(spans["whole"][0]["tid"], 0)
         without, _ = self.run_app()

@@ -14,7 +14,7 @@ import wire_recorder
 from rig import napping, threads, wait_for
 from wire_recorder import CONTROL_RETRACT
 
-DRIVER = os.environ["ATTACH_DRIVER"]
+DRIVER = os.environ["INJECT_DRIVER"]
 CUDA_APP = os.environ["MOCK_CUDA_APP"]
 WAITING_APP = os.environ["MOCK_WAITING_APP"]
 STATIC_APP = os.environ["MOCK_STATIC_APP"]
@@ -177,7 +177,7 @@ class Recording(AttachTest):
             self.assertEqual(len(launches), source.launches)
             # Work that was launched before our callbacks were there, or that our going has cut: none in between.
             first, last = self.bounds(source)
-            strange = [op["start"] for op in source.gpu_ops if op["correlation"] not in launches]
+            strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
             self.assertEqual(int(source.meta["cupti.valid_records"]), len(source.gpu_ops))
         self.assertIsNone(process.poll())
@@ -219,7 +219,8 @@ class Recording(AttachTest):
         # But for the first ones: callbacks and records begin one after the other.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
-        self.assertEqual([op for op in source.gpu_ops if op["correlation"] not in launches and op["start"] > first], [])
+        self.assertEqual([op for op in source.gpu_ops
+                          if op["correlation"] not in launches and op["start_ns"] > first], [])
         both = min(launch[3] for launch in source.launch_records if launch[0] in done)
         self.assertEqual([row for row in source.launch_records if row[0] not in done and row[3] > both], [])
         self.assertGreater(len(launches & done), 1000)

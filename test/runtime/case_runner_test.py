@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""run.py must be able to fail."""
+"""case_runner.py must be able to fail."""
 
 import pathlib
 import unittest
 
-import run
+import case_runner
 
 
 class Runner(unittest.TestCase):
     def outcome(self, text):
-        cases = run.parse(text, pathlib.Path("x.case"))
+        cases = case_runner.parse(text, pathlib.Path("x.case"))
         self.assertEqual(len(cases), 1)
-        return run.run_case(cases[0]).split("\n")[0]
+        return case_runner.run_case(cases[0]).split("\n")[0]
 
     def test_pass(self):
         self.assertEqual(self.outcome("NAME x\nRUN echo out; echo err >&2; exit 3\nEXIT 3\nSTDOUT ^out$\nSTDERR err"),
@@ -39,7 +39,7 @@ class Runner(unittest.TestCase):
     def test_bad_case_files(self):
         for text in ("NAME x\nRUNN true", "NAME x", "NAME x\nNAME y\nRUN true"):
             with self.assertRaises(SystemExit):
-                run.parse(text, pathlib.Path("x.case"))
+                case_runner.parse(text, pathlib.Path("x.case"))
 
 
 if __name__ == "__main__":

@@ -13,16 +13,16 @@ import unittest
 
 import rig
 import wire_recorder
-from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS, HOST,
-                           HOST_OPS, NO_DEVICE, NODE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
+from wire_layout import (CORRELATION_HOST as HOST, CORRELATION_NODE as NODE, GPU_OP_MORE, GPU_OP_UNSAMPLED,
+                         GRAPH_NODE_DESTROYED as NODE_DESTROYED, GRAPH_NODE_UPDATED as NODE_UPDATED, HOST_OPS)
+from wire_recorder import (ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
+                           NO_DEVICE, OPTION_LATENCY, OPTION_WHOLE_GRAPHS)
 
 APP = os.environ["MOCK_CUDA_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 DLCLOSE_APP = os.environ["MOCK_DLCLOSE_APP"]
 NEXT_INJECTION = os.environ["MOCK_NEXT_INJECTION"]
-GPU_OP_MORE, GPU_OP_UNSAMPLED = 1, 2
-NODE_DESTROYED, NODE_UPDATED = 1, 2
 
 
 class InjectionTest(unittest.TestCase):
@@ -155,7 +155,7 @@ class Exactness(InjectionTest):
         times = {launch[0]: launch[3] for launch in source.launch_records}
         for op in source.gpu_ops:
             self.assertLess(begin, times[op["correlation"]])
-            self.assertLess(times[op["correlation"]], op["start"])
+            self.assertLess(times[op["correlation"]], op["start_ns"])
         self.assertEqual({launch[2] for launch in source.launch_records}, {"mock_cuda_app", "worker-1"})
 
     def test_calls(self):
@@ -166,7 +166,7 @@ class Exactness(InjectionTest):
         self.assertEqual(len(source.calls), did["launches"])
         for correlation, tid, _, when, _ in source.launch_records:
             call = calls[correlation]
-            self.assertTrue(call["start"] <= when <= call["end"])
+            self.assertTrue(call["start_ns"] <= when <= call["end_ns"])
             self.assertEqual(call["tid"], tid)
         functions = {source.names[call["name_id"]] for call in source.calls}
         self.assertIn("cuLaunchKernel", functions)
@@ -180,8 +180,8 @@ class Exactness(InjectionTest):
             self.assertEqual(source.meta["cupti.timestamps"], how)
             self.assert_exact(source, did)
             for op in source.gpu_ops:
-                self.assertGreater(op["start"], begin)
-                self.assertLess(op["end"], end)
+                self.assertGreater(op["start_ns"], begin)
+                self.assertLess(op["end_ns"], end)
 
 
 class HostOps(InjectionTest):
@@ -199,14 +199,14 @@ class HostOps(InjectionTest):
                              {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"})
             # The first of the three waits for the kernel of 16 us, where that has not ended before.
             events = [op for op in syncs if source.names[op["name_id"]] == "cuEventSynchronize"]
-            kernels = sorted(op["end"] for op in source.gpu_ops)
+            kernels = sorted(op["end_ns"] for op in source.gpu_ops)
             self.assertEqual((len(events), len(kernels)), (40, 40))
-            for wait, kernel in zip(sorted(events, key=lambda op: op["start"]), kernels):
-                self.assertLessEqual(kernel, wait["end"])
-            for earlier, wait in zip(kernels, sorted(op["start"] for op in events)[1:]):
+            for wait, kernel in zip(sorted(events, key=lambda op: op["start_ns"]), kernels):
+                self.assertLessEqual(kernel, wait["end_ns"])
+            for earlier, wait in zip(kernels, sorted(op["start_ns"] for op in events)[1:]):
                 self.assertLess(earlier, wait)
             for op in syncs:
-                self.assertLessEqual(op["start"], op["end"])
+                self.assertLessEqual(op["start_ns"], op["end_ns"])
                 self.assertEqual((op["device"], op["tid"]), (NO_DEVICE, source.stacks[op["correlation"]][0]))
                 self.assertTrue(op["correlation"] & HOST)
 
@@ -215,7 +215,7 @@ class HostOps(InjectionTest):
         self.assert_exact(source, did)
         self.assertEqual({op["device"] for op in self.of(source, "alloc")}, {0, 1})
         for op in self.of(source, "alloc") + self.of(source, "free"):
-            self.assertEqual(op["start"], op["end"])
+            self.assertEqual(op["start_ns"], op["end_ns"])
             self.assertNotEqual(op["correlation"], 0)
 
     def test_a_program_that_launches_nothing(self):
@@ -250,12 +250,13 @@ class Latency(InjectionTest):
         source, did = self.finish(*self.start(*self.ARGUMENTS, **settings))
         self.assert_exact(source, did)
         nodes = [op for op in source.gpu_ops if op["graph_node"]]
-        self.assertEqual({(op["queued"], op["submitted"]) for op in nodes}, {(0, 0)})  # theirs are of another launch
+        # Theirs are of another launch.
+        self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in nodes}, {(0, 0)})
         return source, [op for op in source.gpu_ops if not op["graph_node"]]
 
     def test_off(self):
         source, kernels = self.kernels()
-        self.assertEqual({(op["queued"], op["submitted"]) for op in kernels}, {(0, 0)})
+        self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in kernels}, {(0, 0)})
         self.assertNotIn("cupti.latency", source.meta)
 
     def test_on(self):
@@ -264,18 +265,18 @@ class Latency(InjectionTest):
             self.assertEqual(source.meta["cupti.latency"], "on")
             launched = {row[0]: row[3] for row in source.launch_records}
             for op in kernels:
-                self.assertLess(launched[op["correlation"]] - 1000000, op["queued"])
-                self.assertLessEqual(op["queued"], op["submitted"])
-                self.assertEqual(op["start"] - op["submitted"], 500)
+                self.assertLess(launched[op["correlation"]] - 1000000, op["queued_ns"])
+                self.assertLessEqual(op["queued_ns"], op["submitted_ns"])
+                self.assertEqual(op["start_ns"] - op["submitted_ns"], 500)
 
     def test_refused(self):
         source, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="refuse_latency")
-        self.assertEqual({(op["queued"], op["submitted"]) for op in kernels}, {(0, 0)})
+        self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in kernels}, {(0, 0)})
         self.assertNotEqual(source.meta["cupti.latency"], "on")
 
     def test_out_of_order(self):
         _, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="reversed_latency=5")
-        unknown = [op for op in kernels if (op["queued"], op["submitted"]) == (0, 0)]
+        unknown = [op for op in kernels if (op["queued_ns"], op["submitted_ns"]) == (0, 0)]
         self.assertEqual(len(unknown), len(kernels) // 5)
 
 
@@ -500,7 +501,7 @@ class Faults(InjectionTest):
         # The durations of those that are there are right.
         for op in source.gpu_ops:
             kernel = did["ops"][source.names[op["name_id"]]]
-            self.assertEqual(op["end"] - op["start"], kernel["ns"] // kernel["count"])
+            self.assertEqual(op["end_ns"] - op["start_ns"], kernel["ns"] // kernel["count"])
 
     def test_records_without_times_are_counted(self):
         self.assert_lost_every_nth("invalid_timestamp", "zero_timestamps", 7)

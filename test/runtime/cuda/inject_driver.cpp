@@ -1,5 +1,5 @@
 // Brings an injection library into a process and prints how that went, as one line of JSON:
-//   attach_driver PID LIBRARY SOCKET TOKEN
+//   inject_driver PID LIBRARY SOCKET TOKEN
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,7 +12,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fprintf(stderr, "usage: attach_driver PID LIBRARY SOCKET TOKEN\n");
+    std::fprintf(stderr, "usage: inject_driver PID LIBRARY SOCKET TOKEN\n");
     return 2;
   }
   std::ifstream in(argv[2], std::ios::binary);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a file of runtime cases.
 
-usage: run.py FILE [PATTERN]     PATTERN: only cases with it in their name
+usage: case_runner.py FILE [PATTERN]     PATTERN: only cases with it in their name
 
 A case is a block of lines KEY VALUE; blocks are parted by empty lines, '#' starts a comment line.
   NAME     what the case says about gpuprof

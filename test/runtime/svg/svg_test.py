@@ -1,0 +1,335 @@
+"""Opens our SVG in headless Chromium from file:// and uses it as a reader would."""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+
+import rig
+import webdriver
+
+SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # the program that draws them
+SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/test/runtime/svg/screenshots"))
+
+FRAMES = """
+return Array.from(document.querySelectorAll('#gp-frames > g')).map((g) => ({
+  label: g.getAttribute('aria-label'), shown: g.querySelector('text')?.textContent || '',
+  width: Number(g.querySelector('rect').getAttribute('width')), x: Number(g.querySelector('rect').getAttribute('x')),
+  hit: g.classList.contains('hit'), above: g.classList.contains('above'), level: Number(g.getAttribute('aria-level')),
+  tab: g.getAttribute('tabindex')}));
+"""
+
+
+class Page:
+    """One sample opened in the browser."""
+
+    def __init__(self, browser, folder, name):
+        self.browser = browser
+        browser.open("about:blank")  # the next address may differ from the last one by its fragment only
+        browser.resize(1280, 900)
+        browser.open(f"{(folder / name).as_uri()}")
+
+    def frames(self):
+        return self.browser.script(FRAMES)
+
+    def frame(self, name):
+        found = [f for f in self.frames() if f["label"].startswith(name + ", ")]
+        assert len(found) == 1, f"{len(found)} frames named {name!r}"
+        return found[0]
+
+    def select(self, name):
+        """A CSS selector of the frame of that name."""
+        return f'#gp-frames > g[aria-label^="{name}, "]'
+
+    def text(self, element):
+        return self.browser.script("return document.getElementById(arguments[0]).textContent", element)
+
+    def focused(self):
+        return self.browser.script("const held = document.activeElement;"
+                                   "return held ? (held.getAttribute('aria-label') || held.id).split(', ')[0] : '';")
+
+    def search(self, pattern):
+        """Types into the search field. A browser on a busy machine may drop keys, so the field is read back."""
+        typed = None
+        for _ in range(5):
+            self.browser.keys("/")
+            self.browser.keys(("Control", "a"))
+            self.browser.type(pattern)
+            typed = self.browser.script("return document.getElementById('gp-search').value")
+            if typed == pattern:
+                return
+            time.sleep(0.5)
+        raise AssertionError(f"the search field holds {typed!r} instead of {pattern!r}")
+
+
+def near(a, b, tolerance=0.05):
+    return abs(a - b) <= tolerance
+
+
+def expected_match(folder, name, pattern):
+    """Weight and frames that match, counted from the data by other means than the script's."""
+    text = (folder / name).read_text()
+    data = json.loads(re.search(r'<metadata id="gp-data">(.*?)</metadata>', text, re.S).group(1))
+    total, matched, frames = data["frames"][2], 0, 0
+    path = []
+    for at in range(0, len(data["frames"]), 5):
+        depth, label, ns = data["frames"][at:at + 3]
+        del path[depth:]
+        hit = depth > 0 and re.search(pattern, data["labels"][2 * label], re.I) is not None
+        if hit and not any(path):
+            matched += ns
+        frames += hit
+        path.append(hit)
+    return matched, total, frames
+
+
+def twice(test):
+    """A browser on a busy machine may drop keys: what fails at first is tried once more."""
+
+    @functools.wraps(test)
+    def wrapper(self):
+        try:
+            test(self)
+            self.assertEqual(self.browser.console_errors(), [])
+        except (AssertionError, webdriver.WebDriverError):
+            self.browser.console_errors()
+            try:
+                test(self)
+                self.assertEqual(self.browser.console_errors(), [])
+            except (AssertionError, webdriver.WebDriverError):
+                self.browser.screenshot(self.shots / f"failed-{test.__name__}.png")
+                self.browser.console_errors()
+                raise
+
+    return wrapper
+
+
+class Svg(unittest.TestCase):
+    shots = SCREENSHOTS
+
+    @classmethod
+    def setUpClass(cls):
+        reason = webdriver.missing()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.shots.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.TemporaryDirectory(prefix="gpuprof-test.")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        subprocess.run([SAMPLES, folder.name], check=True)
+        cls.browser = cls.enterClassContext(webdriver.Browser())
+
+    def page(self, name):
+        return Page(self.browser, self.folder, name)
+
+    @twice
+    def test_first_view(self):
+        page = self.page("narrow.svg")
+        names = [f["label"].split(",")[0] for f in page.frames()]
+        assert names == ["all", "app", "wide"], names  # what is narrower than 0.1 px is not drawn
+        assert near(page.frame("all")["width"], 1260), page.frame("all")
+        # 1 s of 1.00001 s.
+        assert near(page.frame("wide")["width"], 1260 * 1e9 / 1.00001e9), page.frame("wide")
+        assert page.frame("wide")["label"] == "wide, 1.00 s (1,000,000,000 ns), 100.00% of total, 10 launches"
+        assert self.browser.script("return document.documentElement.getAttribute('role')") == "group"
+
+    @twice
+    def test_click_zooms_and_reset(self):
+        page = self.page("deep.svg")
+        before = page.frame("forward_step (train.py:97)")
+        assert before["width"] < 1000, before
+        self.browser.click(page.select("forward_step (train.py:97)"))
+        after = page.frame("forward_step (train.py:97)")
+        assert near(after["width"], 1260) and near(after["x"], 10), after
+        assert page.frame("main (train.py:188)")["above"]
+        labels = " ".join(f["label"] for f in page.frames())
+        assert "backward_step" not in labels  # a sibling of the zoomed frame
+        assert len([f for f in page.frames() if f["shown"]]) > 30
+        assert re.search(r"#zoom=\d+$", self.browser.script("return location.href"))
+        self.browser.hover(page.select("flash_attention (ops.py:12)"))
+        assert page.text("gp-name") == "flash_attention (ops.py:12)"
+        assert "of zoomed" in page.text("gp-details-hint"), page.text("gp-details-hint")
+        self.browser.script("history.back()")
+        self.browser.wait_for("!location.hash")
+        self.browser.wait_for("document.getElementById('gp-reset').disabled")
+        assert near(page.frame("forward_step (train.py:97)")["width"], before["width"])
+        self.browser.click(page.select("flash_attention (ops.py:12)"))
+        self.browser.click("#gp-reset")
+        assert near(page.frame("forward_step (train.py:97)")["width"], before["width"])
+
+    @twice
+    def test_zoom_shows_what_was_too_narrow(self):
+        page = self.page("narrow.svg")
+        page.search("tiny_")
+        # 9 us of 1.00001 s, in two frames that are not drawn.
+        assert page.text("gp-matched") == "Matched 0.00%, 9.00 us (9,000 ns), 2 frames", page.text("gp-matched")
+        number = self.browser.script("""
+          const data = JSON.parse(document.getElementById('gp-data').textContent);
+          for (let i = 0; i < data.frames.length / 5; ++i)
+            if (data.labels[2 * data.frames[5 * i + 1]] === 'rare') return i;
+        """)
+        self.browser.open(f"{(self.folder / 'narrow.svg').as_uri()}#zoom={number}")
+        self.browser.wait_for("document.querySelectorAll('#gp-frames > g').length === 5")
+        assert near(page.frame("rare")["width"], 1260)
+        # Its own time, 1 us of 10 us, is the gap at the right.
+        assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
+        assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
+
+    @twice
+    def test_search_counts_nested_matches_once(self):
+        page = self.page("deep.svg")
+        pattern = "gemm|layernorm|forward"
+        page.search(pattern)
+        matched, total, frames = expected_match(self.folder, "deep.svg", pattern)
+        text = page.text("gp-matched")
+        assert text.startswith(f"Matched {100 * matched / total:.2f}%, "), (text, matched, total)
+        assert f"({matched:,} ns), {frames} frames" in text, (text, matched, frames)
+        hits = [f for f in page.frames() if f["hit"]]
+        assert hits and all(re.search(pattern, f["label"], re.I) for f in hits)
+        assert not any(re.search(pattern, f["label"].split(",")[0], re.I) for f in page.frames() if not f["hit"])
+        self.browser.keys("Escape")
+        assert page.text("gp-matched") == "" and not any(f["hit"] for f in page.frames())
+
+    @twice
+    def test_search_is_a_regular_expression(self):
+        page = self.page("deep.svg")
+        page.search("memcpy (HtoD")
+        assert "Invalid regular expression" in page.text("gp-matched"), page.text("gp-matched")
+        assert self.browser.script("return document.getElementById('gp-search').getAttribute('aria-invalid')") == "true"
+        page.search("no such frame")
+        assert page.text("gp-matched") == "No match"
+        page.search("GEMM")  # a capital makes it exact
+        assert page.text("gp-matched") == "No match"
+        page.search("^memcpy htod")
+        assert page.text("gp-matched").endswith("14.2 ms (14,200,000 ns), 1 frame"), page.text("gp-matched")
+        self.browser.keys("Enter")
+        assert page.focused() == "memcpy HtoD pageable", page.focused()
+        self.browser.open(self.browser.script("return location.href"))
+        assert page.text("gp-matched").endswith("1 frame")  # the address keeps the search
+
+    @twice
+    def test_keyboard(self):
+        page = self.page("deep.svg")
+        self.browser.keys(("Control", "f"))
+        assert page.focused().startswith("Search frames"), page.focused()
+        self.browser.keys("Escape")
+        assert page.focused() == "all", page.focused()
+        self.browser.keys("Up", "Up")
+        assert page.focused() == "_start", page.focused()
+        assert self.browser.script("return document.getElementById('gp-ring').getAttribute('visibility')") == "visible"
+        assert page.text("gp-name") == "_start"
+        for _ in range(6):
+            self.browser.keys("Up")
+        assert page.focused() == "train_epoch (train.py:141)", page.focused()
+        self.browser.keys("Up")  # to the widest of its callees
+        assert page.focused() == "forward_step (train.py:97)", page.focused()
+        self.browser.keys("Left")
+        assert page.focused() == "backward_step (train.py:109)", page.focused()
+        self.browser.keys("Right", "Enter")
+        assert near(page.frame("forward_step (train.py:97)")["width"], 1260)
+        assert page.focused() == "forward_step (train.py:97)"  # redrawing keeps the focus
+        self.browser.keys("Down")
+        assert page.focused() == "train_epoch (train.py:141)"
+        assert [f["tab"] for f in page.frames()].count("0") == 1  # one tab stop for the whole graph
+        self.browser.keys("Escape")
+        assert page.frame("forward_step (train.py:97)")["width"] < 1000
+        self.browser.keys("Home")
+        assert page.focused() == "all"
+        stops = []
+        for _ in range(4):
+            self.browser.keys("Tab")
+            stops.append(page.focused())
+        assert {"gp-search-button"} <= set(stops) and any(s.startswith("Search frames") for s in stops), stops
+
+    @twice
+    def test_width_follows_the_window(self):
+        page = self.page("deep.svg")
+        for width in (1600, 700, 360):
+            self.browser.resize(width, 800)
+            self.browser.wait_for(f"document.documentElement.getAttribute('width') === '{width}'")
+            assert near(page.frame("all")["width"], width - 20)
+            right = self.browser.script("return Math.max(...Array.from(document.querySelectorAll('text, .gp-bar *'),"
+                                   " (e) => e.getBoundingClientRect().right))")
+            assert right <= width, (right, width)
+
+    @twice
+    def test_hostile_names_stay_text(self):
+        page = self.page("hostile.svg")
+        self.browser.hover('#gp-frames > g:nth-child(4)')
+        page.search("script|<|&")
+        assert self.browser.script("return window.pwned") is None
+        assert self.browser.script("return document.querySelectorAll('script').length") == 1
+        assert self.browser.script("return document.querySelectorAll('b').length") == 0
+        shown = {f["label"].split(", ")[0] for f in page.frames()}
+        for name in ("<script>window.pwned=1</script>", "]]><script>window.pwned=2</script>", "${window.pwned=3}`'\\",
+                     "</metadata></svg>\"'&amp;<!--", "line break", "bad \ufffd\ufffd utf8 \ufffd"):
+            assert name in shown, (name, shown)
+
+    @twice
+    def test_marks_are_not_shown_as_missing_data(self):
+        page = self.page("graphs.svg")
+        fills = self.browser.script("""
+          const fill = (name) => {
+            const frame = [...document.querySelectorAll('#gp-frames g')].find((g) => g.querySelector('text') &&
+              g.querySelector('text').textContent.startsWith(name));
+            return getComputedStyle(frame.querySelector('rect')).fill;
+          };
+          return [fill('[captured at]'), fill('[captured bef'), fill('rank 0')];""")
+        assert len(set(fills)) == 3, fills
+        self.browser.hover(page.select("[captured at]"))
+        assert "range, capture, idle" in page.text("gp-details-hint"), page.text("gp-details-hint")
+        legend = page.text("gp-legend")
+        assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
+        self.page("deep.svg")
+        assert "range, capture" not in page.text("gp-legend")  # a picture without marks says nothing of them
+
+    @twice
+    def test_empty_and_large(self):
+        page = self.page("empty.svg")
+        assert "no GPU work" in page.text("gp-empty")
+        page.search("x")
+        assert page.text("gp-matched") == "No match"
+        page = self.page("large.svg")
+        assert (self.folder / "large.svg").stat().st_size < 15e6
+        drawn = len(page.frames())
+        assert 1000 < drawn <= 8001, drawn
+        assert "left out" in page.text("gp-notice")
+
+    @twice
+    def test_reads_in_both_colour_schemes(self):
+        self.page("deep.svg")
+        lightness = {}
+        for scheme in ("light", "dark"):
+            self.browser.colour_scheme(scheme)
+            lightness[scheme] = self.browser.script("""
+              const value = (css) =>
+            css.match(/[0-9.]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 765;
+              const of = (selector) => value(getComputedStyle(document.querySelector(selector)).fill);
+              return {page: of('#gp-page'), title: of('#gp-title text'), frame: of('#gp-frames g:nth-child(9) rect'),
+                      label: of('#gp-frames g:nth-child(9) text')};""")
+        self.browser.colour_scheme("light")
+        light, dark = lightness["light"], lightness["dark"]
+        assert light["page"] > 0.95 and light["title"] < 0.3 and light["frame"] - light["label"] > 0.4, light
+        assert dark["page"] < 0.15 and dark["title"] > 0.7 and dark["label"] - dark["frame"] > 0.4, dark
+
+    def test_screenshots_can_be_taken(self):
+        page = self.page("deep.svg")
+        for scheme in ("light", "dark"):
+            self.browser.colour_scheme(scheme)
+            self.browser.screenshot(self.shots / f"{scheme}.png")
+            page.search("gemm|layernorm")
+            self.browser.screenshot(self.shots / f"{scheme}-searched.png")
+            self.browser.keys("Escape")
+            self.browser.click(page.select("forward_step (train.py:97)"))
+            self.browser.screenshot(self.shots / f"{scheme}-zoomed.png")
+            self.browser.click("#gp-reset")
+        self.browser.colour_scheme("light")
+
+
+if __name__ == "__main__":
+    rig.main()
