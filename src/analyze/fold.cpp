@@ -442,9 +442,9 @@ class TreeBuilder {
   std::unordered_map<uint32_t, FlameTree::Run> ranges_;
   std::unordered_map<uint32_t, LabelId> range_leaves_;
   std::unordered_map<uint32_t, LabelId> processes_;
-  std::unordered_map<uint64_t, ShownPlace> places_;  // by place and kernel
+  std::unordered_map<uint64_t, ShownPlace> places_;                               // by place and kernel
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
-  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
+  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;       // by operation and name
 };
 
 }  // namespace
