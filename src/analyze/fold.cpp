@@ -342,9 +342,10 @@ class TreeBuilder {
     LabelId offset{};
   };
 
-  // Looked at once for a place and a kernel, as many samples share them.
+  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
   const ShownPlace& shown_place(p::GpuPlaceId id, p::StringId kernel) {
-    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), index(kernel)));
+    const uint32_t apart = tables_.place_frames(id).empty() ? index(kernel) : 0;
+    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), apart));
     if (is_new) {
       known->second = show_place(id, kernel);
     }
