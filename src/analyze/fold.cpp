@@ -342,9 +342,10 @@ class TreeBuilder {
     LabelId offset{};
   };
 
-  // Looked at once for a place and a kernel, as many samples share them.
+  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
   const ShownPlace& shown_place(p::GpuPlaceId id, p::StringId kernel) {
-    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), index(kernel)));
+    const uint32_t apart = tables_.place_frames(id).empty() ? index(kernel) : 0;
+    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), apart));
     if (is_new) {
       known->second = show_place(id, kernel);
     }
@@ -442,9 +443,9 @@ class TreeBuilder {
   std::unordered_map<uint32_t, FlameTree::Run> ranges_;
   std::unordered_map<uint32_t, LabelId> range_leaves_;
   std::unordered_map<uint32_t, LabelId> processes_;
-  std::unordered_map<uint64_t, ShownPlace> places_;  // by place and kernel
+  std::unordered_map<uint64_t, ShownPlace> places_;                               // by place and kernel
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
-  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
+  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;       // by operation and name
 };
 
 }  // namespace

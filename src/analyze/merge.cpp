@@ -287,12 +287,9 @@ class Merger {
   Reason take_end(const p::End& end) {
     ended_ = true;
     end_.end_ns = std::max(end_.end_ns, shift_.time(end.end_ns));
-    const std::pair<uint64_t*, uint64_t> sums[] = {{&end_.launches, end.launches},
-                                                   {&end_.gpu_records, end.gpu_records},
-                                                   {&end_.gpu_ns, end.gpu_ns},
-                                                   {&end_.with_stack, end.with_stack},
-                                                   {&end_.samples, end.samples},
-                                                   {&end_.lost, end.lost}};
+    const std::pair<uint64_t*, uint64_t> sums[] = {{&end_.launches, end.launches}, {&end_.gpu_records, end.gpu_records},
+                                                   {&end_.gpu_ns, end.gpu_ns},     {&end_.with_stack, end.with_stack},
+                                                   {&end_.samples, end.samples},   {&end_.lost, end.lost}};
     for (const auto& [sum, value] : sums) {
       if (__builtin_add_overflow(*sum, value, sum)) {
         return "the sum of all END records exceeds 64 bits";

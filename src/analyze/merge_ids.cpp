@@ -147,8 +147,8 @@ MergeIds::Reason MergeIds::map_record(p::Sampling& r, bool& is_new) {
 }
 
 MergeIds::Reason MergeIds::map_record(p::EuStall& r, bool& /*is_new*/) {
-  const bool known = map_id(kWork, r.work) && map_id(kGpuPlace, r.place) && map_id(kString, r.reason) &&
-                     map_id(kSampling, r.sampling);
+  const bool known =
+      map_id(kWork, r.work) && map_id(kGpuPlace, r.place) && map_id(kString, r.reason) && map_id(kSampling, r.sampling);
   return known ? Reason() : missing_;
 }
 

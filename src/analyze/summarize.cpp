@@ -153,6 +153,57 @@ void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
   summary.allocations = path_lines(summary.texts, allocations, Order::bytes, top);
 }
 
+struct SampleSums {
+  std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
+  std::map<uint32_t, Sum> reasons;
+  std::map<uint32_t, Sum> places;
+};
+
+SampleSums sum_samples(const Aggregate& rows) {
+  SampleSums sums;
+  for (const SampleRow& row : rows.samples) {
+    sums.works[index(row.key.work)] += row.count;
+    sums.reasons[index(row.key.reason)].weight.count += row.count;
+    sums.places[index(row.key.place)].weight.count += row.count;
+  }
+  return sums;
+}
+
+PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples) {
+  PlaceLine line{.samples = samples};
+  const p::GpuPlace* const place = tables.gpu_place(id);
+  if (place == nullptr) {
+    return line;
+  }
+  line.function = tables.text(place->function);
+  line.offset = place->offset;
+  line.instruction = tables.text(place->instruction);
+  if (const auto frames = tables.place_frames(id); !frames.empty()) {
+    const p::Frame& innermost = tables.frame(frames.back());
+    line.source_function = tables.text(innermost.name);
+    line.file = tables.text(innermost.file);
+    line.line = innermost.line;
+  }
+  return line;
+}
+
+// `work` and `paths` get what samples there are of each.
+void summarize_samples(const Aggregate& rows, size_t top, WorkSums& work, PathSums& paths, Summary& summary) {
+  const SampleSums sums = sum_samples(rows);
+  for (const auto& [id, count] : sums.works) {
+    const PathKey key = summary.texts->key(*rows.tables.work(p::WorkId{id}));
+    work[key.work].weight.count += count;
+    paths[key].weight.count += count;
+  }
+  for (const auto& entry : heaviest(sums.reasons, Order::count, top)) {
+    SummaryLine& line = summary.sample_reasons.emplace_back(entry->second.line());
+    line.work = entry->first == 0 ? kUnknown : rows.tables.text(p::StringId{entry->first});
+  }
+  for (const auto& entry : heaviest(sums.places, Order::count, top)) {
+    summary.sample_places.push_back(place_line(rows.tables, p::GpuPlaceId{entry->first}, entry->second.weight.count));
+  }
+}
+
 }  // namespace
 
 Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks) {
@@ -173,6 +224,16 @@ Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks)
       summary.graphs.weight += row.weight;
       summary.graphs.captured += index(rows.work(row).capture) != 0 ? row.weight.count : 0;
     }
+  }
+  WorkSums sampled_work;
+  PathSums sampled_paths;
+  summarize_samples(rows, top, sampled_work, sampled_paths, summary);
+  if (rows.info.kind == ProfileKind::stall_samples) {
+    summary.total.count = rows.sample_count;
+    work = std::move(sampled_work);
+    paths = std::move(sampled_paths);
+  } else {
+    summary.sampled_work = work_lines(sampled_work, Order::count, top);
   }
   const Order order = summary.timed ? Order::ns : Order::count;
   summary.work = work_lines(work, order, top);

@@ -84,10 +84,9 @@ class Printer {
   Printer& place(p::GpuPlaceId id) {
     number("place", index(id));
     const p::GpuPlace* place = tables_.gpu_place(id);
-    return place == nullptr ? *this
-                            : string("function", place->function)
-                                  .hex("offset", place->offset)
-                                  .string("insn", place->instruction);
+    return place == nullptr
+               ? *this
+               : string("function", place->function).hex("offset", place->offset).string("insn", place->instruction);
   }
   Printer& work_fields(const p::Work& r) {
     process(r.process).optional_number("tid", r.tid).string("thread", r.thread).stack("ustack", r.ustack);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -215,14 +216,26 @@ std::string graphs_line(const Summary& summary) {
          " of them with the stack of their capture\n";
 }
 
+std::string samples_line(const analyze::ProfileInfo& info) {
+  if (info.samples == 0) {
+    return {};
+  }
+  std::string line = count_text(info.samples) + " stall samples";
+  if (info.estimated > 0) {
+    line += ", " + percent_text(info.estimated, info.samples) + " of them attributed by estimate";
+  }
+  return line + "\n";
+}
+
 std::string headline(const Summary& summary) {
   switch (summary.info.kind) {
     case ProfileKind::empty:
       return "no GPU work was recorded\n";
     case ProfileKind::stall_samples:
-      return count_text(summary.total.count) + " stall samples\n";
+      return samples_line(summary.info);
     case ProfileKind::launch_counts:
-      return count_text(summary.total.count) + " launches; counts only, this profile has no GPU times\n";
+      return count_text(summary.total.count) + " launches; counts only, this profile has no GPU times\n" +
+             samples_line(summary.info);
     case ProfileKind::durations:
     case ProfileKind::mixed:
       break;
@@ -230,7 +243,7 @@ std::string headline(const Summary& summary) {
   return "GPU time " + time_text(static_cast<double>(summary.total.ns)) + " in " +
          count_text(summary.info.gpu_records) + " operations, " +
          percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack\n" +
-         graphs_line(summary);
+         graphs_line(summary) + samples_line(summary.info);
 }
 
 void print_gpu_work(const Summary& summary, size_t width, TextStream& stream) {
@@ -244,6 +257,47 @@ void print_gpu_work(const Summary& summary, size_t width, TextStream& stream) {
   };
   print(stalls ? "Top GPU symbols" : "Top kernels and copies", summary.work);
   print("Top call paths (innermost first)", summary.call_paths);
+}
+
+// "saxpy+0x40: FFMA R1, R2, R3 at clamp (saxpy.cu:12)"
+std::string place_text(const analyze::PlaceLine& place) {
+  char offset[24];
+  std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(place.offset));
+  std::string text = (place.function.empty() ? "[unknown]" : shown_name(shown_ends(place.function))) + offset;
+  if (!place.instruction.empty()) {
+    text += ": " + shown_name(shown_ends(place.instruction));
+  }
+  if (!place.file.empty()) {
+    text += " at " + shown_name(shown_ends(place.source_function)) + " (" + shown_name(shown_ends(place.file));
+    text += (place.line == 0 ? "" : ":" + std::to_string(place.line)) + ")";
+  }
+  return text;
+}
+
+void print_places(const Summary& summary, size_t width, TextStream& stream) {
+  if (summary.sample_places.empty()) {
+    return;
+  }
+  std::string columns;
+  append_right("%", kPercent, columns);
+  append_right("samples", kCount, columns);
+  columns += "  ";
+  std::string& out = stream.text();
+  out.append("\nTop places in GPU code\n").append(columns).append("place\n");
+  const size_t room = std::max(kMinNameWidth, width > columns.size() ? width - columns.size() : 0);
+  for (const analyze::PlaceLine& place : summary.sample_places) {
+    append_right(percent_text(place.samples, summary.info.samples), kPercent, out);
+    append_right(count_text(place.samples), kCount, out);
+    out.append("  ").append(cut_middle(place_text(place), room)).append("\n");
+    stream.checkpoint();
+  }
+}
+
+void print_samples(const Summary& summary, size_t width, TextStream& stream) {
+  const Weight total{.count = summary.info.samples};
+  CountTable(summary.sampled_work, width, total, "samples").print("Top kernels by samples", stream);
+  CountTable(summary.sample_reasons, width, total, "samples").print("Top stall reasons", stream);
+  print_places(summary, width, stream);
 }
 
 // A line of clauses that are parted by ", ", in as many lines as the width needs.
@@ -297,6 +351,7 @@ void report_table(const Summary& summary, size_t width, TextStream& stream) {
   print_devices(summary.devices, width, stream);
   if (summary.info.kind != ProfileKind::empty) {
     print_gpu_work(summary, width, stream);
+    print_samples(summary, width, stream);
   }
   HostTable(summary.host_work, width).print("Waits, allocations and page faults", stream);
   TimeTable(summary.waits, width, summary.wait_total).print("Top waits for a GPU (innermost first)", stream);

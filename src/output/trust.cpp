@@ -27,7 +27,7 @@ bool is_clean(const ProfileInfo& info) {
       return false;
     }
   }
-  return info.complete && !lost && info.unsampled == 0;
+  return info.complete && !lost && info.unsampled == 0 && info.estimated == 0;
 }
 
 // "950 matched GPU work (95.00%)", with a comma before it; nothing for 0.
@@ -55,6 +55,12 @@ std::string record_line(const ProfileInfo& info) {
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(count_of(info, "without_stack"), info.gpu_records, "whose stack is missing", line);
   add_part(count_of(info, "without_launch"), info.gpu_records, "of no known launch", line);
+  return line;
+}
+
+std::string sample_line(const ProfileInfo& info) {
+  std::string line = grouped(info.samples) + " samples of GPU code:";
+  add_part(info.estimated, info.samples, "attributed by estimate", line);
   return line;
 }
 
@@ -162,7 +168,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
   if (info.coverage.empty() || is_clean(info)) {
     return lines;
   }
-  for (std::string line : {launch_line(info), record_line(info), loss_line(info)}) {
+  for (std::string line : {launch_line(info), record_line(info), sample_line(info), loss_line(info)}) {
     if (!line.empty() && !line.ends_with(':')) {
       lines.push_back(std::move(line));
     }

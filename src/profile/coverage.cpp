@@ -13,8 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 15> kOtherLosses = {
     "reentrant",        "bpf_ring_full",   "bpf_stack_lost", "stack_unreadable", "stack_not_taken",
     "no_launch_record", "process_refused", "range_limit",    "late_name",        "launch_without_record",
-    "timeline_full",    "details_lost",    "kernel_name",    "memory_limit",
-    "samples_dropped"};
+    "timeline_full",    "details_lost",    "kernel_name",    "memory_limit",     "samples_dropped"};
 
 }  // namespace
 

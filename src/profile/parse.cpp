@@ -79,8 +79,8 @@ bool parse(Input& x, Process& r) {
 }
 
 bool parse(Input& x, Device& r) {
-  return own_id(x, r.id) && x.in.id("backend", r.backend) && x.in.number("index", r.index) &&
-         x.in.id("name", r.name) && x.in.id("uuid", r.uuid);
+  return own_id(x, r.id) && x.in.id("backend", r.backend) && x.in.number("index", r.index) && x.in.id("name", r.name) &&
+         x.in.id("uuid", r.uuid);
 }
 
 bool parse(Input& x, Range& r) {
@@ -122,9 +122,10 @@ bool plausible(Input& x, const Sums& r) {
 }
 
 bool parse(Input& x, Gpu& r) {
-  return x.in.number("slice", r.slice) && x.in.id("work", r.work) && x.in.number("count", r.count) && x.in.number("sum_ns", r.sum_ns) && x.in.number("min_ns", r.min_ns) &&
-         x.in.number("max_ns", r.max_ns) && x.in.wide("sum_squares_ns2", r.sum_squares_ns2) &&
-         x.in.number("queue_ns", r.queue_ns) && x.in.number("bytes", r.bytes) && plausible(x, r);
+  return x.in.number("slice", r.slice) && x.in.id("work", r.work) && x.in.number("count", r.count) &&
+         x.in.number("sum_ns", r.sum_ns) && x.in.number("min_ns", r.min_ns) && x.in.number("max_ns", r.max_ns) &&
+         x.in.wide("sum_squares_ns2", r.sum_squares_ns2) && x.in.number("queue_ns", r.queue_ns) &&
+         x.in.number("bytes", r.bytes) && plausible(x, r);
 }
 
 bool parse(Input& x, Host& r) {

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, 8> kKinds = {"EUSTALL",  "STRING",     "P
 constexpr std::array<const char*, 4> kTextKinds = {"STRING", "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
 // By stall_type.
-constexpr std::array<std::string_view, 11> kReasons = {
-    "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
+constexpr std::array<std::string_view, 11> kReasons = {"",     "active", "control",    "pipestall", "send", "dist_acc",
+                                                       "sbid", "sync",   "inst_fetch", "other",     "tdr"};
 
 bool own_id(Fields& in, uint32_t& id) {
   return in.number("id", id) && (id != 0 || in.fail("id", "is 0, which means none"));
@@ -228,8 +228,7 @@ WorkId PublishedForm::work(const Stall& stall) {
 }
 
 GpuPlaceId PublishedForm::place(const Stall& stall) {
-  const auto [id, is_new] =
-      places_.intern({join_ids(stall.gpu_file, stall.gpu_symbol), stall.insn_text, stall.offset});
+  const auto [id, is_new] = places_.intern({join_ids(stall.gpu_file, stall.gpu_symbol), stall.insn_text, stall.offset});
   if (is_new) {
     GpuPlace place{.id = GpuPlaceId{id}, .offset = stall.offset};
     place.module = GpuModuleId{index(string(kGpuFile, stall.gpu_file))};

@@ -276,7 +276,8 @@ struct GpuPlace {
   StringId function{};
   uint64_t offset = 0;  // of the instruction in the function
   StringId instruction{};
-  std::span<const FrameId> frames;  // its source lines: the outermost function first, inlined ones after it; may be none
+  std::span<const FrameId>
+      frames;  // its source lines: the outermost function first, inlined ones after it; may be none
 };
 
 struct Sampling {  // how often samples were taken
@@ -317,8 +318,8 @@ struct Unknown {  // a kind that this version does not know; skipped and counted
   std::string_view kind;
 };
 
-using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, Sampling, EuStall,
-                            Loss, End, Unknown>;
+using Record =
+    std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle, Window,
+                 Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, Sampling, EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

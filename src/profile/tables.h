@@ -55,9 +55,7 @@ class Tables {
   [[nodiscard]] const Frame* frame(FrameId id) const { return row_of(frames_, frame_rows_, id); }
   [[nodiscard]] const Range* range(RangeId id) const { return row_of(ranges_, range_rows_, id); }
   [[nodiscard]] const Work* work(WorkId id) const { return row_of(works_, work_rows_, id); }
-  [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const {
-    return row_of(gpu_modules_, gpu_module_rows_, id);
-  }
+  [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const { return row_of(gpu_modules_, gpu_module_rows_, id); }
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
   [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of(samplings_, sampling_rows_, id); }
   [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone

@@ -189,8 +189,7 @@ void put(const Loss& r, std::string& out) {
   Line("LOSS", out) << r.process << r.reason << r.count;
 }
 void put(const End& r, std::string& out) {
-  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.samples
-                   << r.lost;
+  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.samples << r.lost;
 }
 void put(const Unknown& /*unused*/, std::string& /*unused*/) {}
 

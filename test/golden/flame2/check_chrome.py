@@ -102,7 +102,7 @@ def check(trace):
 def random_profile(seed):
     """Its text, the number of its GPU events, and how many of them have a call."""
     rng = random.Random(seed)
-    lines = ["GPUPROF;2.0", "META;start_ns;1000", "STRING;1;app", "STRING;2;cudaLaunchKernel", "STRING;3;kernel;x"]
+    lines = ["GPUPROF;3.0", "META;start_ns;1000", "STRING;1;app", "STRING;2;cudaLaunchKernel", "STRING;3;kernel;x"]
     lines[-1] = "STRING;3;kernel"
     works = []
     for process in range(1, 4):
@@ -139,7 +139,7 @@ def random_profile(seed):
         block = records[first:first + 8]
         rng.shuffle(block)
         lines += [line for group in block for line in group]
-    lines.append("END;9000000;0;0;0;0;0")
+    lines.append("END;9000000;0;0;0;0;0;0")
     return "\n".join(lines) + "\n", events, joined
 
 

@@ -1,7 +1,7 @@
 """Profiles as an attacker would write them: a few megabytes that ask their reader for far more."""
 
-HEADER = "GPUPROF;2.1\n"
-END = "END;1;0;0;0;0;0\n"
+HEADER = "GPUPROF;3.0\n"
+END = "END;1;0;0;0;0;0;0\n"
 DEEP = 65536  # frames, the most that a stack may have
 MEGABYTE = 1 << 20
 
@@ -123,6 +123,17 @@ def texts(count=300_000):
         number += 1
         parts.append(f"USTACK;{number};" + ";".join(f"{i:x}" for i in range(first, min(first + 60000, count))) + "\n")
         parts.append(f"EUSTALL;0;1;{number};0;0;0;0;1;0x0;1\n")
+    return "".join(parts)
+
+
+def places(works=20000, megabytes=1):
+    """One place of 1024 inlined frames below each of many kernels, and many places of one long instruction."""
+    parts = [HEADER, f"STRING;1;{long_name('n', megabytes)}\nSTRING;2;a.cu\n"]
+    parts += [f"FRAME;{i};gpu;1;2;{i};0;0;0x0\n" for i in range(1, 1025)]
+    parts.append("GPU_PLACE;1;0;1;0x0;1;" + ";".join(map(str, range(1, 1025))) + "\n")
+    for i in range(1, works + 1):
+        parts.append(f"STRING;{i + 2};k{i}\n" + work(i, name=i + 2) + f"EUSTALL;0;{i};1;1;0;1;0\n")
+        parts.append(f"GPU_PLACE;{i + 1};0;1;{i};1\nEUSTALL;0;{i};{i + 1};1;0;1;1\n")
     return "".join(parts)
 
 

@@ -13,7 +13,7 @@ HOSTILE = "\x1b[2Jmark\x9b2J\x1b]0;title\x07\u202egnp.exe\u2066\u200b\u2028x\U00
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 # What a file may say: every text of it is hostile. Raw C1 and bidirectional characters are well-formed UTF-8.
-PROFILE = """GPUPROF;2.1
+PROFILE = """GPUPROF;3.0
 META;interval_ns;1000000000
 META;start_ns;0
 META;command;{text}
@@ -34,7 +34,12 @@ LAUNCH;0;2;2
 LATENCY;1;call_to_queued;2;30;10;20;10;1;18;1
 LOSS;1;{text};3
 COVERAGE;1;launches;2
-END;99999;2;2;30000;2;3
+GPU_MODULE;1;1;1
+FRAME;2;gpu;1;1;7;1;1;0x0
+GPU_PLACE;1;1;1;0x10;1;2
+SAMPLING;1;64;1
+EUSTALL;0;1;1;1;1;4;1
+END;99999;2;2;30000;2;4;3
 """
 
 

@@ -48,12 +48,12 @@ std::vector<std::string> end_warnings(const Aggregate& rows) {
 
 // Two devices; works 1 and 2 on the first, 3 on the second, 4 a launch, 5 and 6 of the CPU, 7 not sampled.
 const std::string kBase =
-    "GPUPROF;2.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
+    "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
     "USTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\nDEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\n"
     "WORK;1;1;7;0;1;0;0;0;1;0;kernel;3;0\nWORK;2;1;7;0;0;0;0;0;1;0;copy_htod;0;0\n"
     "WORK;3;1;7;0;1;0;0;0;2;0;kernel;3;0\nWORK;4;1;7;0;1;0;0;0;0;0;launch;4;0\n"
     "WORK;5;1;7;0;1;0;0;0;0;0;sync;4;0\nWORK;6;1;7;0;1;0;0;0;1;0;alloc;0;0\n"
-    "WORK;7;1;7;0;0;0;0;0;1;0;kernel;3;2\n";
+    "WORK;7;1;7;0;0;0;0;0;1;0;kernel;3;2\nGPU_PLACE;1;0;0;0x8;0\n";
 
 }  // namespace
 
@@ -61,8 +61,9 @@ TEST_CASE("each work has one row, whatever order its records come in") {
   const Aggregate rows = aggregate_text(kBase +
                                         "GPU;0;2;1;7;7;7;49;0;4096\nGPU;0;1;2;30;10;20;500;0;0\n"
                                         "SHARE;0;1;25;24\nGPU;5;1;1;8;8;8;64;0;1\nSHARE;5;1;8;8\nLAUNCH;0;4;6\n"
-                                        "LAUNCH;1;4;1\nEUSTALL;1;9;0;0;0;0;0;1;0x8;3\nEUSTALL;1;9;0;0;0;0;0;1;8;2\n");
-  REQUIRE(rows.rows.size() == 4);
+                                        "LAUNCH;1;4;1\nEUSTALL;0;1;1;2;0;3;0\nEUSTALL;9;1;1;2;0;2;0\n"
+                                        "EUSTALL;9;1;1;2;0;4;1\n");
+  REQUIRE(rows.rows.size() == 3);
   CHECK(rows.rows[0].kind == RowKind::gpu);
   CHECK(rows.work(rows.rows[0]).op == profile::Op::copy_htod);
   CHECK(rows.rows[0].weight.bytes == 4096);
@@ -77,23 +78,28 @@ TEST_CASE("each work has one row, whatever order its records come in") {
   CHECK(kernel.exclusive_ns == 32);
   CHECK(rows.rows[2].kind == RowKind::launch);
   CHECK(rows.rows[2].weight.count == 7);
-  CHECK(rows.rows[3].kind == RowKind::stall);
-  CHECK(rows.rows[3].weight.count == 5);
-  CHECK(rows.stall(rows.rows[3]).offset == 8);
+  REQUIRE(rows.samples.size() == 2);
+  CHECK(index(rows.work(rows.samples[0]).id) == 1);
+  CHECK(index(rows.samples[0].key.place) == 1);
+  CHECK(rows.samples[0].count == 5);
+  CHECK(rows.samples[1].count == 4);
+  CHECK(rows.sample_count == 9);
+  CHECK(rows.info.samples == 9);
+  CHECK(rows.info.estimated == 4);
   CHECK(rows.total.ns == 45);
-  CHECK(rows.total.count == 16);
+  CHECK(rows.total.count == 11);
   CHECK(rows.busy_ns == 33);
   CHECK(rows.has_shares);
   CHECK(rows.info.kind == ProfileKind::mixed);
   CHECK(rows.info.gpu_records == 4);
   CHECK(rows.info.launches == 7);
-  CHECK(rows.info.records == 7);
+  CHECK(rows.info.records == 8);
 }
 
 TEST_CASE("time of the CPU is not GPU time") {
   const std::string text = kBase +
                            "GPU;0;1;1;10;10;10;0;0;0\nHOST;0;5;2;100;40;60;0\nHOST;1;5;1;5;5;5;0\n"
-                           "HOST;0;6;3;0;0;0;77\nEND;9;1;1;10;1;0\n";
+                           "HOST;0;6;3;0;0;0;77\nEND;9;1;1;10;1;0;0\n";
   const Aggregate rows = aggregate_text(text);
   CHECK(rows.rows.size() == 1);
   CHECK(rows.total.ns == 10);
@@ -175,8 +181,8 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
       {"GPU;0;1;1;" + kMost + ";" + kMost + ";" + kMost + ";0;0;0", "GPU;0;3;1;1;1;1;0;0;0"},
       {"GPU;0;1;" + kMost + ";0;0;0;0;0;0", "LAUNCH;0;4;1"},
       {"GPU;0;1;0;0;0;0;0;0;" + kMost, "GPU;0;2;0;0;0;0;0;0;1"},
-      {"LAUNCH;0;4;" + kMost, "EUSTALL;1;9;0;0;0;0;0;1;8;1"},
-      {"EUSTALL;1;9;0;0;0;0;0;1;8;" + kMost, "GPU;0;1;1;0;0;0;0;0;0"},
+      {"LAUNCH;0;4;" + kMost, "GPU;0;1;1;0;0;0;0;0;0"},
+      {"EUSTALL;0;1;1;0;0;" + kMost + ";0", "EUSTALL;0;3;1;0;0;1;0"},
       {"HOST;0;5;1;" + kMost + ";1;1;0", "HOST;0;6;1;1;1;1;0"},
       {"HOST;0;5;" + kMost + ";1;1;1;0", "HOST;0;6;1;0;0;0;0"},
       {"HOST;0;5;1;1;1;1;" + kMost, "HOST;0;6;1;0;0;0;1"},
@@ -195,11 +201,13 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
     CHECK(aggregate_error(kBase + one + "\n").empty());
     CHECK(aggregate_error(kBase + most + "\n" + one + "\n").find("exceeds 64 bits") != std::string::npos);
     // A refused record leaves no trace.
-    const std::string end = "END;1;1;0;0;0;0\n";
+    const std::string end = "END;1;1;0;0;0;0;0\n";
     const Aggregate with = aggregate_text(kBase + most + "\n" + one + "\n" + end, kAll, true);
     const Aggregate without = aggregate_text(kBase + most + "\n" + end, kAll, true);
     CHECK(with.info.skipped_bad == 1);
     CHECK(with.rows.size() == without.rows.size());
+    CHECK(with.samples.size() == without.samples.size());
+    CHECK(with.sample_count == without.sample_count);
     CHECK(with.host.size() == without.host.size());
     CHECK(with.idle.size() == without.idle.size());
     CHECK(with.total.ns == without.total.ns);
@@ -225,7 +233,7 @@ TEST_CASE("the time of each device must add up") {
   const std::string good = kBase +
                            "GPU;0;1;1;30;30;30;0;0;0\nGPU;0;2;1;30;30;30;0;0;0\nGPU;0;3;1;5;5;5;0;0;0\n"
                            "SHARE;0;1;30;20\nSHARE;0;2;10;20\nSHARE;0;3;5;5\nIDLE;0;1;1;60\nIDLE;0;2;3;95\n";
-  const std::string end = "END;9;3;3;65;2;0\n";
+  const std::string end = "END;9;3;3;65;2;0;0\n";
   CHECK(aggregate_text(good + "WINDOW;0;100\n" + end).info.warnings.empty());
   CHECK(aggregate_text(good + "WINDOW;0;60\nWINDOW;70;110\n" + end).info.warnings.empty());
   CHECK(aggregate_text(good + "WINDOW;0;60\n").info.warnings.empty());  // cut short
@@ -236,7 +244,7 @@ TEST_CASE("the time of each device must add up") {
   REQUIRE(share.size() == 1);
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // Work of which no time was shared out is busy for nothing.
-  CHECK(aggregate_text(kBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0\n").info.warnings.empty());
+  CHECK(aggregate_text(kBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
   // Joined profiles: not every device was there all the time.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
@@ -244,17 +252,19 @@ TEST_CASE("the time of each device must add up") {
 
 TEST_CASE("totals of END are compared") {
   const auto warnings =
-      aggregate_text(kBase + "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEND;9;1;3;31;1;2\n").info.warnings;
-  REQUIRE(warnings.size() == 3);
+      aggregate_text(kBase + "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEUSTALL;0;1;0;0;0;4;0\nEND;9;1;3;31;1;5;2\n")
+          .info.warnings;
+  REQUIRE(warnings.size() == 4);
   CHECK(warnings[0] == "the END record counts 3 GPU records, the records before it sum up to 2");
   CHECK(warnings[1] == "the END record counts 31 ns of GPU time, the records before it sum up to 30");
-  CHECK(warnings[2] == "the END record counts 2 lost records, the records before it sum up to 1");
-  CHECK(aggregate_error(kBase + "END;1;0;0;0;0;0\nWINDOW;1;2\n") == "p.txt:18: there are records after END");
+  CHECK(warnings[2] == "the END record counts 5 samples, the records before it sum up to 4");
+  CHECK(warnings[3] == "the END record counts 2 lost records, the records before it sum up to 1");
+  CHECK(aggregate_error(kBase + "END;1;0;0;0;0;0;0\nWINDOW;1;2\n") == "p.txt:19: there are records after END");
 }
 
 TEST_CASE("coverage is the share of GPU work with a stack") {
   const auto percent = [](const std::string& lines) {
-    return aggregate_text("GPUPROF;2.0\n" + kBase.substr(kBase.find('\n') + 1) + lines).info.covered.percent();
+    return aggregate_text("GPUPROF;3.0\n" + kBase.substr(kBase.find('\n') + 1) + lines).info.covered.percent();
   };
   const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // with a stack
   CHECK(percent("") == 0);                              // nothing is explained
@@ -271,27 +281,30 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
   CHECK(percent("LOSS;0;ring_full;1\n") == 0);
   CHECK(percent(three + "LOSS;0;ring_full;" + kMost + "\n") < 1e-9);
   // A whole profile says itself how many have a stack.
-  CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;1;0\n") == 25);
-  CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;9;0\n") == 100);
+  CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;1;0;0\n") == 25);
+  CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;9;0;0\n") == 100);
   CHECK(percent("LAUNCH;0;4;3\n") == 100);
   CHECK(percent("WORK;8;1;7;0;0;0;0;0;0;0;launch;4;0\nLAUNCH;0;4;3\nLAUNCH;0;8;1\n") == 75);
-  CHECK(percent("EUSTALL;1;9;1;0;0;0;0;1;8;1\nEUSTALL;1;9;0;0;0;0;0;1;8;1\n") == 50);
+  CHECK(percent("EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;2;0;0;0;1;0\n") == 50);
+  // Lost samples are no lost work; they count where there is nothing but samples.
+  CHECK(percent("EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;2;0;0;0;1;0\nLOSS;0;samples_dropped;2\n") == 25);
+  CHECK(percent(three + "LOSS;0;samples_dropped;5\n") == 100);
 }
 
 TEST_CASE("errors come in the order of the lines, whatever waits") {
-  const std::string stall = "EUSTALL;1;9;8;0;0;0;0;1;8;1\n";  // there is no USTACK 8
+  const std::string stall = "EUSTALL;0;1;8;0;0;1;0\n";  // there is no GPU_PLACE 8
   for (const char* after : {"GPU;0;99;1;1;1;1;1;0;0\n", "SHARE;0;99;1;1\n", "LAUNCH;0;99;1\n", "EVENT;99;1;1;1;0;0;0\n",
-                            "USTACK;8;x\n", "rubbish\n", "WINDOW;2;1\n"}) {
-    CHECK(aggregate_error(kBase + stall + after) == "p.txt:17: USTACK 8 is not defined");
+                            "GPU_PLACE;8;0;0;0;0\n", "rubbish\n", "WINDOW;2;1\n"}) {
+    CHECK(aggregate_error(kBase + stall + after) == "p.txt:18: GPU_PLACE 8 is not defined");
   }
   CHECK(aggregate_error(kBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
-        "p.txt:17: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
+        "p.txt:18: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
   // also where the work has a row already
   CHECK(aggregate_error(kBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
-        "p.txt:18: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
+        "p.txt:19: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
   CHECK(aggregate_error(kBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
-        "p.txt:18: LAUNCH: WORK 1 has the operation 'kernel', which is not of this kind of record");
-  CHECK(aggregate_error(kBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:17: WORK 0 is not defined");
+        "p.txt:19: LAUNCH: WORK 1 has the operation 'kernel', which is not of this kind of record");
+  CHECK(aggregate_error(kBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:18: WORK 0 is not defined");
 }
 
 TEST_CASE("wild ids and many works") {
@@ -299,7 +312,7 @@ TEST_CASE("wild ids and many works") {
     bool host = false;
     uint64_t ns = 0;
   };
-  std::string text = "GPUPROF;2.0\n";
+  std::string text = "GPUPROF;3.0\n";
   const auto id = [](uint32_t i) { return i % 3 == 0 ? 4294967295U - i : i % 3 == 1 ? i : 7 * i; };
   std::map<uint32_t, Expected> works;
   for (uint32_t i = 1; i <= 3000; ++i) {

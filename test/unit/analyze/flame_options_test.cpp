@@ -17,7 +17,7 @@ namespace {
 // Strings 1 app, 2 main, 3 replay, 4 capture, 5 gemm, 6 step, 7 torch, 8 cudaDeviceSynchronize; stacks 1 main;replay,
 // 2 main;capture, 3 main.
 const std::string kBase =
-    "GPUPROF;2.0\nMETA;host;node1\nSTRING;1;app\nSTRING;2;main\nSTRING;3;replay\nSTRING;4;capture\nSTRING;5;gemm\n"
+    "GPUPROF;3.0\nMETA;host;node1\nSTRING;1;app\nSTRING;2;main\nSTRING;3;replay\nSTRING;4;capture\nSTRING;5;gemm\n"
     "STRING;6;step\nSTRING;7;torch\nSTRING;8;cudaDeviceSynchronize\nSTRING;9;3\nSTRING;10;H200\n"
     "STRING;11;app --fast\nSTRING;12;GPU-a\nSTRING;13;GPU-b\n"
     "FRAME;1;native;2;0;0;0;0;0\nFRAME;2;native;3;0;0;0;0;0\nFRAME;3;native;4;0;0;0;0;0\n"
@@ -57,7 +57,7 @@ TEST_CASE("dimensions are frames at the root, in the order asked for") {
 }
 
 TEST_CASE("devices that look alike are told apart") {
-  const std::string two = "GPUPROF;2.0\nSTRING;1;H200\nSTRING;2;GPU-a\nSTRING;3;GPU-b\nDEVICE;1;0;0;1;2\n";
+  const std::string two = "GPUPROF;3.0\nSTRING;1;H200\nSTRING;2;GPU-a\nSTRING;3;GPU-b\nDEVICE;1;0;0;1;2\n";
   CHECK(device_label(test::read_all(two).tables, profile::DeviceId{1}) == "device 0 H200");
   CHECK(device_label(test::read_all(two + "DEVICE;2;0;0;1;3\n").tables, profile::DeviceId{1}) == "device 0 H200 GPU-a");
   CHECK(device_label(test::read_all(two + "DEVICE;2;0;1;1;3\n").tables, profile::DeviceId{1}) == "device 0 H200");

@@ -53,20 +53,20 @@ uint64_t sum_of_lines(const std::string& folded) {
 }
 
 const char* const kBase =
-    "GPUPROF;1.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;a.cpp\nSTRING;5;saxpy\nSTRING;6;do_ioctl\n"
+    "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;a.cpp\nSTRING;5;saxpy\nSTRING;6;do_ioctl\n"
     "FRAME;1;native;2;4;10;0;0;0x10\nFRAME;2;inlined;3;4;20;0;0;0x10\nFRAME;3;kernel;6;0;0;0;0;0\n"
     "FRAME;4;truncated;0;0;0;0;0;0\nFRAME;5;unknown;0;0;0;0;0;0x99\nFRAME;6;python;3;4;0;0;0;0\n"
-    "USTACK;1;1;2\nUSTACK;2;4;5;6\nKSTACK;1;3\nPROCESS;1;100;1;5;1;0\n";
+    "USTACK;1;1;2\nUSTACK;2;4;5;6\nKSTACK;1;3\nPROCESS;1;100;1;5;1;0;0;0\n";
 
 }  // namespace
 
 TEST_CASE("GPU work goes under its process and stack") {
   const auto result = fold_text(std::string(kBase) +
-                                "GPU;0;1;0;1;0;0;0;kernel;5;2;30;10;20;0;0;0\n"
-                                "GPU;1;1;0;1;0;0;3;kernel;5;1;12;12;12;0;0;0\n"
-                                "GPU;0;1;0;1;1;0;0;copy_htod;0;1;7;7;7;0;0;4096\n"
-                                "GPU;0;1;0;0;0;0;0;fill;0;1;5;5;5;0;0;8\n"
-                                "GPU;0;0;0;2;0;0;0;kernel;0;1;3;3;3;0;0;0\n");
+                                "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;2;30;10;20;0;0;0\n"
+                                "WORK;2;1;0;0;1;0;0;0;0;3;kernel;5;0\nGPU;1;2;1;12;12;12;0;0;0\n"
+                                "WORK;3;1;0;0;1;1;0;0;0;0;copy_htod;0;0\nGPU;0;3;1;7;7;7;0;0;4096\n"
+                                "WORK;4;1;0;0;0;0;0;0;0;0;fill;0;0\nGPU;0;4;1;5;5;5;0;0;8\n"
+                                "WORK;5;0;0;0;2;0;0;0;0;0;kernel;0;0\nGPU;0;5;1;3;3;3;0;0;0\n");
   CHECK(ns(result) ==
         "[unknown];[truncated];[unknown];step (a.cpp);[unknown]_[G] 3\n"
         "app;[no CPU stack];[fill]_[G] 5\n"
@@ -87,19 +87,21 @@ TEST_CASE("every operation has its name") {
                                                        {"copy_ptop", "[copy PtoP]"}, {"copy", "[copy]"},
                                                        {"fill", "[fill]"},           {"other", "[other GPU work]"}};
   for (const auto& [op, name] : names) {
-    const auto result = fold_text(std::string("GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;") + op + ";0;1;5;5;5;0;0;0\n");
+    const auto result =
+        fold_text(std::string("GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\nGPU;0;1;1;5;5;5;0;0;0\n");
     CHECK(ns(result) == std::string("[unknown];[no CPU stack];") + name + "_[G] 5\n");
   }
 }
 
 TEST_CASE("source lines are appended on request") {
-  const auto result = fold_text(std::string(kBase) + "GPU;0;1;0;1;0;0;0;kernel;5;1;5;5;5;0;0;0\n",
+  const auto result = fold_text(std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;5;5;5;0;0;0\n",
                                 FoldOptions{.stacks = {.lines = true}});
   CHECK(ns(result) == "app;main (a.cpp:10);step (a.cpp:20);saxpy_[G] 5\n");
 }
 
 TEST_CASE("launches are counted, not timed") {
-  const auto result = fold_text(std::string(kBase) + "LAUNCH;0;1;0;1;0;5;4\nLAUNCH;1;1;0;1;0;5;3\n");
+  const auto result =
+      fold_text(std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;launch;5;0\nLAUNCH;0;1;4\nLAUNCH;1;1;3\n");
   CHECK(result.kind == ProfileKind::launch_counts);
   CHECK(result.launches == 7);
   CHECK(ns(result).empty());
@@ -115,52 +117,86 @@ TEST_CASE("stall samples in the published form") {
       "EUSTALL;0;1;0;0;0;0;0;0;0x0;2\nEUSTALL;1;1;0;0;0;0;0;10;0x8;3\nEUSTALL;1;1;0;0;0;0;0;11;0x8;4\n");
   CHECK(result.kind == ProfileKind::stall_samples);
   CHECK(result.complete);
+  CHECK(result.samples == 1244);
   CHECK(counts(result) ==
-        "[unknown];1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];[unknown]_[g];0x0_[g] 2\n"
-        "python3.11;12345;main;zeCommandListAppendLaunchKernel;-;0xffffffffc0123456_[k];already_[k];"
-        "my_kernel.cpp_[G];my_kernel_[G];mad(8) r10 :_[g];active_[g];0x40_[g] 1235\n"
-        "python3.11;1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];[stall type 11]_[g];0x8_[g] 4\n"
-        "python3.11;1;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];tdr_[g];0x8_[g] 3\n");
+        "[unknown];[no CPU stack];[unknown]_[G];[unknown]_[g];[unknown]_[g];0x0_[g] 2\n"
+        "python3.11;[no CPU stack];[unknown]_[G];[unknown]_[g];tdr_[g];0x8_[g] 3\n"
+        "python3.11;[no CPU stack];[unknown]_[G];[unknown]_[g];type 11_[g];0x8_[g] 4\n"
+        "python3.11;main;zeCommandListAppendLaunchKernel;-;0xffffffffc0123456_[k];already_[k];"
+        "my_kernel_[G];my_kernel.cpp_[G];mad(8) r10 :_[g];active_[g];0x40_[g] 1235\n");
+}
+
+namespace {
+
+const char* const kSampled =
+    "RANGE;1;0;0;3\nWORK;1;1;0;0;1;1;0;1;0;0;kernel;5;0\nSTRING;7;a.cubin\nSTRING;8;00ff\nSTRING;9;cycles\n"
+    "STRING;10;FADD\nSTRING;11;wait\nSTRING;12;a.cu\nSTRING;13;clamp\nGPU_MODULE;1;7;8\nSAMPLING;1;4096;9\n"
+    "FRAME;7;gpu;5;12;7;7;8;0\nFRAME;8;gpu;13;12;3;7;8;0\nGPU_PLACE;1;1;5;0x10;10;7;8\nGPU_PLACE;2;1;13;0x20;0\n"
+    "EUSTALL;0;1;1;11;1;3;0\nEUSTALL;1;1;1;11;1;2;1\nEUSTALL;0;1;2;11;0;4;0\nEUSTALL;0;1;0;0;0;1;0\n";
+
+}  // namespace
+
+TEST_CASE("samples go below the stack of their work, with source lines or the module") {
+  const auto result = fold_text(std::string(kBase) + kSampled, {.measure = Measure::samples});
+  const std::string above = "app;step;main;step;-;do_ioctl_[k];saxpy_[G];";
+  CHECK(counts(result) == above + "[unknown]_[g];[unknown]_[g];0x0_[g] 1\n" + above +
+                              "a.cubin_[G];clamp_[G];[unknown]_[g];wait_[g];0x20_[g] 4\n" + above +
+                              "saxpy (a.cu:7)_[G];clamp (a.cu:3)_[G];FADD_[g];wait_[g];0x10_[g] 5\n");
+  CHECK(result.samples == 10);
+  CHECK(result.estimated == 2);
+  // The same where there is nothing else to show; no work is inside of another range.
+  CHECK(counts(fold_text(std::string(kBase) + kSampled)) == counts(result));
+  CHECK(counts(fold_text(std::string(kBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
+}
+
+TEST_CASE("samples are no GPU time, and not counted as work") {
+  const auto text = std::string(kBase) + kSampled + "GPU;0;1;1;9;9;9;0;0;0\n";
+  const auto timed = fold_text(text);
+  CHECK(timed.kind == ProfileKind::durations);
+  CHECK(counts(timed) == "app;step;main;step;-;do_ioctl_[k];saxpy_[G] 1\n");
+  CHECK(timed.tree.total().ns == 9);
+  CHECK(fold_text(text, {.measure = Measure::samples}).tree.total().count == 10);
 }
 
 TEST_CASE("totals of END are checked") {
-  const std::string gpu = "GPU;0;0;0;0;0;0;0;kernel;0;2;30;10;20;0;0;0\nLOSS;0;ring_full;3\nLOSS;0;ring_full;1\n";
-  const auto good = fold_text("GPUPROF;1.0\n" + gpu + "END;1;9;2;30;0;4\n");
+  const std::string gpu =
+      "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;2;30;10;20;0;0;0\nLOSS;0;ring_full;3\nLOSS;0;ring_full;1\n";
+  const auto good = fold_text("GPUPROF;3.0\n" + gpu + "END;1;9;2;30;0;0;4\n");
   CHECK(good.complete);
   CHECK(good.warnings.empty());
   CHECK(good.launches == 9);
   CHECK(good.losses == std::map<std::string, uint64_t>{{"ring_full", 4}});
-  const auto bad = fold_text("GPUPROF;1.0\n" + gpu + "END;1;9;2;31;0;4\n");
+  const auto bad = fold_text("GPUPROF;3.0\n" + gpu + "END;1;9;2;31;0;0;4\n");
   REQUIRE(bad.warnings.size() == 1);
   CHECK(bad.warnings[0] == "the END record counts 31 ns of GPU time, the records before it sum up to 30");
-  CHECK(fold_error("GPUPROF;1.0\nEND;1;0;0;0;0;0\nMETA;a;b\n") == "p.txt:3: there are records after END");
+  CHECK(fold_error("GPUPROF;3.0\nEND;1;0;0;0;0;0;0\nMETA;a;b\n") == "p.txt:3: there are records after END");
 }
 
 TEST_CASE("a sum that does not fit is an error, not a small number") {
-  const std::string most =
-      "GPU;0;0;0;0;0;0;0;kernel;0;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
-  CHECK(fold_error("GPUPROF;1.0\n" + most).empty());
-  CHECK(fold_error("GPUPROF;1.0\n" + most + "GPU;0;0;0;0;0;0;1;copy;0;1;1;1;1;0;0;0\n") ==
-        "p.txt:3: the sum of all records up to this one exceeds 64 bits");
+  const std::string works = "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nWORK;2;0;0;0;0;0;0;0;0;0;copy;0;0\n";
+  const std::string most = "GPU;0;1;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
+  CHECK(fold_error(works + most).empty());
+  CHECK(fold_error(works + most + "GPU;0;2;1;1;1;1;0;0;0\n") ==
+        "p.txt:5: the sum of all records up to this one exceeds 64 bits");
   CHECK(fold_error("EUSTALL;0;1;0;0;0;0;0;1;0;18446744073709551615\nEUSTALL;0;2;0;0;0;0;0;1;0;1\n") ==
         "p.txt:2: the sum of all records up to this one exceeds 64 bits");
-  CHECK(fold_error("GPUPROF;1.0\nLOSS;0;a;18446744073709551615\nLOSS;0;b;1\n") ==
+  CHECK(fold_error("GPUPROF;3.0\nLOSS;0;a;18446744073709551615\nLOSS;0;b;1\n") ==
         "p.txt:3: the sum of all LOSS counts exceeds 64 bits");
 }
 
 TEST_CASE("an id that is not defined is found wherever it stands") {
-  for (const char* record : {"GPU;0;0;9;0;0;0;0;kernel;0;1;5;5;5;0;0;0", "LAUNCH;0;0;9;0;0;0;1"}) {
-    CHECK(fold_error(std::string("GPUPROF;1.0\n") + record + "\n") == "p.txt:2: STRING 9 is not defined");
+  const std::string good = "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;5;5;5;0;0;0\n";
+  for (const char* record : {"GPU;0;9;1;5;5;5;0;0;0", "LAUNCH;0;9;1", "EUSTALL;0;9;0;0;0;1;0"}) {
+    CHECK(fold_error(good + record + "\n") == "p.txt:4: WORK 9 is not defined");
   }
-  // also in a record whose row is known already
-  const std::string good = "GPUPROF;1.0\nGPU;0;0;0;0;0;0;0;kernel;0;1;5;5;5;0;0;0\n";
-  CHECK(fold_error(good + "GPU;0;0;0;0;0;9;0;kernel;0;1;5;5;5;0;0;0\n") == "p.txt:3: DEVICE 9 is not defined");
+  CHECK(fold_error(good + "EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;1;9;0;0;1;0\n") == "p.txt:5: GPU_PLACE 9 is not defined");
 }
 
 TEST_CASE("lenient folding keeps what is good") {
   const auto result = fold_text(
-      "GPUPROF;1.0\nGPU;0;0;0;7;0;0;0;kernel;0;1;5;5;5;0;0;0\nrubbish\nGPU;0;0;0;0;0;0;0;copy;0;1;6;6;6;0;0;0\n", {},
-      true);
+      "GPUPROF;3.0\nWORK;1;0;0;0;7;0;0;0;0;0;kernel;0;0\nrubbish\nWORK;2;0;0;0;0;0;0;0;0;0;copy;0;0\n"
+      "GPU;0;2;1;6;6;6;0;0;0\n",
+      {}, true);
   CHECK(result.skipped_bad == 2);
   CHECK(ns(result) == "[unknown];[no CPU stack];[copy]_[G] 6\n");
 }
@@ -255,10 +291,10 @@ TEST_CASE("every prefix of a random profile folds") {
 
 TEST_CASE("a summary groups by work and by call path, heaviest first") {
   auto reader = open_text(std::string(kBase) +
-                          "GPU;0;1;0;1;0;0;0;kernel;5;2;30;10;20;0;0;0\n"
-                          "GPU;0;1;0;1;0;0;0;kernel;5;1;2;2;2;0;0;0\n"
-                          "GPU;0;1;0;2;0;0;0;kernel;5;1;25;25;25;0;0;0\n"
-                          "GPU;0;1;0;0;0;0;0;copy_htod;0;4;100;25;25;0;0;64\n");
+                          "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;2;30;10;20;0;0;0\n"
+                          "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;2;2;2;0;0;0\n"
+                          "WORK;6;1;0;0;2;0;0;0;0;0;kernel;5;0\nGPU;0;6;1;25;25;25;0;0;0\n"
+                          "WORK;7;1;0;0;0;0;0;0;0;0;copy_htod;0;0\nGPU;0;7;4;100;25;25;0;0;64\n");
   REQUIRE(reader);
   const auto rows = aggregate(*reader);
   REQUIRE(rows);
@@ -281,8 +317,9 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
 
 // Records wait in a queue on the way to their rows; nothing that a reader sees may depend on that.
 TEST_CASE("an error names its own line, however many records come after it") {
-  const std::string good = "GPU;0;1;0;1;0;0;0;kernel;5;1;1;1;1;1;0;0\n";
-  const std::string bad = "GPU;0;1;0;9;0;0;0;kernel;5;1;1;1;1;1;0;0\n";  // there is no USTACK 9 so far
+  const std::string base = std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\n";
+  const std::string good = "EUSTALL;0;1;0;0;0;1;0\n";
+  const std::string bad = "EUSTALL;0;1;0;99;0;1;0\n";  // there is no STRING 99 so far
   const auto repeated = [](const std::string& line, size_t count) {
     std::string text;
     for (size_t i = 0; i < count; ++i) {
@@ -290,20 +327,20 @@ TEST_CASE("an error names its own line, however many records come after it") {
     }
     return text;
   };
-  const auto first_line = static_cast<size_t>(std::count(kBase, kBase + std::string(kBase).size(), '\n')) + 1;
+  const auto first_line = static_cast<size_t>(std::count(base.begin(), base.end(), '\n')) + 1;
   for (const size_t before : {0U, 1U, 7U, 8U, 15U, 16U, 17U, 40U}) {
     for (const size_t after : {0U, 1U, 8U, 15U, 16U, 50U}) {
       INFO(before << " before, " << after << " after");
-      const std::string expected = "p.txt:" + std::to_string(first_line + before) + ": USTACK 9 is not defined";
-      const std::string text = kBase + repeated(good, before) + bad + repeated(good, after);
+      const std::string expected = "p.txt:" + std::to_string(first_line + before) + ": STRING 99 is not defined";
+      const std::string text = base + repeated(good, before) + bad + repeated(good, after);
       CHECK(fold_error(text) == expected);
       CHECK(fold_error(text + "GPU;broken\n") == expected);
-      CHECK(fold_error(text + "USTACK;9;1\n") == expected);  // defined too late
-      CHECK(fold_error(text + "GPU;0;1;99;1;0;0;0;kernel;5;1;1;1;1;1;0;0\n") == expected);
-      const auto lenient = fold_text(text + "USTACK;9;1\n" + bad, {}, true);
+      CHECK(fold_error(text + "STRING;99;late\n") == expected);  // defined too late
+      CHECK(fold_error(text + "GPU;0;99;1;1;1;1;1;0;0\n") == expected);
+      const auto lenient = fold_text(text + "STRING;99;late\n" + bad, {}, true);
       CHECK(lenient.skipped_bad == 1);
       CHECK(lenient.records == before + after + 1);
-      CHECK(lenient.tree.total().ns == before + after + 1);
+      CHECK(lenient.tree.total().count == before + after + 1);
     }
   }
 }
@@ -314,21 +351,22 @@ TEST_CASE("rows are found again however many there are and whatever kinds mix") 
   uint64_t samples = 0;
   for (uint64_t round = 0; round < 3; ++round) {
     for (uint64_t i = 1; i <= 5000; ++i) {
-      text += "GPU;0;1;0;" + std::to_string(i % 3) + ";" + std::to_string(i % 2) + ";0;0;kernel;" +
-              std::to_string(1 + i % 6) + ";1;" + std::to_string(i) + ";" + std::to_string(i) + ";" +
-              std::to_string(i) + ";0;0;0\n";
-      text += "EUSTALL;1;7;0;0;0;0;0;" + std::to_string(1 + i % 4) + ";" + std::to_string(i) + ";2\n";
+      const std::string work = std::to_string(i);
+      text += "WORK;" + work + ";1;0;0;" + std::to_string(i % 3) + ";" + std::to_string(i % 2) + ";0;0;0;0;kernel;" +
+              std::to_string(1 + i % 6) + ";0\nGPU;0;" + work + ";1;" + work + ";" + work + ";" + work + ";0;0;0\n";
+      text += "EUSTALL;0;" + work + ";0;" + std::to_string(1 + i % 4) + ";0;2;0\n";
       ns_sum += i;
       samples += 2;
     }
   }
   const auto result = fold_text(text);
-  CHECK(result.kind == ProfileKind::mixed);
+  CHECK(result.kind == ProfileKind::durations);
   CHECK(result.tree.total().ns == ns_sum);
-  CHECK(result.tree.total().count == samples + 15000);
+  CHECK(result.tree.total().count == 15000);
+  CHECK(result.samples == samples);
   CHECK(result.gpu_records == 15000);
   CHECK(sum_of_lines(ns(result)) == ns_sum);
-  const std::string lines = counts(result);
-  CHECK(lines.find("app;7;[unknown];-;[unknown]_[G];[unknown]_[G];[unknown]_[g];control_[g];0x1_[g] 6\n") !=
-        std::string::npos);
+  const std::string lines = counts(fold_text(text, {.measure = Measure::samples}));
+  CHECK(sum_of_lines(lines) == samples);
+  CHECK(lines.find("app;[no CPU stack];do_ioctl_[G];[unknown]_[g];step_[g];0x0_[g] ") == std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Small profiles of version 2, folded with any options.
+// Small profiles, folded with any options.
 #pragma once
 
 #include <string>

@@ -63,7 +63,7 @@ std::map<std::string, uint64_t> lines(const std::string& folded) {
 }
 
 std::string header(const char* host, const char* unix_ns, const char* start_ns, const char* interval = "1000") {
-  return std::string("GPUPROF;2.0\nMETA;host;") + host + "\nMETA;start_unix_ns;" + unix_ns + "\nMETA;start_ns;" +
+  return std::string("GPUPROF;3.0\nMETA;host;") + host + "\nMETA;start_unix_ns;" + unix_ns + "\nMETA;start_ns;" +
          start_ns + "\nMETA;interval_ns;" + interval + "\n";
 }
 
@@ -75,12 +75,12 @@ bool has_line(const std::string& text, const std::string& line) {
 
 TEST_CASE("times and slices are put on the clock of the profile that started first") {
   const std::string a =
-      header("a", "1000000", "500") + "PROCESS;1;7;1;600;0;0;0;0\nWINDOW;500;900\nEND;900;1;0;0;0;0\n";
+      header("a", "1000000", "500") + "PROCESS;1;7;1;600;0;0;0;0\nWINDOW;500;900\nEND;900;1;0;0;0;0;0\n";
   const std::string b = header("b", "1002600", "90000") +
                         "PROCESS;1;7;1;90100;0;0;0;0\nDEVICE;1;0;0;0;0\nWORK;1;1;7;0;0;0;0;0;1;0;kernel;0;0\n"
                         "WORK;2;1;7;0;0;0;0;0;1;0;sync;0;0\nGPU;2;1;1;5;5;5;0;0;0\nHOST;1;2;1;5;5;5;0\n"
                         "SHARE;2;1;5;5\nIDLE;3;1;0;7\nEVENT;1;3;90200;90300;0;90150;0\nCALL;1;7;0;0;3;90100;90120\n"
-                        "SPAN;1;7;0;90000;90001\nWINDOW;90000;90400\nEND;90400;2;1;5;0;0\n";
+                        "SPAN;1;7;0;90000;90001\nWINDOW;90000;90400\nEUSTALL;2;1;0;0;0;6;1\nEND;90400;2;1;5;0;6;0\n";
   const Merged both = merged({b, a});
   CHECK(has_line(both.text, "META;start_ns;500"));
   CHECK(has_line(both.text, "META;start_unix_ns;1000000"));
@@ -90,43 +90,62 @@ TEST_CASE("times and slices are put on the clock of the profile that started fir
   CHECK(has_line(both.text, "HOST;4;2;1;5;5;5;0"));
   CHECK(has_line(both.text, "SHARE;5;1;5;5"));
   CHECK(has_line(both.text, "IDLE;6;1;0;7"));
+  CHECK(has_line(both.text, "EUSTALL;5;1;0;0;0;6;1"));
   CHECK(has_line(both.text, "EVENT;1;3;3300;3400;0;3250;0"));  // 0 stays: not known
   CHECK(has_line(both.text, "CALL;1;7;0;0;3;3200;3220"));
   CHECK(has_line(both.text, "SPAN;1;7;0;3100;3101"));
   CHECK(has_line(both.text, "WINDOW;3100;3500"));
   CHECK(has_line(both.text, "WINDOW;500;900"));
-  CHECK(both.text.ends_with("\nEND;3500;3;1;5;0;0\n"));
+  CHECK(both.text.ends_with("\nEND;3500;3;1;5;0;6;0\n"));
   CHECK(both.result.complete);
 }
 
 TEST_CASE("equal definitions become one, equal devices of two hosts do not") {
-  const std::string rest = "STRING;5;x\nDEVICE;3;0;0;5;0\nEND;1;0;0;0;0;0\n";
+  const std::string rest = "STRING;5;x\nDEVICE;3;0;0;5;0\nEND;1;0;0;0;0;0;0\n";
   const Merged both = merged({header("a", "1", "1") + rest, header("b", "1", "1") + rest});
   CHECK(has_line(both.text, "STRING;2;x"));
   CHECK(has_line(both.text, "STRING;3;b"));
   CHECK(both.text.find(";x\n", both.text.find("STRING;2;x") + 10) == std::string::npos);
   CHECK(has_line(both.text, "DEVICE;1;0;0;2;0"));
   CHECK(has_line(both.text, "DEVICE;2;0;0;2;0"));
-  const std::string uuid = "STRING;5;x\nSTRING;6;GPU-1\nDEVICE;3;0;0;5;6\nEND;1;0;0;0;0;0\n";
+  const std::string uuid = "STRING;5;x\nSTRING;6;GPU-1\nDEVICE;3;0;0;5;6\nEND;1;0;0;0;0;0;0\n";
   const Merged same = merged({header("a", "1", "1") + uuid, header("a", "1", "1") + uuid});
   CHECK(same.text.find("DEVICE;2") == std::string::npos);
+}
+
+TEST_CASE("places, modules and samplings of two profiles get ids of their own, equal ones the same") {
+  const auto profile = [](const std::string& name, const char* count) {
+    return header("a", "1", "1") + "STRING;5;" + name + "\nSTRING;6;ff\nFRAME;4;gpu;5;0;0;5;6;0\nGPU_MODULE;7;5;6\n" +
+           "GPU_PLACE;8;7;5;0x10;6;4\nSAMPLING;9;64;6\nWORK;3;0;0;0;0;0;0;0;0;0;kernel;5;0\nEUSTALL;0;3;8;6;9;" +
+           count + ";0\nEND;1;0;0;0;0;" + count + ";0\n";
+  };
+  const Merged both = merged({profile("x", "2"), profile("y", "3"), profile("x", "4")});
+  CHECK(has_line(both.text, "GPU_MODULE;1;2;3"));
+  CHECK(has_line(both.text, "GPU_MODULE;2;4;3"));
+  CHECK(has_line(both.text, "GPU_PLACE;1;1;2;0x10;3;1"));
+  CHECK(has_line(both.text, "GPU_PLACE;2;2;4;0x10;3;2"));
+  CHECK(both.text.find("GPU_PLACE;3") == std::string::npos);
+  CHECK(both.text.find("SAMPLING;2") == std::string::npos);
+  CHECK(has_line(both.text, "EUSTALL;0;1;1;3;1;4;0"));
+  CHECK(has_line(both.text, "EUSTALL;0;2;2;3;1;3;0"));
+  CHECK(both.text.ends_with("\nEND;1;0;0;0;0;9;0\n"));
 }
 
 TEST_CASE("what can not be merged is refused") {
   CHECK(merge_error({header("a", "1", "1", "5"), header("b", "1", "1", "6")}) ==
         "cannot merge p.txt and p.txt: their slices are of 5 ns and 6 ns");
-  CHECK(merge_error({"GPUPROF;2.0\nUSTACK;1;4\n"}) == "p.txt:2: FRAME 4 is not defined");
-  CHECK(merge_error({"GPUPROF;2.0\nSTRING;1;a\nSTRING;1;b\n"}) ==
+  CHECK(merge_error({"GPUPROF;3.0\nUSTACK;1;4\n"}) == "p.txt:2: FRAME 4 is not defined");
+  CHECK(merge_error({"GPUPROF;3.0\nSTRING;1;a\nSTRING;1;b\n"}) ==
         "p.txt:3: STRING 1 is already defined, with another value");
-  CHECK(merge_error({"GPUPROF;2.0\nEND;1;0;0;0;0;0\nMETA;a;b\n"}) == "p.txt:3: there are records after END");
-  const std::string most = "GPUPROF;2.0\nEND;1;18446744073709551615;0;0;0;0\n";
+  CHECK(merge_error({"GPUPROF;3.0\nEND;1;0;0;0;0;0;0\nMETA;a;b\n"}) == "p.txt:3: there are records after END");
+  const std::string most = "GPUPROF;3.0\nEND;1;18446744073709551615;0;0;0;0;0\n";
   CHECK(merge_error({most, most}) == "p.txt:2: the sum of all END records exceeds 64 bits");
-  CHECK(try_merge({"GPUPROF;2.0\nUSTACK;1;4\nEND;1;0;0;0;0;0\n"}, true));
+  CHECK(try_merge({"GPUPROF;3.0\nUSTACK;1;4\nEND;1;0;0;0;0;0;0\n"}, true));
 }
 
 TEST_CASE("a profile that is cut short makes one that is") {
-  const std::string whole = "GPUPROF;2.0\nLOSS;0;ring_full;3\nEND;1;0;0;0;0;3\n";
-  const Merged both = merged({whole, "GPUPROF;2.0\nLOSS;0;ring_full;4\n"});
+  const std::string whole = "GPUPROF;3.0\nLOSS;0;ring_full;3\nEND;1;0;0;0;0;0;3\n";
+  const Merged both = merged({whole, "GPUPROF;3.0\nLOSS;0;ring_full;4\n"});
   CHECK_FALSE(both.result.complete);
   CHECK(both.text.find("END") == std::string::npos);
   REQUIRE(both.result.warnings.size() == 1);
@@ -135,7 +154,7 @@ TEST_CASE("a profile that is cut short makes one that is") {
 }
 
 TEST_CASE("a sink that fails ends the merge") {
-  auto reader = test::open_text("GPUPROF;2.0\nSTRING;1;a\n");
+  auto reader = test::open_text("GPUPROF;3.0\nSTRING;1;a\n");
   REQUIRE(reader);
   std::vector<MergeInput> inputs;
   inputs.push_back({"p.txt", std::move(reader).value()});
@@ -166,10 +185,12 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
     CHECK(rows.busy_ns == a.busy_ns + b.busy_ns);
     CHECK(rows.exclusive_ns == rows_a.exclusive_ns + rows_b.exclusive_ns);
     CHECK(rows.idle_ns == a.idle_ns + b.idle_ns);
+    CHECK(rows.info.samples == a.samples + b.samples);
     CHECK(rows.info.events == a.events + b.events);
     CHECK(rows.info.gpu_records == a.gpu_count + b.gpu_count);
     // Nothing is spread here: what stands for a stack may differ when more of them are there.
-    for (const Measure measure : {Measure::gpu, Measure::busy, Measure::idle, Measure::wait, Measure::alloc}) {
+    for (const Measure measure :
+         {Measure::gpu, Measure::busy, Measure::samples, Measure::idle, Measure::wait, Measure::alloc}) {
       const FoldOptions options{.spread = false, .measure = measure};
       for (const WeightKind kind : {WeightKind::time, WeightKind::count, WeightKind::bytes}) {
         auto sum = lines(test::lines_of(fold(rows_a, options), kind));
@@ -182,14 +203,16 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
   }
 }
 
-TEST_CASE("profiles of earlier versions are merged, too") {
-  const std::string v1 =
-      "GPUPROF;1.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0\nGPU;0;1;0;0;0;0;0;kernel;1;2;30;10;20;0;0;0\nEND;9;2;2;30;0;0\n";
+TEST_CASE("the published form is merged, too") {
+  const std::string own =
+      "GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\nWORK;1;1;0;0;0;0;0;0;0;0;kernel;1;0\n"
+      "GPU;0;1;2;30;10;20;0;0;0\nEND;9;2;2;30;0;0;0\n";
   const std::string published = "STRING;1;app\nEUSTALL;1;7;0;0;0;0;0;1;0x8;3\n";
-  const Merged both = merged({v1, v1, published});
+  const Merged both = merged({own, own, published});
   const Aggregate rows = test::read_all(both.text);
   CHECK(rows.total.ns == 60);
-  CHECK(rows.total.count == 4 + 3);
+  CHECK(rows.total.count == 4);
+  CHECK(rows.info.samples == 3);
   CHECK(rows.info.complete);
 }
 

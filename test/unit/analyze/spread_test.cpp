@@ -14,7 +14,7 @@ namespace {
 
 // Strings 2 to 5 are a to d, the functions of stacks 1 to 4; names 6 gemm, 7 relu.
 const std::string kBase =
-    "GPUPROF;2.0\nSTRING;1;app\nSTRING;2;a\nSTRING;3;b\nSTRING;4;c\nSTRING;5;d\nSTRING;6;gemm\nSTRING;7;relu\n"
+    "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;a\nSTRING;3;b\nSTRING;4;c\nSTRING;5;d\nSTRING;6;gemm\nSTRING;7;relu\n"
     "FRAME;1;native;2;0;0;0;0;0\nFRAME;2;native;3;0;0;0;0;0\nFRAME;3;native;4;0;0;0;0;0\nFRAME;4;native;5;0;0;0;0;0\n"
     "USTACK;1;1\nUSTACK;2;2\nUSTACK;3;3\nUSTACK;4;4\nPROCESS;1;100;1;5;1;0;0;0\nPROCESS;2;200;1;5;1;0;0;0\n"
     "DEVICE;1;0;0;0;0\nRANGE;1;0;0;6\n";

@@ -22,7 +22,7 @@ analyze::Aggregate read(const std::string& text) {
 }
 
 const std::string kBase =
-    "GPUPROF;2.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;gemm\nSTRING;4;relu\nFRAME;1;native;2;0;0;0;0;0\nUSTACK;1;1\n"
+    "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;gemm\nSTRING;4;relu\nFRAME;1;native;2;0;0;0;0;0\nUSTACK;1;1\n"
     "PROCESS;1;7;1;5;1;0;0;0\nWORK;1;1;7;0;1;0;0;0;0;4;kernel;3;0\nWORK;2;1;7;0;0;0;0;0;0;4;kernel;3;0\n"
     "WORK;3;1;7;0;1;0;0;0;0;4;kernel;4;0\n";
 

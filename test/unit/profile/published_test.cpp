@@ -36,8 +36,8 @@ TEST_CASE("samples become works, places and reasons, each defined once") {
 }
 
 TEST_CASE("every stall type has a name, unknown ones a number") {
-  const std::vector<std::string> names = {"active", "control", "pipestall",  "send",  "dist_acc", "sbid",
-                                          "sync",   "inst_fetch", "other", "tdr",   "type 11"};
+  const std::vector<std::string> names = {"active", "control",    "pipestall", "send", "dist_acc", "sbid",
+                                          "sync",   "inst_fetch", "other",     "tdr",  "type 11"};
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string own = rewritten("EUSTALL;0;1;0;0;0;0;0;" + std::to_string(i + 1) + ";0;3\n");
     CHECK(own.find("\nSTRING;1;" + names[i] + "\nEUSTALL;0;1;1;1;0;3;0\n") != std::string::npos);

@@ -208,8 +208,8 @@ struct RandomProfile {
         return add(r);
       }
       case 11: {
-        const profile::EuStall r{any(),   work(WorkKind::gpu), or_none(gpu_places_), name(), or_none(samplings_),
-                                 small(), below(2)};
+        const profile::EuStall r{
+            any(), work(WorkKind::gpu), or_none(gpu_places_), name(), or_none(samplings_), small(), below(2)};
         samples += r.count;
         return add(r);
       }

@@ -442,8 +442,9 @@ TEST_CASE("a record refers to work of its own kind") {
   for (const char* op : {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
     CHECK(error_of(work(op) + "HOST;0;1;1;1;1;1;0").empty());
     CHECK(error_of(work(op) + "EVENT;1;1;1;1;0;0;0").empty());
-    for (const std::string& line : {gpu, std::string("LAUNCH;0;1;1"), std::string("SHARE;0;1;1;1"), std::string("EUSTALL;0;1;0;0;0;1;0"),
-                                    std::string("LATENCY;1;call_to_start;0;0;0;0")}) {
+    for (const std::string& line :
+         {gpu, std::string("LAUNCH;0;1;1"), std::string("SHARE;0;1;1;1"), std::string("EUSTALL;0;1;0;0;0;1;0"),
+          std::string("LATENCY;1;call_to_start;0;0;0;0")}) {
       CHECK_FALSE(error_of(work(op) + line).empty());
     }
   }
