@@ -168,7 +168,6 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   auto source = std::make_unique<Source>(options_.max_overhead);
-  source->id = next_source_;
   source->pid = caller.pid;
   source->guard = guard_of(caller);
   if (!source->guard) {
@@ -187,6 +186,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
   set_up(options_, share_, *source);
+  source->id = options_.ids->make();
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
@@ -202,7 +202,6 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  ++next_source_;
   // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);

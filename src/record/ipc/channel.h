@@ -36,6 +36,7 @@ struct ChannelOptions {
   std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
+  std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
 };
 
 // Connected at once; later ones are refused. Each may fill GPUPROF_SEGMENT_BYTES of memory, which counts as its own.
@@ -135,7 +136,6 @@ class Channel {
   Listener listener_;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<backend::SourceId> held_;
-  uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
   FewWarnings cannot_guard_;  // a process can come again and again
   FewWarnings no_room_;

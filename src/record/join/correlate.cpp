@@ -26,6 +26,7 @@ constexpr unsigned kMaxTurns = 50;
 
 // The sweep stays this far behind: CUPTI's buffers are flushed once a second.
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
+static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
 constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
 
 constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {

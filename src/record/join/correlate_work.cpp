@@ -32,6 +32,7 @@ constexpr uint64_t kKeepCallNs = 500'000'000;
 
 // CUPTI hands over what has run at least once a second: by then, what ran before and after some work is known.
 constexpr uint64_t kHoldBodyNs = 1'500'000'000;
+static_assert(kHoldBodyNs > GPUPROF_IDLE_FLUSH_NS);
 
 // Every sum of a profile must fit into 64 bits, whatever a target claims: what would not is not taken.
 bool add_if_it_fits(uint64_t& total, uint64_t value) {
