@@ -19,6 +19,7 @@
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
+#include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {
 
@@ -26,7 +27,7 @@ Session the_session;
 
 namespace {
 
-constexpr uint64_t kFinalizeWaitNs = 2'000'000'000;
+constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
 void after_fork() {
   store_relaxed(&the_session.forked, 1U);

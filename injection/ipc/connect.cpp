@@ -18,7 +18,7 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr time_t kTimeoutSeconds = 2;
+constexpr time_t kTimeoutSeconds = GPUPROF_HANDSHAKE_WAIT_NS / 1000000000;
 
 // A decimal number that is a user; else kNobody.
 int64_t user_of(const char* text) {

@@ -9,7 +9,7 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint64_t kRecorderAliveNs = 1000000000;
+constexpr uint64_t kRecorderAliveNs = GPUPROF_RECORDER_ALIVE_NS;
 constexpr int kWaits = 100;
 constexpr int kLockWaits = 5;
 constexpr long kWaitNs = 500000;

@@ -2,6 +2,8 @@
 // line in registry.cpp.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "backend/source_ids.h"
 #include "base/result.h"
 
 namespace gpuprof::backend {
@@ -43,6 +46,13 @@ struct LaunchFunction {
   // Leads to another function of the list, which counts the launch where it can be probed: this one is probed only in
   // a process that has none of those.
   bool outer = false;
+};
+
+// What a source in the recorder's own process is given. All of it lives longer than the source runs.
+struct Recording {
+  EventSink& sink;
+  SourceIds& ids;
+  pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
 };
 
 class Backend {
@@ -81,14 +91,24 @@ class Backend {
   // What record -p probes. No launch may pass through two of them.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
-  // Events of an injected backend come through the session's channel, so these have nothing to do there; a
-  // backend that reads a device or the kernel itself overrides them. drain() never blocks.
-  virtual Status start(EventSink& /*sink*/) { return {}; }
-  virtual void drain() {}
+  // The events of a library in a target come through the session's channel. A backend that reads a device or the kernel
+  // itself, in the recorder's own process, says so here and overrides what follows. All of it is called on the drain
+  // thread; the sink trusts what such a source says, but for ids: those that it does not know are passed over.
+  [[nodiscard]] virtual bool is_local() const { return false; }
+  // Before the target runs. After an error there are no other calls, and no recording.
+  virtual Status start(const Recording& /*recording*/) { return {}; }
+  // Recording is off until this says otherwise: then launches are not told. Their GPU work may be, if they are not
+  // over.
+  virtual void set_recording(bool /*on*/) {}
+  // Hands over what has come, and never blocks. How many events that were: after none, the next call may take longer.
+  virtual size_t drain() { return 0; }
+  // The last call: what is still held is handed over. A source that has ended earlier has nothing to do.
   virtual void stop() {}
 };
 
+using Backends = std::vector<std::unique_ptr<Backend>>;
+
 // All backends that this build has, in the order in which they are probed and shown.
-std::vector<std::unique_ptr<Backend>> make_all();
+Backends make_all();
 
 }  // namespace gpuprof::backend

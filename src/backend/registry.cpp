@@ -6,8 +6,8 @@
 
 namespace gpuprof::backend {
 
-std::vector<std::unique_ptr<Backend>> make_all() {
-  std::vector<std::unique_ptr<Backend>> all;
+Backends make_all() {
+  Backends all;
   all.push_back(make_cupti());
 #ifdef GPUPROF_HAVE_OPENCL
   all.push_back(make_opencl());

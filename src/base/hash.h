@@ -18,7 +18,7 @@ constexpr uint64_t fold_multiply(uint64_t a, uint64_t b) {
 }
 
 constexpr uint64_t hash_of(uint64_t id) {
-  return fold_multiply(id, 0x9e3779b97f4a7c15U);  // 2^64 over the golden ratio: odd, and without a pattern
+  return fold_multiply(id, kHashMultiplier);
 }
 
 constexpr uint64_t join_ids(uint32_t high, uint32_t low) {
@@ -28,7 +28,7 @@ constexpr uint64_t join_ids(uint32_t high, uint32_t low) {
 // With a seed a table can not be made to hit one slot.
 inline uint64_t random_seed() {
 #ifdef GPUPROF_FUZZING  // the same input must take the same way each time
-  return 0x9e3779b97f4a7c15;
+  return kHashMultiplier;
 #else
   std::random_device device;
   return join_ids(device(), device());

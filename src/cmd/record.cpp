@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "backend/backend.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "record/ipc/channel.h"
@@ -52,7 +53,7 @@ class Record final : public Command {
     if (Status usable = take_options(); !usable) {
       return std::move(usable).error();
     }
-    const auto result = record::run_session(options_);
+    const auto result = record::run_session(options_, backend::make_all());
     if (!result) {
       return result.error();
     }

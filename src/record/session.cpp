@@ -1,62 +1,61 @@
 #include "record/session.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
-#include "backend/backend.h"
 #include "base/log.h"
 #include "base/output_file.h"
-#include "record/attach/attach.h"
-#include "record/attach/traced_identity.h"
-#include "record/bpf/process_feed.h"
-#include "record/held_processes.h"
 #include "record/ipc/channel.h"
 #include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
+#include "record/process/instruments.h"
 #include "record/recording_switch.h"
-#include "record/session_meta.h"
+#include "record/session/attachment.h"
+#include "record/session/command.h"
+#include "record/session/conclusion.h"
+#include "record/session/injection_setup.h"
+#include "record/session/local_sources.h"
+#include "record/session/losses.h"
+#include "record/session/session_meta.h"
+#include "record/session/timing.h"
+#include "record/session/turn.h"
 #include "record/signals.h"
 #include "record/stack_choice.h"
 #include "record/summary.h"
 #include "record/target/environment.h"
-#include "record/target/library_dir.h"
 #include "record/target/target_user.h"
 #include "record/write/output_name.h"
 #include "record/write/profile_sink.h"
-#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
 
-constexpr int kBusyPollMs = 2;
-constexpr int kIdlePollMs = 20;
-constexpr size_t kMaxRows = 200'000;                 // then a batch is written before its time
-constexpr uint64_t kFlushWaitNs = 2'000'000'000;     // for targets that live on when we stop
-constexpr uint64_t kWriteIntervalNs = 500'000'000;   // at most so much is lost when gpuprof is killed
-constexpr size_t kMaxBatches = 4;                    // that wait for a slow disk; further work is aggregated meanwhile
-constexpr uint64_t kLingerNs = 2'000'000'000;        // for children of the ended command that have not connected yet
-constexpr uint64_t kSignalMemoryNs = 5'000'000'000;  // a signal after a longer time does not insist on the last one
-constexpr uint64_t kRetractWaitNs = 3'000'000'000;   // for a library to leave a process that we have attached to
-constexpr uint64_t kConnectWaitNs = 10'000'000'000;  // for it to connect, before the user is told that it has not
+constexpr size_t kMaxRows = 200'000;  // then a batch is written before its time
+constexpr size_t kMaxBatches = 4;     // that wait for a slow disk; further work is aggregated meanwhile
 
+// The order of the members is the order in which parts come to be: each uses only what stands above it.
 class Session {
  public:
-  Session(const SessionOptions& options, Signals& signals, std::optional<rlimit> file_limit)
-      : options_(options), signals_(signals), file_limit_(file_limit), default_signals_(ignore_write_signals()) {}
+  Session(const SessionOptions& options, backend::Backends backends, Signals& signals, std::optional<rlimit> file_limit)
+      : options_(options),
+        signals_(signals),
+        file_limit_(file_limit),
+        backends_(std::move(backends)),
+        attachment_(options.attach_pid) {}
 
   Result<SessionResult> run() {
-    for (const auto step : {&Session::open_target_user, &Session::open_stacks, &Session::open_channel,
-                            &Session::open_profile, &Session::open_sources, &Session::start}) {
-      if (auto status = (this->*step)(); !status) {
-        return std::move(status).error();
+    for (const auto step : {&Session::find_target_user, &Session::choose_stack_engine, &Session::open_channel,
+                            &Session::open_profile, &Session::prepare_target, &Session::start_join,
+                            &Session::start_sources, &Session::start_command, &Session::begin_profile}) {
+      if (Status done = (this->*step)(); !done) {
+        return std::move(done).error();
       }
     }
     loop();
@@ -64,7 +63,9 @@ class Session {
   }
 
  private:
-  Status open_target_user() {
+  // The steps, in their order. Whatever can fail for a reason of the machine does so before anything is started.
+
+  Status find_target_user() {
     auto user = find_user(options_.user);
     if (!user) {
       return std::move(user).error();
@@ -73,7 +74,7 @@ class Session {
     return {};
   }
 
-  Status open_stacks() {
+  Status choose_stack_engine() {
     auto stacks = choose_stacks(options_.stacks);
     if (!stacks) {
       return std::move(stacks).error();
@@ -85,7 +86,7 @@ class Session {
 
   // Root beside strangers is a risk that nobody should take for nothing.
   void tell_if_root_is_not_needed() const {
-    if (::geteuid() == 0 && options_.attach_pid == 0 && !user_ && !stacks_.engine) {
+    if (::geteuid() == 0 && !attachment_.is_wanted() && !user_ && !stacks_.engine) {
       log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
     }
   }
@@ -98,11 +99,12 @@ class Session {
                                   .calls = options_.timeline,
                                   .latency = options_.latency,
                                   .whole_graphs = options_.whole_graphs,
-                                  .attached = options_.attach_pid != 0,
+                                  .attached = attachment_.is_wanted(),
                                   .max_overhead = options_.max_overhead,
                                   .nvtx_range = options_.nvtx_range,
                                   .expected = expected_callers(),
-                                  .memory = memory_});
+                                  .memory = memory_,
+                                  .ids = source_ids_});
     if (!channel) {
       return std::move(channel).error();
     }
@@ -119,138 +121,6 @@ class Session {
     return {.user = process ? std::optional<uid_t>(process->credentials().uid) : std::nullopt, .ancestor = attached};
   }
 
-  Status prepare_injection() {
-    auto directory = LibraryDir::make();
-    if (!directory) {
-      return std::move(directory).error();
-    }
-    libraries_ = std::make_unique<LibraryDir>(std::move(*directory));
-    env_.variables = target_environment(own_environment(), user_, options_.preserve_environment);
-    if (env_.get(GPUPROF_ENV_SOCKET) != nullptr) {
-      return Error{"this command is already being recorded by another gpuprof",
-                   "record it from the outside only: two recorders would count everything twice"};
-    }
-    env_.library_dir = libraries_->path();
-    channel_->prepare(env_);
-    for (const auto& backend : backends_) {
-      const auto library = backend->library();
-      if (library.file_name.empty()) {
-        continue;
-      }
-      if (auto status = libraries_->unpack(library); !status) {
-        return status;
-      }
-      if (stacks_.engine) {
-        const std::string path = libraries_->path() + "/" + std::string(library.file_name);
-        if (auto status = stacks_.engine->attach_library(path); !status) {
-          return status;
-        }
-      }
-      if (auto status = backend->prepare(env_); !status) {
-        return status;
-      }
-    }
-    return {};
-  }
-
-  // Libraries, environment and uprobes: whatever can fail for a reason of the machine, before anything is started.
-  Status open_sources() {
-    backends_ = backend::make_all();
-    for (const Error& remark : check_environment(own_environment(), backends_)) {
-      log::warn(remark.message, remark.hint);
-    }
-    if (auto status = options_.attach_pid != 0 ? attach() : prepare_injection(); !status) {
-      return status;
-    }
-    start_ns_ = monotonic_ns();
-    JoinOptions correlate{.start_ns = start_ns_,
-                          .interval_ns = options_.interval_ns,
-                          .counted_functions = attached_to_.functions,
-                          .attach_pid = options_.attach_pid,
-                          .stacks_wanted = stacks_.any(),
-                          .stacks_from_sources = stacks_.in_process,
-                          .frame_pointers = stacks_.by_frame_pointers(),
-                          .instruments = instruments(),
-                          .timeline = options_.timeline,
-                          .latency = options_.latency,
-                          .memory = memory_};
-    correlator_ = std::make_unique<Correlator>(std::move(correlate));
-    if (stacks_.engine) {
-      feed_ = std::make_unique<ProcessFeed>(*stacks_.engine);
-    }
-    switch_.emplace(options_.recording, start_ns_);
-    if (switch_->on()) {
-      correlator_->open_window(start_ns_);
-    }
-    return {};
-  }
-
-  // The library that is brought in waits for us at its handshake, as one that starts with its process does.
-  Status attach() {
-    auto who = TracedIdentity::of(options_.attach_pid);
-    if (!who) {
-      return std::move(who).error();
-    }
-    attached_pidfd_.reset(::fcntl(who->pidfd(), F_DUPFD_CLOEXEC, 0));
-    const auto stop = [&who] { return pending_stop() != 0 || who->has_ended(); };
-    auto injection = attach_by_injection(*who, backends_, {channel_->socket_name(), channel_->token(), stop});
-    if (!injection && pending_stop() != 0) {
-      return Error{"ended by a signal before process " + std::to_string(options_.attach_pid) +
-                       " could be recorded: " + injection.error().message,
-                   injection.error().hint};
-    }
-    if (!injection) {
-      auto same = who->check();
-      return same ? count_only(injection.error()) : same;
-    }
-    attached_to_.injection = std::move(*injection);
-    if (stacks_.engine) {
-      if (auto status = stacks_.engine->attach_library(attached_to_.injection->path); !status) {
-        return status;  // an engine other than the library is there only where it was asked for by name
-      }
-    }
-    return {};
-  }
-
-  // `why`: no library of ours could be brought in.
-  Status count_only(const Error& why) {
-    if (!stacks_.engine) {
-      auto counting = choose_counting(options_.stacks, why);
-      if (!counting) {
-        return std::move(counting).error();
-      }
-      stacks_ = std::move(*counting);
-      channel_->set_stacks(false, false);
-    }
-    auto functions = attach_launch_functions(options_.attach_pid, backends_, *stacks_.engine);
-    if (!functions) {
-      return std::move(functions).error();
-    }
-    attached_to_.functions = std::move(*functions);
-    attached_to_.counts_only = why.message;
-    log::warn("launches are counted only: " + why.message, why.hint);
-    if (!options_.nvtx_range.empty()) {
-      log::warn("all launches are counted, not only those inside of --nvtx-range",
-                "NVTX ranges are seen only by a library that has been brought in");
-    }
-    return {};
-  }
-
-  // Our libraries and the vendors' tool libraries.
-  [[nodiscard]] Instruments instruments() const {
-    std::vector<std::string> beginnings;
-    for (const auto& backend : backends_) {
-      const auto libraries = backend->instrument_libraries();
-      beginnings.insert(beginnings.end(), libraries.begin(), libraries.end());
-      if (const auto ours = backend->library().file_name; !ours.empty()) {
-        beginnings.emplace_back(ours);
-      }
-    }
-    return Instruments(std::move(beginnings));
-  }
-
-  [[nodiscard]] bool counts_only() const { return options_.attach_pid != 0 && !attached_to_.injection; }
-
   Status open_profile() {
     auto output = open_profile_file(options_.output);
     if (!output) {
@@ -263,55 +133,126 @@ class Session {
     return {};
   }
 
+  Status prepare_target() {
+    for (const Error& remark : check_environment(own_environment(), backends_)) {
+      log::warn(remark.message, remark.hint);
+    }
+    return attachment_.is_wanted()
+               ? attachment_.begin(options_, backends_, *channel_, stacks_)
+               : injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
+  }
+
+  Status start_join() {
+    start_ns_ = monotonic_ns();
+    JoinOptions correlate{.start_ns = start_ns_,
+                          .interval_ns = options_.interval_ns,
+                          .counted_functions = attachment_.functions(),
+                          .attach_pid = options_.attach_pid,
+                          .stacks_wanted = stacks_.any(),
+                          .stacks_from_sources = stacks_.in_process,
+                          .frame_pointers = stacks_.by_frame_pointers(),
+                          .instruments = Instruments::of(backends_),
+                          .timeline = options_.timeline,
+                          .latency = options_.latency,
+                          .memory = memory_};
+    correlator_ = std::make_unique<Correlator>(std::move(correlate));
+    turn_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
+    return {};
+  }
+
+  Status start_sources() {
+    const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
+    if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root}); !started) {
+      return started;
+    }
+    switch_.emplace(options_.recording, start_ns_);
+    if (switch_->on()) {
+      correlator_->open_window(start_ns_);
+      sources_.set_recording(true);
+    }
+    return {};
+  }
+
   // The command is started once the output can be written, and takes its name once the command runs: neither costs the
   // user the other. The target waits for us at its first handshake, so nothing is missed meanwhile.
-  Status start() {
-    if (options_.attach_pid == 0) {
-      ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
+  Status start_command() {
+    if (!attachment_.is_wanted()) {
       const TargetSpec spec{options_.command, goes_to_stdout(options_.output), file_limit_, default_signals_};
-      auto target = Target::spawn(spec, user_, env_, signals_.original_mask());
-      if (!target) {
-        return std::move(target).error();
+      if (Status started = command_.start(spec, user_, injection_.env(), signals_.original_mask()); !started) {
+        return started;
       }
-      target_.emplace(std::move(*target));
     }
     if (const Status named = output_->commit(); !named) {
       log::warn(named.error().message, named.error().hint);  // it is tried again at the end
     }
-    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), instruments(), memory_);
+    return {};
+  }
+
+  Status begin_profile() {
+    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), Instruments::of(backends_), memory_);
     add_session_meta(*correlator_, options_,
                      {.start_ns = start_ns_,
                       .stack_engine = stacks_.name(),
                       .stack_engine_reason = stacks_.reason,
-                      .counts_only = attached_to_.counts_only},
+                      .counts_only = attachment_.counts_only()},
                      backends_);
     write_batch();
     return {};
   }
 
+  // While it runs.
+
   void loop() {
-    const uint64_t write_every = std::min(options_.interval_ns, kWriteIntervalNs);
-    uint64_t next_write = monotonic_ns() + write_every;
+    next_write_ns_ = monotonic_ns() + write_interval_ns();
     int wait_ms = kBusyPollMs;
-    while (!done()) {
+    while (!is_over()) {
       wait(wait_ms);
       handle_signals();
-      wait_ms = turn() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
+      wait_ms = turn_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
       if (switch_->update(now)) {
         apply_switch();
       }
-      if (now >= next_budget_ns_) {
-        channel_->keep_budget(now);
-        next_budget_ns_ = now + OverheadLimiter::kIntervalNs;
-        tell_if_not_connected(now);
-      }
-      const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;
-      if ((now >= next_write || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
-        write_batch();
-        next_write = now + write_every;
-      }
+      keep_budget(now);
+      write_if_due(now);
       give_up_if_unwritable();
+    }
+  }
+
+  [[nodiscard]] uint64_t write_interval_ns() const { return std::min(options_.interval_ns, kWriteIntervalNs); }
+
+  bool is_over() {
+    if (attachment_.is_wanted()) {
+      return stop_requests_ > 0 || write_failed_ || switch_->expired() || attachment_.has_ended();
+    }
+    if (!command_.had_ended()) {
+      return false;
+    }
+    return !options_.wait_for_children || stop_requests_ > 0 || write_failed_ || !command_.is_survived(*channel_);
+  }
+
+  // Until something happens, or the time is up.
+  void wait(int milliseconds) {
+    poll_fds_.clear();
+    poll_fds_.push_back({signals_.fd(), POLLIN, 0});
+    command_.add_poll_fd(poll_fds_);
+    attachment_.add_poll_fd(poll_fds_);
+    turn_->add_poll_fds(poll_fds_);
+    ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
+  }
+
+  void handle_signals() {
+    while (const auto event = signals_.next()) {
+      if (event->signal == SIGTSTP) {
+        command_.pause_with_us();
+      } else if (is_stop(event->signal)) {
+        const uint64_t now = monotonic_ns();
+        stop_requests_ = now - last_stop_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;
+        last_stop_ns_ = now;
+        command_.pass_on(*event, stop_requests_);
+      } else if (switch_->turn(event->signal == SIGUSR1, monotonic_ns())) {
+        apply_switch();
+      }
     }
   }
 
@@ -321,21 +262,37 @@ class Session {
     if (switch_->on()) {
       correlator_->open_window(monotonic_ns());
       channel_->set_enabled(!write_failed_);
+      sources_.set_recording(true);
     } else {
+      sources_.set_recording(false);
       channel_->set_enabled(false);
       correlator_->close_window(monotonic_ns());
     }
     log::debug(switch_->on() ? "recording is on" : "recording is off");
   }
 
-  // A library that has been brought in may find no vendor library that it can use, and have no way to say so.
-  void tell_if_not_connected(uint64_t now) {
-    if (attached_to_.injection && !said_not_connected_ && !ever_connected_ && now > start_ns_ + kConnectWaitNs) {
-      said_not_connected_ = true;
-      log::warn(
-          "the library was brought into process " + std::to_string(options_.attach_pid) + ", but has not connected yet",
-          "gpuprof doctor shows whether this machine's CUPTI can be used");
+  void keep_budget(uint64_t now) {
+    if (now < next_budget_ns_) {
+      return;
     }
+    channel_->keep_budget(now);
+    next_budget_ns_ = now + OverheadLimiter::kIntervalNs;
+    if (!turn_->ever_connected()) {
+      attachment_.tell_if_not_connected(start_ns_, now);
+    }
+  }
+
+  void write_if_due(uint64_t now) {
+    const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;
+    if ((now >= next_write_ns_ || correlator_->rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
+      write_batch();
+      next_write_ns_ = now + write_interval_ns();
+    }
+  }
+
+  void write_batch() {
+    losses_.tell(*channel_, stacks_.engine.get(), *correlator_);
+    sink_->put(correlator_->take_batch());
   }
 
   // The user's work is worth more than our profile: the target goes on, and its status is passed on in the end.
@@ -344,181 +301,28 @@ class Session {
       write_failed_ = true;
       log::warn(output_->name() + " cannot be written any more; the target goes on without being recorded");
       channel_->disable_all();
-      feed_.reset();
+      sources_.stop();
+      turn_->leave_engine();
       stacks_.engine.reset();
     }
   }
 
-  // Until something happens, or the time is up: launches make no wake-ups, they are polled for.
-  void wait(int milliseconds) {
-    poll_fds_.clear();
-    poll_fds_.push_back({signals_.fd(), POLLIN, 0});
-    if (target_ && !target_status_) {
-      poll_fds_.push_back({target_->pidfd(), POLLIN, 0});
-    }
-    if (attached_pidfd_) {
-      poll_fds_.push_back({attached_pidfd_.get(), POLLIN, 0});
-    }
-    if (feed_) {
-      poll_fds_.push_back({feed_->fd(), POLLIN, 0});
-    }
-    channel_->add_poll_fds(poll_fds_);
-    ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
-  }
-
-  // One turn of the drain: stacks of all launches up to the snapshot are in before the GPU work they caused.
-  size_t turn() {
-    channel_->accept_all(*correlator_);
-    feed_engine();
-    ever_connected_ = ever_connected_ || channel_->live_sources() > 0;
-    channel_->snapshot();
-    if (stacks_.engine) {
-      stacks_.engine->drain(*correlator_);
-    }
-    const size_t bytes = channel_->drain(*correlator_);
-    correlator_->settle();
-    memory_->look();
-    if (const auto ended = correlator_->take_ended_stacks(); stacks_.engine && !ended.empty()) {
-      stacks_.engine->forget(ended);
-    }
-    return bytes;
-  }
-
-  // The engine makes itself ready for new processes, which wait for that in their handshake; but not for too long.
-  void feed_engine() {
-    auto news = correlator_->take_news();
-    if (feed_) {
-      feed_->clear_fd();
-      feed_->put(std::move(news));
-    }
-    held_.update(*channel_, feed_.get(), *correlator_);
-  }
-
-  [[nodiscard]] bool attached_has_ended() const {
-    pollfd ended{attached_pidfd_.get(), POLLIN, 0};
-    return !attached_pidfd_ || ::poll(&ended, 1, 0) == 1;
-  }
-
-  bool done() {
-    if (options_.attach_pid != 0) {
-      return stop_requests_ > 0 || write_failed_ || switch_->expired() || attached_has_ended();
-    }
-    if (!target_status_) {
-      target_status_ = target_->try_wait();
-      linger_until_ns_ = monotonic_ns() + kLingerNs;
-      return false;  // one more turn after its end
-    }
-    if (!options_.wait_for_children || stop_requests_ > 0 || write_failed_) {
-      return true;
-    }
-    return !children_may_use_gpu();
-  }
-
-  // Processes that the command has left behind: those that have connected, and for a while those that may yet.
-  bool children_may_use_gpu() {
-    pid_t ended = 0;
-    do {
-      ended = ::waitpid(-1, nullptr, WNOHANG);
-    } while (ended > 0);
-    const bool children = ended == 0;
-    const uint64_t now = monotonic_ns();
-    if (channel_->live_sources() == 0 && !channel_->expects_callers()) {
-      return children && now < linger_until_ns_;
-    }
-    linger_until_ns_ = now + kLingerNs / 10;
-    if (!said_waiting_) {
-      said_waiting_ = true;
-      log::info("the command has ended; waiting for processes of it that use a GPU (Ctrl-C ends the recording)");
-    }
-    return true;
-  }
-
-  // The first signal goes to the target, which may clean up; the next ones insist.
-  void handle_signals() {
-    while (const auto event = signals_.next()) {
-      const uint64_t now = monotonic_ns();
-      if (event->signal == SIGTSTP) {
-        pause_with_target();
-        continue;
-      }
-      if (!is_stop(event->signal)) {
-        if (switch_->turn(event->signal == SIGUSR1, now)) {
-          apply_switch();
-        }
-        continue;
-      }
-      stop_requests_ = now - last_signal_ns_ > kSignalMemoryNs ? 1 : stop_requests_ + 1;
-      last_signal_ns_ = now;
-      if (!target_) {
-        continue;
-      }
-      // What has a session of its own gets nothing from our terminal.
-      if (stop_requests_ == 1 && (!event->from_terminal || target_->has_own_session())) {
-        target_->send(event->signal);
-      } else if (stop_requests_ == 2) {
-        log::info("asking the target to end (SIGTERM); once more kills it");
-        target_->send(SIGTERM);
-      } else if (stop_requests_ > 2) {
-        target_->send(SIGKILL);
-      }
-    }
-  }
-
-  // Ctrl-Z, where the target is in a session of its own: there the kernel would ignore its SIGTSTP.
-  void pause_with_target() {
-    if (target_) {
-      target_->send(SIGSTOP);
-      ::raise(SIGSTOP);  // until the shell lets us go on
-      target_->send(SIGCONT);
-    }
-  }
-
-  void write_batch() {
-    if (stacks_.engine) {
-      const StackLosses now = stacks_.engine->losses();
-      correlator_->add_loss({}, "bpf_ring_full", now.launches - losses_.launches);
-      correlator_->add_loss({}, "bpf_stack_lost", now.stacks - losses_.stacks);
-      correlator_->add_loss({}, "stack_unreadable", now.unreadable - losses_.unreadable);
-      losses_ = now;
-    }
-    const uint64_t malformed = channel_->decode_counts().malformed;
-    correlator_->add_loss({}, "malformed", malformed - malformed_);
-    malformed_ = malformed;
-    correlator_->add_loss({}, "process_refused", channel_->refused() - refused_);
-    refused_ = channel_->refused();
-    sink_->put(correlator_->take_batch());
-  }
-
-  template <typename Done>
-  void turn_until(Done done, uint64_t wait_ns) {
-    const uint64_t until = monotonic_ns() + wait_ns;
-    while (channel_->live_sources() > 0 && !done() && monotonic_ns() < until) {
-      ::usleep(2000);
-      turn();
-    }
-  }
-
-  // Processes that go on without us hand over what they still hold.
-  void flush_living() {
-    channel_->request_flush();
-    turn_until([this] { return channel_->all_flushed(); }, kFlushWaitNs);
-  }
-
-  // May take some seconds. The last window has ended before, so that they are not taken for idle time.
-  void leave_living() {
-    if (attached_to_.injection) {
-      channel_->request_retract();
-      turn_until([this] { return channel_->all_retracted(); }, kRetractWaitNs);
-      if (!channel_->all_retracted()) {
-        log::info("the library that was brought in leaves process " + std::to_string(options_.attach_pid) +
-                  " at its next call of the GPU's library");
-      }
-    }
-    channel_->disable_all();
-    turn();
-  }
+  // The end.
 
   Result<SessionResult> finish() {
+    const uint64_t end_ns = stop_recording();
+    SummaryFacts facts = facts_at(end_ns);
+    correlator_->add_meta("target.exit_status", facts.target_end);
+    add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
+    Status written = write_end(end_ns);
+    add_written(*sink_, *memory_, correlator_->totals(), facts);
+    const int status = command_.status().value_or(0);
+    return conclude(*output_, status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
+  }
+
+  // Returns when the last window ended: what is waited for after that is not taken for idle time.
+  uint64_t stop_recording() {
+    sources_.set_recording(false);
     channel_->set_enabled(false);
     const uint64_t end_ns = monotonic_ns();
     if (switch_->on()) {
@@ -526,19 +330,46 @@ class Session {
     }
     flush_living();
     leave_living();
+    sources_.stop();
     channel_->count_unheard();
     correlator_->finish();
+    return end_ns;
+  }
+
+  // Processes that go on without us hand over what they still hold.
+  void flush_living() {
+    channel_->request_flush();
+    turn_->take_until([this] { return channel_->all_flushed(); }, kFlushWaitNs);
+  }
+
+  // May take some seconds.
+  void leave_living() {
+    if (attachment_.has_library()) {
+      channel_->request_retract();
+      turn_->take_until([this] { return channel_->all_retracted(); }, kRetractWaitNs);
+      if (!channel_->all_retracted()) {
+        log::info("the library that was brought in leaves process " + std::to_string(options_.attach_pid) +
+                  " at its next call of the GPU's library");
+      }
+    }
+    channel_->disable_all();
+    turn_->take();
+  }
+
+  [[nodiscard]] SummaryFacts facts_at(uint64_t end_ns) const {
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
     facts.recorder_cpu_ns = own_cpu_ns();
-    facts.counts_only = counts_only();
+    facts.counts_only = !attachment_.counts_only().empty() && !sources_.were_any();
     facts.stacks_missing = !stacks_.any();
-    facts.target_end = target_end(target_status_, attached_has_ended());
-    facts.only_a_window = switched_ || !switch_->on() || options_.attach_pid != 0;
-    facts.used_gpu = ever_connected_;
-    correlator_->add_meta("target.exit_status", facts.target_end);
-    add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
+    facts.target_end = target_end(command_.status(), attachment_.has_ended());
+    facts.only_a_window = switched_ || !switch_->on() || attachment_.is_wanted();
+    facts.used_gpu = turn_->ever_connected();
+    return facts;
+  }
+
+  Status write_end(uint64_t end_ns) {
     write_batch();  // counts its own losses into the totals
     const Totals& totals = correlator_->totals();
     Batch last;
@@ -550,90 +381,44 @@ class Session {
                             .samples = 0,
                             .lost = totals.lost_in_all()};
     sink_->put(std::move(last));
-    Status written = sink_->finish(signals_);
-    facts.totals = totals;
-    if (memory_->left_out() != 0) {
-      facts.totals.lost["memory_limit"] = memory_->left_out();
-    }
-    facts.totals.with_stack -= std::min(facts.totals.with_stack, sink_->without_frames());
-    facts.totals.coverage.without_stack += counts_only() ? 0 : sink_->without_frames();
-    facts.stacks = sink_->stacks();
-    facts.left_out = sink_->left_out();
-    facts.file_bytes = sink_->bytes_written();
-    Status named = settle_name(facts);
-    return conclude(facts, std::move(written), std::move(named));
-  }
-
-  // The profile has its name, or is kept under another. What is said of it names the place where it really is.
-  Status settle_name(SummaryFacts& facts) {
-    const auto place = output_->finish();
-    facts.file = place ? *place : output_->place().value_or(output_->name());
-    return place ? Status() : Status(place.error());
-  }
-
-  // What the user is told, and what becomes our exit status. A command's own failure goes before ours.
-  Result<SessionResult> conclude(const SummaryFacts& facts, Status written, Status named) {
-    const SessionResult result{target_status_.value_or(0), covered_work(facts)};
-    std::optional<Error> failure;
-    if (!written) {
-      failure = unwritten(facts, std::move(written).error());
-    }
-    if (!named && failure) {
-      failure->hint = named.error().hint;
-    } else if (!named) {
-      failure = std::move(named).error();
-    }
-    if (failure && result.wait_status == 0) {
-      return std::move(*failure);
-    }
-    if (failure) {
-      log::error(*failure);
-      return result;
-    }
-    tell_summary(facts, channel_->budget_state().exceeded);
-    return result;
+    return sink_->finish(signals_);
   }
 
   const SessionOptions& options_;
   Signals& signals_;
   std::optional<rlimit> file_limit_;  // as we found it
-  std::vector<int> default_signals_;
-  std::optional<TargetUser> user_;
-  std::vector<std::unique_ptr<backend::Backend>> backends_;
+  std::vector<int> default_signals_ = ignore_write_signals();
   std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
+  std::shared_ptr<backend::SourceIds> source_ids_ = std::make_shared<backend::SourceIds>();
+  backend::Backends backends_;
+
+  std::optional<TargetUser> user_;
   StackSetup stacks_;
-  std::unique_ptr<ProcessFeed> feed_;  // with a stack engine
-  HeldProcesses held_;
   std::unique_ptr<Channel> channel_;
-  std::unique_ptr<LibraryDir> libraries_;
-  backend::LaunchEnv env_;
-  std::unique_ptr<Correlator> correlator_;
-  std::unique_ptr<ProfileSink> sink_;
-  std::optional<Target> target_;
-  std::optional<int> target_status_;
-  std::vector<pollfd> poll_fds_;
-  StackLosses losses_;
-  uint64_t malformed_ = 0;
-  uint64_t refused_ = 0;
-  uint64_t linger_until_ns_ = 0;
-  uint64_t last_signal_ns_ = 0;
-  bool write_failed_ = false;
-  uint64_t start_ns_ = 0;
-  int stop_requests_ = 0;
-  bool said_waiting_ = false;
   std::optional<OutputFile> output_;
-  UniqueFd attached_pidfd_;    // of the process of record -p, and ...
-  AttachOutcome attached_to_;  // ... how it is recorded
-  bool ever_connected_ = false;
-  bool said_not_connected_ = false;
-  bool switched_ = false;  // recording was not on, or not off, all of the time
+  InjectionSetup injection_;  // into the command, or ...
+  Attachment attachment_;     // ... into a running process
+  std::unique_ptr<Correlator> correlator_;
+  LocalSources sources_;
+  std::optional<Turn> turn_;
   std::optional<RecordingSwitch> switch_;
+  Command command_;
+  std::unique_ptr<ProfileSink> sink_;
+  RecorderLosses losses_;
+
+  uint64_t start_ns_ = 0;
+  uint64_t next_write_ns_ = 0;
   uint64_t next_budget_ns_ = 0;
+  uint64_t last_stop_ns_ = 0;
+  int stop_requests_ = 0;
+  bool write_failed_ = false;
+  bool switched_ = false;  // recording was not on, or not off, all of the time
+  std::vector<pollfd> poll_fds_;
 };
 
 }  // namespace
 
-Result<SessionResult> run_session(const SessionOptions& options) {
+Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends) {
   // A descriptor stays open per mapped file: PyTorch maps hundreds. Targets get the old limit back.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
@@ -645,7 +430,7 @@ Result<SessionResult> run_session(const SessionOptions& options) {
   if (!signals) {
     return std::move(signals).error();
   }
-  Session session(options, *signals, raised ? std::optional<rlimit>(files) : std::nullopt);
+  Session session(options, std::move(backends), *signals, raised ? std::optional<rlimit>(files) : std::nullopt);
   return session.run();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "record/recording_switch.h"
@@ -37,7 +38,7 @@ struct SessionResult {
   profile::WorkCoverage covered;  // as `report` counts it
 };
 
-// Records, writes the profile and prints the summary line.
-Result<SessionResult> run_session(const SessionOptions& options);
+// Records what the backends can tell, writes the profile and prints the summary line.
+Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends);
 
 }  // namespace gpuprof::record

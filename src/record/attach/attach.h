@@ -33,11 +33,4 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine);
 
-struct AttachOutcome {
-  std::optional<Injection> injection;  // durations: wait for the process to connect, attach stacks at injection->path
-  std::string counts_only;             // else: why, one line ...
-  std::string hint;                    // ... and what to do about it
-  std::vector<std::string> functions;  // else: what is counted
-};
-
 }  // namespace gpuprof::record

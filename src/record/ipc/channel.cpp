@@ -172,7 +172,6 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   auto source = std::make_unique<Source>(options_.max_overhead);
-  source->id = next_source_;
   source->pid = caller.pid;
   source->guard = guard_of(caller);
   if (!source->guard) {
@@ -190,6 +189,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
+  source->id = options_.ids->make();
   set_up(options_, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
@@ -206,7 +206,6 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  ++next_source_;
   // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);

@@ -38,6 +38,7 @@ struct ChannelOptions {
   CodeLimits code = {};         // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
+  std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
 };
 
 // Connected at once; later ones are refused. Each may fill GPUPROF_SEGMENT_BYTES of memory, which counts as its own.
@@ -140,7 +141,6 @@ class Channel {
   std::vector<std::unique_ptr<Source>> sources_;
   CodeObjects code_;
   std::vector<backend::SourceId> held_;
-  uint32_t next_source_ = 1;
   uint64_t refused_ = 0;
   FewWarnings cannot_guard_;  // a process can come again and again
   FewWarnings no_room_;

@@ -168,7 +168,7 @@ CodeObjects::Progress CodeObjects::copy(Transfer& transfer, uint64_t& turn_bytes
 
 CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   const CodeOffer& offer = transfer.offer;
-  const CodeHash hash = hash_of(gpuprof_code_hash_end(&transfer.hasher));
+  const CodeHash hash = code_hash_of(gpuprof_code_hash_end(&transfer.hasher));
   if (hash != offer.hash) {
     return Progress::refused;
   }

@@ -58,7 +58,7 @@ std::optional<CodeOffer> parse_code_offer(std::span<const std::byte> packet, std
       said.kind == 0 || said.kind >= GPUPROF_CODE_KINDS) {
     return std::nullopt;
   }
-  return CodeOffer{said.source_id, said.kind, said.module, said.bytes, hash_of(said.hash)};
+  return CodeOffer{said.source_id, said.kind, said.module, said.bytes, code_hash_of(said.hash)};
 }
 
 }  // namespace gpuprof::record

@@ -28,7 +28,7 @@ Hello parse_hello(std::span<const std::byte> packet, std::string_view token);
 
 using CodeHash = std::array<uint64_t, 2>;
 
-inline CodeHash hash_of(const gpuprof_code_hash& hash) {
+inline CodeHash code_hash_of(const gpuprof_code_hash& hash) {
   return {hash.words[0], hash.words[1]};
 }
 

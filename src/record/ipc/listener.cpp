@@ -28,7 +28,8 @@ constexpr int kMaxAccepts = 2 * kBacklog;
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;
-constexpr uint64_t kLongestPauseNs = 200'000'000;  // libraries give up after two seconds
+constexpr uint64_t kLongestPauseNs = 200'000'000;
+static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after that
 // To find out whether a process of another user is of ours costs some reading: not for each of many.
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "record/join/patience.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
@@ -12,6 +13,7 @@ constexpr size_t kMaxNew = 200'000;  // in one turn
 
 // CUPTI hands over what has run at least once a second: by then, what ran before and after some work is known.
 constexpr uint64_t kHoldNs = 1'500'000'000;
+static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
 using Site = GraphLaunches::Site;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "record/join/timeline.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
@@ -11,6 +12,7 @@ constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than 
 
 // The sweep stays this far behind: CUPTI's buffers are flushed once a second.
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
+static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
 constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
 
 // What would not fit is not taken.

@@ -7,6 +7,18 @@
 
 namespace gpuprof::record {
 
+Instruments Instruments::of(const backend::Backends& backends) {
+  std::vector<std::string> beginnings;
+  for (const auto& backend : backends) {
+    const auto libraries = backend->instrument_libraries();
+    beginnings.insert(beginnings.end(), libraries.begin(), libraries.end());
+    if (const auto ours = backend->library().file_name; !ours.empty()) {
+      beginnings.emplace_back(ours);
+    }
+  }
+  return Instruments(std::move(beginnings));
+}
+
 bool Instruments::cover(const symbolize::Mapping* mapping) const {
   if (mapping == nullptr) {
     return false;

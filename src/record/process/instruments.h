@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {
@@ -15,6 +16,8 @@ class Instruments {
  public:
   Instruments() = default;
   explicit Instruments(std::vector<std::string> beginnings) : beginnings_(std::move(beginnings)) {}  // of file names
+
+  static Instruments of(const backend::Backends& backends);
 
   [[nodiscard]] bool cover(const symbolize::ProcessMaps& maps, uint64_t address) const {
     return cover(maps.find(address));

@@ -15,20 +15,20 @@
 
 #include "base/packet.h"
 #include "catch.h"
-#include "correlate_rig.h"
 #include "ipc/code_objects.h"
+#include "join_rig.h"
 #include "record/ipc/channel.h"
 
 using gpuprof::send_packet;
 using gpuprof::UniqueFd;
 using gpuprof::record::Channel;
 using gpuprof::record::ChannelOptions;
+using gpuprof::record::code_hash_of;
 using gpuprof::record::CodeHash;
 using gpuprof::record::CodeLimits;
 using gpuprof::record::CodeObject;
 using gpuprof::record::CodeObjects;
 using gpuprof::record::CodeOffer;
-using gpuprof::record::hash_of;
 using gpuprof::record::MemoryBudget;
 using gpuprof::test::Rig;
 namespace injection = gpuprof::injection;
@@ -49,7 +49,7 @@ std::string code_of(char letter, size_t bytes = 3'000'001) {
 CodeHash hash(const std::string& code) {
   gpuprof_code_hasher hasher{};
   gpuprof_code_hash_add(&hasher, code.data(), code.size());
-  return hash_of(gpuprof_code_hash_end(&hasher));
+  return code_hash_of(gpuprof_code_hash_end(&hasher));
 }
 
 CodeOffer offer_of(uint64_t module, const std::string& code) {

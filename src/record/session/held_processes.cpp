@@ -1,11 +1,11 @@
-#include "record/held_processes.h"
+#include "record/session/held_processes.h"
 
 #include "base/clock.h"
+#include "record/session/timing.h"
 
 namespace gpuprof::record {
 
 void HeldProcesses::update(Channel& channel, const ProcessFeed* feed, Correlator& correlator) {
-  constexpr uint64_t kHoldNs = 1'500'000'000;  // libraries give up after two seconds
   const uint64_t now = monotonic_ns();
   for (const backend::SourceId source : channel.take_held()) {
     held_.push_back({source, feed != nullptr ? feed->put_so_far() : 0, now + kHoldNs});

@@ -21,7 +21,7 @@ struct SessionFacts {
 
 // At the start ...
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
-                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
+                      const backend::Backends& backends);
 
 // ... and at the end.
 void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,

@@ -1,4 +1,4 @@
-#include "record/session_meta.h"
+#include "record/session/session_meta.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -33,7 +33,7 @@ void add_depths(Correlator& correlator, const std::string& kind, const Depths& d
 }  // namespace
 
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
-                      const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+                      const backend::Backends& backends) {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
   utsname kernel{};

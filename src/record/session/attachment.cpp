@@ -1,0 +1,96 @@
+#include "record/session/attachment.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "record/attach/traced_identity.h"
+#include "record/session/timing.h"
+#include "record/signals.h"
+
+namespace gpuprof::record {
+namespace {
+
+bool any_local(const backend::Backends& backends) {
+  return std::any_of(backends.begin(), backends.end(), [](const auto& backend) { return backend->is_local(); });
+}
+
+}  // namespace
+
+Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
+                         StackSetup& stacks) {
+  auto who = TracedIdentity::of(pid_);
+  if (!who) {
+    return std::move(who).error();
+  }
+  pidfd_.reset(::fcntl(who->pidfd(), F_DUPFD_CLOEXEC, 0));
+  const auto stop = [&who] { return pending_stop() != 0 || who->has_ended(); };
+  auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
+  if (injection) {
+    injection_ = std::move(*injection);
+    // An engine other than the library is there only where it was asked for by name.
+    return stacks.engine ? stacks.engine->attach_library(injection_->path) : Status();
+  }
+  const Error& why = injection.error();
+  if (pending_stop() != 0) {
+    return Error{"ended by a signal before process " + std::to_string(pid_) + " could be recorded: " + why.message,
+                 why.hint};
+  }
+  if (Status same = who->check(); !same) {
+    return same;
+  }
+  Status counted = count(why, options, backends, channel, stacks);
+  if (!counted && any_local(backends)) {
+    log::warn("only what this machine's drivers tell is recorded: " + counted.error().message, counted.error().hint);
+    return {};
+  }
+  return counted;
+}
+
+// `why`: no library of ours could be brought in.
+Status Attachment::count(const Error& why, const SessionOptions& options, const backend::Backends& backends,
+                         Channel& channel, StackSetup& stacks) {
+  if (!stacks.engine) {
+    auto counting = choose_counting(options.stacks, why);
+    if (!counting) {
+      return std::move(counting).error();
+    }
+    stacks = std::move(*counting);
+    channel.set_stacks(false, false);
+  }
+  auto functions = attach_launch_functions(pid_, backends, *stacks.engine);
+  if (!functions) {
+    return std::move(functions).error();
+  }
+  functions_ = std::move(*functions);
+  counts_only_ = why.message;
+  log::warn("launches are counted only: " + why.message, why.hint);
+  if (!options.nvtx_range.empty()) {
+    log::warn("all launches are counted, not only those inside of --nvtx-range",
+              "NVTX ranges are seen only by a library that has been brought in");
+  }
+  return {};
+}
+
+void Attachment::add_poll_fd(std::vector<pollfd>& fds) const {
+  if (pidfd_) {
+    fds.push_back({pidfd_.get(), POLLIN, 0});
+  }
+}
+
+bool Attachment::has_ended() const {
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  return !pidfd_ || ::poll(&ended, 1, 0) == 1;
+}
+
+void Attachment::tell_if_not_connected(uint64_t since_ns, uint64_t now_ns) {
+  if (injection_ && !said_not_connected_ && now_ns > since_ns + kConnectWaitNs) {
+    said_not_connected_ = true;
+    log::warn("the library was brought into process " + std::to_string(pid_) + ", but has not connected yet",
+              "gpuprof doctor shows whether this machine's CUPTI can be used");
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,88 @@
+#include "record/session/command.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/session/timing.h"
+
+namespace gpuprof::record {
+namespace {
+
+// Those that have ended are collected.
+bool have_children() {
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(-1, nullptr, WNOHANG);
+  } while (ended > 0);
+  return ended == 0;
+}
+
+}  // namespace
+
+Status Command::start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
+                      const sigset_t& original_mask) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
+  auto target = Target::spawn(spec, user, env, original_mask);
+  if (!target) {
+    return std::move(target).error();
+  }
+  target_.emplace(std::move(*target));
+  return {};
+}
+
+void Command::add_poll_fd(std::vector<pollfd>& fds) const {
+  if (target_ && !status_) {
+    fds.push_back({target_->pidfd(), POLLIN, 0});
+  }
+}
+
+bool Command::had_ended() {
+  if (status_) {
+    return true;
+  }
+  status_ = target_->try_wait();
+  linger_until_ns_ = monotonic_ns() + kLingerNs;
+  return false;
+}
+
+bool Command::is_survived(Channel& channel) {
+  const bool children = have_children();
+  const uint64_t now = monotonic_ns();
+  if (channel.live_sources() == 0 && !channel.expects_callers()) {
+    return children && now < linger_until_ns_;
+  }
+  linger_until_ns_ = now + kLastLingerNs;
+  if (!std::exchange(said_waiting_, true)) {
+    log::info("the command has ended; waiting for processes of it that use a GPU (Ctrl-C ends the recording)");
+  }
+  return true;
+}
+
+void Command::pass_on(const Signals::Event& event, int times) const {
+  if (!target_) {
+    return;
+  }
+  // What has a session of its own gets nothing from our terminal.
+  if (times == 1 && (!event.from_terminal || target_->has_own_session())) {
+    target_->send(event.signal);
+  } else if (times == 2) {
+    log::info("asking the target to end (SIGTERM); once more kills it");
+    target_->send(SIGTERM);
+  } else if (times > 2) {
+    target_->send(SIGKILL);
+  }
+}
+
+void Command::pause_with_us() const {
+  if (target_) {
+    target_->send(SIGSTOP);
+    ::raise(SIGSTOP);  // until the shell lets us go on
+    target_->send(SIGCONT);
+  }
+}
+
+}  // namespace gpuprof::record

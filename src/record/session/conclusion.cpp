@@ -1,0 +1,62 @@
+#include "record/session/conclusion.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+
+namespace gpuprof::record {
+namespace {
+
+// The profile has its name, or is kept under another. What is said of it names the place where it really is.
+Status settle_name(OutputFile& output, SummaryFacts& facts) {
+  const auto place = output.finish();
+  facts.file = place ? *place : output.place().value_or(output.name());
+  return place ? Status() : Status(place.error());
+}
+
+std::optional<Error> failure_of(const SummaryFacts& facts, Status written, Status named) {
+  std::optional<Error> failure;
+  if (!written) {
+    failure = unwritten(facts, std::move(written).error());
+  }
+  if (!named && failure) {
+    failure->hint = named.error().hint;
+  } else if (!named) {
+    failure = std::move(named).error();
+  }
+  return failure;
+}
+
+}  // namespace
+
+void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts) {
+  facts.totals = totals;
+  if (memory.left_out() != 0) {
+    facts.totals.lost["memory_limit"] = memory.left_out();
+  }
+  facts.totals.with_stack -= std::min(facts.totals.with_stack, sink.without_frames());
+  facts.totals.coverage.without_stack += facts.counts_only ? 0 : sink.without_frames();
+  facts.stacks = sink.stacks();
+  facts.left_out = sink.left_out();
+  facts.file_bytes = sink.bytes_written();
+}
+
+Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
+                               bool budget_exceeded) {
+  Status named = settle_name(output, facts);
+  const SessionResult result{wait_status, covered_work(facts)};
+  auto failure = failure_of(facts, std::move(written), std::move(named));
+  if (failure && result.wait_status == 0) {
+    return std::move(*failure);
+  }
+  if (failure) {
+    log::error(*failure);
+    return result;
+  }
+  tell_summary(facts, budget_exceeded);
+  return result;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,20 @@
+// What the end of a recording comes to: for the user, and as our exit status.
+#pragma once
+
+#include "base/output_file.h"
+#include "base/result.h"
+#include "record/memory_budget.h"
+#include "record/session.h"
+#include "record/summary.h"
+#include "record/write/profile_sink.h"
+
+namespace gpuprof::record {
+
+// What is known of the profile once it has been written.
+void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts);
+
+// Gives the profile its name and tells the summary. A command's own failure goes before ours.
+Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
+                               bool budget_exceeded);
+
+}  // namespace gpuprof::record

@@ -1,0 +1,42 @@
+#include "record/session/local_sources.h"
+
+#include <utility>
+
+namespace gpuprof::record {
+
+Status LocalSources::start(const backend::Backends& backends, const backend::Recording& recording) {
+  for (const auto& backend : backends) {
+    if (!backend->is_local()) {
+      continue;
+    }
+    if (Status started = backend->start(recording); !started) {
+      stop();
+      return started;
+    }
+    running_.push_back(backend.get());
+    were_any_ = true;
+  }
+  return {};
+}
+
+void LocalSources::set_recording(bool on) {
+  for (backend::Backend* source : running_) {
+    source->set_recording(on);
+  }
+}
+
+size_t LocalSources::drain() {
+  size_t events = 0;
+  for (backend::Backend* source : running_) {
+    events += source->drain();
+  }
+  return events;
+}
+
+void LocalSources::stop() {
+  for (backend::Backend* source : std::exchange(running_, {})) {
+    source->stop();
+  }
+}
+
+}  // namespace gpuprof::record

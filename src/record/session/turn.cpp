@@ -1,0 +1,69 @@
+#include "record/session/turn.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "record/session/timing.h"
+
+namespace gpuprof::record {
+
+Turn::Turn(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine, MemoryBudget& memory)
+    : channel_(channel), sources_(sources), correlator_(correlator), memory_(memory), engine_(engine) {
+  if (engine_ != nullptr) {
+    feed_ = std::make_unique<ProcessFeed>(*engine_);
+  }
+}
+
+// What happened first is read last, so that nothing is read whose cause is still to come: the sources of our own
+// process may tell work that a target has launched, and the GPU work up to the snapshot was launched before it.
+size_t Turn::take() {
+  channel_.accept_all(correlator_);
+  feed_engine();
+  ever_connected_ = ever_connected_ || channel_.live_sources() > 0;
+  const size_t events = sources_.drain();
+  channel_.snapshot();
+  if (engine_ != nullptr) {
+    engine_->drain(correlator_);
+  }
+  const size_t bytes = channel_.drain(correlator_);
+  correlator_.settle();
+  memory_.look();
+  forget_stacks();
+  return events + bytes;
+}
+
+void Turn::forget_stacks() {
+  const auto ended = correlator_.take_ended_stacks();
+  if (engine_ != nullptr && !ended.empty()) {
+    engine_->forget(ended);
+  }
+}
+
+// The engine makes itself ready for new processes, which wait for that in their handshake; but not for too long.
+void Turn::feed_engine() {
+  auto news = correlator_.take_news();
+  if (feed_) {
+    feed_->clear_fd();
+    feed_->put(std::move(news));
+  }
+  held_.update(channel_, feed_.get(), correlator_);
+}
+
+void Turn::add_poll_fds(std::vector<pollfd>& fds) const {
+  if (feed_) {
+    fds.push_back({feed_->fd(), POLLIN, 0});
+  }
+  channel_.add_poll_fds(fds);
+}
+
+void Turn::leave_engine() {
+  feed_.reset();
+  engine_ = nullptr;
+}
+
+void Turn::pause() {
+  ::usleep(kBusyPollMs * 1000);
+}
+
+}  // namespace gpuprof::record
