@@ -118,8 +118,7 @@ static __always_inline long step_over_signal(struct slot* slot) {
   __u64 sp = 0;
   __u64 fp = 0;
   if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP, &fp) != 0 ||
-      read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 ||
-      read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
+      read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 || read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
     return STEP_ASTRAY;
   }
   walk->pc = pc;

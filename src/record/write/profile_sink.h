@@ -16,8 +16,8 @@
 #include "base/unique_fd.h"
 #include "record/batch.h"
 #include "record/memory_budget.h"
-#include "record/signals.h"
 #include "record/process/instruments.h"
+#include "record/signals.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {
