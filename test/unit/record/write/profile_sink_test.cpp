@@ -142,7 +142,7 @@ TEST_CASE("a stack of nothing but our own library is none, and said so at the en
   CHECK(sink.without_frames() == 1);
   REQUIRE(file.lines("COVERAGE").size() == 1);
   CHECK(file.lines("COVERAGE").front() == "0;without_stack;1");
-  CHECK(file.lines("END").front() == "1;1;1;10;0;0");
+  CHECK(file.lines("END").front() == "1;1;1;10;0;0;0");
 }
 
 TEST_CASE("what the writer has no memory for is told, and counts as lost") {
@@ -172,5 +172,5 @@ TEST_CASE("what the writer has no memory for is told, and counts as lost") {
   REQUIRE(losses.size() == 1);
   CHECK(losses[0] == "0;memory_limit;" + std::to_string(memory->left_out()));
   REQUIRE(file.lines("END").size() == 1);
-  CHECK(file.lines("END")[0] == "1;1;1;10;0;" + std::to_string(memory->left_out()));
+  CHECK(file.lines("END")[0] == "1;1;1;10;0;0;" + std::to_string(memory->left_out()));
 }
