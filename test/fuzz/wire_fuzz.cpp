@@ -12,6 +12,7 @@
 #include "record/ipc/wire_decoder.h"
 #include "record/join/correlator.h"
 #include "record/write/stack_frames.h"
+#include "wire/wire.h"
 
 namespace {
 
