@@ -1,3 +1,4 @@
+// Keeps what our own code causes in the vendors' libraries from coming back to us as if the target had done it.
 #pragma once
 
 #include "base/keep_errno.h"

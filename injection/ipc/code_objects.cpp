@@ -15,8 +15,6 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-
 bool make_offer(const char* token, uint32_t source, const Code& code, gpuprof_code_offer* offer) {
   if (token == nullptr || strlen(token) != sizeof(offer->token)) {
     return false;
@@ -58,7 +56,7 @@ int make_file(const Code& code) {
   if (file < 0) {
     return -1;
   }
-  if (!write_whole(file, code.bytes, code.size) || fcntl(file, F_ADD_SEALS, kSeals) != 0) {
+  if (!write_whole(file, code.bytes, code.size) || fcntl(file, F_ADD_SEALS, GPUPROF_CODE_SEALS) != 0) {
     close(file);
     return -1;
   }

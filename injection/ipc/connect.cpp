@@ -174,17 +174,14 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
 }
 
 bool connect_uninterrupted(const Introduction& who, const Address& address, Connection* connection) {
-  int fd = -1;
   gpuprof_hello hello;
-  if (address.socket == nullptr || address.token == nullptr || !make_handshake(who, address.token, &hello) ||
-      !open_socket(&fd)) {
+  const bool introduced = address.token != nullptr && make_handshake(who, address.token, &hello);
+  const int fd = introduced ? open_connection(address) : -1;
+  if (fd < 0) {
     return false;
   }
   gpuprof_welcome welcome = {};
-  int memory = -1;
-  if (connect_to(fd, address.socket) && is_recorder(fd, address.user) && send_handshake(fd, hello)) {
-    memory = receive_answer(fd, &welcome);
-  }
+  const int memory = send_handshake(fd, hello) ? receive_answer(fd, &welcome) : -1;
   close(fd);
   if (memory < 0) {
     return false;

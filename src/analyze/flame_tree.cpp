@@ -29,7 +29,7 @@ uint32_t common_labels(std::span<const LabelId> a, std::span<const LabelId> b) {
 }  // namespace
 
 uint64_t FlameTree::hash(NodeId parent, LabelId first) const {
-  return fold_multiply(seed_ ^ join_ids(parent, index(first)), 0x9E3779B97F4A7C15U);
+  return fold_multiply(seed_ ^ join_ids(parent, index(first)), kHashMultiplier);
 }
 
 FlameTree::FlameTree() : nodes_(1), children_(kFirstSlots), seed_(random_seed()) {}

@@ -70,9 +70,8 @@ class SampleMap {
   static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
 
   [[nodiscard]] uint64_t hash(const SampleKey& key) const {
-    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
-    const uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.work), index(key.place)), kOdd ^ key.flags);
-    return fold_multiply(h ^ join_ids(index(key.reason), index(key.sampling)), kOdd);
+    const uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.work), index(key.place)), kHashMultiplier ^ key.flags);
+    return fold_multiply(h ^ join_ids(index(key.reason), index(key.sampling)), kHashMultiplier);
   }
 
   void grow() {

@@ -12,7 +12,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  return fold_multiply(a ^ 0x9E3779B97F4A7C15U, b ^ 0xD6E8FEB86659FD93U);
+  return fold_multiply(a ^ kHashMultiplier, b ^ 0xD6E8FEB86659FD93U);
 }
 
 // Every unsampled work is spread over all donors of its group: a file must not make that a product of two large

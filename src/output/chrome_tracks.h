@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "profile/records.h"
 
 namespace gpuprof::output {
@@ -94,7 +95,7 @@ class RecentTable {
     Value value{};
   };
   static size_t slot(profile::ProcessId process, uint64_t correlation) {
-    return (correlation + uint64_t{index(process)} * 0x9E3779B97F4A7C15U) % kSlots;
+    return (correlation + uint64_t{index(process)} * kHashMultiplier) % kSlots;
   }
   std::vector<Slot> slots_;
 };

@@ -45,10 +45,9 @@ class KeyIds {
   static uint32_t tag_of(uint64_t h) { return static_cast<uint32_t>(h >> 32U); }
 
   [[nodiscard]] uint64_t hash(const Key& key) const {
-    constexpr uint64_t kOdd = 0x9E3779B97F4A7C15U;
     uint64_t h = seed_;
     for (const uint64_t word : key) {
-      h = fold_multiply(h ^ word, kOdd);
+      h = fold_multiply(h ^ word, kHashMultiplier);
     }
     return h;
   }

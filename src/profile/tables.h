@@ -28,6 +28,7 @@ constexpr WorkKind work_kind(Op op) {
   }
   return op < Op::launch ? WorkKind::gpu : WorkKind::host;
 }
+static_assert(Op::graph < Op::launch && Op::sync > Op::launch);
 
 // An element of a stack: a frame, or a label ("0x7f12", or the text of the published form).
 // Four bytes: a profile may hold many millions.

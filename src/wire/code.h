@@ -17,6 +17,9 @@
 
 #include "wire/wire.h"
 
+/* Of the memfd (fcntl.h): what is hashed is what is kept, and no read of it can fail half way. */
+#define GPUPROF_CODE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
+
 #define GPUPROF_CODE_MAGIC 0x43525047u /* "GPRC": the first word of a connection that brings code */
 
 enum gpuprof_code_kind { GPUPROF_CODE_CUBIN = 1, GPUPROF_CODE_ZEBIN = 2, GPUPROF_CODE_KINDS = 3 };

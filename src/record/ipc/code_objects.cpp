@@ -22,19 +22,18 @@ constexpr uint64_t kSendNs = 10'000'000'000;
 constexpr size_t kMaxTransfers = 64;                 // at once: each holds two descriptors
 constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // some 30 ms: the rings must not run full meanwhile
 constexpr size_t kPieceBytes = size_t{1} << 20;      // whole words of the hash
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
   const gpuprof_code_answer said{GPUPROF_CODE_MAGIC, word};
   return send_packet(connection.get(), std::as_bytes(std::span(&said, 1)), -1, MSG_DONTWAIT);
 }
 
-// Nobody can change it any more, so that what is hashed is what is kept, and no read of it can fail half way.
+// Nobody can change it any more.
 bool is_sound(const UniqueFd& file, uint64_t bytes) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  return seals >= 0 && (seals & kSeals) == kSeals && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) &&
-         static_cast<uint64_t>(info.st_size) == bytes;
+  return seals >= 0 && (seals & GPUPROF_CODE_SEALS) == GPUPROF_CODE_SEALS && ::fstat(file.get(), &info) == 0 &&
+         S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) == bytes;
 }
 
 bool read_at(int fd, std::span<std::byte> bytes, uint64_t offset) {

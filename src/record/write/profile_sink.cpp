@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "profile/tables.h"
 #include "profile/writer.h"
 #include "record/write/stack_frames.h"
 #include "symbolize/symbolizer.h"
@@ -19,17 +20,6 @@ namespace gpuprof::record {
 namespace {
 
 constexpr int kMostWaitMs = 20;  // between two looks at the thread
-
-// Whose lines a work's sums go to.
-enum class Kind : uint8_t { gpu, host, launch };
-
-Kind kind_of(profile::Op op) {
-  if (op == profile::Op::launch) {
-    return Kind::launch;
-  }
-  return op > profile::Op::launch ? Kind::host : Kind::gpu;
-}
-static_assert(profile::Op::graph < profile::Op::launch && profile::Op::sync > profile::Op::launch);
 
 }  // namespace
 
@@ -274,17 +264,17 @@ class ProfileSink::Writer {
     // Ids count up from 1, so they index an array.
     const size_t at = profile::index(made.id);
     works_.resize(std::max(works_.size(), at + 1));
-    works_[at] = {kind_of(key.op), key.stack != 0 && profile::index(work.ustack) == 0};
+    works_[at] = {profile::work_kind(key.op), key.stack != 0 && profile::index(work.ustack) == 0};
   }
 
   void add_row(const RowKey& key, const RowValue& value) {
     const WrittenWork& work = works_[profile::index(key.work)];
-    if (work.kind == Kind::host) {
+    if (work.kind == profile::WorkKind::host) {
       out_.add(profile::Host{key.slice, key.work, value.count, value.sum_ns, value.min_ns, value.max_ns, value.bytes});
       return;
     }
     without_frames_ += work.without_frames ? value.count : 0;
-    if (work.kind == Kind::launch) {
+    if (work.kind == profile::WorkKind::launch) {
       out_.add(profile::Launch{key.slice, key.work, value.count});
       return;
     }
@@ -294,8 +284,8 @@ class ProfileSink::Writer {
   }
 
   struct WrittenWork {
-    Kind kind = Kind::gpu;
-    bool without_frames = false;  // its stack held no frame but our own
+    profile::WorkKind kind = profile::WorkKind::gpu;  // whose lines its sums go to
+    bool without_frames = false;                      // its stack held no frame but our own
   };
   struct TextHash {
     using is_transparent = void;
