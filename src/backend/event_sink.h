@@ -137,6 +137,58 @@ struct PythonCode {
   std::span<const uint8_t> line_table;  // empty: only first_line is known
 };
 
+// What is special about a source: told once, before its first launch. What is not told is false.
+struct SourceTraits {
+  bool walks_stacks = false;   // of its launches, whatever the recording's stack engine: on_stack and on_code are heard
+  bool takes_samples = false;  // they may come after the work they are of, so launches are kept for a while longer
+};
+
+// GPU code that was loaded. Ids of modules and places are never used again; a module comes before its places, a place
+// before its samples.
+struct GpuModule {
+  uint32_t id = 0;
+  std::string_view name;
+  std::string_view hash;  // of its bytes, lower-case hex; empty: not known
+};
+
+// A source line of GPU code.
+struct GpuFrame {
+  std::string_view function;
+  std::string_view file;
+  uint32_t line = 0;  // 0: not known
+};
+
+struct GpuPlace {
+  uint32_t id = 0;
+  uint32_t module = 0;  // 0: not known
+  std::string_view function;
+  uint64_t offset = 0;               // of the instruction in the function
+  std::string_view instruction;      // its text; empty: not known
+  std::span<const GpuFrame> frames;  // the outermost function first, then what is inlined into it
+};
+
+enum class SamplingUnit : uint8_t { cycles, ns };
+
+// What the hardware was found to wait for at one place, so many times. All of the launch is known by `correlation`;
+// without one, what the sample itself says goes.
+struct Sample {
+  SourceId source = 0;
+  uint64_t correlation = 0;  // of the kernel's launch; 0: not known
+  uint64_t time_ns = 0;      // when the kernel ended, or the sample was taken
+  uint64_t stream = 0;
+  uint64_t count = 1;
+  uint64_t period = 0;  // one sample is taken every `period` units; 0: not known
+  std::string_view reason;
+  uint32_t name_id = 0;  // of the kernel
+  uint32_t place = 0;
+  uint32_t device = UINT32_MAX;  // UINT32_MAX: not known
+  uint32_t tid = 0;              // of the launch, where that is not known by its correlation id, ...
+  uint32_t range = 0;            // ... as is its range
+  SamplingUnit unit = SamplingUnit::cycles;
+  bool unsampled = false;  // as of GpuOp: its launch has no stack by choice
+  bool estimated = false;  // whose sample it is was estimated, and not observed
+};
+
 // Counters of a source that only grow; a sink takes differences itself.
 struct Counters {
   uint64_t launches = 0;
@@ -171,6 +223,11 @@ class EventSink {
   virtual void on_code(SourceId source, const PythonCode& code) = 0;
   virtual void on_python(SourceId source, const gpuprof_python_layout& layout) = 0;  // after on_source, or later
   virtual void on_counters(SourceId source, const Counters& counters) = 0;
+  virtual void on_traits(SourceId source, const SourceTraits& traits) = 0;
+  virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
+  virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
+  virtual void on_sample(const Sample& sample) = 0;
+  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // since the last call
   virtual void on_source_end(SourceId source) = 0;
 };
 

@@ -115,6 +115,45 @@ struct NewCall {
   NameIndex name = 0;  // ... the function
 };
 
+// GPU code that was loaded, and a place in it: their texts are names of the session.
+struct NewGpuModule {
+  profile::GpuModuleId id{};
+  NameIndex name = 0;
+  NameIndex hash = 0;
+};
+
+struct GpuLine {
+  NameIndex function = 0;
+  NameIndex file = 0;
+  uint32_t line = 0;
+};
+
+struct NewGpuPlace {
+  profile::GpuPlaceId id{};
+  profile::GpuModuleId module{};
+  NameIndex function = 0;
+  NameIndex instruction = 0;
+  uint64_t offset = 0;
+  std::vector<GpuLine> lines;  // outermost first
+};
+
+struct NewSampling {
+  profile::SamplingId id{};
+  uint64_t period = 0;
+  NameIndex unit = 0;
+};
+
+// One EUSTALL line to be, but for its count.
+struct SampleKey {
+  uint64_t slice = 0;
+  profile::WorkId work{};
+  profile::GpuPlaceId place{};
+  NameIndex reason = 0;
+  profile::SamplingId sampling{};
+  uint32_t flags = 0;  // profile::kSampleEstimated
+  bool operator==(const SampleKey&) const = default;
+};
+
 struct NewLoss {
   profile::ProcessId process{};
   const char* reason = "";  // a word of profile/FORMAT.md
@@ -128,8 +167,12 @@ struct Batch {
   std::vector<NewRange> ranges;
   std::vector<NewCode> codes;
   std::vector<NewStack> stacks;
+  std::vector<NewGpuModule> gpu_modules;
+  std::vector<NewGpuPlace> gpu_places;
+  std::vector<NewSampling> samplings;
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;
+  std::vector<std::pair<SampleKey, uint64_t>> samples;
   std::vector<profile::Share> shares;
   std::vector<profile::Idle> idle;
   std::vector<profile::Window> windows;

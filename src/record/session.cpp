@@ -378,7 +378,7 @@ class Session {
                             .gpu_records = totals.gpu_records,
                             .gpu_ns = totals.gpu_ns,
                             .with_stack = totals.with_stack,
-                            .samples = 0,
+                            .samples = totals.samples,
                             .lost = totals.lost_in_all()};
     sink_->put(std::move(last));
     return sink_->finish(signals_);

@@ -63,6 +63,10 @@ std::string ending(const SummaryFacts& facts) {
   return facts.target_end.empty() ? "" : (is_status ? "; target: exit status " : "; target: ") + facts.target_end;
 }
 
+bool saw_nothing(const Totals& totals) {
+  return totals.launches == 0 && totals.gpu_records == 0 && totals.samples == 0;
+}
+
 std::string nothing_seen(const SummaryFacts& facts) {
   if (facts.only_a_window && facts.used_gpu) {
     return fmt::format(
@@ -86,11 +90,11 @@ std::string summary_line(const SummaryFacts& facts) {
     return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile{}", facts.file,
                        ending(facts));
   }
-  if (t.launches == 0 && t.gpu_records == 0 && !t.lost.empty()) {
+  if (saw_nothing(t) && !t.lost.empty()) {
     return fmt::format("nothing could be recorded, {}: {} is an empty profile{}", losses(facts), facts.file,
                        ending(facts));
   }
-  if (t.launches == 0 && t.gpu_records == 0) {
+  if (saw_nothing(t)) {
     return nothing_seen(facts);
   }
   std::string line = fmt::format("{} launches", t.launches);
@@ -98,6 +102,9 @@ std::string summary_line(const SummaryFacts& facts) {
     line += " (counted, no GPU times)";
   } else {
     line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration(t.gpu_ns));
+  }
+  if (t.samples > 0) {
+    line += fmt::format(", {} samples", t.samples);
   }
   line += fmt::format(", {} stacks{}, {}", facts.stacks, coverage(facts), losses(facts));
   if (facts.overhead.samples > 0) {
@@ -153,7 +160,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
 
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const std::string line = summary_line(facts);
-  if (facts.totals.launches == 0 && facts.totals.gpu_records == 0) {
+  if (saw_nothing(facts.totals)) {
     log::warn(line);  // with -q, too: who records wants GPU work
   } else {
     log::info(line);

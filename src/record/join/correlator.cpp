@@ -9,6 +9,7 @@ Correlator::Correlator(JoinOptions options)
       launches_(join_),
       rows_(join_, windows_),
       work_(join_, {producers_, stacks_, launches_, rows_, windows_}),
+      samples_(join_, {producers_, stacks_, launches_, rows_, windows_}, work_),
       timeline_(join_, producers_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
@@ -45,7 +46,7 @@ void Correlator::on_counters(backend::SourceId id, const backend::Counters& coun
 
 void Correlator::on_module(backend::SourceId id, const backend::Module& module) {
   with(id, [&](Source& source) {
-    if (join_.options.stacks_from_sources && join_.memory().admit()) {
+    if (stacks_.are_of(source) && join_.memory().admit()) {
       source.modules.add(module);
     }
   });
@@ -57,10 +58,27 @@ void Correlator::on_mappings(backend::SourceId id) {
 
 void Correlator::on_code(backend::SourceId id, const backend::PythonCode& code) {
   with(id, [&](Source& source) {
-    if (join_.options.stacks_from_sources) {
+    if (stacks_.are_of(source)) {
       producers_.on_code(source, code);
     }
   });
+}
+
+void Correlator::on_traits(backend::SourceId id, const backend::SourceTraits& traits) {
+  with(id, [&](Source& source) {
+    source.traits = traits;
+    if (traits.takes_samples) {
+      launches_.keep_for_samples(id);
+    }
+  });
+}
+
+void Correlator::on_gpu_module(backend::SourceId id, const backend::GpuModule& module) {
+  with(id, [&](Source& source) { producers_.gpu_code().add(source.gpu_code, module); });
+}
+
+void Correlator::on_gpu_place(backend::SourceId id, const backend::GpuPlace& place) {
+  with(id, [&](Source& source) { producers_.gpu_code().add(source.gpu_code, place); });
 }
 
 void Correlator::on_python(backend::SourceId id, const gpuprof_python_layout& layout) {
@@ -151,6 +169,7 @@ void Correlator::settle(bool last) {
   producers_.settle_devices();
   launches_.settle(last);
   work_.settle(last);
+  samples_.settle(last);
   timeline_.settle(launches_, stacks_);
   producers_.settle();
   rows_.settle();
@@ -174,6 +193,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   }
   producers_.settle_devices();
   work_.settle(true, id);
+  samples_.settle(true, id);
   timeline_.settle(launches_, stacks_);
   close(*source);
   launches_.end_source(id);
@@ -201,6 +221,7 @@ Batch Correlator::take_batch() {
   Batch batch;
   rows_.sweep(launches_.oldest_waiting());
   rows_.take_new(batch);
+  samples_.take_new(batch);
   timeline_.take_new(batch);
   join_.tally.take_new(batch);
   producers_.take_new(batch);

@@ -14,6 +14,7 @@
 #include "record/join/launches.h"
 #include "record/join/options.h"
 #include "record/join/rows.h"
+#include "record/join/sample_join.h"
 #include "record/join/stacks.h"
 #include "record/join/tally.h"
 #include "record/join/timeline.h"
@@ -47,6 +48,11 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_code(backend::SourceId source, const backend::PythonCode& code) override;
   void on_python(backend::SourceId source, const gpuprof_python_layout& layout) override;
   void on_counters(backend::SourceId source, const backend::Counters& counters) override;
+  void on_traits(backend::SourceId source, const backend::SourceTraits& traits) override;
+  void on_gpu_module(backend::SourceId source, const backend::GpuModule& module) override;
+  void on_gpu_place(backend::SourceId source, const backend::GpuPlace& place) override;
+  void on_sample(const backend::Sample& sample) override { samples_.on_sample(sample); }
+  void on_samples_dropped(backend::SourceId source, uint64_t count) override { samples_.on_dropped(source, count); }
   void on_source_end(backend::SourceId source) override;
 
   // StackSink
@@ -85,7 +91,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Everything since the last call.
   Batch take_batch();
   // Lines that the next batch will have, roughly.
-  [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + timeline_.waiting(); }
+  [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   // GPU time that came too late to be shared out.
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const Tally& tally() const { return join_.tally; }
@@ -108,6 +114,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   Launches launches_;
   Rows rows_;
   WorkJoin work_;
+  SampleJoin samples_;
   Timeline timeline_;
 };
 

@@ -18,6 +18,7 @@ constexpr std::pair<const char*, uint64_t CoverageCounts::*> kWords[] = {
     {"without_stack", &CoverageCounts::without_stack},
     {"without_launch", &CoverageCounts::without_launch},
     {"outside_range", &CoverageCounts::outside_range},
+    {"samples_without_launch", &CoverageCounts::samples_without_launch},
     {"stack_whole", &CoverageCounts::stack_whole},
     {"stack_truncated", &CoverageCounts::stack_truncated},
     {"stack_no_python", &CoverageCounts::stack_no_python},
@@ -64,6 +65,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum.without_stack = without_stack_;
   sum.without_launch = without_launch_;
   sum.outside_range = counters.counts[GPUPROF_COUNT_OUTSIDE] + outside_;
+  sum.samples_without_launch = samples_without_launch_;
   sum.stack_whole = whole_;
   sum.stack_truncated = truncated_;
   sum.stack_no_python = no_python_;

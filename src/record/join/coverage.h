@@ -21,6 +21,7 @@ struct CoverageCounts {
   uint64_t without_stack = 0;
   uint64_t without_launch = 0;
   uint64_t outside_range = 0;
+  uint64_t samples_without_launch = 0;
   uint64_t stack_whole = 0;      // of launches whose stack was walked by tables: reaches the thread's start, ...
   uint64_t stack_truncated = 0;  // ... or does not
   uint64_t stack_no_python = 0;  // in a process that runs Python
@@ -36,6 +37,7 @@ class SourceCoverage {
   void orphan_matched() { ++orphans_; }  // the first of one that is not: its launch event was lost, or never made
   void without_launch() { ++without_launch_; }
   void without_stack() { ++without_stack_; }
+  void samples_without_launch(uint64_t count) { samples_without_launch_ += count; }
   void outside() { ++outside_; }  // work outside of the range that is recorded, where the target could not tell
   void stack_walked(const StackShape& shape, uint64_t launches);  // by tables
 
@@ -48,6 +50,7 @@ class SourceCoverage {
   uint64_t without_launch_ = 0;
   uint64_t without_stack_ = 0;
   uint64_t outside_ = 0;
+  uint64_t samples_without_launch_ = 0;
   uint64_t whole_ = 0;
   uint64_t truncated_ = 0;
   uint64_t no_python_ = 0;

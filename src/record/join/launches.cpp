@@ -9,6 +9,9 @@ namespace {
 // Of the timeline's calls, some come only after the work, in another ring: they want the stack, too.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
+// Samples are handed over in lots, as GPU records are: some a second after the work.
+constexpr uint64_t kKeepSampledNs = 3'000'000'000;
+
 uint64_t time_of(const Launch* launch) {
   return launch == nullptr ? 0 : launch->time_ns;
 }
@@ -25,6 +28,11 @@ const Launches::Table& Launches::table_of(uint64_t correlation) const {
 
 Launches::Table& Launches::table_of(uint64_t correlation) {
   return (correlation & GPUPROF_CORRELATION_HOST) != 0 ? host_calls_ : launches_;
+}
+
+void Launches::keep_for_samples(backend::SourceId source) {
+  sampled_.insert(source);
+  launches_.used = true;
 }
 
 void Launches::add(backend::SourceId source, uint64_t correlation, const Launch& call) {
@@ -107,8 +115,19 @@ void Launches::match(const WorkEvent& event, Launch* launch) {
   if (!launch->matched) {
     coverage.launch_matched();
   }
-  const uint64_t keep_ns = event.more ? kKeepGraphNs : join_.options.timeline ? kKeepCallNs : 0;
-  table.match(site.source, site.correlation, *launch, keep_ns == 0 ? 0 : join_.now_ns + keep_ns);
+  const uint64_t keep = keep_ns(event);
+  table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
+}
+
+// How long the launch of this work may still be asked for.
+uint64_t Launches::keep_ns(const WorkEvent& event) const {
+  if (event.more) {
+    return kKeepGraphNs;
+  }
+  if (sampled_.contains(event.site.source)) {
+    return kKeepSampledNs;
+  }
+  return join_.options.timeline ? kKeepCallNs : 0;
 }
 
 void Launches::match(backend::SourceId source, const backend::GraphLaunch& launch) {
@@ -142,6 +161,7 @@ void Launches::end_source(backend::SourceId source) {
   launches_.calls.end_source(source);
   host_calls_.calls.end_source(source);
   nodes_.end_source(source);
+  sampled_.erase(source);
 }
 
 }  // namespace gpuprof::record

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -20,6 +21,9 @@ class Launches {
       10'000'000'000;  // a graph launch has no last piece of work: since the latest
 
   explicit Launches(JoinContext& join) : join_(join) {}
+
+  // Samples of the source's work come before its launch or after the work: they wait for the launch, or it for them.
+  void keep_for_samples(backend::SourceId source);
 
   // Whether the id is a launch's: else it is another call whose stack is wanted.
   static bool is_launch(uint64_t correlation);
@@ -65,6 +69,7 @@ class Launches {
     unsigned turns = 0;
   };
 
+  [[nodiscard]] uint64_t keep_ns(const WorkEvent& event) const;
   Table& table_of(uint64_t correlation);
   [[nodiscard]] const Table& table_of(uint64_t correlation) const;
 
@@ -72,6 +77,7 @@ class Launches {
   Table launches_{&join_.memory()};
   Table host_calls_{&join_.memory()};  // apart, as they must not hold back the sweep over GPU work
   GraphNodes nodes_{&join_.memory()};
+  std::unordered_set<backend::SourceId> sampled_;
   std::vector<Captured> captured_;  // launches that run nothing themselves, and have not been told of
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "record/join/bounded_sum.h"
 #include "record/join/timeline.h"
 #include "wire/wire.h"
 
@@ -14,16 +15,6 @@ constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than 
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
 constexpr size_t kMaxSweepPending = 2'000'000;  // then it does not wait for the oldest launch either
-
-// What would not fit is not taken.
-bool add_if_it_fits(uint64_t& total, uint64_t value) {
-  constexpr uint64_t kMax = uint64_t{1} << 62;
-  if (value > kMax - total) {
-    return false;
-  }
-  total += value;
-  return true;
-}
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : join_ids(pid, tid);

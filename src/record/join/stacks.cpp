@@ -16,8 +16,8 @@ bool is_python(uint64_t word) {
 
 }  // namespace
 
-Stacks::Told* Stacks::told(uint32_t owner, uint64_t id) {
-  Owned& owned = owners_[owner];
+Stacks::Told* Stacks::told(Owners& owners, uint32_t owner, uint64_t id) {
+  Owned& owned = owners[owner];
   if (const auto found = owned.find(id); found != owned.end()) {
     return &found->second;
   }
@@ -25,17 +25,18 @@ Stacks::Told* Stacks::told(uint32_t owner, uint64_t id) {
     return nullptr;
   }
   Told& made = owned[id];
-  made.number = next_++;
+  made.number = of_source_.size();
+  of_source_.push_back(&owners == &sources_);
   return &made;
 }
 
 Stacks::Number Stacks::of_engine(uint32_t pid, uint64_t id) {
-  const Told* stack = id == 0 || from_sources() ? nullptr : told(pid, id);
+  const Told* stack = id == 0 || from_sources() ? nullptr : told(processes_, pid, id);
   return stack == nullptr ? 0 : stack->number;
 }
 
 Stacks::Number Stacks::of_engine(const Source& source, uint64_t id, bool is_launch) {
-  const Told* stack = id == 0 || from_sources() ? nullptr : told(source.pid, id);
+  const Told* stack = id == 0 || from_sources() ? nullptr : told(processes_, source.pid, id);
   if (stack == nullptr) {
     return 0;
   }
@@ -46,7 +47,7 @@ Stacks::Number Stacks::of_engine(const Source& source, uint64_t id, bool is_laun
 }
 
 Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_launch) {
-  Told* stack = id == 0 || !from_sources() ? nullptr : told(source.id, id);
+  Told* stack = id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, id);
   if (stack == nullptr) {
     return 0;
   }
@@ -99,7 +100,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   if (from_sources() || !producers_.is_recorded(pid)) {
     return;
   }
-  Told* stack = told(pid, id);
+  Told* stack = told(processes_, pid, id);
   if (stack == nullptr || (!kept_.contains(stack->number) && !join_.memory().admit())) {
     return;
   }
@@ -118,7 +119,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
 }
 
 void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
-  Told* known = stack.id == 0 || !from_sources() ? nullptr : told(source.id, stack.id);
+  Told* known = stack.id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, stack.id);
   if (known == nullptr || known->known) {
     return;
   }
@@ -153,7 +154,7 @@ void Stacks::find_modules(SourceModules& modules, LiveProcesses::Entry& process,
 }
 
 bool Stacks::knows(const LiveImage& image, Number stack) {
-  if (stack == 0 || !from_sources()) {
+  if (!is_of_source(stack)) {
     return true;
   }
   const auto found = kept_.find(stack);
@@ -181,7 +182,7 @@ NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number numb
   }
   made.flags = stack.shape.flags;
   made.eval_begin = image.eval_begin;
-  made.frame_pointers = join_.options.frame_pointers;
+  made.frame_pointers = join_.options.frame_pointers && !is_of_source(number);
   made.maps_current = own && stack.maps_current;
   return made;
 }
@@ -201,7 +202,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   Kept& kept = found->second;
   sent.insert(stack);
   new_.push_back(to_write(image, kept, stack));
-  if (from_sources()) {  // no other image will name it
+  if (is_of_source(stack)) {  // no other image will name it
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
     kept_.erase(found);
@@ -213,10 +214,11 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
 }
 
 void Stacks::close(const Source& source) {
-  if (!from_sources()) {
+  const auto owned = sources_.find(source.id);
+  if (owned == sources_.end()) {
     return;
   }
-  for (auto& [id, stack] : owners_[source.id]) {
+  for (auto& [id, stack] : owned->second) {
     if (stack.known && stack.launches != 0) {
       join_.tally.stack_walked(source.id, stack.shape, std::exchange(stack.launches, 0));
     }
@@ -224,7 +226,7 @@ void Stacks::close(const Source& source) {
 }
 
 void Stacks::mark_gone(Number stack) {
-  gone_.resize(std::max<size_t>(gone_.size(), next_));
+  gone_.resize(of_source_.size());
   gone_[stack] = true;
 }
 
@@ -234,7 +236,7 @@ void Stacks::drop(bool (*dropped)(const Kept& stack)) {
       return false;
     }
     words_kept_ -= entry.second.words.size();
-    if (from_sources()) {
+    if (is_of_source(entry.first)) {
       mark_gone(entry.first);
     } else {
       ended_.push_back(entry.second.engine_id);
@@ -243,33 +245,21 @@ void Stacks::drop(bool (*dropped)(const Kept& stack)) {
   });
 }
 
-void Stacks::forget(uint32_t owner) {
-  const auto owned = owners_.find(owner);
-  if (owned == owners_.end()) {
+void Stacks::forget(Owners& owners, uint32_t owner) {
+  const auto owned = owners.find(owner);
+  if (owned == owners.end()) {
     return;
   }
   for (const auto& [id, told] : owned->second) {
     if (const auto kept = kept_.find(told.number); kept != kept_.end()) {
       words_kept_ -= kept->second.words.size();
       kept_.erase(kept);
-      if (!from_sources()) {
+      if (&owners == &processes_) {
         ended_.push_back(id);
       }
     }
   }
-  owners_.erase(owned);
-}
-
-void Stacks::end_source(backend::SourceId source) {
-  if (from_sources()) {
-    forget(source);
-  }
-}
-
-void Stacks::end_process(uint32_t pid) {
-  if (!from_sources()) {
-    forget(pid);
-  }
+  owners.erase(owned);
 }
 
 // The words of stacks that the writer has are kept only for the image that an exec may make. Where they become many,

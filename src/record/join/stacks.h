@@ -23,8 +23,13 @@ class Stacks {
 
   Stacks(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
-  // Words as in StackSink and EventSink. Only one of the two walks stacks in a session: what the other says is left
-  // out.
+  // Whether the stacks of the source's launches are its own: else the stack engine walks them, and what the source says
+  // of them is left out.
+  [[nodiscard]] bool are_of(const Source& source) const {
+    return from_sources() || (source.traits.walks_stacks && join_.options.stacks_wanted);
+  }
+
+  // Words as in StackSink and EventSink.
   void on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t> words, uint32_t flags, uint64_t read_ns);
   void on_source_stack(Source& source, const backend::Stack& stack);
 
@@ -41,9 +46,9 @@ class Stacks {
 
   // The source's share of the trust footer.
   void close(const Source& source);
-  void end_source(backend::SourceId source);
   void end_image(profile::ProcessId image) { sent_.erase(image); }
-  void end_process(uint32_t pid);
+  void end_source(backend::SourceId source) { forget(sources_, source); }
+  void end_process(uint32_t pid) { forget(processes_, pid); }
   // After each turn of the drain.
   void bound();
 
@@ -58,7 +63,8 @@ class Stacks {
     StackShape shape;
     bool known = false;  // its words have come
   };
-  using Owned = std::unordered_map<uint64_t, Told>;  // by the owner's ids
+  using Owned = std::unordered_map<uint64_t, Told>;    // by the owner's ids
+  using Owners = std::unordered_map<uint32_t, Owned>;  // by source, or by the pid of what the stack engine walks
   struct Kept {
     uint64_t engine_id = 0;
     std::vector<uint64_t> words;                         // code objects by CodeIndex
@@ -71,8 +77,10 @@ class Stacks {
     size_t words_known = 0;  // so many have been found to name no code object that is still to come
   };
 
+  // No stack engine walks.
   [[nodiscard]] bool from_sources() const { return join_.options.stacks_from_sources; }
-  Told* told(uint32_t owner, uint64_t id);
+  [[nodiscard]] bool is_of_source(Number stack) const { return of_source_[stack]; }
+  Told* told(Owners& owners, uint32_t owner, uint64_t id);
   Kept make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags);
   void number_codes(Kept& stack, CodeIds& ids);
   void find_modules(SourceModules& modules, LiveProcesses::Entry& process, Kept& stack,
@@ -81,17 +89,19 @@ class Stacks {
   void mark_gone(Number stack);
   [[nodiscard]] NewStack to_write(const LiveImage& image, const Kept& stack, Number number) const;
   void drop(bool (*dropped)(const Kept& stack));
-  void forget(uint32_t owner);
+  void forget(Owners& owners, uint32_t owner);
 
   JoinContext& join_;
   Producers& producers_;
-  std::unordered_map<uint32_t, Owned> owners_;  // sources, or pids where the stack engine walks
+  Owners sources_;
+  Owners processes_;
   std::unordered_map<Number, Kept> kept_;
   std::unordered_map<profile::ProcessId, std::unordered_set<Number>> sent_;
   size_t words_kept_ = 0;
-  Number next_ = 1;
-  std::vector<bool> gone_;        // of sources: it was dropped before anything named it, and does not come again
-  std::vector<uint64_t> native_;  // addresses of the stack that is being taken
+  // By number. A source tells a stack once, the stack engine again when it is needed.
+  std::vector<bool> of_source_ = {false};  // 0 is no stack
+  std::vector<bool> gone_;                 // of sources: it was dropped before anything named it
+  std::vector<uint64_t> native_;           // addresses of the stack that is being taken
   std::vector<uint64_t> ended_;
   std::vector<NewStack> new_;
 };

@@ -53,4 +53,17 @@ WorkEvent work_event(const backend::HostOp& op) {
           .count = op.count};
 }
 
+LaunchSite launch_site(const backend::Sample& sample) {
+  return {.source = sample.source,
+          .correlation = sample.correlation,
+          .stream = sample.stream,
+          .device = sample.device,
+          .name_id = sample.name_id,
+          .tid = sample.tid,
+          .range = sample.range,
+          .has_call = sample.correlation != 0,
+          .unsampled = sample.unsampled,
+          .is_sample = true};
+}
+
 }  // namespace gpuprof::record

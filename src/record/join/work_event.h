@@ -23,6 +23,7 @@ struct LaunchSite {
   bool has_call = false;   // `correlation` is that of a call
   bool unsampled = false;  // that call has no stack by choice, and is not told of: `tid` and `range` are its own
   bool is_host = false;    // a blocking call of its own, not GPU work
+  bool is_sample = false;  // taken in GPU work: what that lacks is counted with it, and not again
 };
 
 struct WorkEvent {
@@ -41,5 +42,6 @@ struct WorkEvent {
 
 WorkEvent work_event(const backend::GpuOp& op);
 WorkEvent work_event(const backend::HostOp& op);
+LaunchSite launch_site(const backend::Sample& sample);
 
 }  // namespace gpuprof::record

@@ -55,8 +55,8 @@ bool WorkJoin::is_ready(const Source& source, const LaunchSite& site, const Laun
 
 NameIndex WorkJoin::name_of(const Source& source, const LaunchSite& site, const Launch* launch) {
   const uint32_t id = parts_.launches.name_id(site, launch);
-  if (id == 0 && site.op != profile::Op::kernel) {
-    return 0;
+  if (site.is_sample || (id == 0 && site.op != profile::Op::kernel)) {
+    return source.name(id);
   }
   if (id == 0) {
     join_.tally.add_loss(source.process(), "kernel_name", 1);

@@ -41,7 +41,7 @@ class WorkJoin {
 
   // Whether everything that the site refers to is known, or need not be waited for.
   [[nodiscard]] bool is_ready(const Source& source, const LaunchSite& site, const Launch* launch, Patience patience);
-  // What it is charged to. `launch`: null, where it is not known.
+  // What it is charged to. `launch`: null, where it is not known. Both are for samples, too.
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const Launch* launch);
 
  private:

@@ -205,6 +205,7 @@ Producers::Ended Producers::end(Source& source) {
 
 void Producers::take_new(Batch& batch) {
   batch.processes = processes_.take_new();
+  gpu_code_.take_new(batch);
   batch.names = names_.take_new();
   batch.devices = devices_.take_new();
   batch.ranges = ranges_.take_new();

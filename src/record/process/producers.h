@@ -15,6 +15,7 @@
 #include "record/memory_budget.h"
 #include "record/process/code_table.h"
 #include "record/process/device_table.h"
+#include "record/process/gpu_code.h"
 #include "record/process/live_processes.h"
 #include "record/process/name_table.h"
 #include "record/process/ranges.h"
@@ -31,6 +32,7 @@ struct Source {
   };
   backend::SourceId id = 0;
   uint32_t pid = 0;
+  backend::SourceTraits traits;
   LiveImage* image = nullptr;
   std::string backend;
   std::unordered_map<uint32_t, NameIndex> names;
@@ -38,6 +40,7 @@ struct Source {
   std::vector<Device> devices_to_be;  // whose names are not known yet
   SourceRanges ranges;
   CodeIds codes;
+  SourceGpuCode gpu_code;
   SourceModules modules;
   gpuprof_python_layout python{};  // the last one
   unsigned python_changes = 0;
@@ -80,6 +83,7 @@ class Producers {
 
   NameTable& names() { return names_; }
   CodeTable& codes() { return codes_; }
+  GpuCode& gpu_code() { return gpu_code_; }
   LiveProcesses& processes() { return processes_; }
 
   // All rings have been read: a name that is not there was lost.
@@ -111,6 +115,7 @@ class Producers {
   RangeTable ranges_{memory_};
   DeviceTable devices_{memory_};
   CodeTable codes_{memory_};
+  GpuCode gpu_code_{names_, memory_};
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;

@@ -87,6 +87,9 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (const uint64_t off = correlator.totals().off_records; off != 0) {
     correlator.add_meta("gpu_records.while_off", std::to_string(off));
   }
+  if (const uint64_t off = correlator.totals().off_samples; off != 0) {
+    correlator.add_meta("samples.while_off", std::to_string(off));
+  }
   if (const uint64_t late = correlator.late_ns(); late != 0) {
     correlator.add_meta("sweep.late_ns", std::to_string(late));
   }

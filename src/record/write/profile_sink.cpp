@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -114,14 +115,60 @@ class ProfileSink::Writer {
     for (const NewStack& stack : batch.stacks) {
       add_stack(stack);
     }
+    add_gpu_code(batch);
     for (const NewWork& work : batch.works) {
       add_work(work);
     }
   }
 
+  void add_gpu_code(const Batch& batch) {
+    for (const NewGpuModule& module : batch.gpu_modules) {
+      add_gpu_module(module);
+    }
+    for (const NewGpuPlace& place : batch.gpu_places) {
+      add_gpu_place(place);
+    }
+    for (const NewSampling& sampling : batch.samplings) {
+      out_.add(profile::Sampling{sampling.id, sampling.period, named(sampling.unit, false)});
+    }
+  }
+
+  void add_gpu_module(const NewGpuModule& made) {
+    const profile::GpuModule module{made.id, named(made.name, false), named(made.hash, false)};
+    out_.add(module);
+    gpu_modules_[made.id] = module;
+  }
+
+  // A place that there is no room for has no lines.
+  void add_gpu_place(const NewGpuPlace& place) {
+    std::vector<profile::FrameId> frames;
+    if (has_room(place.lines.size() * kFrameBytes)) {
+      std::transform(place.lines.begin(), place.lines.end(), std::back_inserter(frames),
+                     [&](const GpuLine& line) { return gpu_frame(place.module, line); });
+    }
+    const profile::StringId function = named(place.function, true);
+    out_.add(
+        profile::GpuPlace{place.id, place.module, function, place.offset, named(place.instruction, false), frames});
+  }
+
+  profile::FrameId gpu_frame(profile::GpuModuleId module_id, const GpuLine& line) {
+    profile::Frame frame{.kind = profile::FrameKind::gpu, .line = line.line};
+    frame.name = named(line.function, true);
+    frame.file = named(line.file, false);
+    if (const auto module = gpu_modules_.find(module_id); module != gpu_modules_.end()) {
+      frame.module = module->second.name;
+      frame.build_id = module->second.hash;
+    }
+    return frame_id(frame);
+  }
+
   void add_measurements(const Batch& batch) {
     for (const auto& [key, value] : batch.rows) {
       add_row(key, value);
+    }
+    for (const auto& [key, count] : batch.samples) {
+      out_.add(
+          profile::EuStall{key.slice, key.work, key.place, named(key.reason, false), key.sampling, count, key.flags});
     }
     for (const profile::Share& share : batch.shares) {
       out_.add(share);
@@ -183,15 +230,20 @@ class ProfileSink::Writer {
     const profile::StringId name = string(f.name);
     const profile::StringId file = string(f.file);
     const profile::StringId module = string(f.module);
-    const profile::StringId build_id = string(f.build_id);
-    const auto key = std::make_tuple(static_cast<uint8_t>(f.kind), profile::index(name), profile::index(file), f.line,
-                                     profile::index(module), profile::index(build_id), f.address);
+    return frame_id({{}, f.kind, name, file, f.line, module, string(f.build_id), f.address});
+  }
+
+  // `frame`: without its id.
+  profile::FrameId frame_id(profile::Frame frame) {
+    const auto key =
+        std::make_tuple(static_cast<uint8_t>(frame.kind), profile::index(frame.name), profile::index(frame.file),
+                        frame.line, profile::index(frame.module), profile::index(frame.build_id), frame.address);
     const auto [entry, made] = frames_.try_emplace(key, static_cast<uint32_t>(frames_.size() + 1));
-    const profile::FrameId id{entry->second};
+    frame.id = profile::FrameId{entry->second};
     if (made) {
-      out_.add(profile::Frame{id, f.kind, name, file, f.line, module, build_id, f.address});
+      out_.add(frame);
     }
-    return id;
+    return frame.id;
   }
 
   // Root first, as the profile has it.
@@ -308,7 +360,8 @@ class ProfileSink::Writer {
   std::map<FrameKey, uint32_t> frames_;
   std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
   std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;  // of processes that live
-  std::vector<WrittenWork> works_;                                    // by WorkId
+  std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
+  std::vector<WrittenWork> works_;  // by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };

@@ -33,6 +33,15 @@ TEST_CASE("a clean recording lost nothing") {
   CHECK(trust_line(clean()).empty());
 }
 
+TEST_CASE("samples are told where there are any, and are something that was seen") {
+  CHECK_FALSE(has(summary_line(clean()), "samples"));
+  SummaryFacts facts = clean();
+  facts.totals.samples = 4711;
+  CHECK(has(summary_line(facts), ", 4711 samples, "));
+  facts.totals.launches = facts.totals.gpu_records = facts.totals.with_stack = 0;
+  CHECK(has(summary_line(facts), ", 4711 samples, "));
+}
+
 TEST_CASE("launches whose GPU work never came are lost work, in the summary as in the coverage") {
   SummaryFacts facts = clean();
   facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage.matched = 843;

@@ -85,6 +85,11 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     log += "python" + words({layout.version, layout.eval_begin, layout.eval_end});
   }
   void on_counters(uint32_t, const gpuprof::backend::Counters&) override {}
+  void on_traits(uint32_t, const gpuprof::backend::SourceTraits&) override {}
+  void on_gpu_module(uint32_t, const gpuprof::backend::GpuModule&) override {}
+  void on_gpu_place(uint32_t, const gpuprof::backend::GpuPlace&) override {}
+  void on_sample(const gpuprof::backend::Sample&) override {}
+  void on_samples_dropped(uint32_t, uint64_t) override {}
   void on_source_end(uint32_t) override {}
   std::string log;
   uint8_t last_line_byte = 0;

@@ -23,7 +23,7 @@ using gpuprof::test::Rig;
 namespace {
 
 struct InProcess : Rig {
-  InProcess() : Rig({.stacks_from_sources = true}) {}
+  explicit InProcess(gpuprof::record::JoinOptions options = {.stacks_from_sources = true}) : Rig(std::move(options)) {}
 
   void walked(uint32_t source, uint64_t id, std::span<const uint64_t> words, uint32_t flags = 0) {
     correlator.on_stack(source, {.id = id, .words = words, .flags = flags});
@@ -83,6 +83,53 @@ TEST_CASE("a stack that never comes does not hold work back for ever") {
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
+}
+
+TEST_CASE("beside a stack engine a source is heard that walks its own stacks, and no other") {
+  InProcess rig(gpuprof::record::JoinOptions{});
+  rig.open(2);
+  rig.correlator.on_traits(2, {.walks_stacks = true});
+  const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u), 0x2000 | GPUPROF_WORD_EVAL};
+  for (const uint32_t source : {1u, 2u}) {
+    rig.launched(source, 1, 42);
+    rig.kernel_of(source, 1);
+    rig.walked(source, 42, words);
+    rig.code(source, 7, "of_" + std::to_string(source));
+  }
+  rig.stack(77);
+  rig.launch(2, 77);  // by the engine, of source 1
+  rig.kernel_of(1, 2);
+  rig.turns(1);
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 3);
+  REQUIRE(batch.stacks.size() == 2);
+  std::map<size_t, const NewStack*> by_length;
+  for (const NewStack& stack : batch.stacks) {
+    by_length[stack.words.size()] = &stack;
+  }
+  REQUIRE(by_length.contains(3));
+  REQUIRE(by_length.contains(2));
+  const NewCode* code = code_of(batch, by_length[3]->words[1]);
+  REQUIRE(code != nullptr);
+  CHECK(code->name == "of_2");
+  CHECK(batch.codes.size() == 1);
+  CHECK(rig.correlator.totals().with_stack == 2);
+  // The engine may be asked again for what it has walked, the source may not.
+  rig.correlator.on_source_end(2);
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.take_ended_stacks() == std::vector<uint64_t>{77});
+}
+
+TEST_CASE("who wants no stacks gets none of a source that walks them either") {
+  InProcess rig(gpuprof::record::JoinOptions{.stacks_wanted = false});
+  rig.correlator.on_traits(1, {.walks_stacks = true});
+  rig.launched(1, 1, 42);
+  rig.walked(1, 42, kStack);
+  rig.kernel_of(1, 1);
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(rig.work(batch).stack == 0);
+  CHECK(batch.stacks.empty());
 }
 
 TEST_CASE("two sources of one process have stacks and code objects of their own") {

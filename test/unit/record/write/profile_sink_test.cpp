@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "catch.h"
 #include "join_rig.h"
@@ -125,6 +126,48 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   for (const std::string& line : file.lines("DEVICE")) {
     CHECK(fields(line) == 5);
   }
+}
+
+TEST_CASE("samples become lines after those of the code that they are of") {
+  ProfileFile file;
+  ProfileSink sink(file.take(), {});
+  Rig rig;
+  rig.correlator.on_traits(1, {.takes_samples = true});
+  rig.correlator.on_gpu_module(1, {.id = 1, .name = "a.cubin", .hash = "c0ffee"});
+  const gpuprof::backend::GpuFrame lines[] = {{"_Z1kv", "a.cu", 12}, {"inlined", "b.h", 5}};
+  rig.correlator.on_gpu_place(
+      1, {.id = 2, .module = 1, .function = "_Z1kv", .offset = 64, .instruction = "FADD; R1", .frames = lines});
+  rig.launch(1, 0);
+  rig.correlator.on_gpu_op(Rig::kernel(1));
+  rig.correlator.on_sample({.source = 1,
+                            .correlation = 1,
+                            .time_ns = 10'000,
+                            .count = 3,
+                            .period = 512,
+                            .reason = "wait",
+                            .name_id = 1,
+                            .place = 2,
+                            .device = 0,
+                            .estimated = true});
+  sink.put(rig.take());
+  REQUIRE(sink.finish().ok());
+  std::map<std::string, std::string> text;
+  for (const std::string& line : file.lines("STRING")) {
+    text[line.substr(0, line.find(';'))] = line.substr(line.find(';') + 1);
+  }
+  const auto id = [&](const std::string& wanted) {
+    const auto found = std::find_if(text.begin(), text.end(), [&](const auto& one) { return one.second == wanted; });
+    return found == text.end() ? "none" : found->first;
+  };
+  using Lines = std::vector<std::string>;
+  const std::string code = id("a.cubin") + ";" + id("c0ffee");
+  CHECK(file.lines("GPU_MODULE") == Lines{"1;" + code});
+  CHECK(file.lines("FRAME") == Lines{"1;gpu;" + id("k()") + ";" + id("a.cu") + ";12;" + code + ";0x0",
+                                     "2;gpu;" + id("inlined") + ";" + id("b.h") + ";5;" + code + ";0x0"});
+  CHECK(file.lines("GPU_PLACE") == Lines{"1;1;" + id("k()") + ";0x40;" + id("FADD\\x3b R1") + ";1;2"});
+  CHECK(file.lines("SAMPLING") == Lines{"1;512;" + id("cycles")});
+  CHECK(file.lines("EUSTALL") == Lines{"0;1;1;" + id("wait") + ";1;3;1"});
+  CHECK(file.lines("WORK").size() == 1);  // the sample's is that of its launch
 }
 
 TEST_CASE("a stack of nothing but our own library is none, and said so at the end") {

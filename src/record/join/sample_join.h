@@ -1,0 +1,58 @@
+// Samples of GPU code, joined to the launches of their kernels and added up. Those that come before their launch wait
+// for it.
+#pragma once
+
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/join/context.h"
+#include "record/join/patience.h"
+#include "record/join/sample_rows.h"
+#include "record/join/work_event.h"
+#include "record/join/work_join.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class SampleJoin {
+ public:
+  // A sample belongs to work as a piece of GPU work does: `work` says to which.
+  SampleJoin(JoinContext& join, const JoinParts& parts, WorkJoin& work)
+      : join_(join), parts_(parts), work_(work), rows_(join) {}
+
+  void on_sample(const backend::Sample& sample);
+  void on_dropped(backend::SourceId source, uint64_t count);
+
+  // As of WorkJoin.
+  void settle(bool last, backend::SourceId only = 0);
+
+  [[nodiscard]] size_t rows() const { return rows_.size(); }
+  void take_new(Batch& batch) { rows_.take_new(batch); }
+
+ private:
+  // A sample whose place, reason and period are numbers of the session.
+  struct Event {
+    LaunchSite site;
+    uint64_t time_ns = 0;
+    uint64_t count = 0;
+    SampleKey key;  // but for slice and work
+  };
+  struct Waiting {
+    Event event;
+    unsigned turns = 0;
+  };
+  [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
+  bool take(const Event& event, Patience patience);
+  [[nodiscard]] bool is_left_out(const Event& event, bool knows_launch);
+  void add(Source& source, const Event& event, const Launch* launch);
+  void drop(profile::ProcessId process, uint64_t count);
+
+  JoinContext& join_;
+  JoinParts parts_;
+  WorkJoin& work_;
+  SampleRows rows_;
+  std::vector<Waiting> waiting_;
+  uint64_t seen_ = 0;  // samples, dropped ones too: a sum that must fit
+};
+
+}  // namespace gpuprof::record

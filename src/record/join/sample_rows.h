@@ -1,0 +1,43 @@
+// What the samples of a recording add up to: one count for each slice, work, place, reason, sampling and flags.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+#include "record/join/context.h"
+#include "record/process/name_table.h"
+
+namespace gpuprof::record {
+
+class SampleRows {
+ public:
+  static constexpr size_t kMaxRows = 1'000'000;  // of one batch: beyond, samples are told apart by their work alone
+  static constexpr size_t kMaxSamplings = 4096;  // of the session: of further ones the period is not known
+
+  explicit SampleRows(JoinContext& join) : join_(join) {}
+
+  profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit, NameTable& names);
+  void add(const SampleKey& key, uint64_t count);
+
+  [[nodiscard]] size_t size() const { return rows_.size(); }
+  void take_new(Batch& batch);
+
+ private:
+  struct Hash {
+    size_t operator()(const SampleKey& key) const;
+  };
+  [[nodiscard]] SampleKey bounded(const SampleKey& key) const;
+
+  JoinContext& join_;
+  std::unordered_map<SampleKey, uint64_t, Hash> rows_;
+  uint64_t batch_slice_ = 0;                                  // of the batch's first moment
+  std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
+  std::unordered_map<uint64_t, profile::SamplingId> ns_;
+  std::vector<NewSampling> new_samplings_;
+};
+
+}  // namespace gpuprof::record

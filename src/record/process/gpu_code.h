@@ -1,0 +1,60 @@
+// GPU code: modules and the places in them. What a source calls by a number of its own becomes a number of the session,
+// the same for the same code in every process.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/batch.h"
+#include "record/memory_budget.h"
+#include "record/process/name_table.h"
+
+namespace gpuprof::record {
+
+// The code of one source, by its own numbers.
+struct SourceGpuCode {
+  static constexpr size_t kMaxModules = 100'000;
+  static constexpr size_t kMaxPlaces = 2'000'000;
+  std::unordered_map<uint32_t, profile::GpuModuleId> modules;
+  std::unordered_map<uint32_t, profile::GpuPlaceId> places;
+
+  [[nodiscard]] profile::GpuModuleId module(uint32_t id) const;  // none: not known
+  [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // none: not known
+};
+
+class GpuCode {
+ public:
+  // Of the session; the samples of further code have no place.
+  static constexpr size_t kMaxModules = 100'000;
+  static constexpr size_t kMaxPlaces = 2'000'000;
+
+  explicit GpuCode(NameTable& names, MemoryBudget* memory = nullptr) : names_(names), memory_(memory) {}
+
+  // The first definition of a number holds.
+  void add(SourceGpuCode& source, const backend::GpuModule& module);
+  void add(SourceGpuCode& source, const backend::GpuPlace& place);
+
+  void take_new(Batch& batch);
+
+ private:
+  using Key = std::vector<uint64_t>;
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+
+  profile::GpuModuleId intern(const backend::GpuModule& module);
+  profile::GpuPlaceId intern(NewGpuPlace place);
+  [[nodiscard]] NewGpuPlace named(const SourceGpuCode& source, const backend::GpuPlace& place);
+
+  NameTable& names_;
+  MemoryBudget* memory_;
+  std::unordered_map<uint64_t, profile::GpuModuleId> modules_;  // by the name of the hash, or of the module
+  std::unordered_map<Key, profile::GpuPlaceId, KeyHash> places_;
+  std::vector<NewGpuModule> new_modules_;
+  std::vector<NewGpuPlace> new_places_;
+};
+
+}  // namespace gpuprof::record

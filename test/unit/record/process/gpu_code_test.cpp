@@ -1,0 +1,138 @@
+// Modules of GPU code and places in them: the same code is one, whoever has loaded it.
+
+#include "record/process/gpu_code.h"
+
+#include <array>
+#include <string>
+
+#include "catch.h"
+#include "profile/parse.h"
+
+using gpuprof::backend::GpuFrame;
+using gpuprof::backend::GpuModule;
+using gpuprof::backend::GpuPlace;
+using gpuprof::profile::index;
+using gpuprof::record::Batch;
+using gpuprof::record::GpuCode;
+using gpuprof::record::MemoryBudget;
+using gpuprof::record::NameTable;
+using gpuprof::record::SourceGpuCode;
+
+namespace {
+
+struct Tables {
+  NameTable names;
+  GpuCode code{names};
+  SourceGpuCode first;
+  SourceGpuCode second;
+
+  Batch take() {
+    Batch batch;
+    code.take_new(batch);
+    return batch;
+  }
+};
+
+constexpr std::array<GpuFrame, 2> kLines = {{{"saxpy", "a.cu", 12}, {"fused", "b.h", 5}}};
+
+GpuPlace place(uint32_t id, uint64_t offset = 16) {
+  return {.id = id, .module = 1, .function = "saxpy", .offset = offset, .instruction = "FFMA", .frames = kLines};
+}
+
+}  // namespace
+
+TEST_CASE("a module is told by its hash, and by its name where it has none") {
+  Tables t;
+  t.code.add(t.first, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
+  t.code.add(t.second, GpuModule{.id = 9, .name = "copy of a", .hash = "aa"});
+  t.code.add(t.first, GpuModule{.id = 2, .name = "b.cubin"});
+  t.code.add(t.second, GpuModule{.id = 1, .name = "b.cubin"});
+  t.code.add(t.second, GpuModule{.id = 2, .name = "aa"});  // a name is no hash
+  CHECK(t.first.module(1) == t.second.module(9));
+  CHECK(t.first.module(2) == t.second.module(1));
+  CHECK(t.second.module(2) != t.first.module(1));
+  CHECK(index(t.first.module(77)) == 0);
+  const Batch batch = t.take();
+  REQUIRE(batch.gpu_modules.size() == 3);
+  CHECK(t.names.text(batch.gpu_modules[0].name) == "a.cubin");
+  CHECK(t.names.text(batch.gpu_modules[0].hash) == "aa");
+  CHECK(t.take().gpu_modules.empty());
+}
+
+TEST_CASE("a place is one where module, function, offset, instruction and lines are the same") {
+  Tables t;
+  t.code.add(t.first, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
+  t.code.add(t.second, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
+  t.code.add(t.first, place(1));
+  t.code.add(t.second, place(5));
+  CHECK(t.first.place(1) == t.second.place(5));
+
+  GpuPlace other = place(2, 32);
+  t.code.add(t.first, other);
+  other = place(3);
+  other.instruction = "FADD";
+  t.code.add(t.first, other);
+  other = place(4);
+  other.frames = other.frames.first(1);
+  t.code.add(t.first, other);
+  other = place(5);
+  other.function = "reduce";
+  t.code.add(t.first, other);
+  other = place(6);
+  other.module = 4711;  // none that is known
+  t.code.add(t.first, other);
+  const Batch batch = t.take();
+  REQUIRE(batch.gpu_places.size() == 6);
+  CHECK(batch.gpu_places[0].module == t.first.module(1));
+  CHECK(batch.gpu_places[0].offset == 16);
+  REQUIRE(batch.gpu_places[0].lines.size() == 2);
+  CHECK(t.names.text(batch.gpu_places[0].lines[1].function) == "fused");
+  CHECK(t.names.text(batch.gpu_places[0].lines[1].file) == "b.h");
+  CHECK(batch.gpu_places[0].lines[1].line == 5);
+  CHECK(index(batch.gpu_places[5].module) == 0);
+}
+
+TEST_CASE("the first definition of a number holds, and 0 is none") {
+  Tables t;
+  t.code.add(t.first, GpuModule{.id = 1, .name = "a", .hash = "aa"});
+  const auto module = t.first.module(1);
+  t.code.add(t.first, GpuModule{.id = 1, .name = "b", .hash = "bb"});
+  t.code.add(t.first, GpuModule{.id = 0, .name = "c", .hash = "cc"});
+  CHECK(t.first.module(1) == module);
+  t.code.add(t.first, place(1));
+  const auto known = t.first.place(1);
+  t.code.add(t.first, place(1, 64));
+  t.code.add(t.first, place(0, 128));
+  CHECK(t.first.place(1) == known);
+  const Batch batch = t.take();
+  CHECK(batch.gpu_modules.size() == 1);
+  CHECK(batch.gpu_places.size() == 1);
+}
+
+TEST_CASE("a place has no more lines than a profile may hold") {
+  Tables t;
+  const std::vector<GpuFrame> deep(gpuprof::profile::kMostPlaceFrames + 5, GpuFrame{"f", "f.cu", 1});
+  GpuPlace made = place(1);
+  made.frames = deep;
+  t.code.add(t.first, made);
+  CHECK(t.take().gpu_places.at(0).lines.size() == gpuprof::profile::kMostPlaceFrames);
+}
+
+TEST_CASE("beyond the memory budget no new code is kept, and that is counted") {
+  uint64_t used = 0;
+  MemoryBudget memory([&used] { return used; });
+  NameTable names;
+  GpuCode code(names, &memory);
+  SourceGpuCode source;
+  code.add(source, GpuModule{.id = 1, .name = "a", .hash = "aa"});
+  code.add(source, place(1));
+  used = MemoryBudget::kLimit;
+  memory.look();
+  code.add(source, GpuModule{.id = 2, .name = "b", .hash = "bb"});
+  code.add(source, place(2, 32));
+  code.add(source, place(3));  // known already
+  CHECK(index(source.module(2)) == 0);
+  CHECK(index(source.place(2)) == 0);
+  CHECK(source.place(3) == source.place(1));
+  CHECK(memory.left_out() == 2);
+}
