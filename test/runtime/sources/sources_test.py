@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Sources in the recorder's own process: launches, GPU work and samples come out as they went in, and each source is
+started, switched and stopped as it is promised. What goes in is in scripted_source.cpp."""
+
+import collections
+import os
+import signal
+import subprocess
+
+import rig
+
+RECORDER = os.environ["RECORD_SOURCES"]
+TARGET = os.environ["SOURCES_TARGET"]
+
+# One round, by what `flame` makes of it.
+NAME = "sources_target"
+SAXPY = ("epoch", "run_model", "train (train.py:7)", "submit_step", "saxpy_[G]")
+REDUCE = ("run_model", "copy_back", "reduce(float const*, int)_[G]")
+NOBODY = ("[no CPU stack]", "saxpy_[G]")
+IN_SAXPY = ("saxpy (kernels.cu:12)_[G]", "fused (math.h:5)_[G]", "FFMA R1, R2, R3, R4_[g]")
+IN_REDUCE = ("reduce(float const*, int) (kernels.cu:30)_[G]", "LDG.E R0, [R2]_[g]")
+TIMES = {(NAME, *SAXPY): 1000, (NAME, *REDUCE): 500}
+SAMPLES = {
+    (NAME, *SAXPY, *IN_SAXPY, "long_scoreboard_[g]", "0x40_[g]"): 5,
+    (NAME, *SAXPY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 3,
+    (NAME, *REDUCE, *IN_REDUCE, "long_scoreboard_[g]", "0x10_[g]"): 6,
+    (NAME, *NOBODY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 13,  # 7 of the second source
+}
+DROPPED = 11
+ESTIMATED = 2
+WHILE_OFF = 13
+NO_LAUNCH = 6
+
+
+def times(factor, weights):
+    return {stack: factor * weight for stack, weight in weights.items()}
+
+
+class Sources(rig.RuntimeTest):
+    def command(self, *options, until="second.round1", profile=None):
+        """Records the target, which ends when that file is there."""
+        return [RECORDER, self.folder, profile or self.profile_path, *options, "--", TARGET, self.folder, until]
+
+    def mark(self, name):
+        return os.path.join(self.folder, name)
+
+    def forget_marks(self):
+        for name in os.listdir(self.folder):
+            if name == "ready" or name.startswith(("sampler.", "second.")):
+                os.unlink(self.mark(name))
+
+    def wait_for_mark(self, name):
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.mark(name)), pause=0.01), name)
+
+    def record_once(self, *options, profile=None):
+        run = self.run_command(self.command(*options, profile=profile))
+        stderr = run.stderr.decode()
+        self.assertEqual(run.returncode, 0, stderr)
+        return rig.Profile(profile or self.profile_path), stderr
+
+    def flame(self, path, *options):
+        stacks = rig.parse_folded(self.gpuprof("flame", "-i", path, *options))
+        self.assertEqual(len(stacks), len({tuple(frames) for frames, _ in stacks}))
+        return {tuple(frames): weight for frames, weight in stacks}
+
+    def assert_rounds(self, path, rounds):
+        """The readers show so many rounds, and END says so."""
+        self.assertEqual(self.flame(path, "--unit", "ns"), times(rounds, TIMES))
+        self.assertEqual(self.flame(path, "--weight", "samples"), times(rounds, SAMPLES))
+        profile = rig.Profile(path)
+        end = profile.end()
+        self.assertEqual(end["samples"], rounds * sum(SAMPLES.values()))
+        self.assertEqual(end["samples"], sum(int(row[5]) for row in profile.of("EUSTALL")))
+        self.assertEqual(end["launches"], rounds * 2)
+        self.assertEqual(end["gpu_records"], rounds * 2)
+        self.assertEqual(end["gpu_ns"], rounds * sum(TIMES.values()))
+        self.assertEqual(end["with_stack"], rounds * 2)
+        self.assertEqual(end["lost"], rounds * DROPPED)
+        self.assertEqual(profile.losses(), {"samples_dropped": rounds * DROPPED})
+        self.assertEqual(profile.coverage()["samples_without_launch"], rounds * NO_LAUNCH)
+
+    def test_all_comes_out_as_it_went_in(self):
+        profile, stderr = self.record_once()
+        self.assert_rounds(self.profile_path, 1)
+        self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
+        self.assertIn(f"samples_dropped {DROPPED}", stderr)
+        # Two sources have loaded the same code.
+        self.assertEqual(len(profile.of("GPU_MODULE")), 1)
+        self.assertEqual(len(profile.of("GPU_PLACE")), 2)
+        self.assertEqual(len(profile.of("DEVICE")), 2)
+        text = profile.strings()
+        self.assertEqual({(int(row[1]), text[row[2]]) for row in profile.of("SAMPLING")}, {(512, "cycles"), (1000, "ns")})
+        frames = {row[1:5] + row[5:7] for row in map(tuple, profile.of("FRAME")) if row[1] == "gpu"}
+        self.assertEqual({(text[name], text[file], int(line), text[module], text[build_id])
+                          for _, name, file, line, module, build_id in frames},
+                         {("saxpy", "kernels.cu", 12, "kernels.cubin", "c0ffee"),
+                          ("fused", "math.h", 5, "kernels.cubin", "c0ffee"),
+                          ("reduce(float const*, int)", "kernels.cu", 30, "kernels.cubin", "c0ffee")})
+        self.assertEqual(sum(int(row[5]) for row in profile.of("EUSTALL") if row[6] == "1"), ESTIMATED)
+
+    def test_samples_belong_to_the_work_that_they_were_taken_in(self):
+        profile, _ = self.record_once()
+        timed = {row[1] for row in profile.of("GPU")}
+        counts = collections.Counter()
+        for row in profile.of("EUSTALL"):
+            work = profile.works[row[1]]
+            counts[(work.name, work.thread, work.tid != 0, work.stream, row[1] in timed)] += int(row[5])
+        self.assertEqual(counts, {("saxpy", "worker", True, 7, True): 8,
+                                  ("reduce(float const*, int)", "worker", True, 7, True): 6,
+                                  ("saxpy", "", False, 7, False): NO_LAUNCH,
+                                  ("saxpy", "", True, 0, False): 7})
+
+    def test_report_and_dump_show_them(self):
+        self.record_once()
+        report = self.gpuprof("report", self.profile_path)
+        self.assertIn(f"{sum(SAMPLES.values())} stall samples", report)
+        self.assertRegex(report, r"59\.26% +16 +selected")
+        self.assertRegex(report, r"40\.74% +11 +long_scoreboard")
+        self.assertIn("saxpy+0x40: FFMA R1, R2, R3, R4 at fused (math.h:5)", report)
+        dump = self.gpuprof("dump", self.profile_path)
+        lines = [line for line in dump.splitlines() if line.startswith("eustall ")]
+        self.assertEqual(len(lines), len(rig.Profile(self.profile_path).of("EUSTALL")), dump)
+
+    def test_merging_doubles(self):
+        other = self.mark("other.txt")
+        self.record_once()
+        self.forget_marks()
+        self.record_once(profile=other)
+        merged = self.mark("merged.txt")
+        self.gpuprof("merge", "-o", merged, self.profile_path, other)
+        self.assert_rounds(merged, 2)
+        self.assertEqual(rig.Profile(merged).meta()["samples.while_off"], [str(2 * WHILE_OFF)])
+
+    def test_pause_and_resume(self):
+        with subprocess.Popen(self.command("--paused", until="finish"), cwd=self.folder, stderr=subprocess.PIPE) as run:
+            self.wait_for_mark("ready")
+            for number in (1, 2):
+                run.send_signal(signal.SIGUSR1)
+                self.wait_for_mark(f"second.round{number}")
+                run.send_signal(signal.SIGUSR2)
+                self.wait_for_mark(f"second.off{number}")
+            with open(self.mark("finish"), "w", encoding="ascii"):
+                pass
+            stderr = run.communicate(timeout=60)[1].decode()
+        self.assertEqual(run.returncode, 0, stderr)
+        self.assert_rounds(self.profile_path, 2)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual(len(profile.of("WINDOW")), 2)
+        self.assertEqual(profile.meta()["samples.while_off"], [str(2 * WHILE_OFF)])
+        self.assertEqual(profile.meta()["gpu_records.while_off"], ["2"])
+
+    def test_a_source_that_cannot_start_ends_the_recording_before_it_begins(self):
+        run = self.run_command(self.command("--fail"))
+        self.assertEqual(run.returncode, 1)
+        stderr = run.stderr.decode()
+        self.assertIn("second: the device is used by somebody else", stderr)
+        self.assertIn("wait until it is free", stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # no target, no profile
+
+    def test_stopped_when_the_target_is_killed(self):
+        with subprocess.Popen(self.command(until="never"), cwd=self.folder, stderr=subprocess.PIPE) as run:
+            self.wait_for_mark("second.round1")
+            with open(self.mark("ready"), encoding="ascii") as file:
+                os.kill(int(file.read().split()[0]), signal.SIGKILL)
+            stderr = run.communicate(timeout=60)[1].decode()
+        self.assertEqual(run.returncode, 128 + signal.SIGKILL, stderr)
+        for name in ("sampler", "second"):
+            self.assertTrue(os.path.exists(self.mark(f"{name}.stopped")), name)
+        self.assert_rounds(self.profile_path, 1)
+
+    @rig.requires("ebpf")
+    def test_a_source_walks_its_own_stacks_beside_the_bpf_engine(self):
+        profile, _ = self.record_once("--bpf")
+        self.assertEqual(profile.meta()["stack_engine"], ["bpf"])
+        self.assert_rounds(self.profile_path, 1)
+
+    def test_without_stacks_there_are_none(self):
+        profile, _ = self.record_once("--none")
+        self.assertEqual(profile.of("USTACK"), [])
+        self.assertEqual(profile.end()["samples"], sum(SAMPLES.values()))
+
+
+if __name__ == "__main__":
+    rig.main()
