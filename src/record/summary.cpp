@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "profile/loss.h"
 
 namespace gpuprof::record {
 namespace {
@@ -167,7 +168,8 @@ void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const std::string text = left_out_line(facts.left_out); !text.empty()) {
     log::warn(text);
   }
-  if (const auto left_out = facts.totals.lost.find("memory_limit"); left_out != facts.totals.lost.end()) {
+  if (const auto left_out = facts.totals.lost.find(std::string(profile::word(profile::LossReason::memory_limit)));
+      left_out != facts.totals.lost.end()) {
     log::warn(
         fmt::format("gpuprof came to its memory limit: {} stacks, names and other details are left out",
                     left_out->second),
