@@ -4,6 +4,9 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <string_view>
+
+#include "profile/loss.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -14,8 +17,8 @@ bool has_stack(const p::Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;
 }
 
-uint64_t value_of(const std::map<std::string, uint64_t>& counts, const char* key) {
-  const auto found = counts.find(key);
+uint64_t value_of(const std::map<std::string, uint64_t>& counts, std::string_view key) {
+  const auto found = counts.find(std::string(key));
   return found == counts.end() ? 0 : found->second;
 }
 
@@ -41,7 +44,8 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
 }
 
 p::WorkCoverage covered_samples(const Aggregate& rows) {
-  p::WorkCoverage samples{.recorded = rows.sample_count, .lost = value_of(rows.info.losses, "samples_dropped")};
+  p::WorkCoverage samples{.recorded = rows.sample_count,
+                          .lost = value_of(rows.info.losses, word(p::LossReason::samples_dropped))};
   for (const SampleRow& row : rows.samples) {
     samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
   }
@@ -87,7 +91,7 @@ void count_rows(Aggregate& rows) {
 
 profile::WorkCoverage covered_work(const Aggregate& rows) {
   const ProfileInfo& info = rows.info;
-  const uint64_t lost = p::lost_gpu_work(info.losses, value_of(info.coverage, "without_record"));
+  const uint64_t lost = p::lost_gpu_work(info.losses, value_of(info.coverage, word(p::CoverageCount::without_record)));
   if (info.gpu_records > 0 || lost > 0) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }

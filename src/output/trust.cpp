@@ -13,16 +13,18 @@ namespace {
 
 using analyze::ProfileInfo;
 using profile::coverage_text;
+using profile::CoverageCount;
 
-uint64_t count_of(const ProfileInfo& info, const std::string& what) {
-  const auto found = info.coverage.find(what);
+uint64_t count_of(const ProfileInfo& info, CoverageCount what) {
+  const auto found = info.coverage.find(std::string(word(what)));
   return found == info.coverage.end() ? 0 : found->second;
 }
 
 bool is_clean(const ProfileInfo& info) {
   const bool lost =
       std::any_of(info.losses.begin(), info.losses.end(), [](const auto& loss) { return loss.second > 0; });
-  for (const char* what : {"unsampled", "without_record", "without_stack", "without_launch"}) {
+  for (const auto what : {CoverageCount::unsampled, CoverageCount::without_record, CoverageCount::without_stack,
+                          CoverageCount::without_launch}) {
     if (count_of(info, what) > 0) {
       return false;
     }
@@ -39,13 +41,13 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
 }
 
 std::string launch_line(const ProfileInfo& info) {
-  const uint64_t launches = count_of(info, "launches");
+  const uint64_t launches = count_of(info, CoverageCount::launches);
   std::string line = grouped(launches) + " launches:";
-  add_part(count_of(info, "matched"), launches, "matched with GPU work", line);
-  add_part(count_of(info, "captured"), launches, "captured into graphs", line);
-  add_part(count_of(info, "failed"), launches, "refused by the vendor's library", line);
-  add_part(count_of(info, "without_record"), launches, "without GPU work", line);
-  add_part(count_of(info, "unsampled"), launches, "left without a stack by --max-overhead", line);
+  add_part(count_of(info, CoverageCount::matched), launches, "matched with GPU work", line);
+  add_part(count_of(info, CoverageCount::captured), launches, "captured into graphs", line);
+  add_part(count_of(info, CoverageCount::failed), launches, "refused by the vendor's library", line);
+  add_part(count_of(info, CoverageCount::without_record), launches, "without GPU work", line);
+  add_part(count_of(info, CoverageCount::unsampled), launches, "left without a stack by --max-overhead", line);
   return line;
 }
 
@@ -53,14 +55,15 @@ std::string record_line(const ProfileInfo& info) {
   std::string line = grouped(info.gpu_records) + " GPU records:";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
-  add_part(count_of(info, "without_stack"), info.gpu_records, "whose stack is missing", line);
-  add_part(count_of(info, "without_launch"), info.gpu_records, "of no known launch", line);
+  add_part(count_of(info, CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
+  add_part(count_of(info, CoverageCount::without_launch), info.gpu_records, "of no known launch", line);
   return line;
 }
 
 std::string sample_line(const ProfileInfo& info) {
   std::string line = grouped(info.samples) + " samples of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
+  add_part(count_of(info, CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
   return line;
 }
 
@@ -130,8 +133,10 @@ std::string engines(const ProfileInfo& info) {
 // Counts of a hostile profile may not add up.
 uint64_t launches_with_stack(const ProfileInfo& info) {
   uint64_t sum = 0;
-  return __builtin_add_overflow(count_of(info, "stack_whole"), count_of(info, "stack_truncated"), &sum) ? UINT64_MAX
-                                                                                                        : sum;
+  return __builtin_add_overflow(count_of(info, CoverageCount::stack_whole),
+                                count_of(info, CoverageCount::stack_truncated), &sum)
+             ? UINT64_MAX
+             : sum;
 }
 
 }  // namespace
@@ -139,12 +144,12 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {
-    const uint64_t whole = count_of(info, "stack_whole");
+    const uint64_t whole = count_of(info, CoverageCount::stack_whole);
     std::string line = "stacks" + engines(info) + ": " +
                        coverage_text(100.0 * static_cast<double>(whole) / static_cast<double>(all)) + " of " +
                        grouped(all) + " launches reach the start of their thread";
-    add_part(count_of(info, "stack_truncated"), all, "are truncated", line);
-    add_part(count_of(info, "stack_no_python"), all, "are of threads without Python frames", line);
+    add_part(count_of(info, CoverageCount::stack_truncated), all, "are truncated", line);
+    add_part(count_of(info, CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
     lines.push_back(std::move(line));
   }
   const std::string native = depth_clause(info, "native", "native");
@@ -156,7 +161,7 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
 }
 
 std::string truncated_text(const ProfileInfo& info) {
-  const uint64_t truncated = count_of(info, "stack_truncated");
+  const uint64_t truncated = count_of(info, CoverageCount::stack_truncated);
   const uint64_t all = launches_with_stack(info);
   return truncated == 0 ? std::string()
                         : grouped(truncated) + " of " + grouped(all) + " launches (" + percent(truncated, all) +
@@ -173,7 +178,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
       lines.push_back(std::move(line));
     }
   }
-  if (const uint64_t outside = count_of(info, "outside_range"); outside > 0) {
+  if (const uint64_t outside = count_of(info, CoverageCount::outside_range); outside > 0) {
     lines.push_back(grouped(outside) + " GPU records left out by choice: outside of --nvtx-range");
   }
   lines.push_back(coverage_line(info.covered));

@@ -4,18 +4,31 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string_view>
+
+#include "profile/loss.h"
 
 namespace gpuprof::profile {
 namespace {
 
-// Of these, the GPU work itself is in the profile. All other reasons stand for GPU records that are not.
-constexpr std::array<std::string_view, 15> kOtherLosses = {
-    "reentrant",        "bpf_ring_full",   "bpf_stack_lost", "stack_unreadable", "stack_not_taken",
-    "no_launch_record", "process_refused", "range_limit",    "late_name",        "launch_without_record",
-    "timeline_full",    "details_lost",    "kernel_name",    "memory_limit",     "samples_dropped"};
+constexpr std::array<std::string_view, kCoverageCounts> kWords = {
+    "launches",       "matched",        "captured",
+    "failed",         "unsampled",      "without_record",
+    "without_stack",  "without_launch", "samples_without_launch",
+    "outside_range",  "stack_whole",    "stack_truncated",
+    "stack_no_python"};
+
+bool is_lost_work(std::string_view reason) {
+  const std::optional<LossReason> known = loss_reason_of(reason);
+  return !known || missing(*known) == Missing::work;
+}
 
 }  // namespace
+
+std::string_view word(CoverageCount what) {
+  return kWords.at(static_cast<size_t>(what));
+}
 
 double WorkCoverage::percent() const {
   if (!any()) {
@@ -28,11 +41,9 @@ double WorkCoverage::percent() const {
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {
-    const bool other = std::find(kOtherLosses.begin(), kOtherLosses.end(), reason) != kOtherLosses.end();
-    lost += other ? 0 : count;
+    lost += is_lost_work(reason) ? count : 0;
   }
-  const auto told = losses.find("launch_without_record");
-  return std::max({lost, launches_without_record, told == losses.end() ? 0 : told->second});
+  return std::max(lost, launches_without_record);
 }
 
 std::string coverage_text(double percent) {

@@ -4,8 +4,30 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace gpuprof::profile {
+
+// What COVERAGE lines count; FORMAT.md says what each one means. launches == matched + captured + failed +
+// without_record.
+enum class CoverageCount : uint8_t {
+  launches,
+  matched,
+  captured,
+  failed,
+  unsampled,
+  without_record,
+  without_stack,
+  without_launch,
+  samples_without_launch,
+  outside_range,
+  stack_whole,
+  stack_truncated,
+  stack_no_python,
+};
+inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::stack_no_python) + 1;
+
+std::string_view word(CoverageCount what);
 
 // What should have a stack: GPU records, or in a profile without them counted launches, or stall samples.
 struct WorkCoverage {
@@ -18,9 +40,9 @@ struct WorkCoverage {
   [[nodiscard]] double percent() const;
 };
 
-// Pieces of GPU work that are not in the profile: the larger of two counts of the same thing, which are LOSS lines
-// (without those reasons that concern stacks, names, ranges, timelines or whole processes; unknown ones count) and
-// launches that no GPU work came for. The sum of all counts of `losses` must fit.
+// Pieces of GPU work that are not in the profile: the larger of two counts of the same thing, which are LOSS lines of
+// lost work (loss.h; unknown reasons count) and launches that no GPU work came for. The sum of all counts of `losses`
+// must fit.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 // "97.34%", rounded down: never more than it is.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/loss.h"
 #include "profile/records.h"
 #include "record/join/histogram.h"
 #include "record/process/process_table.h"
@@ -156,7 +157,7 @@ struct SampleKey {
 
 struct NewLoss {
   profile::ProcessId process{};
-  const char* reason = "";  // a word of profile/FORMAT.md
+  profile::LossReason reason{};
   uint64_t count = 0;
 };
 

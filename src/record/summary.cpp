@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "profile/loss.h"
 
 namespace gpuprof::record {
 namespace {
@@ -128,6 +129,7 @@ std::string trust_line(const SummaryFacts& facts) {
   part(c.unsampled, c.launches, "launches without a stack because of --max-overhead");
   part(c.without_stack, facts.totals.gpu_records, "GPU records whose stack is missing");
   part(c.without_launch, facts.totals.gpu_records, "GPU records of no known launch");
+  part(c.samples_without_launch, facts.totals.samples, "samples of no known launch");
   return text.empty() ? text : "not all is known: " + text;
 }
 
@@ -174,7 +176,8 @@ void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const std::string text = left_out_line(facts.left_out); !text.empty()) {
     log::warn(text);
   }
-  if (const auto left_out = facts.totals.lost.find("memory_limit"); left_out != facts.totals.lost.end()) {
+  if (const auto left_out = facts.totals.lost.find(std::string(profile::word(profile::LossReason::memory_limit)));
+      left_out != facts.totals.lost.end()) {
     log::warn(
         fmt::format("gpuprof came to its memory limit: {} stacks, names and other details are left out",
                     left_out->second),

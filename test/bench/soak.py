@@ -103,13 +103,7 @@ def accounts(profile, did):
     return {"launches_made": did["launches"], "launches_accounted": end["launches"], "work_made": did["total_ops"],
             "work_recorded": end["gpu_records"], "ns_made": did["total_ns"], "ns_recorded": end["gpu_ns"],
             "with_stack": end["with_stack"], "lost": lost, "coverage": coverage,
-            "uncounted": did["total_ops"] - end["gpu_records"] - sum(
-                count for reason, count in lost.items() if reason not in BESIDES)}
-
-
-# Losses of something else than GPU records.
-BESIDES = {"bpf_ring_full", "bpf_stack_lost", "stack_unreadable", "no_launch_record", "late_name", "range_limit",
-           "stack_not_taken", "details_lost"}
+            "uncounted": did["total_ops"] - end["gpu_records"] - profile.lost_work()}
 
 
 def judge(result, options):

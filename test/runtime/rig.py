@@ -19,6 +19,8 @@ NOTHING = 4  # that of gpuprof for a profile that holds nothing of what was aske
 GPUPROF = os.path.abspath(os.environ.get("GPUPROF", "build/gpuprof"))
 EXAMPLE = os.path.abspath(os.environ.get("GPUPROF_EXAMPLE", "build/examples/opencl/example_opencl"))
 SOURCE = os.environ.get("GPUPROF_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+with open(os.path.join(SOURCE, "src/profile/FORMAT.md"), encoding="utf-8") as page:
+    REASONS_OF_LOST_WORK = re.findall(r"^\| `(\w+)` \| work \|", page.read(), re.MULTILINE)
 PYTHON_EXAMPLE = os.path.join(SOURCE, "examples/python/opencl_sites.py")
 
 
@@ -197,6 +199,10 @@ class Profile:
         for _, reason, count in self.of("LOSS"):
             result[reason] += int(count)
         return result
+
+    def lost_work(self):
+        """GPU records that are counted as lost: other losses leave the work in the profile."""
+        return sum(count for reason, count in self.losses().items() if reason in REASONS_OF_LOST_WORK)
 
 
 def wait_for(condition, seconds=30, pause=0.05):

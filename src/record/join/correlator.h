@@ -83,7 +83,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   // For the stack engine, in this order.
   std::vector<ProcessNews> take_news() { return producers_.processes().take_news(); }
 
-  void add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
+  void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count) {
     join_.tally.add_loss(process, reason, count);
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }

@@ -3,39 +3,43 @@
 #include <algorithm>
 #include <utility>
 
+#include "profile/coverage.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
 
-constexpr std::pair<const char*, uint64_t CoverageCounts::*> kWords[] = {
-    {"launches", &CoverageCounts::launches},
-    {"matched", &CoverageCounts::matched},
-    {"captured", &CoverageCounts::captured},
-    {"failed", &CoverageCounts::failed},
-    {"unsampled", &CoverageCounts::unsampled},
-    {"without_record", &CoverageCounts::without_record},
-    {"without_stack", &CoverageCounts::without_stack},
-    {"without_launch", &CoverageCounts::without_launch},
-    {"outside_range", &CoverageCounts::outside_range},
-    {"samples_without_launch", &CoverageCounts::samples_without_launch},
-    {"stack_whole", &CoverageCounts::stack_whole},
-    {"stack_truncated", &CoverageCounts::stack_truncated},
-    {"stack_no_python", &CoverageCounts::stack_no_python},
+using profile::CoverageCount;
+
+constexpr std::pair<profile::CoverageCount, uint64_t CoverageCounts::*> kWords[] = {
+    {CoverageCount::launches, &CoverageCounts::launches},
+    {CoverageCount::matched, &CoverageCounts::matched},
+    {CoverageCount::captured, &CoverageCounts::captured},
+    {CoverageCount::failed, &CoverageCounts::failed},
+    {CoverageCount::unsampled, &CoverageCounts::unsampled},
+    {CoverageCount::without_record, &CoverageCounts::without_record},
+    {CoverageCount::without_stack, &CoverageCounts::without_stack},
+    {CoverageCount::without_launch, &CoverageCounts::without_launch},
+    {CoverageCount::samples_without_launch, &CoverageCounts::samples_without_launch},
+    {CoverageCount::outside_range, &CoverageCounts::outside_range},
+    {CoverageCount::stack_whole, &CoverageCounts::stack_whole},
+    {CoverageCount::stack_truncated, &CoverageCounts::stack_truncated},
+    {CoverageCount::stack_no_python, &CoverageCounts::stack_no_python},
 };
+static_assert(std::size(kWords) == profile::kCoverageCounts);
 
 }  // namespace
 
 void CoverageCounts::add(const CoverageCounts& other) {
-  for (const auto& [word, member] : kWords) {
+  for (const auto& [what, member] : kWords) {
     this->*member += other.*member;
   }
 }
 
 void CoverageCounts::append_to(std::vector<profile::Coverage>& out, profile::ProcessId process) const {
-  for (const auto& [word, member] : kWords) {
+  for (const auto& [what, member] : kWords) {
     if (this->*member != 0) {
-      out.push_back({process, word, this->*member});
+      out.push_back({process, profile::word(what), this->*member});
     }
   }
 }

@@ -20,8 +20,8 @@ struct CoverageCounts {
   uint64_t without_record = 0;
   uint64_t without_stack = 0;
   uint64_t without_launch = 0;
-  uint64_t outside_range = 0;
   uint64_t samples_without_launch = 0;
+  uint64_t outside_range = 0;
   uint64_t stack_whole = 0;      // of launches whose stack was walked by tables: reaches the thread's start, ...
   uint64_t stack_truncated = 0;  // ... or does not
   uint64_t stack_no_python = 0;  // in a process that runs Python

@@ -1,5 +1,6 @@
 #include "record/join/sample_join.h"
 
+#include "profile/loss.h"
 #include "record/join/bounded_sum.h"
 
 namespace gpuprof::record {
@@ -30,7 +31,7 @@ void SampleJoin::on_dropped(backend::SourceId id, uint64_t count) {
 }
 
 void SampleJoin::drop(profile::ProcessId process, uint64_t count) {
-  join_.tally.add_loss(process, "samples_dropped", count);
+  join_.tally.add_loss(process, profile::LossReason::samples_dropped, count);
 }
 
 SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Sample& sample) {

@@ -1,6 +1,8 @@
 #include "record/join/tally.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "base/utf8.h"
 #include "wire/wire.h"
@@ -8,11 +10,17 @@
 namespace gpuprof::record {
 namespace {
 
+using profile::LossReason;
+
 constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // months of launches; sums over sources must fit into 64 bits
 
-constexpr const char* kLossReasons[GPUPROF_LOSS_KINDS] = {
-    "ring_full", "ring_busy",  "vendor_dropped", "invalid_timestamp", "no_timing",    "out_of_memory",
-    "reentrant", "unfinished", "range_limit",    "stack_not_taken",   "details_lost", "kernel_name"};
+// What targets count, by enum gpuprof_loss.
+constexpr auto kToldByTargets = [] {
+  using enum LossReason;
+  return std::array{ring_full, ring_busy,  vendor_dropped, invalid_timestamp, no_timing,    out_of_memory,
+                    reentrant, unfinished, range_limit,    stack_not_taken,   details_lost, kernel_name};
+}();
+static_assert(kToldByTargets.size() == GPUPROF_LOSS_KERNEL_NAME + 1);
 
 // A target can write anything into its counters: only growth counts, up to a limit.
 uint64_t growth(uint64_t& known, uint64_t told) {
@@ -31,20 +39,18 @@ uint64_t Totals::lost_in_all() const {
   return sum;
 }
 
-void Tally::add_loss(profile::ProcessId process, const char* reason, uint64_t count) {
+void Tally::add_loss(profile::ProcessId process, LossReason reason, uint64_t count) {
   if (count != 0) {
     losses_[{process, reason}] += count;
-    totals_.lost[reason] += count;
+    totals_.lost[std::string(word(reason))] += count;
   }
 }
 
 void Tally::on_counters(const Source& source, const backend::Counters& counters) {
   backend::Counters& known = sources_[source.id].counters;
   totals_.launches += growth(known.launches, counters.launches);
-  for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
-    if (kLossReasons[kind] != nullptr) {
-      add_loss(source.process(), kLossReasons[kind], growth(known.lost[kind], counters.lost[kind]));
-    }
+  for (size_t kind = 0; kind < kToldByTargets.size(); ++kind) {
+    add_loss(source.process(), kToldByTargets.at(kind), growth(known.lost[kind], counters.lost[kind]));
   }
   for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
     growth(known.counts[what], counters.counts[what]);
@@ -81,9 +87,9 @@ void Tally::close(const Source& source) {
 }
 
 void Tally::take_new(Batch& batch) {
-  add_loss({}, "malformed", std::exchange(refused_, 0));
-  add_loss({}, "late_name", std::exchange(late_names_, 0));
-  add_loss({}, "timeline_full", std::exchange(timeline_dropped_, 0));
+  add_loss({}, LossReason::malformed, std::exchange(refused_, 0));
+  add_loss({}, LossReason::late_name, std::exchange(late_names_, 0));
+  add_loss({}, LossReason::timeline_full, std::exchange(timeline_dropped_, 0));
   for (const auto& [key, count] : std::exchange(losses_, {})) {
     batch.losses.push_back({key.first, key.second, count});
   }

@@ -19,7 +19,7 @@ namespace gpuprof::record {
 
 class Tally {
  public:
-  void add_loss(profile::ProcessId process, const char* reason, uint64_t count);
+  void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count);
   // A record with which a sum would not fit, or that cannot be true.
   void refuse_record() { ++refused_; }
   void late_name() { ++late_names_; }
@@ -50,8 +50,8 @@ class Tally {
   };
 
   std::unordered_map<backend::SourceId, Counted> sources_;
-  std::map<std::pair<profile::ProcessId, const char*>, uint64_t> losses_;  // since the last batch, as ...
-  uint64_t refused_ = 0;                                                   // ... are these
+  std::map<std::pair<profile::ProcessId, profile::LossReason>, uint64_t> losses_;  // since the last batch, as ...
+  uint64_t refused_ = 0;                                                           // ... are these
   uint64_t late_names_ = 0;
   uint64_t timeline_dropped_ = 0;
   std::vector<profile::Coverage> closed_;

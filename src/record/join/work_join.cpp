@@ -59,7 +59,7 @@ NameIndex WorkJoin::name_of(const Source& source, const LaunchSite& site, const 
     return source.name(id);
   }
   if (id == 0) {
-    join_.tally.add_loss(source.process(), "kernel_name", 1);
+    join_.tally.add_loss(source.process(), profile::LossReason::kernel_name, 1);
     return parts_.producers.names().intern(GPUPROF_UNKNOWN_KERNEL);
   }
   if (site.is_host) {

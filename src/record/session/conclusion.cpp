@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "profile/loss.h"
 
 namespace gpuprof::record {
 namespace {
@@ -34,7 +35,7 @@ std::optional<Error> failure_of(const SummaryFacts& facts, Status written, Statu
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts) {
   facts.totals = totals;
   if (memory.left_out() != 0) {
-    facts.totals.lost["memory_limit"] = memory.left_out();
+    facts.totals.lost[std::string(profile::word(profile::LossReason::memory_limit))] = memory.left_out();
   }
   facts.totals.with_stack -= std::min(facts.totals.with_stack, sink.without_frames());
   facts.totals.coverage.without_stack += facts.counts_only ? 0 : sink.without_frames();

@@ -78,7 +78,6 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   }
   add_depths(correlator, "native", correlator.tally().native_depths());
   add_depths(correlator, "python", correlator.tally().python_depths());
-  correlator.add_meta("launches.without_record", std::to_string(correlator.totals().coverage.without_record));
   if (options.max_overhead > 0) {
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
     correlator.add_meta("budget.least_stacks_percent", fmt::format("{:.3g}", percent_of_stacks(budget.least_share)));

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "profile/coverage.h"
+#include "profile/loss.h"
 #include "profile/tables.h"
 #include "profile/writer.h"
 #include "record/write/stack_frames.h"
@@ -39,7 +41,7 @@ class ProfileSink::Writer {
     add_definitions(batch);
     add_measurements(batch);
     for (const NewLoss& loss : batch.losses) {
-      out_.add(profile::Loss{loss.process, loss.reason, loss.count});
+      out_.add(profile::Loss{loss.process, profile::word(loss.reason), loss.count});
     }
     for (const profile::Coverage& coverage : batch.coverage) {
       out_.add(coverage);
@@ -50,7 +52,8 @@ class ProfileSink::Writer {
       stack_frames_.forget(process);
     }
     if (const uint64_t left_out = memory_->left_out(); left_out > told_left_out_) {
-      out_.add(profile::Loss{{}, "memory_limit", left_out - std::exchange(told_left_out_, left_out)});
+      out_.add(profile::Loss{
+          {}, profile::word(profile::LossReason::memory_limit), left_out - std::exchange(told_left_out_, left_out)});
     }
     if (batch.end) {
       add_end(*batch.end);
@@ -201,7 +204,7 @@ class ProfileSink::Writer {
     end.with_stack -= std::min(end.with_stack, without_frames_);
     end.lost += told_left_out_;
     if (gpu_without_frames_ > 0) {
-      out_.add(profile::Coverage{{}, "without_stack", gpu_without_frames_});
+      out_.add(profile::Coverage{{}, profile::word(profile::CoverageCount::without_stack), gpu_without_frames_});
     }
     add_left_out(stack_frames_.budget().left_out());
     out_.add(end);

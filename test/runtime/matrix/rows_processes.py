@@ -197,7 +197,7 @@ def burst_counted(matrix):
     end = recording.profile.end()
     losses = recording.profile.losses()
     stacks = losses["stack_not_taken"]
-    lost = sum(losses.values()) - stacks - losses["details_lost"]  # GPU records
+    lost = recording.profile.lost_work()
     require(stacks > 0 and lost > 0, "there was room for all records")
     without = recording.profile.coverage().get("without_stack", 0)
     synchronizations = 1  # a call that has a stack, but no GPU record

@@ -84,6 +84,7 @@ class Sources(rig.RuntimeTest):
         self.assert_rounds(self.profile_path, 1)
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
+        self.assertIn(f"{NO_LAUNCH} (22.22%) samples of no known launch", stderr)
         # Two sources have loaded the same code.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
@@ -114,6 +115,7 @@ class Sources(rig.RuntimeTest):
         self.record_once()
         report = self.gpuprof("report", self.profile_path)
         self.assertIn(f"{sum(SAMPLES.values())} stall samples", report)
+        self.assertIn(f"{NO_LAUNCH} of no known launch (22.22%)", report)
         self.assertRegex(report, r"59\.26% +16 +selected")
         self.assertRegex(report, r"40\.74% +11 +long_scoreboard")
         self.assertIn("saxpy+0x40: FFMA R1, R2, R3, R4 at fused (math.h:5)", report)

@@ -38,6 +38,9 @@ TEST_CASE("samples are told where there are any, and are something that was seen
   SummaryFacts facts = clean();
   facts.totals.samples = 4711;
   CHECK(has(summary_line(facts), ", 4711 samples, "));
+  CHECK(trust_line(facts).empty());
+  facts.totals.coverage.samples_without_launch = 2;
+  CHECK(has(trust_line(facts), "2 (0.04%) samples of no known launch"));
   facts.totals.launches = facts.totals.gpu_records = facts.totals.with_stack = 0;
   CHECK(has(summary_line(facts), ", 4711 samples, "));
 }
