@@ -203,7 +203,7 @@ TEST_CASE("beyond the limit made-up times make no lines, and nothing is lost of 
 TEST_CASE("losses of one reason are one line of a batch") {
   Rig rig;
   for (int i = 0; i < 100; ++i) {
-    rig.correlator.add_loss({}, "ring_full", 2);
+    rig.correlator.add_loss({}, gpuprof::profile::LossReason::ring_full, 2);
   }
   Batch batch = rig.take();
   REQUIRE(batch.losses.size() == 1);
