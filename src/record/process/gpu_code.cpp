@@ -48,7 +48,8 @@ size_t GpuCode::KeyHash::operator()(const Key& key) const {
 }
 
 void GpuCode::add(SourceGpuCode& source, const backend::GpuModule& module) {
-  if (module.id == 0 || source.modules.contains(module.id) || source.modules.size() >= SourceGpuCode::kMaxModules) {
+  if (module.id == 0 || source.modules.contains(module.id) || source.modules.size() >= SourceGpuCode::kMaxModules ||
+      !MemoryBudget::admits(memory_)) {
     return;
   }
   if (const profile::GpuModuleId id = intern(module); profile::index(id) != 0) {
@@ -62,7 +63,7 @@ profile::GpuModuleId GpuCode::intern(const backend::GpuModule& module) {
   if (const auto known = modules_.find(key); known != modules_.end()) {
     return known->second;
   }
-  if (modules_.size() >= kMaxModules || !MemoryBudget::admits(memory_)) {
+  if (modules_.size() >= kMaxModules) {
     return {};
   }
   made.id = profile::GpuModuleId{static_cast<uint32_t>(modules_.size() + 1)};
@@ -72,7 +73,8 @@ profile::GpuModuleId GpuCode::intern(const backend::GpuModule& module) {
 }
 
 void GpuCode::add(SourceGpuCode& source, const backend::GpuPlace& place) {
-  if (place.id == 0 || source.places.contains(place.id) || source.places.size() >= SourceGpuCode::kMaxPlaces) {
+  if (place.id == 0 || source.places.contains(place.id) || source.places.size() >= SourceGpuCode::kMaxPlaces ||
+      !MemoryBudget::admits(memory_)) {
     return;
   }
   if (const profile::GpuPlaceId id = intern(named(source, place)); profile::index(id) != 0) {
@@ -97,7 +99,7 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
   if (const auto known = places_.find(key); known != places_.end()) {
     return known->second;
   }
-  if (places_.size() >= kMaxPlaces || !MemoryBudget::admits(memory_)) {
+  if (places_.size() >= kMaxPlaces) {
     return {};
   }
   place.id = profile::GpuPlaceId{static_cast<uint32_t>(places_.size() + 1)};

@@ -4,6 +4,7 @@ started, switched and stopped as it is promised. What goes in is in scripted_sou
 
 import collections
 import os
+import re
 import signal
 import subprocess
 
@@ -116,12 +117,23 @@ class Sources(rig.RuntimeTest):
         report = self.gpuprof("report", self.profile_path)
         self.assertIn(f"{sum(SAMPLES.values())} stall samples", report)
         self.assertIn(f"{NO_LAUNCH} of no known launch (22.22%)", report)
+        self.assertRegex(report, r"77\.78% +21 +saxpy\n")
+        self.assertRegex(report, r"22\.22% +6 +reduce\(float const\*, int\)\n")
         self.assertRegex(report, r"59\.26% +16 +selected")
         self.assertRegex(report, r"40\.74% +11 +long_scoreboard")
         self.assertIn("saxpy+0x40: FFMA R1, R2, R3, R4 at fused (math.h:5)", report)
         dump = self.gpuprof("dump", self.profile_path)
-        lines = [line for line in dump.splitlines() if line.startswith("eustall ")]
-        self.assertEqual(len(lines), len(rig.Profile(self.profile_path).of("EUSTALL")), dump)
+        counts = collections.Counter()
+        for line in dump.splitlines():
+            if line.startswith("eustall "):
+                fields = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
+                counts[fields["function"], fields["offset"], fields["insn"], fields["reason"],
+                       fields.get("estimated", "no")] += int(fields["count"])
+        saxpy = ('"saxpy"', "0x40", '"FFMA R1, R2, R3, R4"')
+        reduce = ('"reduce(float const*, int)"', "0x10", '"LDG.E R0, [R2]"')
+        self.assertEqual(counts, {(*saxpy, '"selected"', "no"): 16, (*saxpy, '"long_scoreboard"', "no"): 5,
+                                  (*reduce, '"long_scoreboard"', "no"): 4,
+                                  (*reduce, '"long_scoreboard"', "yes"): ESTIMATED})
 
     def test_merging_doubles(self):
         other = self.mark("other.txt")

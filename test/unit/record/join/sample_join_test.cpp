@@ -9,7 +9,7 @@ using gpuprof::record::Batch;
 using gpuprof::record::kMaxTurns;
 using gpuprof::record::kMaxWaiting;
 using gpuprof::record::MemoryBudget;
-using gpuprof::record::SampleKey;
+using gpuprof::record::SampleRows;
 using gpuprof::record::WorkKey;
 using gpuprof::test::coverage;
 using gpuprof::test::fake_now_ns;
@@ -246,6 +246,19 @@ TEST_CASE("the numbers of samples fit into 64 bits, whatever a source claims") {
   const Batch batch = rig.take();
   CHECK(sum(batch) == uint64_t{1} << 62U);
   CHECK(rig.correlator.totals().lost.at("malformed") == 3);
+}
+
+TEST_CASE("only so many periods are told apart: of the next ones none is known") {
+  SampledRig rig;
+  Sample made = SampledRig::sample(0);
+  for (size_t i = 1; i <= SampleRows::kMaxSamplings + 2; ++i) {
+    made.period = i;
+    rig.correlator.on_sample(made);
+  }
+  const Batch batch = rig.take();
+  CHECK(batch.samplings.size() == SampleRows::kMaxSamplings);
+  CHECK(batch.samples.size() == SampleRows::kMaxSamplings + 1);
+  CHECK(sum(batch) == SampleRows::kMaxSamplings + 2);
 }
 
 TEST_CASE("only so many samples wait: the next ones have no launch") {

@@ -130,9 +130,8 @@ TEST_CASE("beyond the memory budget no new code is kept, and that is counted") {
   memory.look();
   code.add(source, GpuModule{.id = 2, .name = "b", .hash = "bb"});
   code.add(source, place(2, 32));
-  code.add(source, place(3));  // known already
   CHECK(index(source.module(2)) == 0);
   CHECK(index(source.place(2)) == 0);
-  CHECK(source.place(3) == source.place(1));
+  CHECK(index(source.place(1)) != 0);
   CHECK(memory.left_out() == 2);
 }
