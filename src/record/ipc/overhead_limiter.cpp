@@ -12,7 +12,7 @@ constexpr double kFastest = 2;       // a rise: a burst must not be met with all
 // At first all launches get a stack, as those of a short start-up may come only once; so the limit is kept from then on
 // as soon as it is known. Later a longer look is a steadier one.
 constexpr uint64_t kSettlingNs = 2'000'000'000;
-constexpr uint64_t kSteadyNs = 900'000'000;
+constexpr uint64_t kSteadyNs = 9 * OverheadLimiter::kIntervalNs;
 
 }  // namespace
 
