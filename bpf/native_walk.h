@@ -4,7 +4,6 @@
 #ifndef GPUPROF_NATIVE_WALK_H
 #define GPUPROF_NATIVE_WALK_H
 
-#include "code_x86.h"
 #include "mappings.h"
 #include "wire/stack_arch.h"
 
@@ -169,17 +168,18 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
     return GPUPROF_UNWIND_NONE;
   }
   struct walk* walk = &slot->walk;
-  __u8 code[2 * CODE_BEFORE + 8] = {};
+  __u8 code[GPUPROF_CODE_BEFORE + 16] = {};
   *is_code = 1;
   if (is_return_address) {
-    if (read_user(code, CODE_BEFORE, walk->pc - CODE_BEFORE) != 0) {
+    if (read_user(code, GPUPROF_CODE_BEFORE, walk->pc - GPUPROF_CODE_BEFORE) != 0) {
       *is_code = 0;
       return GPUPROF_UNWIND_NONE;
     }
-    if (read_user(code + CODE_BEFORE, 9, walk->pc) == 0 && is_signal_return(code + CODE_BEFORE)) {
+    if (read_user(code + GPUPROF_CODE_BEFORE, GPUPROF_SIGNAL_RETURN_BYTES, walk->pc) == 0 &&
+        gpuprof_is_signal_return(code + GPUPROF_CODE_BEFORE)) {
       return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0);
     }
-    if (!ends_with_call(code)) {
+    if (!gpuprof_ends_with_call(code)) {
       /* What does not follow a call, but starts a function, is what a new stack was given to return to. */
       __u64 start = rule_of(slot, walk->pc);
       if (start == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {

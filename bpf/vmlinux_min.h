@@ -63,36 +63,10 @@ struct bpf_pidns_info {
   __u32 tgid;
 };
 
-#if defined(__TARGET_ARCH_x86)
-struct pt_regs {
-  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-} __attribute__((preserve_access_index));
-#define GPUPROF_ARG1(ctx) ((ctx)->di)
-#define GPUPROF_ARG2(ctx) ((ctx)->si)
-#define GPUPROF_ARG3(ctx) ((ctx)->dx)
-#define GPUPROF_ARG4(ctx) ((ctx)->cx)
-#define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
-#define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
-#define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
-/* At a function's first instruction; `top` is the word on top of the stack. */
-#define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
-#elif defined(__TARGET_ARCH_arm64)
-struct user_pt_regs {
-  unsigned long regs[31], sp, pc, pstate;
-} __attribute__((preserve_access_index));
-struct pt_regs {
-  struct user_pt_regs user_regs;
-} __attribute__((preserve_access_index));
-#define GPUPROF_ARG1(ctx) (((struct user_pt_regs*)(ctx))->regs[0])
-#define GPUPROF_ARG2(ctx) (((struct user_pt_regs*)(ctx))->regs[1])
-#define GPUPROF_ARG3(ctx) (((struct user_pt_regs*)(ctx))->regs[2])
-#define GPUPROF_ARG4(ctx) (((struct user_pt_regs*)(ctx))->regs[3])
-#define GPUPROF_INSTRUCTION_POINTER(ctx) (((struct user_pt_regs*)(ctx))->pc)
-#define GPUPROF_FRAME_POINTER(ctx) (((struct user_pt_regs*)(ctx))->regs[29])
-#define GPUPROF_STACK_POINTER(ctx) (((struct user_pt_regs*)(ctx))->sp)
-#define GPUPROF_RETURN_ADDRESS(ctx, top) (((struct user_pt_regs*)(ctx))->regs[30])
+#if defined(__x86_64__)
+#include "registers_x86_64.h"
 #else
-#error "add the registers of this architecture"
+#error "another processor needs a file like registers_x86_64.h"
 #endif
 
 #endif

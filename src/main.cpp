@@ -44,7 +44,7 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
     const bool unknown_option = std::any_of(extras.begin(), extras.end(), [](const auto& e) { return e[0] == '-'; });
     std::string message = unknown_option ? CLI::ExtrasError(extras).what() : error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
-    return fail({message, name + " --help lists the options", gpuprof::cmd::kExitUsage});
+    return fail({message, name + " --help lists the options", gpuprof::kExitUsage});
   }
   gpuprof::log::set_level(quiet     ? gpuprof::log::Level::quiet
                           : verbose ? gpuprof::log::Level::verbose
@@ -60,7 +60,7 @@ int unknown(std::string_view first) {
   const Entry* const similar = gpuprof::cmd::similar_command(first);
   const std::string meant = similar == nullptr ? "" : "did you mean " + std::string(similar->name) + "? ";
   return fail({what, meant + "the commands are " + gpuprof::cmd::command_names() + "; gpuprof --help says more",
-               gpuprof::cmd::kExitUsage});
+               gpuprof::kExitUsage});
 }
 
 // `arguments` are those after the program's name.

@@ -46,12 +46,13 @@ inline void cpu_pause() {
 #endif
 }
 
-// Spins, then yields; false when the lock could not be had in 20 ms. Never blocks for good, as its holder
-// may have been killed, or be interrupted by the signal handler that we run in. The bound is a time, not a number of
-// yields: on a busy machine each of them can cost a time slice.
+// How long try_lock_bounded() waits. A time, not a number of yields: on a busy machine each can cost a time slice.
+constexpr int64_t kLockWaitNs = 20000000;
+
+// Spins, then yields; false when the lock could not be had in kLockWaitNs. Never blocks for good, as its holder may
+// have been killed, or be interrupted by the signal handler that we run in.
 inline bool try_lock_bounded(uint32_t* lock) {
   constexpr int kSpins = 200;
-  constexpr int64_t kYieldNs = 20000000;
   for (int i = 0; i < kSpins; ++i) {
     if (load_relaxed(lock) == 0 && swap_if(lock, 0, 1)) {
       return true;
@@ -67,7 +68,7 @@ inline bool try_lock_bounded(uint32_t* lock) {
     }
     sched_yield();
     clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((now.tv_sec - begin.tv_sec) * int64_t{1000000000} + (now.tv_nsec - begin.tv_nsec) < kYieldNs);
+  } while ((now.tv_sec - begin.tv_sec) * int64_t{1000000000} + (now.tv_nsec - begin.tv_nsec) < kLockWaitNs);
   return false;
 }
 

@@ -18,7 +18,7 @@ struct Code {
 
 // True: the recorder has this very code, or it is on its way there. False: it does not want it, or is not there. Hashes
 // all of the code, and copies it where the recorder has not seen it: not to be called where the target waits for less
-// than that. Waits two seconds at most for each answer, and allocates no memory of the process's own.
+// than that. Waits GPUPROF_HANDSHAKE_WAIT_NS at most for each answer, and allocates no memory of the process's own.
 bool hand_over_code(const Address& address, uint32_t source, const Code& code);
 
 }  // namespace gpuprof::injection

@@ -18,7 +18,8 @@ struct Address {
   int64_t user = kNobody;  // whom the recorder runs as: nothing is said to anybody else
 };
 
-// A connection to the recorder, nothing said yet; sends and receives on it wait two seconds at most. -1: no address
+// A connection to the recorder, nothing said yet; each send and receive on it waits for GPUPROF_HANDSHAKE_WAIT_NS
+// at most. -1: no address
 // given, nobody listens there, or somebody else. The caller has thread cancellation switched off.
 int open_connection(const Address& address);
 
@@ -31,8 +32,9 @@ struct Introduction {
   gpuprof_python_layout python;  // version 0: no interpreter has been found
 };
 
-// Connects, makes the handshake, and maps the segment. Takes two seconds at most for each step. Leaves no file
-// descriptor open. False: no address given, somebody else listens there, or the recorder did not answer as it should.
+// Connects, makes the handshake, and maps the segment. Each step takes GPUPROF_HANDSHAKE_WAIT_NS at most. Leaves no
+// file descriptor open. False: no address given, somebody else listens there, or the recorder did not answer as it
+// should.
 bool connect_recorder(const Introduction& who, const Address& address, Connection* connection);
 
 }  // namespace gpuprof::injection

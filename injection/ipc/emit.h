@@ -1,7 +1,7 @@
 // Records that need nothing but the connection; those of launches and of their work are in runtime/. Nothing is
 // written where there is no connection. What can not be written is dropped and counted.
-// Safe from any thread, never blocks for more than about 20 ms (a thread that holds a lock of ours is off the CPU),
-// never throws, never prints.
+// Safe from any thread, never throws, never prints. Blocks for kLockWaitNs or little more at most, where a thread that
+// holds a lock of ours is off the CPU.
 #pragma once
 
 #include <cstddef>

@@ -9,10 +9,11 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint64_t kRecorderAliveNs = GPUPROF_RECORDER_ALIVE_NS;
+// For space in the ring: 50 ms, more than two polls of the recorder.
 constexpr int kWaits = 100;
-constexpr int kLockWaits = 5;
 constexpr long kWaitNs = 500000;
+static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
+constexpr int kLockWaits = 5;  // of kLockWaitNs each
 
 uint32_t next_ring = 0;
 
@@ -61,7 +62,7 @@ void fill_place(gpuprof_ring& ring, const Place& place, const gpuprof_record* he
 bool recorder_alive(const gpuprof_segment* segment) {
   const uint64_t heartbeat = load_relaxed(&segment->heartbeat_ns);
   const uint64_t now = now_ns();
-  return heartbeat >= now || now - heartbeat < kRecorderAliveNs;
+  return heartbeat >= now || now - heartbeat < GPUPROF_RECORDER_ALIVE_NS;
 }
 
 // One nap; false when there is no point in waiting (any more).

@@ -159,9 +159,9 @@ bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;
   }
-  const gpuprof_options* wishes = options();
-  return wishes != nullptr && wishes->nvtx_range[0] != '\0' &&
-         matches({text, static_cast<uint32_t>(length)}, domain, wishes->nvtx_range);
+  const gpuprof_options* chosen = options();
+  return chosen != nullptr && chosen->nvtx_range[0] != '\0' &&
+         matches({text, static_cast<uint32_t>(length)}, domain, chosen->nvtx_range);
 }
 
 // The label of a text as it is.

@@ -200,6 +200,26 @@ cl_int get_array(cl_command_queue queue, Rewrite rewrite, size_t capacity, void*
   return CL_SUCCESS;
 }
 
+// False: not a queue that was made through the layer and is still held by the user.
+bool find_queue(cl_command_queue handle, Queue* queue) {
+  const uint64_t now = load_acquire(&generation);
+  if (remembered.generation == now && remembered.handle == handle) {
+    *queue = remembered.queue;
+    return true;
+  }
+  if (!try_lock_bounded(&lock)) {
+    return false;
+  }
+  const Node* node = *find_link(handle);
+  const bool found = node != nullptr;
+  if (found) {
+    *queue = node->queue;
+    remembered = {now, handle, *queue};
+  }
+  unlock(&lock);
+  return found;
+}
+
 cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_queue_info name, size_t capacity, void* value,
                                   size_t* bytes_ret) {
   Queue queue = {};
@@ -235,25 +255,6 @@ cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info na
 }
 
 }  // namespace
-
-bool find_queue(cl_command_queue handle, Queue* queue) {
-  const uint64_t now = load_acquire(&generation);
-  if (remembered.generation == now && remembered.handle == handle) {
-    *queue = remembered.queue;
-    return true;
-  }
-  if (!try_lock_bounded(&lock)) {
-    return false;
-  }
-  const Node* node = *find_link(handle);
-  const bool found = node != nullptr;
-  if (found) {
-    *queue = node->queue;
-    remembered = {now, handle, *queue};
-  }
-  unlock(&lock);
-  return found;
-}
 
 bool find_or_add_queue(cl_command_queue handle, Queue* queue) {
   if (find_queue(handle, queue)) {

@@ -21,10 +21,8 @@ struct Queue {
   Rewrite rewrite;
 };
 
-// False: not a queue that was made through the layer and is still held by the user.
-bool find_queue(cl_command_queue handle, Queue* queue);
-
-// The same for a queue that gets a command; one made by an extension function is taken in as it is.
+// Of a queue that gets a command; one that was made by an extension function, and not through the layer, is taken in as
+// it is. False: there is no such queue.
 bool find_or_add_queue(cl_command_queue handle, Queue* queue);
 
 }  // namespace gpuprof::injection::opencl

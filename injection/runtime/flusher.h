@@ -1,5 +1,5 @@
-// The thread that gets records out of the vendor's library in time, follows the recorder's wishes, and the bounded wait
-// for it when the process ends.
+// The flusher: a thread that has the vendor's library hand over its records in time, and does what the recorder's
+// control bits say. At the end of the process it is waited for, within bounds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace gpuprof::injection {
 
 constexpr char kFlusherName[] = "gpuprof-flush";  // of the thread
 
-// By launches and other calls that have the vendor's library record something; read and cleared by the thread.
+// Set by launches and other calls that have the vendor's library record something; read and cleared by the flusher.
 inline constinit uint32_t work_noted = 0;
 
 inline void note_work() {
@@ -23,8 +23,8 @@ inline void note_work() {
 // The pace is 200 ms where the vendor's variable does not say otherwise. False: no thread could be made.
 bool start_flusher(const Vendor& vendor);
 
-// The same in the calling thread of an attached process, until the recorder takes us out of it or has been gone for ten
-// seconds. The vendor has been told to leave the process then, and the connection is closed.
+// The flusher's work in the calling thread, for an attached process: until the recorder has us leave it, or is gone
+// (GPUPROF_RECORDER_GONE_NS). By the return, the vendor has been told to leave and the connection is closed.
 void flush_until_retracted(const Vendor& vendor);
 
 // A detached thread that takes none of the target's signals.

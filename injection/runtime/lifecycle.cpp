@@ -19,16 +19,14 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint64_t kSilentNs = 10'000'000'000;
-
 ProcessState& state = process_state;
 
 // Whether the recorder is there, as this thread has last seen it.
-struct Listener {
+struct RecorderCheck {
   uint32_t calls;
   bool silent;
 };
-constinit thread_local Listener listener = {};
+constinit thread_local RecorderCheck recorder_check = {};
 
 // Failing that (an old kernel), children of a bare fork system call are not noticed.
 void mark_process() {
@@ -103,8 +101,9 @@ bool start_as(const char* backend, uint32_t phase) {
 // The recorder reads from us while we are still there: a stack's mappings, which end with the process, are known two
 // heartbeats from now at the latest.
 void wait_for_recorder(const gpuprof_segment* segment) {
-  constexpr uint64_t kMaxWaitNs = 100'000'000;
   constexpr int kHeartbeats = 2;
+  constexpr uint64_t kMaxWaitNs = 5 * GPUPROF_POLL_NS;
+  static_assert(kMaxWaitNs > kHeartbeats * GPUPROF_POLL_NS);
   const uint64_t begin = now_ns();
   uint64_t last = load_relaxed(&segment->heartbeat_ns);
   for (int seen = 0; seen < kHeartbeats && now_ns() - begin < kMaxWaitNs;) {
@@ -182,14 +181,14 @@ bool recorder_silent() {
   }
   const uint64_t heartbeat = load_relaxed(&segment->heartbeat_ns);
   const uint64_t now = now_ns();
-  return heartbeat < now && now - heartbeat > kSilentNs;
+  return heartbeat < now && now - heartbeat > GPUPROF_RECORDER_GONE_NS;
 }
 
 bool recording() {
   if (!active()) {
     return false;
   }
-  Listener& mine = listener;
+  RecorderCheck& mine = recorder_check;
   if (mine.calls++ % 64 == 0) {
     mine.silent = recorder_silent();
   }

@@ -9,8 +9,8 @@ namespace gpuprof::injection {
 // off. Installs the fork handler: in a forked child the connection is made anew at the first launch there.
 bool start(const char* backend);
 
-// The same in a process that was not started by the recorder: where it listens and as whom, instead of the
-// environment.
+// The same in a process that runs already (record -p): the recorder's address comes as arguments, for the environment
+// of such a process does not have it.
 bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user);
 
 // Whether to record now: connected, enabled by the recorder, and not switched off by disable().
@@ -18,11 +18,11 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 
 [[nodiscard]] uint32_t source();
 
-// Profiling off for good in this process, with the reason for the profile.
+// Switches profiling off in this process for good. The reason is written into the profile.
 void disable(const char* reason);
 
-// The recorder has not looked at the segment for ten seconds: it was killed, or stopped. Nobody reads what would be
-// recorded, so a library stops causing costs, and looks again now and then.
+// The recorder has had no heartbeat for GPUPROF_RECORDER_GONE_NS: it was killed, or stopped. Nobody reads what would be
+// recorded, so a library stops causing costs, and asks again now and then.
 [[nodiscard]] bool recorder_silent();
 
 // active(), and the recorder is not silent: for interfaces without a flusher. Asks once in 64 calls of a thread.
@@ -32,7 +32,7 @@ void disable(const char* reason);
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// At the orderly end of the process. May wait up to 100 ms for the recorder to read what ends with the process.
+// At the orderly end of the process. May wait a few heartbeats for the recorder to read what ends with the process.
 void finish();
 
 // After finish() or disable(), in a process that goes on: gives the shared memory back.

@@ -1,10 +1,9 @@
 #include "stack/rule_cache.h"
 
-#include <cstring>
-
 #include "base/safe_read.h"
 #include "stack/modules.h"
 #include "unwind/cfi.h"
+#include "wire/stack_arch.h"
 
 namespace gpuprof::injection {
 
@@ -97,32 +96,17 @@ void remember(uint64_t at, uint32_t module, uint64_t rule) {
   store_release(&set.entries[0].rule, rule);
 }
 
-// Whether a call instruction ends at `pc`: one with a displacement, or one through a register or memory.
+// Whether a call instruction ends at `pc`.
 bool follows_call(uint64_t pc) {
-  uint8_t code[8];
-  if (!safe_read(reinterpret_cast<const void*>(pc - sizeof(code)), code, sizeof(code))) {
-    return false;
-  }
-  if (code[3] == 0xe8) {
-    return true;
-  }
-  constexpr int kLengths[] = {2, 3, 4, 6, 7};
-  for (const int length : kLengths) {
-    const uint8_t* call = code + sizeof(code) - length;
-    if (call[0] == 0xff && (call[1] >> 3U & 7U) == 2) {
-      return true;
-    }
-  }
-  return false;
+  uint8_t code[GPUPROF_CODE_BEFORE];
+  return safe_read(reinterpret_cast<const void*>(pc - sizeof(code)), code, sizeof(code)) &&
+         gpuprof_ends_with_call(code) != 0;
 }
 
-// What a signal handler returns to, where it comes without CFI: mov $15, %rax (or %eax); syscall.
+// What a signal handler returns to, where it comes without CFI.
 bool is_signal_return(uint64_t pc) {
-  constexpr uint8_t kLong[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-  constexpr uint8_t kShort[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-  uint8_t code[sizeof(kLong)];
-  return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) &&
-         (memcmp(code, kLong, sizeof(kLong)) == 0 || memcmp(code, kShort, sizeof(kShort)) == 0);
+  uint8_t code[GPUPROF_SIGNAL_RETURN_BYTES];
+  return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) && gpuprof_is_signal_return(code) != 0;
 }
 
 uint64_t rule_without_cfi(uint64_t at, bool return_address) {
@@ -137,8 +121,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
 
 // What does not follow a call, but starts a function, is what a new stack was given to return to: its beginning.
 uint64_t rule_at_start(uint64_t rule) {
-  constexpr uint64_t kNothingPushed = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0);
-  const bool start = rule == kNothingPushed || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
+  const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;
 }
 

@@ -12,8 +12,11 @@
 #include <chrono>
 #include <climits>
 #include <csignal>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "base/utf8.h"
@@ -50,17 +53,43 @@ void write_waiting(std::string_view text) {
   }
 }
 
+// A descriptor of our own for what stderr leads to, and what that was.
+struct OwnStderr {
+  dev_t device = 0;
+  ino_t inode = 0;
+  UniqueFd fd;  // none: stderr is neither a terminal nor a pipe, or it may not be opened
+
+  [[nodiscard]] bool is_of(const struct stat& now) const { return device == now.st_dev && inode == now.st_ino; }
+};
+
 // A target that stops the terminal, or fills the pipe, must not hold a recording up. That a descriptor has room can be
 // over once the write begins, and a flag of it would be the target's, too: a terminal or pipe is opened once more,
 // where that may be.
-UniqueFd open_without_waiting() {
-  struct stat status {};
+UniqueFd open_without_waiting(const struct stat& status) {
   unsigned number = 0;
-  const bool is_pipe = ::fstat(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode);
   // To open a terminal's other end would make another terminal.
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1 && ::ioctl(STDERR_FILENO, TIOCGPTN, &number) != 0;
-  return UniqueFd(is_pipe || is_terminal ? ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-                                         : -1);
+  return UniqueFd(S_ISFIFO(status.st_mode) || is_terminal
+                      ? ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                      : -1);
+}
+
+// Opened once, and again where stderr has become something else since: while ours is open, nothing else can get the
+// inode that it was opened for. Shared, for another thread may be writing to it then.
+std::shared_ptr<const OwnStderr> own_stderr() {
+  static std::mutex mutex;
+  static std::shared_ptr<const OwnStderr> kept;
+  struct stat status {};
+  const std::lock_guard lock(mutex);
+  if (::fstat(STDERR_FILENO, &status) != 0) {
+    status = {};
+  }
+  if (!kept || !kept->is_of(status)) {
+    auto own = std::make_shared<OwnStderr>();
+    *own = {status.st_dev, status.st_ino, open_without_waiting(status)};
+    kept = std::move(own);
+  }
+  return kept;
 }
 
 // As much as has room now, of what is no more than a pipe with room takes at once. Negative: it cannot be written.
@@ -81,11 +110,11 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
 // How much of the text was written before there was no room. What cannot be written at all counts as written: it is
 // nobody's to be told of later.
 size_t write_while_room(std::string_view text, bool patient) {
-  const UniqueFd own = open_without_waiting();
+  const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kPatience;
   size_t done = 0;
   for (;;) {
-    const ssize_t n = write_some(own, text.substr(done));
+    const ssize_t n = write_some(own->fd, text.substr(done));
     done = n < 0 ? text.size() : done + static_cast<size_t>(n);
     if (done == text.size() || (patient ? Clock::now() >= deadline : n == 0)) {
       return done;

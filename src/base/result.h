@@ -8,12 +8,14 @@
 #include <utility>
 #include <variant>
 
+#include "base/exit_status.h"
+
 namespace gpuprof {
 
 struct Error {
-  std::string message;  // one line, no trailing full stop
-  std::string hint;     // what the user can do about it; may be empty
-  int exit_code = 1;    // of the process, when this error ends the command
+  std::string message;           // one line, no trailing full stop
+  std::string hint;              // what the user can do about it; may be empty
+  int exit_code = kExitFailure;  // of the process, when this error ends the command
 };
 
 template <typename T>

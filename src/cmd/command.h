@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/exit_status.h"
 #include "base/result.h"
 
 namespace CLI {
@@ -13,14 +14,6 @@ class App;
 }
 
 namespace gpuprof::cmd {
-
-// Exit codes of gpuprof itself; `record` otherwise exits as the target did.
-inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitCoverage = 3;  // the profile's coverage is below --min-coverage
-inline constexpr int kExitNothing = 4;   // the profile is readable, and holds nothing of what was asked for
-inline constexpr int kExitNotExecutable = 126;
-inline constexpr int kExitNotFound = 127;
 
 class Command {
  public:

@@ -36,7 +36,6 @@ class ElfModule {
   [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;
 
   [[nodiscard]] const std::string& build_id() const { return image_->build_id(); }
-  [[nodiscard]] size_t symbol_count() const { return symbols_.size(); }
 
  private:
   explicit ElfModule(ReadingBudget& budget) : budget_(budget) {}

@@ -27,7 +27,6 @@ class SymbolTable {
   void finish();
 
   [[nodiscard]] std::optional<FoundSymbol> find(uint64_t vaddr) const;
-  [[nodiscard]] size_t size() const { return symbols_.size(); }
   [[nodiscard]] bool empty() const { return symbols_.empty(); }
 
  private:

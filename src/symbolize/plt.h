@@ -1,4 +1,4 @@
-// Names for the procedure linkage table, whose stubs have no symbols.
+// Names for the procedure linkage table, whose stubs have no symbols. They are machine code: one file a processor.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::symbolize {
 
-// The (mangled) name of the function that the x86-64 stub at `vaddr` jumps to; empty when there is none.
+// The (mangled) name of the function that the stub at `vaddr` jumps to; empty when there is none.
 std::string plt_function(const ElfImage& image, uint64_t vaddr);
 
 }  // namespace gpuprof::symbolize

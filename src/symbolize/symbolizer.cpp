@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "symbolize/elf_module.h"
-#include "symbolize/kernel_symbols.h"
 #include "symbolize/perf_map.h"
 
 namespace gpuprof::symbolize {
@@ -42,7 +41,6 @@ struct Symbolizer::State {
   ReadingBudget budget;
   std::unordered_map<const MappedFile*, LoadedFile> files;
   std::unique_ptr<ElfModule> vdso;
-  std::optional<KernelSymbols> kernel;
 
   ElfModule* module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps);
   ElfModule* vdso_of(const ProcessMaps& maps);
@@ -105,15 +103,6 @@ bool Symbolizer::State::by_perf_map(const ProcessMaps& maps, uint64_t address, s
 Symbolizer::Symbolizer(SymbolizerOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Symbolizer::~Symbolizer() = default;
 
-void Symbolizer::user(const ProcessMaps& maps, uint64_t address, bool is_return_address,
-                      std::vector<SymbolizedFrame>& out) {
-  // A call may be the last instruction of its function, and the next line may follow it: the byte before counts.
-  if (is_return_address && address > 0) {
-    --address;
-  }
-  user_in(maps, maps.find(address), address, out);
-}
-
 void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address,
                          std::vector<SymbolizedFrame>& out) {
   ElfModule* module = nullptr;
@@ -141,19 +130,6 @@ void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64
 
 ReadingBudget& Symbolizer::budget() {
   return state_->budget;
-}
-
-void Symbolizer::kernel(uint64_t address, std::vector<SymbolizedFrame>& out) {
-  if (!state_->kernel) {
-    state_->kernel = KernelSymbols::load(state_->options.kallsyms);
-  }
-  const KernelSymbols::Found found = state_->kernel->find(address);
-  SymbolizedFrame frame;
-  frame.kind = FrameKind::kernel;
-  frame.name = found.name.empty() ? address_name("[kernel]", address) : std::string(found.name);
-  frame.module = found.name.empty() ? "[kernel]" : std::string(found.module);
-  frame.address = address;
-  out.push_back(std::move(frame));
 }
 
 }  // namespace gpuprof::symbolize

@@ -30,7 +30,6 @@ struct SymbolizedFrame {
 struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // of separate debug files
   bool debuginfod = true;  // ask debuginfod servers, where the user names some in DEBUGINFOD_URLS; may take seconds
-  std::string kallsyms = "/proc/kallsyms";
   ReadingLimits limits;
   ReadingBudget::Room room = {};  // empty: as much as the limits allow
 };
@@ -40,16 +39,11 @@ class Symbolizer {
   explicit Symbolizer(SymbolizerOptions options = {});
   ~Symbolizer();
 
-  // Names one user-space address. Appends at least one frame; where code was inlined, one for each function, root
-  // first: outermost function first, innermost inlined function last. `is_return_address`: look up address - 1.
+  // Names one user-space address, which is looked up as it is: of a return address, give the byte before it, for a call
+  // may be the last instruction of its function. `mapping`: the one that holds it, which need not be one of `maps`;
+  // null for none. Appends at least one frame; where code was inlined, one for each function, the outermost first.
   // Mappings are asked for, never refreshed: call maps.refresh() where the address may be newer than they are.
-  void user(const ProcessMaps& maps, uint64_t address, bool is_return_address, std::vector<SymbolizedFrame>& out);
-
-  // The same for an address that is looked up as it is, in a mapping that need not be one of `maps`; null for none.
   void user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address, std::vector<SymbolizedFrame>& out);
-
-  // Names one kernel address by /proc/kallsyms.
-  void kernel(uint64_t address, std::vector<SymbolizedFrame>& out);
 
   // What may be read for all that; ReadingBudget::end() by any thread.
   [[nodiscard]] ReadingBudget& budget();

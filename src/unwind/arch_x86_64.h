@@ -5,28 +5,71 @@
 
 #include <cstdint>
 
+#include "unwind/frame_rule.h"
+#include "unwind/row.h"
 #include "wire/stack_arch.h"
 
-namespace gpuprof::unwind::arch {
+namespace gpuprof::unwind {
 
-constexpr uint16_t kElfMachine = EM_X86_64;
+struct X86_64 {
+  static constexpr uint16_t kElfMachine = EM_X86_64;
 
-// DWARF register numbers.
-constexpr uint64_t kFramePointer = 6;    // rbp
-constexpr uint64_t kStackPointer = 7;    // rsp
-constexpr uint64_t kReturnAddress = 16;  // rip
+  // DWARF register numbers.
+  static constexpr uint64_t kFramePointer = 6;    // rbp
+  static constexpr uint64_t kStackPointer = 7;    // rsp
+  static constexpr uint64_t kReturnAddress = 16;  // rip: a column only, which no call leaves anything in
+  static constexpr bool kHasLinkRegister = false;
 
-constexpr int64_t kReturnAddressOffset = GPUPROF_RETURN_ADDRESS_OFFSET;
+  // A rule has no room for the return address, and needs none: the call has pushed it.
+  using Rule = uint64_t;
+  static constexpr Rule pack(const FrameRule& frame) {
+    constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};
+    const bool found = frame.return_address.kind == ReturnAddress::Kind::none || frame.return_address == kPushed;
+    return found ? frame.rule : Rule{GPUPROF_UNWIND_NONE};
+  }
 
-// Linkers describe the entries of a PLT by one expression: CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), for
-// each of them pushes once, before the threshold. It differs by the kind of PLT; GPUPROF_UNWIND_PLT means this one.
-constexpr uint64_t kPltEntry = GPUPROF_PLT_ENTRY;
-constexpr uint64_t kPltThreshold = GPUPROF_PLT_THRESHOLD;
-// DW_OP_breg7 8, breg16 0, lit15, and, lit<threshold>, ge, lit3, shl, plus
-constexpr uint8_t kPltForm[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
-constexpr uint64_t kPltThresholdAt = 6;
+  // The kernel's signal frame, as a libc's restorer describes it: the CFA is the interrupted stack pointer.
+  static constexpr bool is_signal_frame(const CfaRule& cfa) {
+    return cfa.kind == GPUPROF_UNWIND_DEREF_SP && cfa.offset == GPUPROF_SIGNAL_SP;
+  }
 
-// The CFA of a kernel's signal frame is the interrupted stack pointer, which is here, from sp.
-constexpr int64_t kSignalStackPointer = GPUPROF_SIGNAL_SP;
+  // The CFA at `pc` in a PLT whose entries `expression` describes; NONE where it is another expression. `*until`: up
+  // to where that holds; not set where it holds throughout.
+  static CfaRule plt_rule(const Expression& expression, uint64_t pc, uint64_t* until) {
+    const uint64_t threshold = plt_threshold(expression);
+    if (threshold == 0) {
+      return {};
+    }
+    if (threshold == GPUPROF_PLT_THRESHOLD) {
+      return {GPUPROF_UNWIND_PLT, 0};
+    }
+    const uint64_t at = pc % kPltEntry;
+    const uint64_t left = (at < threshold ? threshold : kPltEntry) - at;
+    *until = pc > UINT64_MAX - left ? UINT64_MAX : pc + left;
+    return {GPUPROF_UNWIND_SP, at < threshold ? 8 : 16};
+  }
 
-}  // namespace gpuprof::unwind::arch
+ private:
+  static constexpr uint64_t kPltEntry = GPUPROF_PLT_ENTRY;
+
+  // Linkers describe the entries of a PLT by one expression: CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), for
+  // each of them pushes once, before the threshold. It differs by the kind of PLT. 0 where it is another expression.
+  static uint64_t plt_threshold(const Expression& expression) {
+    // DW_OP_breg7 8, breg16 0, lit15, and, lit<threshold>, ge, lit3, shl, plus
+    constexpr uint8_t kForm[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
+    constexpr uint64_t kThresholdAt = 6;
+    constexpr unsigned kLiteral0 = 0x30;
+    if (expression.size != sizeof kForm) {
+      return 0;
+    }
+    for (uint64_t i = 0; i < sizeof kForm; ++i) {
+      if (i != kThresholdAt && expression.data[i] != kForm[i]) {
+        return 0;
+      }
+    }
+    const unsigned op = expression.data[kThresholdAt];
+    return op > kLiteral0 && op < kLiteral0 + kPltEntry ? op - kLiteral0 : 0;
+  }
+};
+
+}  // namespace gpuprof::unwind

@@ -1,54 +1,17 @@
 // DWARF call frame instructions (DWARF 5, 6.4.2), as far as the stack pointer, the frame pointer and the return address
-// need them, and the step from there to a rule of wire/stack.h. Internal to cfi.cpp.
+// need them. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
 
-#include "unwind/arch.h"
 #include "unwind/cursor.h"
 #include "unwind/pointer.h"
-#include "wire/stack.h"
+#include "unwind/row.h"
 
 namespace gpuprof::unwind {
 
-// An expression stays in the bytes it came from.
-struct Expression {
-  const uint8_t* data = nullptr;
-  uint64_t size = 0;
-
-  [[nodiscard]] Cursor cursor() const { return {data, data + size, 0}; }
-};
-
-// How to get a register of the caller.
-struct Place {
-  enum class Kind : uint8_t { unspecified, undefined, same, at_cfa, at_expression, other };
-  Kind kind = Kind::unspecified;
-  int64_t offset = 0;  // at_cfa
-  Expression expression;
-};
-
-struct Row {
-  bool cfa_known = false;
-  bool cfa_by_expression = false;
-  uint64_t cfa_register = 0;
-  int64_t cfa_offset = 0;
-  Expression cfa_expression;
-  Place fp;
-  Place ra;
-};
-
-// What a CIE says for all functions that refer to it.
-struct Cie {
-  bool usable = false;
-  bool has_augmentation_data = false;
-  bool is_signal_frame = false;
-  uint8_t pointer_encoding = 0;
-  uint64_t code_alignment = 0;
-  int64_t data_alignment = 0;
-  Row initial;
-};
-
 // The rows of one function, one after another.
+template <typename Arch>
 class CfaProgram {
  public:
   // For pc in [begin, end). `initial`: what `restore` goes back to.
@@ -120,12 +83,12 @@ class CfaProgram {
   }
 
   Place* place_of(uint64_t reg, Row& row) {
-    return reg == arch::kFramePointer ? &row.fp : reg == arch::kReturnAddress ? &row.ra : nullptr;
+    return reg == Arch::kFramePointer ? &row.fp : reg == Arch::kReturnAddress ? &row.ra : nullptr;
   }
   void set_place(uint64_t reg, Place::Kind kind, int64_t offset = 0, Expression expression = {}) {
     if (Place* place = place_of(reg, row_); place != nullptr) {
       *place = {kind, offset, expression};
-    } else if (reg == arch::kStackPointer && kind != Place::Kind::undefined && kind != Place::Kind::same) {
+    } else if (reg == Arch::kStackPointer && kind != Place::Kind::undefined && kind != Place::Kind::same) {
       // The rules take the caller's stack pointer to be the CFA. Signal frames restore it from where the CFA points to.
       row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == Place::Kind::at_expression;
     }

@@ -1,231 +1,32 @@
 #include "unwind/cfi.h"
 
+#include "unwind/arch.h"
 #include "unwind/cfa_program.h"
 #include "unwind/cursor.h"
+#include "unwind/entries.h"
 #include "unwind/pointer.h"
 #include "unwind/row_rule.h"
+#include "unwind/section_walk.h"
 
 namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kNone = GPUPROF_UNWIND_NONE;
 
-// Longer ones are not met, and would be executed again for each function.
-constexpr size_t kMaxInitialInstructions = 1024;
-// PLT entries whose rules differ within an entry get rows of their own; so many in one section.
-constexpr uint64_t kMaxPltRows = 1 << 20;
-
-// A CIE or FDE in a section (or module) `all`.
-struct Entry {
-  enum class Kind : uint8_t { terminator, cie, fde };
-  Kind kind = Kind::terminator;
-  Cursor body;              // after the id
-  uint64_t cie_offset = 0;  // of an FDE
-};
-
-// False where there is no whole entry. `*offset` moves on to the next one.
-bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entry* entry) {
-  if (*offset >= all.size) {
-    return false;
-  }
-  Cursor in(all.data + *offset, all.data + all.size, all.address + *offset);
-  uint64_t length = in.number<uint32_t>();
-  const bool wide = length == UINT32_MAX;
-  if (wide) {
-    length = in.number<uint64_t>();
-  }
-  Cursor body = in.take(length);
-  if (!in.ok() || !body.ok()) {
-    return false;
-  }
-  *offset = static_cast<uint64_t>(in.data() - all.data);
-  entry->kind = Entry::Kind::terminator;
-  if (length == 0) {
-    return true;
-  }
-  const auto id_at = static_cast<uint64_t>(body.data() - all.data);
-  if (section == Section::eh_frame) {
-    const auto id = body.number<uint32_t>();
-    entry->kind = id == 0 ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id_at - id;  // one before the section is larger than its size
-  } else {
-    const uint64_t id = wide ? body.number<uint64_t>() : body.number<uint32_t>();
-    entry->kind = id == (wide ? UINT64_MAX : UINT32_MAX) ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id;
-  }
-  entry->body = body;
-  return body.ok();
-}
-
-// The augmentation string and its data; `in` is moved to the instructions.
-bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
-  Cursor data = in.take(in.uleb());
-  while (!names.at_end()) {
-    switch (names.number<uint8_t>()) {
-      case 'R':
-        cie->pointer_encoding = data.number<uint8_t>();
-        break;
-      case 'P':
-        read_pointer(data, data.number<uint8_t>(), 0);
-        break;
-      case 'L':
-        data.number<uint8_t>();
-        break;
-      case 'S':
-        cie->is_signal_frame = true;
-        break;
-      case 'B':  // of aarch64
-      case 'G':
-        break;
-      default:
-        return false;
-    }
-  }
-  return in.ok() && data.ok();
-}
-
-// False where it cannot be understood, and so none of its functions.
-bool parse_cie(Cursor in, Section section, Cie* cie) {
-  *cie = {};
-  const auto version = in.number<uint8_t>();
-  if (version != 1 && version != 3 && (version != 4 || section != Section::debug_frame)) {
-    return false;
-  }
-  const uint8_t* name = in.data();
-  size_t length = 0;
-  while (in.number<uint8_t>() != 0) {
-    ++length;
-  }
-  Cursor names(name, name + length, 0);
-  if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // size of addresses, of segment selectors
-  }
-  if (length == 2 && name[0] == 'e' && name[1] == 'h') {
-    in.skip(sizeof(uint64_t));
-    names.skip(2);
-  }
-  cie->code_alignment = in.uleb();
-  cie->data_alignment = in.sleb();
-  const uint64_t return_address = version == 1 ? in.number<uint8_t>() : in.uleb();
-  if (!names.at_end()) {
-    cie->has_augmentation_data = names.number<uint8_t>() == 'z';
-    if (!cie->has_augmentation_data || !read_augmentation_data(in, names, cie)) {
-      return false;
-    }
-  }
-  if (!in.ok() || return_address != arch::kReturnAddress || in.left() > kMaxInitialInstructions) {
-    return false;
-  }
-  CfaProgram program(*cie, in, 0, 0);
-  cie->usable = program.run_to_end();
-  cie->initial = program.row();
-  return cie->usable;
-}
-
-bool load_cie(const Bytes& all, Section section, uint64_t offset, Cie* cie) {
-  Entry entry;
-  *cie = {};
-  return read_entry(all, section, &offset, &entry) && entry.kind == Entry::Kind::cie &&
-         parse_cie(entry.body, section, cie);
-}
-
-// [begin, end) and instructions of a function.
-struct Function {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  Cursor instructions;
-};
-
-bool parse_fde(Cursor in, const Cie& cie, Function* function) {
-  const Pointer begin = read_pointer(in, cie.pointer_encoding, 0);
-  const Pointer size = read_pointer(in, cie.pointer_encoding & kFormat, 0);
-  if (cie.has_augmentation_data) {
-    in.skip(in.uleb());
-  }
-  function->begin = begin.value;
-  function->instructions = in;
-  return in.ok() && begin.usable && size.usable && !__builtin_add_overflow(begin.value, size.value, &function->end) &&
-         size.value != 0;
-}
-
-class SectionWalk {
- public:
-  SectionWalk(const Bytes& all, Section section, RuleSink& sink) : all_(all), section_(section), sink_(sink) {}
-
-  bool run() {
-    uint64_t offset = 0;
-    Entry entry;
-    while (offset < all_.size) {
-      if (!read_entry(all_, section_, &offset, &entry)) {
-        return false;
-      }
-      if (entry.kind == Entry::Kind::fde) {
-        read_function(entry);
-      }
-    }
-    return true;
-  }
-
- private:
-  void read_function(const Entry& entry) {
-    if (entry.cie_offset != cie_offset_) {
-      cie_offset_ = entry.cie_offset;
-      load_cie(all_, section_, entry.cie_offset, &cie_);
-    }
-    Function function;
-    if (!cie_.usable || !parse_fde(entry.body, cie_, &function)) {
-      return;
-    }
-    CfaProgram program(cie_, function.instructions, function.begin, function.end);
-    has_last_ = false;
-    while (program.next()) {
-      emit_row(program);
-    }
-    sink_.on_rule(function.end, kNone);
-  }
-
-  void emit_row(const CfaProgram& program) {
-    uint64_t pc = program.begin();
-    while (pc < program.upto()) {
-      uint64_t until = UINT64_MAX;
-      uint64_t rule = program.failed() ? kNone : rule_of_row(cie_, program.row(), pc, &until);
-      if (until < program.upto() && ++plt_rows_ > kMaxPltRows) {
-        rule = kNone;
-        until = UINT64_MAX;
-      }
-      if (!has_last_ || rule != last_) {
-        sink_.on_rule(pc, rule);
-        has_last_ = true;
-        last_ = rule;
-      }
-      pc = until;
-    }
-  }
-
-  const Bytes& all_;
-  Section section_;
-  RuleSink& sink_;
-  uint64_t cie_offset_ = UINT64_MAX;
-  Cie cie_;
-  uint64_t plt_rows_ = 0;
-  bool has_last_ = false;
-  uint64_t last_ = 0;
-};
-
 // The rule at `pc` from the FDE at `offset`. False where that function does not hold `pc`.
 bool rule_of_entry(const Bytes& module, const Entry& entry, uint64_t pc, uint64_t* rule) {
   Cie cie;
   Function function;
-  if (!load_cie(module, Section::eh_frame, entry.cie_offset, &cie) || !parse_fde(entry.body, cie, &function) ||
-      pc < function.begin || pc >= function.end) {
+  if (!load_cie<NativeArch>(module, Section::eh_frame, entry.cie_offset, &cie) ||
+      !parse_fde(entry.body, cie, &function) || pc < function.begin || pc >= function.end) {
     return false;
   }
   *rule = kNone;
-  CfaProgram program(cie, function.instructions, function.begin, function.end);
+  CfaProgram<NativeArch> program(cie, function.instructions, function.begin, function.end);
   while (program.next()) {
     if (pc < program.upto()) {
       uint64_t until = 0;
-      *rule = program.failed() ? kNone : rule_of_row(cie, program.row(), pc, &until);
+      *rule = program.failed() ? kNone : NativeArch::pack(rule_of_row<NativeArch>(cie, program.row(), pc, &until));
       break;
     }
   }
@@ -310,7 +111,8 @@ uint64_t rule_of(const Bytes& module, uint64_t header, uint64_t pc) {
 }
 
 bool read_section(const Bytes& section, Section kind, RuleSink& sink) {
-  return SectionWalk(section, kind, sink).run();
+  const auto emit = [&sink](uint64_t pc, uint64_t rule) { sink.on_rule(pc, rule); };
+  return SectionWalk<NativeArch, decltype(emit)>(section, kind, emit).run();
 }
 
 }  // namespace gpuprof::unwind

@@ -129,7 +129,7 @@ bool FrameSections::is_code(uint64_t address) const {
 
 std::optional<FrameSections> read_frame_sections(const symbolize::ElfImage& image) {
   Elf64_Ehdr header{};
-  if (!image.source().read(0, &header, sizeof header) || header.e_machine != arch::kElfMachine) {
+  if (!image.source().read(0, &header, sizeof header) || header.e_machine != NativeArch::kElfMachine) {
     return std::nullopt;
   }
   FrameSections found;

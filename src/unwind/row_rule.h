@@ -1,10 +1,10 @@
-// From a row of call frame information to a rule of wire/stack.h. Internal to cfi.cpp.
+// From a row of call frame information to a rule. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
 
-#include "unwind/arch.h"
-#include "unwind/cfa_program.h"
+#include "unwind/frame_rule.h"
+#include "unwind/row.h"
 
 namespace gpuprof::unwind {
 
@@ -44,20 +44,6 @@ inline SimpleExpression simple_expression(const Expression& expression) {
   return found;
 }
 
-// rsp + 8 + ((rip & 15) >= threshold ? 8 : 0): the threshold, 0 where it is another expression.
-inline uint64_t plt_threshold(const Expression& expression) {
-  if (expression.size != sizeof arch::kPltForm) {
-    return 0;
-  }
-  for (size_t i = 0; i < sizeof arch::kPltForm; ++i) {
-    if (i != arch::kPltThresholdAt && expression.data[i] != arch::kPltForm[i]) {
-      return 0;
-    }
-  }
-  const unsigned op = expression.data[arch::kPltThresholdAt];
-  return op > 0x30 && op < 0x30 + arch::kPltEntry ? op - 0x30 : 0;
-}
-
 inline bool fits_rule(int64_t offset) {
   constexpr int64_t kLimit = int64_t{1} << 28;
   return offset >= -kLimit && offset < kLimit;
@@ -65,7 +51,8 @@ inline bool fits_rule(int64_t offset) {
 
 // How the rule gets the caller's frame pointer; false where it cannot say so. `cfa_offset`: of the CFA where that is
 // the stack pointer plus an offset.
-inline bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
+template <typename Arch>
+bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
   *fp = GPUPROF_UNWIND_FP_SAME;
   *offset = 0;
   switch (place.kind) {
@@ -86,22 +73,18 @@ inline bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpup
   if (!simple.ok || simple.deref || !fits_rule(simple.offset)) {
     return false;
   }
-  if (simple.reg == arch::kFramePointer) {
+  if (simple.reg == Arch::kFramePointer) {
     *fp = GPUPROF_UNWIND_FP_AT_FP;
     *offset = simple.offset;
     return true;
   }
   *fp = GPUPROF_UNWIND_FP_AT_CFA;
   *offset = simple.offset - cfa_offset;
-  return simple.reg == arch::kStackPointer && cfa_is_sp && fits_rule(*offset);
+  return simple.reg == Arch::kStackPointer && cfa_is_sp && fits_rule(*offset);
 }
 
-struct CfaRule {
-  gpuprof_unwind_kind kind = GPUPROF_UNWIND_NONE;
-  int64_t offset = 0;
-};
-
-inline CfaRule cfa_rule(const Row& row) {
+template <typename Arch>
+CfaRule cfa_rule(const Row& row) {
   bool deref = false;
   uint64_t reg = row.cfa_register;
   CfaRule rule{.offset = row.cfa_offset};
@@ -117,49 +100,54 @@ inline CfaRule cfa_rule(const Row& row) {
   if (!row.cfa_known || !fits_rule(rule.offset)) {
     return {};
   }
-  if (reg == arch::kStackPointer) {
+  if (reg == Arch::kStackPointer) {
     rule.kind = deref ? GPUPROF_UNWIND_DEREF_SP : GPUPROF_UNWIND_SP;
-  } else if (reg == arch::kFramePointer) {
+  } else if (reg == Arch::kFramePointer) {
     rule.kind = deref ? GPUPROF_UNWIND_DEREF_FP : GPUPROF_UNWIND_FP;
   }
   return rule;
 }
 
-// The kernel's signal frame, as a libc's restorer describes it. Other functions that call themselves signal frames are
-// followed by what they say.
-inline bool is_kernel_signal_frame(const Cie& cie, const CfaRule& cfa) {
-  return cie.is_signal_frame && cfa.kind == GPUPROF_UNWIND_DEREF_SP && cfa.offset == arch::kSignalStackPointer;
+// "none" where it is neither in memory at a known distance from the CFA nor in a link register.
+template <typename Arch>
+ReturnAddress return_address(const Place& place) {
+  switch (place.kind) {
+    case Place::Kind::at_cfa:
+      return {ReturnAddress::Kind::at_cfa, place.offset};
+    case Place::Kind::unspecified:
+    case Place::Kind::same:
+      return {Arch::kHasLinkRegister ? ReturnAddress::Kind::in_link_register : ReturnAddress::Kind::none};
+    default:
+      return {};
+  }
 }
 
 // The rule of `row` at `pc`. `*until`: up to where it is the same; UINT64_MAX unless that is less than the row.
-inline uint64_t rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
+template <typename Arch>
+FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
   *until = UINT64_MAX;
   if (row.ra.kind == Place::Kind::undefined) {
-    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0);
+    return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0), {}};
   }
-  CfaRule cfa = cfa_rule(row);
-  if (is_kernel_signal_frame(cie, cfa)) {
-    return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0);
+  CfaRule cfa = cfa_rule<Arch>(row);
+  // Other functions that call themselves signal frames are followed by what they say.
+  if (cie.is_signal_frame && Arch::is_signal_frame(cfa)) {
+    return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0), {}};
   }
-  if (row.ra.kind != Place::Kind::at_cfa || row.ra.offset != arch::kReturnAddressOffset) {
-    return GPUPROF_UNWIND_NONE;
+  const ReturnAddress from = return_address<Arch>(row.ra);
+  if (from.kind == ReturnAddress::Kind::none) {
+    return {};
   }
-  if (const uint64_t threshold = row.cfa_by_expression && row.cfa_known ? plt_threshold(row.cfa_expression) : 0) {
-    if (threshold == arch::kPltThreshold) {
-      cfa.kind = GPUPROF_UNWIND_PLT;
-    } else {
-      const uint64_t at = pc % arch::kPltEntry;
-      const uint64_t left = (at < threshold ? threshold : arch::kPltEntry) - at;
-      cfa = {GPUPROF_UNWIND_SP, at < threshold ? 8 : 16};
-      *until = pc > UINT64_MAX - left ? UINT64_MAX : pc + left;
-    }
+  if (cfa.kind == GPUPROF_UNWIND_NONE && row.cfa_by_expression && row.cfa_known) {
+    cfa = Arch::plt_rule(row.cfa_expression, pc, until);
   }
   gpuprof_unwind_fp fp{};
   int64_t fp_offset = 0;
-  if (cfa.kind == GPUPROF_UNWIND_NONE || !fp_rule(row.fp, cfa.kind == GPUPROF_UNWIND_SP, cfa.offset, &fp, &fp_offset)) {
-    return GPUPROF_UNWIND_NONE;
+  if (cfa.kind == GPUPROF_UNWIND_NONE ||
+      !fp_rule<Arch>(row.fp, cfa.kind == GPUPROF_UNWIND_SP, cfa.offset, &fp, &fp_offset)) {
+    return {};
   }
-  return GPUPROF_UNWIND_RULE(cfa.kind, fp, cfa.offset, fp_offset);
+  return {GPUPROF_UNWIND_RULE(cfa.kind, fp, cfa.offset, fp_offset), from};
 }
 
 }  // namespace gpuprof::unwind

@@ -70,7 +70,6 @@ struct TableCache::State {
 
   mutable std::mutex mutex;  // for what follows
   std::map<Key, std::shared_ptr<Entry>> entries;
-  Counts counts;
   bool told_full = false;
 
   void trim();
@@ -113,8 +112,6 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   if (const auto bytes = kept != nullptr ? kept->read(name) : std::nullopt; bytes) {
     if (std::unique_ptr<Table> table = TableFile::decode(*bytes, source); table) {
       table->headers_ = *image;
-      const std::lock_guard lock(mutex);
-      ++counts.from_disk;
       return table;
     }
   }
@@ -122,8 +119,6 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   if (table && kept != nullptr) {
     kept->write(name, TableFile::encode(*table, source));
   }
-  const std::lock_guard lock(mutex);
-  counts.built += table ? 1 : 0;
   return table;
 }
 
@@ -191,13 +186,6 @@ std::shared_ptr<const Table> TableCache::peek(const symbolize::MappedFile& file)
   const std::lock_guard lock(state_->mutex);
   const auto found = key ? state_->entries.find(*key) : state_->entries.end();
   return found == state_->entries.end() ? nullptr : found->second->table.lock();
-}
-
-TableCache::Counts TableCache::counts() const {
-  const std::lock_guard lock(state_->mutex);
-  Counts counts = state_->counts;
-  counts.bytes = state_->bytes();
-  return counts;
 }
 
 }  // namespace gpuprof::unwind

@@ -32,13 +32,6 @@ class TableCache {
   // Only what get() has finished; null otherwise. Never waits for the building of a table.
   [[nodiscard]] std::shared_ptr<const Table> peek(const symbolize::MappedFile& file) const;
 
-  struct Counts {
-    uint64_t built = 0;      // from the files' sections
-    uint64_t from_disk = 0;  // found in the directory
-    uint64_t bytes = 0;      // of memory that the tables take
-  };
-  [[nodiscard]] Counts counts() const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;

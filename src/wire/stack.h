@@ -45,12 +45,15 @@
 
 /*
  * How to get from a frame to its caller, packed into 64 bits: what .eh_frame says of one address. Only the stack
- * pointer, the frame pointer and the return address are followed. What depends on the processor is in stack_arch.h.
+ * pointer, the frame pointer and the return address are followed. What depends on the processor, such as where the
+ * kernel's signal frame holds registers, is in wire/stack_arch.h.
  *   bits  3..0   enum gpuprof_unwind_kind
  *   bits  5..4   enum gpuprof_unwind_fp
  *   bits 34..6   signed: added for the CFA (bytes)
  *   bits 63..35  signed: added for the place of the caller's fp (bytes)
- * The return address is at CFA + GPUPROF_RETURN_ADDRESS_OFFSET, the caller's sp is the CFA.
+ * The caller's sp is the CFA. Where the return address is depends on the processor: on x86-64 always at CFA +
+ * GPUPROF_RETURN_ADDRESS_OFFSET, so a rule does not say it. Where a call leaves it in a link register, the rule has to:
+ * kinds 8 to 15 and the last value of enum gpuprof_unwind_fp are free.
  */
 enum gpuprof_unwind_kind {
   GPUPROF_UNWIND_NONE = 0,     /* nothing known: the frame pointer may be tried */
@@ -74,11 +77,6 @@ enum gpuprof_unwind_fp {
 #define GPUPROF_UNWIND_RULE_FP(rule) ((GPUPROF_U32)(rule) >> 4 & 3u)
 #define GPUPROF_UNWIND_RULE_CFA_OFFSET(rule) ((GPUPROF_S64)((rule) << 29) >> 35)
 #define GPUPROF_UNWIND_RULE_FP_OFFSET(rule) ((GPUPROF_S64)(rule) >> 35)
-
-/*
- * Where the kernel's signal frame holds registers, and what else of a stack is not the same on each processor, is in
- * wire/stack_arch.h.
- */
 
 /*
  * Where a CPython keeps what a walk needs: offsets in bytes. Filled in by the injection library, which asks the

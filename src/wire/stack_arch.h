@@ -4,7 +4,7 @@
 
 #include "wire/stack.h"
 
-#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#if defined(__x86_64__)
 #include "wire/stack_x86_64.h"
 #else
 #error "another processor needs a file like wire/stack_x86_64.h"

@@ -1,9 +1,9 @@
-/* Stacks of x86-64 (System V ABI). sp and fp are rsp and rbp. Included through wire/stack_arch.h. */
+/* Stacks of x86-64 (System V ABI), and the code that they return to. sp and fp are rsp and rbp. Included through
+ * wire/stack_arch.h. */
 #ifndef GPUPROF_WIRE_STACK_X86_64_H
 #define GPUPROF_WIRE_STACK_X86_64_H
 
-/* Where each frame keeps its return address, from its CFA: the call has pushed it. On a processor with a link register
- * the rule of a frame has to say this. */
+/* Where each frame keeps its return address, from its CFA: the call has pushed it, so no rule has to say this. */
 #define GPUPROF_RETURN_ADDRESS_OFFSET (-8)
 
 /* The rule at the first instruction of a function: nothing but the return address has been pushed. */
@@ -24,5 +24,26 @@
 #define GPUPROF_SIGNAL_FP 120
 #define GPUPROF_SIGNAL_SP 160
 #define GPUPROF_SIGNAL_PC 168
+
+/* For frames without a rule: what the code looks like that they are in. */
+
+#define GPUPROF_CODE_BEFORE 8 /* bytes of the longest call, rounded up */
+
+/* Whether the bytes before a return address are a call: one with a displacement, or through a register or memory. */
+static inline __attribute__((always_inline)) int gpuprof_ends_with_call(const GPUPROF_U8* code) {
+  return code[3] == 0xe8 || (code[6] == 0xff && (code[7] >> 3 & 7) == 2) ||
+         (code[5] == 0xff && (code[6] >> 3 & 7) == 2) || (code[4] == 0xff && (code[5] >> 3 & 7) == 2) ||
+         (code[2] == 0xff && (code[3] >> 3 & 7) == 2) || (code[1] == 0xff && (code[2] >> 3 & 7) == 2);
+}
+
+#define GPUPROF_SIGNAL_RETURN_BYTES 9
+
+/* What a signal handler returns to: mov $15, %rax (or %eax); syscall. */
+static inline __attribute__((always_inline)) int gpuprof_is_signal_return(const GPUPROF_U8* code) {
+  if (code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0) {
+    return code[3] == 0x0f && !code[4] && !code[5] && !code[6] && code[7] == 0x0f && code[8] == 0x05;
+  }
+  return code[0] == 0xb8 && code[1] == 0x0f && !code[2] && !code[3] && !code[4] && code[5] == 0x0f && code[6] == 0x05;
+}
 
 #endif /* GPUPROF_WIRE_STACK_X86_64_H */

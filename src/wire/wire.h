@@ -45,8 +45,12 @@
 /* How long a target waits, where the recorder's own time-outs depend on it (record/session/timing.h). */
 #define GPUPROF_HANDSHAKE_WAIT_NS 2000000000ull /* for an answer of the recorder */
 #define GPUPROF_RECORDER_ALIVE_NS 1000000000ull /* a recorder that has not polled for so long is not waited for */
-#define GPUPROF_IDLE_FLUSH_NS 1000000000ull     /* work that has run is handed over by then */
-#define GPUPROF_LEAVE_WAIT_NS 2000000000ull     /* for the vendor's library to let go, before ours leaves */
+#define GPUPROF_RECORDER_GONE_NS (10 * GPUPROF_RECORDER_ALIVE_NS) /* silent for so long, it was killed or stopped */
+#define GPUPROF_IDLE_FLUSH_NS 1000000000ull                       /* work that has run is handed over by then */
+#define GPUPROF_LEAVE_WAIT_NS 2000000000ull /* for the vendor's library to let go, before ours leaves */
+
+/* The longest from one poll of the recorder to the next, each of which is a heartbeat. */
+#define GPUPROF_POLL_NS 20000000ull
 
 /* ---- handshake ------------------------------------------------------------------------------------------- */
 

@@ -48,9 +48,8 @@ user_regs_struct for_function(const user_regs_struct& from, uint64_t function, u
                               const std::array<uint64_t, 3>& arguments, uint64_t gate_address);
 extern const size_t return_slot;
 
-// In a stop at the entry of a system call: whether it is that of the gate that a function has returned to, and then
-// what it has returned. skip_system_call() has the kernel make a harmless one in
-// place of it.
+// In a stop at the entry of a system call: whether a function that was called has returned to the gate, which makes
+// this call, and what it has returned. skip_system_call() has the kernel make a harmless call in place of it.
 bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t stack_end);
 uint64_t function_result(const user_regs_struct& general);
 void skip_system_call(user_regs_struct& general);

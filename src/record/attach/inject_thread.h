@@ -22,8 +22,8 @@ inline constexpr const char* kNoRight = "no right to trace it";
 
 class TracedThread {
  public:
-  // Stops the thread. The error says why it may not be traced. Both arguments are to live as long as the result; once
-  // `give_up` says so, nothing more is begun, and what can be left without harm is.
+  // Stops the thread. The error says why it may not be traced. Once `give_up` returns true, no new step is begun, and a
+  // step that can be broken off without harm is. `who` and `give_up` must outlive the result.
   static Result<TracedThread> stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up);
 
   TracedThread(TracedThread&& other) noexcept;
@@ -32,14 +32,15 @@ class TracedThread {
   TracedThread& operator=(const TracedThread&) = delete;
   ~TracedThread();  // gives everything back as it was, and lets go
 
-  // Calls that wait, and that the kernel may let fail with EINTR when a thread is stopped in one. They begin again.
+  // Whether this is a system call that waits, which the kernel may let fail with EINTR because the thread was stopped
+  // in it: it is then begun again.
   static bool begins_again(long system_call);
 
   // As it was when it was stopped.
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
-  // From here on it works for us: its registers are kept for the end, signals wait until then.
-  // `gate` is the address of an instruction arch::gate in it.
+  // From here on the thread works for us. Its registers are kept, to be given back at the end, and its signals wait
+  // until then. `gate`: the address of an instruction arch::gate in the process.
   Status borrow(uint64_t gate);
 
   // The value is the kernel's: an address, a descriptor, or -errno.

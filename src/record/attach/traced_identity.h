@@ -1,5 +1,5 @@
-// Who a process is that we take hold of: a pid is given to another process once it has ended, exec makes another
-// program of a process, and a program that changes its user is not the one that was chosen.
+// The identity of a process that we attach to. A pid alone is not enough: it is given to another process once this one
+// has ended, exec makes another program of it, and a program that changes its user is not the one that was chosen.
 #pragma once
 
 #include <sys/types.h>

@@ -32,7 +32,8 @@ class BpfTables {
   // Makes the tables that are missing, which takes seconds for the largest files, on several threads.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout);
-  // By any thread: the programs walk no process that they do not know, and it may run on before on_process() is called.
+  // By any thread. The BPF programs walk only processes that they know, and one may run on before on_process() has been
+  // called for it: this makes it known.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 

@@ -19,32 +19,32 @@ ProcessFeed::~ProcessFeed() {
   thread_.join();
 }
 
-void ProcessFeed::put(std::vector<ProcessNews> news) {
-  if (news.empty()) {
+void ProcessFeed::put(std::vector<ProcessNews> events) {
+  if (events.empty()) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  for (ProcessNews& one : news) {
+  for (ProcessNews& one : events) {
     add(std::move(one));
   }
   changed_.notify_one();
 }
 
-void ProcessFeed::add(ProcessNews news) {
+void ProcessFeed::add(ProcessNews event) {
   ++put_;
-  const auto [entry, made] = pending_.try_emplace(news.pid);
+  const auto [entry, made] = pending_.try_emplace(event.pid);
   Pending& pending = entry->second;
   if (made) {
     pending.first = put_;
-    queue_.push_back(news.pid);
+    queue_.push_back(event.pid);
   }
-  switch (news.what) {
+  switch (event.what) {
     case ProcessNews::What::mapped:
-      pending.maps = std::move(news.maps);
-      engine_.expect_process(news.pid, pending.ended);
+      pending.maps = std::move(event.maps);
+      engine_.expect_process(event.pid, pending.ended);
       break;
     case ProcessNews::What::python:
-      pending.python = news.layout;
+      pending.python = event.layout;
       break;
     case ProcessNews::What::ended:
       pending.ended = true;
@@ -65,15 +65,15 @@ void ProcessFeed::clear_fd() const {
   (void)!::read(event_.get(), &count, sizeof(count));
 }
 
-void ProcessFeed::tell(uint32_t pid, const Pending& news) {
-  if (news.ended) {
+void ProcessFeed::tell(uint32_t pid, const Pending& pending) {
+  if (pending.ended) {
     engine_.on_process_end(pid);
   }
-  if (news.python) {
-    engine_.on_python(pid, *news.python);
+  if (pending.python) {
+    engine_.on_python(pid, *pending.python);
   }
-  if (news.maps) {
-    engine_.on_process(*news.maps);
+  if (pending.maps) {
+    engine_.on_process(*pending.maps);
   }
 }
 
@@ -86,10 +86,10 @@ void ProcessFeed::loop() {
     }
     const uint32_t pid = queue_.front();
     queue_.pop_front();
-    const Pending news = std::move(pending_.extract(pid).mapped());
-    telling_ = news.first;
+    const Pending pending = std::move(pending_.extract(pid).mapped());
+    telling_ = pending.first;
     lock.unlock();
-    tell(pid, news);
+    tell(pid, pending);
     lock.lock();
     telling_ = 0;
     const uint64_t one = 1;

@@ -1,5 +1,5 @@
-// Tells a stack engine of the processes of a recording, on a thread of its own: making tables of a large library takes
-// a second, and the rings must be drained meanwhile.
+// Hands events about processes (started, mapped, ended) to a stack engine, on a thread of its own: to make the tables
+// of a large library takes a second, and the rings must be drained meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -25,12 +25,13 @@ class ProcessFeed {
   ProcessFeed(const ProcessFeed&) = delete;
   ProcessFeed& operator=(const ProcessFeed&) = delete;
 
-  // News of a process that the engine has not come to yet is replaced by newer news of the same kind, and by its end:
-  // a process that makes news faster than tables are made must not fill our memory. The engine is told of an end
-  // first, and of mappings last, as they take the longest.
-  void put(std::vector<ProcessNews> news);
+  // An event that the engine has not been given yet is replaced by a newer one of the same kind and process, and by the
+  // process's end: a process that maps files faster than tables are made must not fill our memory. Of one process the
+  // engine gets the end first, and the mappings last, as they take the longest.
+  void put(std::vector<ProcessNews> events);
 
-  // How many pieces of news have been put, and up to which of them the engine has taken all, or newer ones instead.
+  // How many events have been put; and how many of these, counted from the first, the engine has been given or has had
+  // replaced by newer ones.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 
@@ -40,22 +41,22 @@ class ProcessFeed {
 
  private:
   struct Pending {       // of one process, in the order in which it is told
-    uint64_t first = 0;  // the number of the oldest piece of news in it
+    uint64_t first = 0;  // the number of the oldest event in it
     bool ended = false;
     std::optional<gpuprof_python_layout> python;
-    std::shared_ptr<const symbolize::ProcessMaps> maps;  // null: no news
+    std::shared_ptr<const symbolize::ProcessMaps> maps;  // null: none
   };
 
   void loop();
-  void add(ProcessNews news);
-  void tell(uint32_t pid, const Pending& news);
+  void add(ProcessNews event);
+  void tell(uint32_t pid, const Pending& pending);
 
   StackEngine& engine_;
   UniqueFd event_;
   uint64_t put_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<uint32_t> queue_;  // processes, each once, by the age of their news
+  std::deque<uint32_t> queue_;  // processes, each once, by the age of their oldest event
   std::unordered_map<uint32_t, Pending> pending_;
   uint64_t telling_ = 0;  // `first` of what the engine is being told; 0: nothing
   bool stop_ = false;

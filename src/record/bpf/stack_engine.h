@@ -1,5 +1,5 @@
-// Where CPU stacks come from. Each stack engine delivers, per launch, the correlation id and the id of its stack, and
-// each distinct stack once before its first use.
+// Where CPU stacks come from. For each launch, a stack engine delivers its correlation id and the id of its stack;
+// before a stack id is used for the first time, the stack itself.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class StackSink {
   StackSink& operator=(const StackSink&) = delete;
   virtual ~StackSink() = default;
 
-  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*. `read_ns`: by the mappings that were read then (see
-  // ProcessMaps); 0: not by any.
+  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*. `read_ns`: when the mappings were read by which the stack
+  // was walked (see ProcessMaps); 0: it was walked without any.
   virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
                         uint64_t read_ns) = 0;
   // Before the first stack of the process that names it.
@@ -64,18 +64,18 @@ class StackEngine {
 
   [[nodiscard]] virtual std::string_view name() const = 0;  // for META stack_engine
 
-  // What this kernel made it do without, for the user; empty: nothing.
+  // What the user has to do without on this kernel; empty: nothing.
   [[nodiscard]] virtual std::string_view note() const { return {}; }
 
   // A process is about to launch, or has new mappings: tables for its files are made ready. Called while it is held in
   // the handshake, and whenever its mappings have been read again. An engine without tables does nothing.
   // These three are called on another thread than the rest, one at a time: making tables takes seconds.
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
-  // What runs Python in it.
+  // The process runs a Python with this layout.
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
-  // on_process() is going to be called, but maybe not for seconds. `anew`: what was told of this pid so far is of a
-  // program that has ended. May be called while another thread is in one of these three.
+  // on_process() will be called for this pid, but maybe not for seconds. `anew`: the pid belongs to a new program, and
+  // what was said of it before does not hold. May be called while another thread is in one of the three above.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 
   // Stacks at the launch probe of an injection library, in every process that loads the file.

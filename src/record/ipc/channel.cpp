@@ -20,8 +20,8 @@
 namespace gpuprof::record {
 namespace {
 
-// Between the end of a process's connection and its own.
-constexpr uint64_t kLastBreathNs = 200'000'000;
+// A process that has broken off its handshake may be ending. If it lives on after this time, it has given us up.
+constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two looks at what rights a process has
 constexpr const char* kRightsHint =
@@ -279,7 +279,7 @@ void Channel::snapshot() {
     look_at_rights(*source, now);
     // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
     source->exited = source->exited || source->has_ended() ||
-                     (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kLastBreathNs);
+                     (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kBrokenHandshakeNs);
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
       source->snapshot[ring] = load(source->segment->rings[ring].head, std::memory_order_acquire);
     }

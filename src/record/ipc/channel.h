@@ -63,8 +63,8 @@ class Channel {
   // Takes in new processes.
   void accept_all(backend::EventSink& sink);
 
-  // With ChannelOptions::hold: the processes that have come since the last call, and now wait (they give up, and are
-  // not recorded, after two seconds) until they are let go.
+  // With ChannelOptions::hold: the processes that have come since the last call. They wait in their handshake until
+  // they are released; after GPUPROF_HANDSHAKE_WAIT_NS they give up, and are not recorded.
   std::vector<backend::SourceId> take_held();
   void release(backend::SourceId source);
 
@@ -74,7 +74,7 @@ class Channel {
   // Decodes up to the last snapshot. Returns the number of bytes.
   size_t drain(backend::EventSink& sink);
 
-  // Asks all targets to flush (true) or tells whether all live ones have answered.
+  // Asks all targets to flush; all_flushed() once all that live have done so.
   void request_flush();
   [[nodiscard]] bool all_flushed() const;
   void disable_all();  // targets stop recording

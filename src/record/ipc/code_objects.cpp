@@ -17,8 +17,8 @@
 namespace gpuprof::record {
 namespace {
 
-// A target copies its code into the file in this time; libraries give up on us after two seconds.
-constexpr uint64_t kSendNs = 10'000'000'000;
+// A target copies its code into the file in this time, which is longer than it waits for an answer of ours.
+constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;                 // at once: each holds two descriptors
 constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // some 30 ms: the rings must not run full meanwhile
 constexpr size_t kPieceBytes = size_t{1} << 20;      // whole words of the hash

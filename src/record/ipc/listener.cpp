@@ -35,9 +35,9 @@ constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxSilent = 256;
 constexpr size_t kSilentShare = 8;  // and of our descriptors an eighth
-// A library says hello right after it connects, and gives up after two seconds; but its process may be stopped, or not
-// get a processor for a while.
-constexpr uint64_t kSilentNs = 10'000'000'000;
+// A library says hello right after it connects, and soon gives up; but its process may be stopped, or not get a
+// processor for a while.
+constexpr uint64_t kSilentNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
 std::string random_hex(size_t digits) {

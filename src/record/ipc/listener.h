@@ -1,6 +1,6 @@
-// The socket that targets connect to. Everybody on the machine can: strangers are let go of at once, before anything of
-// them is read. A caller is one of ours once it has said the token; who says nothing is forgotten after a while, and
-// holds nobody up meanwhile.
+// The socket that targets connect to. Everybody on the machine can connect: who runs as a user that we expect nobody of
+// is let go of at once, unread. A caller is one of ours once it has sent the token. A caller that sends nothing is
+// forgotten after a while, and holds nobody up meanwhile.
 #pragma once
 
 #include <poll.h>

@@ -5,13 +5,14 @@
 namespace gpuprof::record {
 namespace {
 
+constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // some stacks are needed to scale from
 constexpr uint64_t kFewSamples = 8;  // one launch in 64 is timed: fewer say nothing, and such a rate costs nothing
 constexpr double kHeadroom = 0.9;    // aimed at, of what is allowed
 constexpr double kFastest = 2;       // a rise: a burst must not be met with all stacks at once
 // At first all launches get a stack, as those of a short start-up may come only once; so the limit is kept from then on
 // as soon as it is known. Later a longer look is a steadier one.
 constexpr uint64_t kSettlingNs = 2'000'000'000;
-constexpr uint64_t kSteadyNs = 900'000'000;
+constexpr uint64_t kSteadyNs = 9 * OverheadLimiter::kIntervalNs;
 
 }  // namespace
 
@@ -36,7 +37,7 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
     return share_;  // wait for more
   }
   const double per_launch = new_samples == 0 ? 0 : static_cast<double>(new_ns) / static_cast<double>(new_samples);
-  cost_ = per_launch * static_cast<double>(new_launches) / static_cast<double>(now_ns - updated_ns_);
+  const double cost = per_launch * static_cast<double>(new_launches) / static_cast<double>(now_ns - updated_ns_);
   launches_ = launches;
   samples_ = samples;
   sampled_ns_ = sampled_ns;
@@ -44,13 +45,13 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
   if (allowed_ <= 0) {
     return share_;
   }
-  exceeded_ = share_ == kLeastShare && cost_ > allowed_;  // the cost is that of the share so far
+  exceeded_ = share_ == kLeastShare && cost > allowed_;  // the cost is that of the share so far
   double factor = kFastest;
-  if (cost_ > 0) {
-    factor = std::min(kHeadroom * allowed_ / cost_, kFastest);
+  if (cost > 0) {
+    factor = std::min(kHeadroom * allowed_ / cost, kFastest);
   }
   // Between the aim and the limit all is well: a share that never rests makes no better profile.
-  if (factor < 1 && cost_ <= allowed_) {
+  if (factor < 1 && cost <= allowed_) {
     factor = 1;
   }
   share_ = static_cast<uint32_t>(std::clamp(static_cast<double>(share_) * factor, static_cast<double>(kLeastShare),

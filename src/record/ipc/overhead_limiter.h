@@ -18,16 +18,13 @@ class OverheadLimiter {
   uint32_t update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns);
 
   [[nodiscard]] uint32_t share() const { return share_; }
-  // The last measured cost as a fraction of the time, and whether the least share there is still costs too much.
-  [[nodiscard]] double cost() const { return cost_; }
+  // Whether the least share there is still costs too much.
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
   static constexpr uint64_t kIntervalNs = 100'000'000;
-  static constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // some stacks are needed to scale from
 
  private:
   double allowed_;
-  double cost_ = 0;
   uint32_t share_ = GPUPROF_ALL_STACKS;
   bool exceeded_ = false;
   uint64_t launches_ = 0;

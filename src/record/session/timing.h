@@ -11,10 +11,9 @@ namespace gpuprof::record {
 
 // Launches make no wake-ups: they are polled for, less often where nothing comes.
 inline constexpr int kBusyPollMs = 2;
-inline constexpr int kIdlePollMs = 20;
-static_assert(uint64_t{kIdlePollMs} * 1'000'000 * 10 <= GPUPROF_RECORDER_ALIVE_NS,
-              "a polling recorder is a living one");
-static_assert(uint64_t{kIdlePollMs} * 1'000'000 < OverheadLimiter::kIntervalNs);
+inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
+static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "a polling recorder is a living one");
+static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
 // At most so much is lost when gpuprof is killed.
 inline constexpr uint64_t kWriteIntervalNs = 500'000'000;

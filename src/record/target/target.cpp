@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/exit_status.h"
 #include "base/hints.h"
 #include "base/pidfd.h"
 
@@ -23,25 +24,25 @@ struct ExecFailure {
 [[noreturn]] void fail_in_child(int pipe, const char* step) {
   const ExecFailure failure{errno, step};
   (void)!::write(pipe, &failure, sizeof(failure));
-  ::_exit(127);
+  ::_exit(kExitNotFound);
 }
 
 Error exec_error(const std::string& program, const ExecFailure& failure) {
   const std::string text = std::strerror(failure.error);
   if (failure.step != nullptr) {
     return {"the command cannot " + std::string(failure.step) + ": " + text,
-            failure.error == EPERM ? "run gpuprof as root (sudo) to use --user" : "", 1};
+            failure.error == EPERM ? "run gpuprof as root (sudo) to use --user" : "", kExitFailure};
   }
   if (failure.error == ENOENT || failure.error == ENOTDIR) {
     return {"cannot run '" + program + "': not found",
             program.find('/') == std::string::npos ? "check the name, or give a path such as ./" + program
                                                    : "check the path",
-            127};
+            kExitNotFound};
   }
   return {"cannot run '" + program + "': " + text,
           failure.error == EACCES ? "make it executable: chmod +x " + program
                                   : "is it a program for this machine? try `file " + program + "`",
-          126};
+          kExitNotExecutable};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {

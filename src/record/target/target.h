@@ -26,8 +26,8 @@ struct TargetSpec {
 class Target {
  public:
   // Starts the command, looked up in the PATH of `env`. Signals that the recorder has blocked are unblocked in it. With
-  // a user it runs as that user, in a session of its own. The error of a program that is not found has exit code 127,
-  // of one that can not be run 126.
+  // a user it runs as that user, in a session of its own. The error of a program that is not found has the exit
+  // code kExitNotFound, of one that can not be run kExitNotExecutable.
   static Result<Target> spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
                               const backend::LaunchEnv& env, const sigset_t& original_mask);
 

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/close_range.h"
+#include "base/exit_status.h"
 
 namespace gpuprof::record {
 namespace {
@@ -48,7 +49,8 @@ Result<std::optional<TargetUser>> find_user(const std::string& name) {
   passwd entry{};
   passwd* found = nullptr;
   if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return Error{"--user: there is no user '" + name + "'", "use a name of /etc/passwd, e.g. --user $SUDO_USER", 2};
+    return Error{"--user: there is no user '" + name + "'", "use a name of /etc/passwd, e.g. --user $SUDO_USER",
+                 kExitUsage};
   }
   const std::string shell = entry.pw_shell == nullptr || *entry.pw_shell == 0 ? "/bin/sh" : entry.pw_shell;
   return std::optional<TargetUser>({entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir, shell});

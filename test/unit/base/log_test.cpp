@@ -176,3 +176,19 @@ TEST_CASE("a long message comes whole, and in one piece a short one") {
   }
   CHECK(read_all(ends.reader.get()) == "gpuprof: warning: " + text + "\n");
 }
+
+TEST_CASE("messages go where stderr leads to now, and what it was before is let go of") {
+  forget_dropped();
+  Ends first = make_pipe();
+  Ends second = make_pipe();
+  const Stderr replaced(first.writer.get());
+  gpuprof::log::warn("to the first");
+  gpuprof::log::warn("to the first again");
+  ::dup2(second.writer.get(), STDERR_FILENO);
+  first.writer.reset();
+  gpuprof::log::warn("to the second");
+  CHECK(read_all(first.reader.get()) == "gpuprof: warning: to the first\ngpuprof: warning: to the first again\n");
+  CHECK(read_all(second.reader.get()) == "gpuprof: warning: to the second\n");
+  char byte = 0;
+  CHECK(::read(first.reader.get(), &byte, 1) == 0);  // its end: nobody holds the other one
+}

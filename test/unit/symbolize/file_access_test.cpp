@@ -12,6 +12,7 @@
 
 #include "catch.h"
 #include "child.h"
+#include "name_address.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/process_maps.h"
 #include "symbolize/symbolizer.h"
@@ -98,7 +99,7 @@ TEST_CASE("a process that gave up its rights has no files that it may not read")
     CHECK(static_cast<bool>(mapping->file->fd) == readable);
     Symbolizer symbolizer;
     std::vector<SymbolizedFrame> frames;
-    symbolizer.user(maps, process.address() + 0x40, false, frames);
+    name_address(symbolizer, maps, process.address() + 0x40, false, frames);
     REQUIRE(frames.size() == 1);
     CHECK(frames[0].build_id.empty() != readable);
 

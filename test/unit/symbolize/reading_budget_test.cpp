@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "catch.h"
 #include "child.h"
+#include "name_address.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/symbolizer.h"
@@ -84,7 +85,7 @@ TEST_CASE("without room for a unit's lines its functions still have names") {
     options.room = [room] { return room; };
     Symbolizer symbolizer(options);
     frames.clear();
-    symbolizer.user(maps, child.outer(), true, frames);
+    name_address(symbolizer, maps, child.outer(), true, frames);
     REQUIRE_FALSE(frames.empty());
     const bool has_line = frames.back().line != 0;
     CHECK(has_line == (symbolizer.budget().left_out().debug_infos == 0));
@@ -162,16 +163,16 @@ TEST_CASE("when the time is over only known addresses have names") {
   REQUIRE(maps.refresh());
   Symbolizer symbolizer;
   std::vector<SymbolizedFrame> frames;
-  symbolizer.user(maps, child.outer(), true, frames);
+  name_address(symbolizer, maps, child.outer(), true, frames);
   REQUIRE(frames.size() == 3);
   symbolizer.budget().end(kLongAgo);
   frames.clear();
-  symbolizer.user(maps, child.outer(), true, frames);
+  name_address(symbolizer, maps, child.outer(), true, frames);
   CHECK(frames.size() == 3);
   CHECK(symbolizer.budget().left_out().nothing());
   for (const uint64_t address : {child.local(), child.own()}) {
     frames.clear();
-    symbolizer.user(maps, address, true, frames);
+    name_address(symbolizer, maps, address, true, frames);
     REQUIRE(frames.size() == 1);
     CHECK(frames[0].kind == profile::FrameKind::unknown);
     CHECK(frames[0].name.find("+0x") != std::string::npos);
@@ -187,7 +188,7 @@ TEST_CASE("DWARF and symbols beyond the limits are left out") {
   options.limits.debug_info_bytes = 100;
   Symbolizer without_lines(options);
   std::vector<SymbolizedFrame> frames;
-  without_lines.user(maps, child.outer(), true, frames);
+  name_address(without_lines, maps, child.outer(), true, frames);
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].name == "fixture::Runner::outer(void (*)())");
   CHECK(without_lines.budget().left_out().debug_infos == 1);
@@ -195,7 +196,7 @@ TEST_CASE("DWARF and symbols beyond the limits are left out") {
   options.limits.symbols = 0;
   Symbolizer without_names(options);
   frames.clear();
-  without_names.user(maps, child.outer(), true, frames);
+  name_address(without_names, maps, child.outer(), true, frames);
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].kind == profile::FrameKind::unknown);
   CHECK(without_names.budget().left_out().symbol_tables > 0);

@@ -12,6 +12,7 @@
 
 #include "catch.h"
 #include "child.h"
+#include "name_address.h"
 #include "symbolize/elf_image.h"
 #include "symbolize/safe_open.h"
 
@@ -24,7 +25,7 @@ using profile::FrameKind;
 std::vector<SymbolizedFrame> look_up(const ProcessMaps& maps, uint64_t address, SymbolizerOptions options = {}) {
   Symbolizer symbolizer(std::move(options));
   std::vector<SymbolizedFrame> frames;
-  symbolizer.user(maps, address, true, frames);
+  name_address(symbolizer, maps, address, true, frames);
   return frames;
 }
 
@@ -250,7 +251,7 @@ TEST_CASE("the vdso") {
   REQUIRE_FALSE(maps.vdso().empty());
   Symbolizer symbolizer;
   std::vector<SymbolizedFrame> frames;
-  symbolizer.user(maps, reinterpret_cast<uint64_t>(function) + 1, false, frames);
+  name_address(symbolizer, maps, reinterpret_cast<uint64_t>(function) + 1, false, frames);
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].name == "__vdso_clock_gettime");
   CHECK(frames[0].module == "[vdso]");
@@ -269,7 +270,7 @@ TEST_CASE("compiled code in anonymous memory, named by perf-PID.map as it grows"
   Symbolizer symbolizer;
   const auto name_at = [&](uint64_t address) {
     std::vector<SymbolizedFrame> frames;
-    symbolizer.user(maps, address, false, frames);
+    name_address(symbolizer, maps, address, false, frames);
     REQUIRE(frames.size() == 1);
     return frames[0].name;
   };
@@ -307,57 +308,9 @@ TEST_CASE("a stub of the procedure linkage table") {
   Symbolizer symbolizer;
   std::vector<SymbolizedFrame> frames;
   for (uint64_t at = 0; at < plt->header.sh_size; at += 16) {
-    symbolizer.user(maps, plt->header.sh_addr + at, false, frames);
+    name_address(symbolizer, maps, plt->header.sh_addr + at, false, frames);
   }
   CHECK(std::any_of(frames.begin(), frames.end(), [](const auto& frame) { return frame.name == "dlopen@plt"; }));
-}
-
-TEST_CASE("kernel symbols") {
-  TemporaryDirectory directory;
-  SymbolizerOptions options;
-  options.kallsyms = directory.path() + "/kallsyms";
-  std::ofstream(options.kallsyms) << "ffffffff81000000 T _stext\nffffffff81000100 t do_sys_open\n"
-                                     "ffffffff81000100 t alias\nffffffff81000300 D data\n"
-                                     "ffffffff81000400 T _etext\nffffffffc0000000 t xe_exec_ioctl\t[xe]\nbad line\n";
-  Symbolizer symbolizer(options);
-  std::vector<SymbolizedFrame> frames;
-  for (const uint64_t address : std::initializer_list<uint64_t>{0xffffffff81000120, 0xffffffff81000410,
-                                                                0xffffffffc0000004, 0x1000, ~uint64_t{0}}) {
-    symbolizer.kernel(address, frames);
-  }
-  REQUIRE(frames.size() == 5);
-  CHECK(frames[0].name == "do_sys_open");
-  CHECK(frames[0].module == "[kernel]");
-  CHECK(frames[1].name == "[kernel+0xffffffff81000410]");
-  CHECK(frames[2].name == "xe_exec_ioctl");
-  CHECK(frames[2].module == "[xe]");
-  CHECK(frames[3].name == "[kernel+0x1000]");
-  CHECK(frames[4].name == "[kernel+0xffffffffffffffff]");
-  for (const SymbolizedFrame& frame : frames) {
-    CHECK(frame.kind == FrameKind::kernel);
-  }
-  std::ofstream(options.kallsyms) << "0000000000000000 T _stext\n0000000000000000 t hidden\n";
-  Symbolizer restricted(options);
-  frames.clear();
-  restricted.kernel(0xffffffff81000120, frames);
-  CHECK(frames.at(0).name == "[kernel+0xffffffff81000120]");
-}
-
-TEST_CASE("the running kernel's own symbols") {
-  std::ifstream kallsyms("/proc/kallsyms");
-  std::string line;
-  uint64_t address = 0;
-  while (std::getline(kallsyms, line) && !line.ends_with(" T schedule")) {
-  }
-  address = std::strtoull(line.c_str(), nullptr, 16);
-  if (address == 0) {
-    WARN("skipped: /proc/kallsyms shows no addresses here");
-    return;
-  }
-  Symbolizer symbolizer;
-  std::vector<SymbolizedFrame> frames;
-  symbolizer.kernel(address + 4, frames);
-  CHECK(frames.at(0).name == "schedule");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -97,9 +98,6 @@ TEST_CASE("a table is built once, then read from disk", "[unwind]") {
   REQUIRE(built);
   CHECK(first.get(file) == built);
   CHECK(first.peek(file) == built);
-  CHECK(first.counts().built == 1);
-  CHECK(first.counts().from_disk == 0);
-  CHECK(first.counts().bytes == built->bytes());
   REQUIRE(files_in(directory).size() == 1);
   struct stat status {};
   REQUIRE(::stat(directory.c_str(), &status) == 0);
@@ -108,10 +106,19 @@ TEST_CASE("a table is built once, then read from disk", "[unwind]") {
   TableCache second(directory);
   const auto read = second.get(file);
   REQUIRE(read);
-  CHECK(second.counts().built == 0);
-  CHECK(second.counts().from_disk == 1);
   CHECK(equal(*built, *read));
   CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
+
+  // A whole file with a rule that the sections do not have: who builds the table anew does not find it.
+  const fs::path path = files_in(directory).at(0);
+  std::vector<uint8_t> changed = contents(path);
+  const uint64_t rule = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 123456, 0);
+  std::memcpy(changed.data() + changed.size() - sizeof rule, &rule, sizeof rule);
+  TableFile::seal(changed);
+  put(path, changed);
+  const auto read_again = TableCache(directory).get(file);
+  REQUIRE(read_again);
+  CHECK(read_again->rules().back() == rule);
 }
 
 TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
@@ -148,7 +155,6 @@ TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
   const auto again = cache.get(file);
   REQUIRE(again);
   CHECK(equal(*built, *again));
-  CHECK(cache.counts().built == 1);
   CHECK(contents(path) == good);
 }
 
@@ -182,7 +188,7 @@ TEST_CASE("directories that are not for us are not used", "[unwind]") {
   const symbolize::MappedFile file = open_file(kSelf);
   const auto stays_in_memory = [&](const std::string& path) {
     TableCache cache(path);
-    return cache.get(file) != nullptr && cache.counts().built == 1 && TableCache(path).get(file) != nullptr;
+    return cache.get(file) != nullptr && TableCache(path).get(file) != nullptr;
   };
   // Others may write there.
   const fs::path open = scratch.path / "open";
@@ -239,8 +245,7 @@ TEST_CASE("links inside of the cache are not followed", "[unwind]") {
   fs::create_symlink(scratch.path / "moved", path);
   TableCache cache(scratch.path);
   CHECK(cache.get(file) != nullptr);
-  CHECK(cache.counts().built == 1);
-  CHECK_FALSE(fs::is_symlink(path));
+  CHECK_FALSE(fs::is_symlink(path));  // built, and written in its place
 }
 
 TEST_CASE("files that were not used for long make room; those of others stay", "[unwind]") {
@@ -290,12 +295,11 @@ TEST_CASE("a table that nobody uses is not kept in memory", "[unwind]") {
   const symbolize::MappedFile file = open_file(kSelf);
   auto table = cache.get(file);
   REQUIRE(table);
-  CHECK(cache.counts().bytes == table->bytes());
+  const std::weak_ptr<const Table> kept = table;
   table.reset();
+  CHECK(kept.expired());
   CHECK_FALSE(cache.peek(file));
-  CHECK(cache.counts().bytes == 0);
   CHECK(cache.get(file));
-  CHECK(cache.counts().built == 2);
 }
 
 TEST_CASE("where the tables are kept", "[unwind]") {
@@ -346,7 +350,6 @@ TEST_CASE("threads that ask for one file get one table", "[unwind]") {
   for (const auto& table : tables) {
     CHECK(table == tables[0]);
   }
-  CHECK(cache.counts().built == 1);
 }
 
 TEST_CASE("files without a table are not asked twice", "[unwind]") {
@@ -357,7 +360,6 @@ TEST_CASE("files without a table are not asked twice", "[unwind]") {
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(symbolize::MappedFile{}));
-  CHECK(cache.counts().built == 0);
   // The same file with new contents is another one.
   fs::copy_file(kSelf, scratch.path / "text", fs::copy_options::overwrite_existing);
   CHECK(cache.get(open_file(scratch.path / "text")));

@@ -1,6 +1,6 @@
 // The launch probe: a function that does nothing and starts with a nop of the size that the kernel can turn into a
-// call (x86-64: five bytes, which must not cross a page). gpuprof_launch_probe_here is the same address under a name
-// that another library can not replace.
+// call: five bytes, which must not cross a page. gpuprof_launch_probe_here is the same address under a name that another
+// library can not replace.
     .text
     .balign 64
     .global gpuprof_launch_probe
@@ -11,15 +11,8 @@
 gpuprof_launch_probe:
 gpuprof_launch_probe_here:
     .cfi_startproc
-#if defined(__x86_64__)
     .byte 0x0f, 0x1f, 0x44, 0x00, 0x00
     ret
-#elif defined(__aarch64__)
-    nop
-    ret
-#else
-#error "the launch probe is written for x86-64 and aarch64"
-#endif
     .cfi_endproc
     .size gpuprof_launch_probe, . - gpuprof_launch_probe
     .size gpuprof_launch_probe_here, . - gpuprof_launch_probe_here

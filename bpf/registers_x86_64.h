@@ -1,0 +1,18 @@
+/* The registers of x86-64 at a probe. Another processor is another file like this; included through vmlinux_min.h. */
+#ifndef GPUPROF_REGISTERS_X86_64_H
+#define GPUPROF_REGISTERS_X86_64_H
+
+struct pt_regs {
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+} __attribute__((preserve_access_index));
+#define GPUPROF_ARG1(ctx) ((ctx)->di)
+#define GPUPROF_ARG2(ctx) ((ctx)->si)
+#define GPUPROF_ARG3(ctx) ((ctx)->dx)
+#define GPUPROF_ARG4(ctx) ((ctx)->cx)
+#define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
+#define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
+#define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
+/* At a function's first instruction; `top` is the word on top of the stack. */
+#define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
+
+#endif

@@ -1,0 +1,13 @@
+// Exit statuses of gpuprof; `record` otherwise exits as the target did.
+#pragma once
+
+namespace gpuprof {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitCoverage = 3;  // the profile's coverage is below --min-coverage
+inline constexpr int kExitNothing = 4;   // the profile is readable, and holds nothing of what was asked for
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+
+}  // namespace gpuprof

@@ -1,0 +1,48 @@
+// What call frame information says of one address: a row of the table that DWARF describes (DWARF 5, 6.4.1), as far as
+// the stack pointer, the frame pointer and the return address need it. Internal to src/unwind.
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/cursor.h"
+
+namespace gpuprof::unwind {
+
+// An expression stays in the bytes it came from.
+struct Expression {
+  const uint8_t* data = nullptr;
+  uint64_t size = 0;
+
+  [[nodiscard]] Cursor cursor() const { return {data, data + size, 0}; }
+};
+
+// How to get a register of the caller.
+struct Place {
+  enum class Kind : uint8_t { unspecified, undefined, same, at_cfa, at_expression, other };
+  Kind kind = Kind::unspecified;
+  int64_t offset = 0;  // at_cfa
+  Expression expression;
+};
+
+struct Row {
+  bool cfa_known = false;
+  bool cfa_by_expression = false;
+  uint64_t cfa_register = 0;
+  int64_t cfa_offset = 0;
+  Expression cfa_expression;
+  Place fp;
+  Place ra;
+};
+
+// What a CIE says for all functions that refer to it.
+struct Cie {
+  bool usable = false;
+  bool has_augmentation_data = false;
+  bool is_signal_frame = false;
+  uint8_t pointer_encoding = 0;
+  uint64_t code_alignment = 0;
+  int64_t data_alignment = 0;
+  Row initial;
+};
+
+}  // namespace gpuprof::unwind

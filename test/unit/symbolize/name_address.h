@@ -1,0 +1,18 @@
+// An address of a stack by its name, as the recorder asks for it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "symbolize/process_maps.h"
+#include "symbolize/symbolizer.h"
+
+namespace gpuprof::symbolize::test {
+
+inline void name_address(Symbolizer& symbolizer, const ProcessMaps& maps, uint64_t address, bool is_return_address,
+                         std::vector<SymbolizedFrame>& out) {
+  const uint64_t at = address - (is_return_address ? 1 : 0);
+  symbolizer.user_in(maps, maps.find(at), at, out);
+}
+
+}  // namespace gpuprof::symbolize::test
