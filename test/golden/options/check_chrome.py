@@ -145,7 +145,7 @@ def random_profile(seed):
 
 def main():
     gpuprof = sys.argv[1]
-    check(export(gpuprof, HERE / "train2.txt"))
+    check(export(gpuprof, HERE / "train.txt"))
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(5):
             text, events, joined = random_profile(seed)
