@@ -90,7 +90,7 @@ class Aggregator {
   Aggregate finish() {
     ProfileInfo& info = result_.info;
     info.cut_short = reader_.cut_short();
-    info.complete = !info.cut_short && (ended_ || reader_.major() == 0);
+    info.complete = !info.cut_short && (ended_ || reader_.is_published_form());
     info.skipped_bad = reader_.skipped_bad();
     info.skipped_unknown = reader_.skipped_unknown();
     count_rows(result_);

@@ -117,7 +117,7 @@ struct Aggregate {
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };
 
-// What to keep besides `rows`. All lines are checked and summed in any case.
+// What to keep besides `rows`. All lines are checked in any case, and summed up but for those of LATENCY.
 struct AggregateOptions {
   bool host = false;
   bool idle = false;

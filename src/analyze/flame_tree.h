@@ -107,9 +107,9 @@ class FlameTree {
     NodeId node = kRoot;  // nobody's child: the slot is free
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
+  static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 13U;  // more than an input can ask for at a time
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // more than an input can ask for at a time
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels
 #endif

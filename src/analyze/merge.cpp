@@ -224,7 +224,7 @@ class Merger {
   }
 
   void look_at_the_end(const MergeInput& input) {
-    if (input.reader.cut_short() || (!ended_ && input.reader.major() != 0)) {
+    if (input.reader.cut_short() || (!ended_ && !input.reader.is_published_form())) {
       result_.warnings.push_back(input.name + " is cut short: the merged profile has no END record");
       result_.complete = false;
     }

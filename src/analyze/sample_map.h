@@ -67,7 +67,7 @@ class SampleMap {
     uint32_t row = kEmpty;
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
+  static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
 
   [[nodiscard]] uint64_t hash(const SampleKey& key) const {
     const uint64_t h = fold_multiply(seed_ ^ join_ids(index(key.work), index(key.place)), kHashMultiplier ^ key.flags);

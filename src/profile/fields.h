@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -70,16 +69,6 @@ class Fields {
   bool word(std::string_view field, std::string_view& out);  // up to the next ';', as it is
   bool element(StackElement& out);                           // of a USTACK or KSTACK
   bool done();                                               // no field is left
-
-  // Takes the next field if it is `text` and not the last one. Otherwise nothing happens.
-  bool skip(std::string_view text) {
-    if (at_ == nullptr || static_cast<size_t>(end_ - at_) <= text.size() || at_[text.size()] != ';' ||
-        std::memcmp(at_, text.data(), text.size()) != 0) {
-      return false;
-    }
-    at_ += text.size() + 1;
-    return true;
-  }
 
   [[nodiscard]] bool at_end() const { return at_ == nullptr; }
   [[nodiscard]] bool empty_to_end() const { return at_ == end_; }  // one field is left, and it is empty

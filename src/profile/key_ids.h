@@ -40,7 +40,7 @@ class KeyIds {
     uint32_t id = 0;  // index in keys_ + 1; 0: empty
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 1024;  // a power of two, as every size
+  static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
 
   static uint32_t tag_of(uint64_t h) { return static_cast<uint32_t>(h >> 32U); }
 

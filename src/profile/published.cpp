@@ -138,8 +138,9 @@ bool PublishedForm::take_stack(bool kernel, Fields& in) {
       return false;
     }
   }
-  if (!stacks_[kernel ? 1 : 0].has(id)) {
-    stacks_[kernel ? 1 : 0].insert(id, 0);
+  IdIndex& known = stacks_[kernel ? 1 : 0];
+  if (!known.has(id)) {
+    known.insert(id, 0);
   }
   records_.emplace_back(Stack{kernel, StackId{id}, elements_});
   return true;

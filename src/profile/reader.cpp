@@ -54,7 +54,7 @@ class Lines {
       if (newline != nullptr) {
         begin_ += static_cast<size_t>(newline - begin) + 1;
         line = Line{begin, newline > begin && newline[-1] == '\r' ? newline - 1 : newline};
-        return Outcome::line;
+        return static_cast<size_t>(line.end - line.begin) <= kMaxLine ? Outcome::line : Outcome::too_long;
       }
       searched = size;
       if (at_eof_) {
@@ -62,7 +62,7 @@ class Lines {
         begin_ = end_;
         return size == 0 ? Outcome::end : Outcome::unfinished;
       }
-      if (size >= kMaxLine) {
+      if (size > kMaxLine + 1) {  // a '\r' would be part of its end
         return Outcome::too_long;
       }
       if (!fill()) {
@@ -161,9 +161,8 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
-  PublishedForm published;
+  std::optional<PublishedForm> published;  // where the input is in that form
   uint64_t line = 0;
-  int major = kFormatMajor;
   uint64_t skipped_bad = 0;
   uint64_t last_refused = 0;  // a line
   uint64_t skipped_unknown = 0;
@@ -189,12 +188,17 @@ struct Reader::State {
 
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
+  std::optional<Record> parse(const Line& from) {
+    context.reason.clear();
+    return published ? published->take(from, context.reason) : parse_line(from, context);
+  }
 };
 
 Status Reader::State::check_version(const Line& header) {
   line = 1;
   std::string_view version(header.begin, static_cast<size_t>(header.end - header.begin));
   version.remove_prefix(kMagic.size());
+  int major = 0;
   int minor = 0;
   if (!parse_version(version, major, minor)) {
     return at_line("the first line's version is not <major>.<minor>", kRecordHint);
@@ -242,11 +246,11 @@ Status Reader::State::read_header(std::string_view begin) {
   }
   const size_t semicolon = begin.find(';');
   if (semicolon != std::string_view::npos && PublishedForm::is_kind(begin.substr(0, semicolon))) {
-    major = 0;
+    published.emplace();
     return {};
   }
   if (semicolon == std::string_view::npos && PublishedForm::is_kind_prefix(begin)) {
-    major = 0;
+    published.emplace();
     cut_short = true;
     return {};
   }
@@ -281,8 +285,8 @@ Result<Reader> Reader::open(std::unique_ptr<State> state) {
 
 Result<std::optional<Record>> Reader::next() {
   State& s = *state_;
-  if (s.major == 0) {
-    if (std::optional<Record> more = s.published.next()) {
+  if (s.published) {
+    if (std::optional<Record> more = s.published->next()) {
       return more;
     }
   }
@@ -306,10 +310,7 @@ Result<std::optional<Record>> Reader::next() {
     if (line.begin == line.end) {
       continue;  // an empty line says nothing
     }
-    s.context.reason.clear();
-    std::optional<Record> record =
-        s.major == 0 ? s.published.take(line, s.context.reason) : parse_line(line, s.context);
-    if (record) {
+    if (std::optional<Record> record = s.parse(line)) {
       s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
       return record;
     }
@@ -323,8 +324,8 @@ Result<std::optional<Record>> Reader::next() {
   }
 }
 
-Error Reader::error_here(std::string_view what, std::string_view hint) const {
-  return state_->at_line(what, hint.empty() ? kLineHint : hint);
+Error Reader::error_here(std::string_view what) const {
+  return state_->at_line(what, kLineHint);
 }
 
 Error Reader::error_at(uint64_t line, std::string_view what) const {
@@ -334,8 +335,8 @@ Error Reader::error_at(uint64_t line, std::string_view what) const {
 uint64_t Reader::line() const {
   return state_->line;
 }
-int Reader::major() const {
-  return state_->major;
+bool Reader::is_published_form() const {
+  return state_->published.has_value();
 }
 uint64_t Reader::skipped_bad() const {
   return state_->skipped_bad;

@@ -1,6 +1,6 @@
 // Reads a profile, a record at a time, from any descriptor (file or pipe). Nobody else parses a profile line.
-// Also reads the published form of stall samples (no header line; values not escaped), as major version 0: next() gives
-// records of our own for it, a WORK or GPU_PLACE in front of the first EUSTALL that needs it.
+// Also reads the published form of stall samples (no header line; values not escaped): next() gives records of our own
+// for it, a WORK or GPU_PLACE in front of the first EUSTALL that needs it.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ class Reader {
   Result<std::optional<Record>> next();
 
   // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
-  [[nodiscard]] Error error_here(std::string_view what, std::string_view hint = {}) const;
+  [[nodiscard]] Error error_here(std::string_view what) const;
   [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // the same for an earlier line
 
   [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
-  [[nodiscard]] int major() const;                 // 0 for the published form
+  [[nodiscard]] bool is_published_form() const;    // which has no END
   [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped by `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;

@@ -66,11 +66,11 @@ struct Frame {
   uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr), for annotate and re-symbolizing
 };
 
-// One element of a USTACK or KSTACK: exactly one of the three.
+// One element of a USTACK or KSTACK: an address where is_address, a text where that is not empty, else a frame.
 struct StackElement {
-  FrameId frame{};        // our own profiles
-  uint64_t address = 0;   // a raw address, where is_address
-  std::string_view text;  // anything else, in the published form
+  FrameId frame{};  // never in the published form
+  uint64_t address = 0;
+  std::string_view text;
   bool is_address = false;
 };
 

@@ -11,6 +11,10 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
+constexpr uint32_t kMaxRangeDepth = 1024;
+// Texts that stand in stacks as they are: each is far longer in memory than in the file.
+constexpr size_t kMostLabels = 2'000'000;
+
 Reason undefined(const char* kind, uint32_t id) {
   return std::string(kind) + " " + std::to_string(id) + " is not defined";
 }
@@ -94,7 +98,7 @@ std::string_view Tables::text(StringId id) const {
 
 Reason Tables::check_strings(std::initializer_list<StringId> ids) const {
   for (const StringId id : ids) {
-    if (!has(id)) {
+    if (!none_or_known(strings_, id)) {
       return undefined("STRING", index(id));
     }
   }
@@ -102,13 +106,13 @@ Reason Tables::check_strings(std::initializer_list<StringId> ids) const {
 }
 
 Reason Tables::check_place(ProcessId process, StackId ustack, StackId kstack) const {
-  if (index(process) != 0 && processes_.find(index(process)) == IdIndex::kNone) {
+  if (!none_or_known(processes_, process)) {
     return undefined("PROCESS", index(process));
   }
-  if (index(ustack) != 0 && stacks_[0].find(index(ustack)) == IdIndex::kNone) {
+  if (!none_or_known(stacks_[0], ustack)) {
     return undefined("USTACK", index(ustack));
   }
-  if (index(kstack) != 0 && stacks_[1].find(index(kstack)) == IdIndex::kNone) {
+  if (!none_or_known(stacks_[1], kstack)) {
     return undefined("KSTACK", index(kstack));
   }
   return std::nullopt;
@@ -178,8 +182,7 @@ Reason Tables::define(const Stack& r) {
 }
 
 Reason Tables::check_range(RangeId range) const {
-  const bool known = index(range) == 0 || ranges_.find(index(range)) != IdIndex::kNone;
-  return known ? Reason() : undefined("RANGE", index(range));
+  return none_or_known(ranges_, range) ? Reason() : undefined("RANGE", index(range));
 }
 
 Reason Tables::define(const Range& r) {
@@ -202,7 +205,7 @@ Reason Tables::define(const Range& r) {
 }
 
 Reason Tables::define(const Work& r) {
-  if (!has(r.device)) {
+  if (!none_or_known(devices_, r.device)) {
     return undefined("DEVICE", index(r.device));
   }
   if (Reason reason = check_strings({r.thread, r.name})) {
@@ -236,8 +239,7 @@ Reason Tables::define(const Idle& r) const {
   if (device(r.device) == nullptr) {
     return undefined("DEVICE", index(r.device));
   }
-  const bool known = index(r.work) == 0 || work(r.work) != nullptr;
-  return known ? Reason() : undefined("WORK", index(r.work));
+  return none_or_known(works_, r.work) ? Reason() : undefined("WORK", index(r.work));
 }
 
 Reason Tables::define(const Event& r) const {
@@ -266,7 +268,7 @@ Reason Tables::define(const GpuModule& r) {
 }
 
 Reason Tables::define(const GpuPlace& r) {
-  if (index(r.module) != 0 && gpu_module(r.module) == nullptr) {
+  if (!none_or_known(gpu_modules_, r.module)) {
     return undefined("GPU_MODULE", index(r.module));
   }
   if (Reason reason = check_strings({r.function, r.instruction})) {
@@ -302,10 +304,10 @@ Reason Tables::define(const Sampling& r) {
 }
 
 Reason Tables::define(const EuStall& r) const {
-  if (index(r.place) != 0 && gpu_place(r.place) == nullptr) {
+  if (!none_or_known(gpu_places_, r.place)) {
     return undefined("GPU_PLACE", index(r.place));
   }
-  if (index(r.sampling) != 0 && sampling(r.sampling) == nullptr) {
+  if (!none_or_known(samplings_, r.sampling)) {
     return undefined("SAMPLING", index(r.sampling));
   }
   if (Reason reason = check_strings({r.reason})) {

@@ -17,8 +17,6 @@
 
 namespace gpuprof::profile {
 
-inline constexpr uint32_t kMaxRangeDepth = 1024;
-
 // Which kind of line a WORK may be measured by.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
@@ -30,7 +28,7 @@ constexpr WorkKind work_kind(Op op) {
 }
 static_assert(Op::graph < Op::launch && Op::sync > Op::launch);
 
-// An element of a stack: a frame, or a label ("0x7f12", or the text of the published form).
+// An element of a stack: a frame, or a label (an address as "0x7f12", or a text).
 // Four bytes: a profile may hold many millions.
 struct Element {
   Element(uint32_t at, bool label) : position(at & (UINT32_MAX >> 1U)), is_label(label) {}
@@ -39,16 +37,10 @@ struct Element {
 };
 static_assert(sizeof(Element) == 4);
 
-// Texts that stand in stacks as they are: each is far longer in memory than in the file.
-inline constexpr size_t kMostLabels = 2'000'000;
-
 class Tables {
  public:
   // Takes a definition, checks the ids of any other record. The reason why it can not be accepted, or nothing.
   std::optional<std::string> add(const Record& record);
-
-  [[nodiscard]] bool has(StringId id) const { return index(id) == 0 || strings_.find(index(id)) != IdIndex::kNone; }
-  [[nodiscard]] bool has(DeviceId id) const { return index(id) == 0 || devices_.find(index(id)) != IdIndex::kNone; }
 
   // Null for 0 and for what is not defined.
   [[nodiscard]] const Process* process(ProcessId id) const { return row_of(processes_, process_rows_, id); }
@@ -58,7 +50,6 @@ class Tables {
   [[nodiscard]] const Work* work(WorkId id) const { return row_of(works_, work_rows_, id); }
   [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const { return row_of(gpu_modules_, gpu_module_rows_, id); }
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
-  [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of(samplings_, sampling_rows_, id); }
   [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone
 
   // All of them, in the order of their definitions.
@@ -84,6 +75,10 @@ class Tables {
     return position == IdIndex::kNone ? nullptr : &rows[position];
   }
   using Reason = std::optional<std::string>;
+  template <typename Id>
+  static bool none_or_known(const IdIndex& ids, Id id) {
+    return index(id) == 0 || ids.has(index(id));
+  }
 
   Reason define(const String& r);
   Reason define(const Frame& r);

@@ -19,6 +19,10 @@
 namespace gpuprof::profile {
 namespace {
 
+void escape(std::string_view text, std::string& out) {
+  append_escaped(text, ";\\", out);
+}
+
 // Appends the fields of one line; each adds its own ';'.
 class Line {
  public:
@@ -201,10 +205,6 @@ void format_line(const Record& record, std::string& out) {
 
 void format_header(std::string& out) {
   out += "GPUPROF;" + std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor) + "\n";
-}
-
-void escape(std::string_view text, std::string& out) {
-  append_escaped(text, ";\\", out);
 }
 
 Writer::Writer(UniqueFd fd, const std::atomic<bool>* give_up) : fd_(std::move(fd)) {

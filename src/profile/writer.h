@@ -18,9 +18,6 @@ void format_line(const Record& record, std::string& out);
 // The first line.
 void format_header(std::string& out);
 
-// Escapes a value as FORMAT.md says; for text that goes between the semicolons of a line.
-void escape(std::string_view text, std::string& out);
-
 // Buffers lines and writes them to a descriptor in whole lines.
 class Writer {
  public:

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <string>
 
 #include "analyze/summarize.h"
 #include "catch.h"
 #include "output/folded.h"
+#include "profile/random_profile.h"
 #include "profile/text_input.h"
 
 using namespace gpuprof;
@@ -201,85 +201,22 @@ TEST_CASE("lenient folding keeps what is good") {
   CHECK(ns(result) == "[unknown];[no CPU stack];[copy]_[G] 6\n");
 }
 
-namespace {
-
-// A random profile and the sum that folding it must come to.
-struct RandomProfile {
-  std::string text;
-  uint64_t sum_ns = 0;
-  uint64_t count = 0;
-
-  explicit RandomProfile(unsigned seed) {
-    std::mt19937 random(seed);
-    const auto below = [&random](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
-    profile::format_header(text);
-    const uint32_t strings = 1 + below(30);
-    for (uint32_t i = 1; i <= strings; ++i) {
-      std::string name;
-      for (uint32_t n = below(12); n > 0; --n) {
-        name += static_cast<char>(below(256));
-      }
-      profile::format_line(profile::String{profile::StringId{i}, name}, text);
-      profile::format_line(profile::Frame{.id = profile::FrameId{i},
-                                          .kind = static_cast<profile::FrameKind>(below(6)),
-                                          .name = profile::StringId{below(strings + 1) % (i + 1)}},
-                           text);
-    }
-    const uint32_t stacks = 1 + below(20);
-    for (uint32_t i = 1; i <= stacks; ++i) {
-      std::vector<profile::StackElement> elements(1 + below(10));
-      for (auto& element : elements) {
-        element.frame = profile::FrameId{1 + below(strings)};
-      }
-      profile::format_line(profile::Stack{false, profile::StackId{i}, elements}, text);
-      profile::format_line(profile::Stack{true, profile::StackId{i}, elements}, text);
-    }
-    const uint32_t works = 1 + below(60);
-    for (uint32_t i = 1; i <= works; ++i) {
-      profile::Work work;
-      work.id = profile::WorkId{i};
-      work.thread = profile::StringId{below(strings + 1)};
-      work.ustack = profile::StackId{below(stacks + 1)};
-      work.kstack = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
-      work.capture = profile::StackId{below(4) == 0 ? below(stacks + 1) : 0};
-      work.stream = below(3);
-      work.op = static_cast<profile::Op>(below(10));
-      work.name = profile::StringId{below(strings + 1)};
-      work.flags = below(4);
-      profile::format_line(work, text);
-    }
-    for (uint32_t i = below(300); i > 0; --i) {
-      profile::Gpu gpu;
-      gpu.slice = below(5);
-      gpu.work = profile::WorkId{1 + below(works)};
-      gpu.min_ns = below(3000);
-      gpu.max_ns = gpu.min_ns + below(3000);
-      gpu.count = 1 + below(5);
-      gpu.sum_ns = gpu.count * gpu.min_ns + (gpu.max_ns - gpu.min_ns);
-      profile::format_line(gpu, text);
-      sum_ns += gpu.sum_ns;
-      count += gpu.count;
-    }
-  }
-};
-
-}  // namespace
-
 TEST_CASE("folding conserves the sum, in ns and to one unit in us") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
-    const RandomProfile random(seed);
+    const test::RandomProfile random(seed);
     const auto result = fold_text(random.text);
-    CHECK(result.tree.total().ns == random.sum_ns);
-    CHECK(sum_of_lines(ns(result)) == random.sum_ns);
-    CHECK(sum_of_lines(counts(result)) == random.count);
-    CHECK(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us})) == random.sum_ns / 1000);
+    const bool samples = result.kind == ProfileKind::stall_samples;
+    CHECK(result.tree.total().ns == random.gpu_ns);
+    CHECK(sum_of_lines(ns(result)) == random.gpu_ns);
+    CHECK(sum_of_lines(counts(result)) == (samples ? random.samples : random.gpu_count + random.launches));
+    CHECK(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us})) == random.gpu_ns / 1000);
   }
 }
 
 TEST_CASE("every prefix of a random profile folds") {
-  const RandomProfile random(7);
-  for (size_t length = 1; length <= random.text.size(); length += 3) {
+  const test::RandomProfile random(7);
+  for (size_t length = 1; length < random.text.size(); length += 3) {
     auto reader = open_text(std::string_view(random.text).substr(0, length));
     REQUIRE(reader);
     const auto result = fold(*reader);

@@ -1,4 +1,4 @@
-// The structure of traces is checked by test/golden/flame2/check_chrome.py; here, that nothing in a profile breaks
+// The structure of traces is checked by test/golden/options/check_chrome.py; here, that nothing in a profile breaks
 // them.
 #include "output/chrome_trace.h"
 

@@ -157,7 +157,7 @@ struct RandomProfile {
                         .stream = any(),
                         .op = op,
                         .name = name(),
-                        .flags = below(4)});
+                        .flags = below(8)});
     }
   }
 

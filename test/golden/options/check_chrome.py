@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Checks the structure of exported Chrome traces: check_chrome.py GPUPROF
+
+Of the golden profile, and of a random timeline with several processes, overlapping kernels and events in any order.
+"""
+
+import collections
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def export(gpuprof, profile):
+    result = subprocess.run([gpuprof, "-q", "export", "--format", "chrome", str(profile)], capture_output=True,
+                            check=False)
+    assert result.returncode == 0, result.stderr.decode()
+    return json.loads(result.stdout)
+
+
+def ns(microseconds):
+    value = round(microseconds * 1000)
+    assert abs(value - microseconds * 1000) < 1e-3, f"{microseconds} us is no whole number of ns"
+    return value
+
+
+def check_slices(by_track):
+    """Slices of a GPU track are side by side, those of others nest."""
+    for track, slices in by_track.items():
+        slices.sort(key=lambda s: (s[0], -s[1]))
+        open_ends = []
+        for start, end, category, name in slices:
+            while open_ends and open_ends[-1] <= start:
+                open_ends.pop()
+            assert category != "gpu" or not open_ends, f"{name} at {start} overlaps another slice of {track}"
+            assert not open_ends or end <= open_ends[-1], f"{name} at {start} crosses the end of another of {track}"
+            if end > start:
+                open_ends.append(end)
+
+
+def check_arrows(arrows, by_track):
+    for number, ends in arrows.items():
+        assert set(ends) == {"s", "f"}, f"arrow {number} has only {sorted(ends)}"
+        track, start = ends["s"]
+        assert any(s <= start <= e and c == "call" for s, e, c, _ in by_track[track]), f"arrow {number} starts nowhere"
+        track, end = ends["f"]
+        assert any(s == end and c == "gpu" for s, _, c, _ in by_track[track]), f"arrow {number} ends nowhere"
+        assert end >= start, f"arrow {number} goes back in time"
+
+
+def check_counters(counters):
+    for pid, samples in counters.items():
+        assert samples == sorted(samples), f"the counter of {pid} goes back in time"
+        assert all(depth >= 0 for _, depth in samples), f"the queue of {pid} is shorter than empty"
+        assert samples[-1][1] == 0, f"the queue of {pid} does not run empty"
+
+
+def check(trace):
+    assert trace["displayTimeUnit"] == "ns"
+    by_track = collections.defaultdict(list)
+    arrows = collections.defaultdict(dict)
+    asynchronous = collections.Counter()
+    counters = collections.defaultdict(list)
+    named = {"process_name": set(), "thread_name": set()}
+    pids = set()
+    for event in trace["traceEvents"]:
+        phase = event["ph"]
+        track = (event["pid"], event["tid"])
+        if phase == "M":
+            if event["name"] in named:
+                named[event["name"]].add(event["pid"] if event["name"] == "process_name" else track)
+                assert event["args"]["name"]
+            continue
+        pids.add(event["pid"])
+        time = ns(event["ts"])
+        if phase == "X":
+            assert event["dur"] >= 0
+            by_track[track].append((time, time + ns(event["dur"]), event["cat"], event["name"]))
+        elif phase in "sf":
+            assert phase not in arrows[event["id"]], f"arrow {event['id']} has two ends of a kind"
+            assert phase == "s" or event["bp"] == "e"
+            arrows[event["id"]][phase] = (track, time)
+        elif phase in "be":
+            asynchronous[(event["cat"], event["id"])] += 1 if phase == "b" else -1
+        elif phase == "C":
+            counters[event["pid"]].append((time, event["args"]["depth"]))
+        else:
+            assert phase == "i" and event["s"] == "t", f"unexpected event {event}"
+    assert pids <= named["process_name"], "a process has no name"
+    assert set(by_track) <= named["thread_name"], "a track has no name"
+    assert not any(asynchronous.values()), "an asynchronous range is open"
+    check_slices(by_track)
+    check_arrows(arrows, by_track)
+    check_counters(counters)
+    return by_track, arrows
+
+
+def random_profile(seed):
+    """Its text, the number of its GPU events, and how many of them have a call."""
+    rng = random.Random(seed)
+    lines = ["GPUPROF;3.0", "META;start_ns;1000", "STRING;1;app", "STRING;2;cudaLaunchKernel", "STRING;3;kernel;x"]
+    lines[-1] = "STRING;3;kernel"
+    works = []
+    for process in range(1, 4):
+        lines.append(f"PROCESS;{process};{500 if process < 3 else 501};1;0;1;0;0;0")  # an exec keeps the pid
+    for device in range(1, 3):
+        lines.append(f"DEVICE;{device};0;{device};0;0")
+    for process in range(1, 4):
+        for device in range(1, 3):
+            for stream in (7, 8):
+                works.append((process, len(works) + 1))
+                lines.append(f"WORK;{len(works)};{process};{process};0;0;0;0;0;{device};{stream};kernel;3;0")
+    records = []
+    events = joined = 0
+    now = {process: 2000 for process in range(1, 4)}
+    for correlation in range(1, 3001):
+        process, work = rng.choice(works)
+        start = now[process] + rng.randrange(1, 50)
+        end = start + rng.randrange(1, 60)
+        now[process] = end
+        kernels = rng.choice((1, 1, 1, 5))  # a graph
+        group = []
+        for _ in range(kernels):
+            begin = start + rng.randrange(20, 4000)
+            queued = rng.choice((0, start + 10))
+            group.append(f"EVENT;{work};{correlation};{begin};{begin + rng.randrange(0, 500)};{queued};0;0")
+            events += 1
+        has_call = rng.random() < 0.9
+        if has_call:
+            group.insert(rng.choice((0, 0, 0, 1 if kernels == 1 else 0)),
+                         f"CALL;{process};{process};0;2;{correlation};{start};{end}")
+            joined += kernels
+        records.append(group)
+    for first in range(0, len(records), 8):  # a little out of order, as streams are read one after the other
+        block = records[first:first + 8]
+        rng.shuffle(block)
+        lines += [line for group in block for line in group]
+    lines.append("END;9000000;0;0;0;0;0;0")
+    return "\n".join(lines) + "\n", events, joined
+
+
+def main():
+    gpuprof = sys.argv[1]
+    check(export(gpuprof, HERE / "train.txt"))
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(5):
+            text, events, joined = random_profile(seed)
+            path = pathlib.Path(folder) / "random.txt"
+            path.write_text(text, encoding="ascii")
+            by_track, arrows = check(export(gpuprof, path))
+            shown = sum(1 for slices in by_track.values() for s in slices if s[2] == "gpu")
+            assert shown == events, f"{shown} of {events} pieces of work are shown"
+            assert len(arrows) == joined, f"{len(arrows)} arrows for {joined} pieces of work with a call"
+    print("the traces are as they should be")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
