@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
 
@@ -99,16 +100,9 @@ std::string xml_escaped(std::string_view text) {
 }
 
 std::string json_quoted(std::string_view text) {
-  std::string out = "\"";
-  out.reserve(text.size() + 2);
-  for (const char c : text) {
+  std::string out;
+  for (const char c : nlohmann::json(text).dump()) {
     switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
       case '<':
         out += "\\u003c";
         break;
@@ -122,7 +116,7 @@ std::string json_quoted(std::string_view text) {
         out += c;
     }
   }
-  return out + '"';
+  return out;
 }
 
 std::string cut_to_columns(std::string_view text, size_t columns) {
