@@ -1,13 +1,13 @@
-#include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <string>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/json_stream.h"
 #include "output/report.h"
 #include "output/text.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -47,7 +47,7 @@ void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
   object.number("count", line.weight.count);
   if (timed) {
     object.number("ns", line.weight.ns);
-    object.number("avg_ns", line.weight.count == 0 ? 0 : line.weight.ns / line.weight.count);
+    object.number("avg_ns", average_ns(line.weight));
     object.number("min_ns", line.min_ns);
     object.number("max_ns", line.max_ns);
     object.number("bytes", line.weight.bytes);
@@ -106,14 +106,11 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     json_array(summary.allocations, object.key("allocations"), put_timed);
   }
   if (!summary.info.coverage.empty()) {
-    char percent[32];
-    const double shown = summary.info.covered.percent();
-    // Nothing that is missing may be rounded away.
-    std::snprintf(percent, sizeof percent, "%.4f", shown < 100 ? std::min(shown, 99.9999) : shown);
-    object.key("coverage_percent") += percent;
+    const profile::WorkCoverage& covered = summary.info.covered;
+    object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
     put_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
-    object.number("lost_gpu_work", summary.info.covered.lost);
+    object.number("lost_gpu_work", covered.lost);
   }
 }
 
