@@ -28,7 +28,7 @@ die() {
 readonly BUILD_PACKAGES="
   g++ clang cmake ninja-build pkg-config
   libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev
-  libfmt-dev libcli11-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
+  libfmt-dev libcli11-dev nlohmann-json3-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
 readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="
   catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,6 @@
 #include "cmd/doctor_facts.h"
 #include "cmd/doctor_neighbours.h"
 #include "cmd/doctor_stacks.h"
-#include "output/json_text.h"
 #include "record/target/environment.h"
 
 namespace gpuprof::cmd {
@@ -110,20 +110,17 @@ std::string as_text(const std::vector<Section>& sections) {
 }
 
 std::string as_json(const std::vector<Section>& sections) {
-  std::string out = "{\n  \"schema_version\": " + std::to_string(kSchemaVersion);
+  nlohmann::ordered_json all{{"schema_version", kSchemaVersion}};
   for (const Section& section : sections) {
-    out += ",\n  " + output::json_string(section.name) + ": [";
-    const char* separator = "\n";
+    nlohmann::ordered_json& facts = all[section.name] = nlohmann::ordered_json::array();
     for (const Fact& fact : section.facts) {
-      out += std::string(separator) + "    {\"name\": " + output::json_string(fact.name) +
-             ", \"state\": " + output::json_string(state_name(fact.state)) +
-             ", \"detail\": " + output::json_string(fact.detail) + ", \"hint\": " + output::json_string(fact.hint) +
-             "}";
-      separator = ",\n";
+      facts.push_back({{"name", fact.name},
+                       {"state", state_name(fact.state)},
+                       {"detail", escaped(fact.detail)},
+                       {"hint", escaped(fact.hint)}});
     }
-    out += "\n  ]";
   }
-  return out + "\n}\n";
+  return all.dump(2) + "\n";
 }
 
 class Doctor : public Command {

@@ -5,6 +5,7 @@
 #include "analyze/fold.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/stack_choices.h"
@@ -209,9 +210,7 @@ class Flame : public Command {
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
     const uint64_t total = output::raw_weight(folded.tree.total(), weight);
     const auto share = [&](const analyze::Weight& part) {
-      const double percent =
-          total == 0 ? 0.0 : 100.0 * static_cast<double>(output::raw_weight(part, weight)) / static_cast<double>(total);
-      return profile::coverage_text(percent);
+      return percent_text(output::raw_weight(part, weight), total);
     };
     if (output::raw_weight(folded.spread, weight) > 0) {
       log::info(share(folded.spread) +

@@ -123,9 +123,8 @@ Status MinCoverage::check(const profile::WorkCoverage& covered) const {
     return Error{"there is no GPU work, so a CPU stack explains none of it: less than " + std::string(wanted),
                  "`gpuprof doctor` lists what can be recorded here", kExitCoverage};
   }
-  return Error{
-      "a CPU stack explains " + profile::coverage_text(covered.percent()) + " of the GPU work, less than " + wanted,
-      "`gpuprof report` says what is missing", kExitCoverage};
+  return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
+               "`gpuprof report` says what is missing", kExitCoverage};
 }
 
 Status MinCoverage::check(const analyze::ProfileInfo& info) const {

@@ -14,7 +14,7 @@
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
 #include "output/chrome_tracks.h"
-#include "output/json_text.h"
+#include "output/json_stream.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -82,7 +82,7 @@ class ChromeTrace::Impl {
     {
       JsonObject object(out_);
       for (const auto& [key, value] : other_data_) {
-        object.text(key, value);
+        object.foreign_key(key) += json_string(value);
       }
     }
     out_ += "}\n";
@@ -192,12 +192,12 @@ class ChromeTrace::Impl {
     const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
     JsonObject object(next_event());
     const bool instant = !on_gpu && end_ns == event.start_ns;
-    object.text("ph", instant ? "i" : "X");
-    object.text("cat", on_gpu ? "gpu" : "host");
+    object.word("ph", instant ? "i" : "X");
+    object.word("cat", on_gpu ? "gpu" : "host");
     object.text("name", shown_text(works_.work(work)));
     put_place(object, track, event.start_ns);
     if (instant) {
-      object.text("s", "t");
+      object.word("s", "t");
     } else {
       object.key("dur") += microseconds(false, end_ns - event.start_ns);
     }
@@ -230,8 +230,8 @@ class ChromeTrace::Impl {
     const uint64_t end_ns = std::max(call.start_ns, call.end_ns);
     {
       JsonObject object(next_event());
-      object.text("ph", "X");
-      object.text("cat", "call");
+      object.word("ph", "X");
+      object.word("cat", "call");
       const std::string_view function = tables_.text(call.function);
       object.text("name", function.empty() ? std::string(analyze::kUnknown) : shown_text(function));
       put_place(object, track, call.start_ns);
@@ -263,8 +263,8 @@ class ChromeTrace::Impl {
     if (span.tid != 0) {
       track = extra_track(track.pid, "NVTX of thread " + std::to_string(span.tid));
       JsonObject object(next_event());
-      object.text("ph", "X");
-      object.text("cat", "nvtx");
+      object.word("ph", "X");
+      object.word("cat", "nvtx");
       object.text("name", name);
       put_place(object, track, span.start_ns);
       object.key("dur") += microseconds(false, end_ns - span.start_ns);
@@ -273,8 +273,8 @@ class ChromeTrace::Impl {
     ++async_ids_;
     for (const bool begins : {true, false}) {
       JsonObject object(next_event());
-      object.text("ph", begins ? "b" : "e");
-      object.text("cat", "nvtx");
+      object.word("ph", begins ? "b" : "e");
+      object.word("cat", "nvtx");
       object.text("name", name);
       object.number("id", async_ids_);
       put_place(object, track, begins ? span.start_ns : end_ns);
@@ -286,12 +286,12 @@ class ChromeTrace::Impl {
     ++arrow_ids_;
     for (const bool begins : {true, false}) {
       JsonObject object(next_event());
-      object.text("ph", begins ? "s" : "f");
-      object.text("cat", "launch");
-      object.text("name", "launch");
+      object.word("ph", begins ? "s" : "f");
+      object.word("cat", "launch");
+      object.word("name", "launch");
       object.number("id", arrow_ids_);
       if (!begins) {
-        object.text("bp", "e");
+        object.word("bp", "e");
       }
       put_place(object, begins ? from : to, begins ? from_ns : to_ns);
     }
@@ -304,11 +304,11 @@ class ChromeTrace::Impl {
       const uint64_t pid = device_pid(p::DeviceId{device});
       for (const DepthCounter::Sample& sample : depth.samples()) {
         JsonObject object(next_event());
-        object.text("ph", "C");
-        object.text("name", "queue depth");
+        object.word("ph", "C");
+        object.word("name", "queue depth");
         put_place(object, {pid, 0}, sample.time_ns);
         JsonObject args(object.key("args"));
-        args.key("depth") += std::to_string(sample.depth);
+        args.number("depth", sample.depth);
       }
     }
   }
@@ -358,8 +358,8 @@ class ChromeTrace::Impl {
 
   void put_name(const char* what, const Track& track, std::string_view name) {
     JsonObject object(next_event());
-    object.text("ph", "M");
-    object.text("name", what);
+    object.word("ph", "M");
+    object.word("name", what);
     object.number("pid", track.pid);
     object.number("tid", track.tid);
     JsonObject args(object.key("args"));
@@ -368,8 +368,8 @@ class ChromeTrace::Impl {
 
   void put_sort_index(const char* what, const Track& track, uint64_t position) {
     JsonObject object(next_event());
-    object.text("ph", "M");
-    object.text("name", what);
+    object.word("ph", "M");
+    object.word("name", what);
     object.number("pid", track.pid);
     object.number("tid", track.tid);
     JsonObject args(object.key("args"));

@@ -1,4 +1,7 @@
-#include "output/json_text.h"
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "output/json_stream.h"
 #include "output/latency.h"
 #include "output/text.h"
 #include "profile/latency_bucket.h"
@@ -12,20 +15,14 @@ using analyze::LatencyStats;
 
 constexpr int kSchemaVersion = 1;
 
-void put_stats(const LatencyStats& stats, std::string& out) {
-  JsonObject object(out);
-  object.number("count", stats.count);
-  object.number("sum_ns", stats.sum_ns);
-  object.number("min_ns", stats.min_ns);
-  object.number("p50_ns", stats.p50_ns);
-  object.number("p90_ns", stats.p90_ns);
-  object.number("p99_ns", stats.p99_ns);
-  object.number("max_ns", stats.max_ns);
-  json_array(stats.buckets, object.key("buckets"), [&out](const profile::Latency::Bucket& bucket) {
-    out.append("[").append(std::to_string(profile::bucket_low(bucket.bucket))).append(",");
-    out.append(std::to_string(profile::bucket_high(bucket.bucket))).append(",");
-    out.append(std::to_string(bucket.count)).append("]");
-  });
+Json stats_json(const LatencyStats& stats) {
+  Json buckets = Json::array();
+  for (const profile::Latency::Bucket& bucket : stats.buckets) {
+    buckets.push_back({profile::bucket_low(bucket.bucket), profile::bucket_high(bucket.bucket), bucket.count});
+  }
+  return {{"count", stats.count},   {"sum_ns", stats.sum_ns},       {"min_ns", stats.min_ns},
+          {"p50_ns", stats.p50_ns}, {"p90_ns", stats.p90_ns},       {"p99_ns", stats.p99_ns},
+          {"max_ns", stats.max_ns}, {"buckets", std::move(buckets)}};
 }
 
 void put_line(const LatencyLine& line, TextStream& stream) {
@@ -38,7 +35,7 @@ void put_line(const LatencyLine& line, TextStream& stream) {
   JsonObject phases(object.key("phases"));
   for (size_t i = 0; i < line.phases.size(); ++i) {
     if (line.phases[i].count > 0) {
-      put_stats(line.phases[i], phases.key(profile::word(static_cast<profile::Phase>(i))));
+      phases.value(profile::word(static_cast<profile::Phase>(i)), stats_json(line.phases[i]));
       stream.checkpoint();
     }
   }

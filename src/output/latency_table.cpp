@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/latency.h"
 #include "output/text.h"
@@ -41,24 +41,8 @@ std::string range_text(size_t row) {
   if (row == 0) {
     return "0 ns";
   }
-  const double low = static_cast<double>(uint64_t{1} << (row - 1));
-  return time_text(low) + " .. " + time_text(2 * low);
-}
-
-// 1234567 -> "1.2M": a histogram has no room for more.
-std::string short_count(uint64_t count) {
-  constexpr std::array<const char*, 4> kUnits = {"k", "M", "G", "T"};
-  if (count < 10000) {
-    return std::to_string(count);
-  }
-  double value = static_cast<double>(count);
-  size_t unit = 0;
-  for (value /= 1000; value >= 1000 && unit + 1 < kUnits.size(); ++unit) {
-    value /= 1000;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, value < 10 ? "%.1f%s" : "%.0f%s", value, kUnits[unit]);
-  return text;
+  const uint64_t low = uint64_t{1} << (row - 1);
+  return duration_text(low) + " .. " + duration_text(low <= UINT64_MAX / 2 ? 2 * low : UINT64_MAX);
 }
 
 void append_stats(const LatencyLine& line, std::string& out) {
@@ -76,9 +60,9 @@ void append_stats(const LatencyLine& line, std::string& out) {
     const std::string name = kNames[i];
     out.append(2, ' ').append(name).append(kName - name.size(), ' ');
     append_right(count_text(stats.count), kCount, out);
-    append_right(time_text(static_cast<double>(stats.sum_ns) / static_cast<double>(stats.count)), kTime, out);
+    append_right(duration_text(stats.sum_ns / stats.count), kTime, out);
     for (const uint64_t ns : {stats.p50_ns, stats.p90_ns, stats.p99_ns, stats.max_ns}) {
-      append_right(time_text(static_cast<double>(ns)), kTime, out);
+      append_right(duration_text(ns), kTime, out);
     }
     out += '\n';
   }
@@ -124,7 +108,7 @@ void append_histogram(const LatencyLine& line, size_t width, std::string& out) {
           static_cast<double>(count) / static_cast<double>(std::max<uint64_t>(most, 1)) * static_cast<double>(bar));
       const size_t length = count == 0 ? 0 : std::max<size_t>(share, 1);
       out.append("  ");
-      append_right(count == 0 ? "" : short_count(count), kNumber - 1, out);
+      append_right(count == 0 ? "" : short_count_text(count), kNumber - 1, out);
       out.append(" ").append(length, '#').append(bar - length, ' ');
     }
     out.erase(out.find_last_not_of(' ') + 1).append("\n");

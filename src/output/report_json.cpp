@@ -1,10 +1,13 @@
-#include <algorithm>
-#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <ranges>
 #include <string>
 
-#include "output/json_text.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/json_stream.h"
 #include "output/report.h"
 #include "output/text.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -44,7 +47,7 @@ void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
   object.number("count", line.weight.count);
   if (timed) {
     object.number("ns", line.weight.ns);
-    object.number("avg_ns", line.weight.count == 0 ? 0 : line.weight.ns / line.weight.count);
+    object.number("avg_ns", average_ns(line.weight));
     object.number("min_ns", line.min_ns);
     object.number("max_ns", line.max_ns);
     object.number("bytes", line.weight.bytes);
@@ -52,18 +55,13 @@ void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
 }
 
 void put_meta(const ProfileInfo& info, TextStream& stream) {
-  std::string& out = stream.text();
-  JsonObject object(out);
+  JsonObject object(stream.text());
   for (auto it = info.meta.begin(); it != info.meta.end();) {
     const auto [begin, end] = info.meta.equal_range(it->first);
-    bool first = true;
-    object.key(it->first) += '[';
-    for (auto value = begin; value != end; ++value) {
-      out.append(first ? "" : ",").append(json_string(value->second));
-      first = false;
+    json_array(std::ranges::subrange(begin, end), object.foreign_key(it->first), [&stream](const auto& meta) {
+      stream.text() += json_string(meta.second);
       stream.checkpoint();
-    }
-    out += ']';
+    });
     it = end;
   }
 }
@@ -71,19 +69,22 @@ void put_meta(const ProfileInfo& info, TextStream& stream) {
 void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
   JsonObject object(out);
   for (const auto& [name, count] : counts) {
-    object.number(name, count);
+    object.foreign_key(name) += std::to_string(count);
   }
 }
 
-void put_device(const DeviceLine& device, std::string& out) {
-  JsonObject object(out);
-  object.text("name", shown_text(device.name));
-  object.number("busy_ns", device.busy_ns);
-  object.number("idle_ns", device.idle_ns);
-  object.number("wall_ns", device.busy_ns + device.idle_ns);
-  object.number("ns", device.weight.ns);
-  object.number("count", device.weight.count);
-  object.number("bytes", device.weight.bytes);
+Json device_json(const DeviceLine& device) {
+  return {{"name", escaped(shown_text(device.name))},
+          {"busy_ns", device.busy_ns},
+          {"idle_ns", device.idle_ns},
+          {"wall_ns", device.busy_ns + device.idle_ns},
+          {"ns", device.weight.ns},
+          {"count", device.weight.count},
+          {"bytes", device.weight.bytes}};
+}
+
+Json graphs_json(const analyze::GraphSummary& graphs) {
+  return {{"ns", graphs.weight.ns}, {"count", graphs.weight.count}, {"with_capture_stack", graphs.captured}};
 }
 
 // What only some profiles have; members are absent in others.
@@ -91,15 +92,12 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   std::string& out = stream.text();
   if (!summary.devices.empty()) {
     json_array(summary.devices, object.key("devices"), [&](const DeviceLine& device) {
-      put_device(device, out);
+      out += device_json(device).dump();
       stream.checkpoint();
     });
   }
   if (summary.graphs.weight.count > 0) {
-    JsonObject graphs(object.key("graphs"));
-    graphs.number("ns", summary.graphs.weight.ns);
-    graphs.number("count", summary.graphs.weight.count);
-    graphs.number("with_capture_stack", summary.graphs.captured);
+    object.value("graphs", graphs_json(summary.graphs));
   }
   const auto put_timed = [&stream](const SummaryLine& line) { put_line(line, true, stream); };
   if (!summary.host_work.empty()) {
@@ -108,14 +106,11 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     json_array(summary.allocations, object.key("allocations"), put_timed);
   }
   if (!summary.info.coverage.empty()) {
-    char percent[32];
-    const double shown = summary.info.covered.percent();
-    // Nothing that is missing may be rounded away.
-    std::snprintf(percent, sizeof percent, "%.4f", shown < 100 ? std::min(shown, 99.9999) : shown);
-    object.key("coverage_percent") += percent;
+    const profile::WorkCoverage& covered = summary.info.covered;
+    object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
     put_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
-    object.number("lost_gpu_work", summary.info.covered.lost);
+    object.number("lost_gpu_work", covered.lost);
   }
 }
 
@@ -127,7 +122,7 @@ void report_json(const Summary& summary, TextStream& stream) {
   {
     JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
-    object.text("kind", kind_word(info.kind));
+    object.word("kind", kind_word(info.kind));
     object.flag("complete", info.complete);
     object.number("gpu_ns", summary.total.ns);
     object.number("gpu_records", info.gpu_records);

@@ -3,11 +3,12 @@
 #include <set>
 #include <utility>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/report.h"
-#include "output/svg_text.h"
 #include "output/text.h"
 #include "output/trust.h"
+#include "output/weight.h"
 
 namespace gpuprof::output {
 namespace {
@@ -88,13 +89,12 @@ class TimeTable : public Table {
   }
   void append_numbers(const SummaryLine& line, std::string& out) const override {
     const Weight& weight = line.weight;
-    const double average = weight.count == 0 ? 0 : static_cast<double>(weight.ns) / static_cast<double>(weight.count);
     append_right(percent_text(weight.ns, total_.ns), kPercent, out);
-    append_right(time_text(static_cast<double>(weight.ns)), kTime, out);
+    append_right(duration_text(weight.ns), kTime, out);
     append_right(count_text(weight.count), kCount, out);
-    append_right(time_text(average), kTime, out);
-    append_right(time_text(static_cast<double>(line.min_ns)), kTime, out);
-    append_right(time_text(static_cast<double>(line.max_ns)), kTime, out);
+    append_right(duration_text(average_ns(weight)), kTime, out);
+    append_right(duration_text(line.min_ns), kTime, out);
+    append_right(duration_text(line.max_ns), kTime, out);
     out += "  ";
   }
 
@@ -137,7 +137,7 @@ class BytesTable : public Table {
   }
   void append_numbers(const SummaryLine& line, std::string& out) const override {
     append_right(percent_text(line.weight.bytes, total_.bytes), kPercent, out);
-    append_right(readable_bytes(line.weight.bytes), kBytes, out);
+    append_right(bytes_text(line.weight.bytes), kBytes, out);
     append_right(count_text(line.weight.count), kCount, out);
     out += "  ";
   }
@@ -160,10 +160,10 @@ class HostTable : public Table {
     return out + "  ";
   }
   void append_numbers(const SummaryLine& line, std::string& out) const override {
-    append_right(line.weight.ns == 0 ? "-" : time_text(static_cast<double>(line.weight.ns)), kTime, out);
+    append_right(line.weight.ns == 0 ? "-" : duration_text(line.weight.ns), kTime, out);
     append_right(count_text(line.weight.count), kCount, out);
-    append_right(line.max_ns == 0 ? "-" : time_text(static_cast<double>(line.max_ns)), kTime, out);
-    append_right(line.weight.bytes == 0 ? "-" : readable_bytes(line.weight.bytes), kBytes, out);
+    append_right(line.max_ns == 0 ? "-" : duration_text(line.max_ns), kTime, out);
+    append_right(line.weight.bytes == 0 ? "-" : bytes_text(line.weight.bytes), kBytes, out);
     out += "  ";
   }
 };
@@ -185,7 +185,7 @@ void print_devices(const std::vector<DeviceLine>& devices, size_t width, TextStr
     const uint64_t wall = device.busy_ns + device.idle_ns;
     append_right(percent_text(device.busy_ns, wall), kPercent, out);
     for (const uint64_t ns : {device.busy_ns, device.idle_ns, wall, device.weight.ns}) {
-      append_right(time_text(static_cast<double>(ns)), kTime, out);
+      append_right(duration_text(ns), kTime, out);
     }
     append_right(count_text(device.weight.count), kCount, out);
     const size_t room = std::max(kMinNameWidth, width > columns.size() ? width - columns.size() : 0);
@@ -211,8 +211,8 @@ std::string graphs_line(const Summary& summary) {
   if (graphs.weight.count == 0) {
     return {};
   }
-  return "of it in CUDA graphs " + time_text(static_cast<double>(graphs.weight.ns)) + " in " +
-         count_text(graphs.weight.count) + " operations, " + percent_text(graphs.captured, graphs.weight.count) +
+  return "of it in CUDA graphs " + duration_text(graphs.weight.ns) + " in " + count_text(graphs.weight.count) +
+         " operations, " + percent_text(graphs.captured, graphs.weight.count) +
          " of them with the stack of their capture\n";
 }
 
@@ -240,10 +240,9 @@ std::string headline(const Summary& summary) {
     case ProfileKind::mixed:
       break;
   }
-  return "GPU time " + time_text(static_cast<double>(summary.total.ns)) + " in " +
-         count_text(summary.info.gpu_records) + " operations, " +
-         percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack\n" +
-         graphs_line(summary) + samples_line(summary.info);
+  return "GPU time " + duration_text(summary.total.ns) + " in " + count_text(summary.info.gpu_records) +
+         " operations, " + percent_text(summary.info.with_stack, summary.info.gpu_records) +
+         " of them with a CPU stack\n" + graphs_line(summary) + samples_line(summary.info);
 }
 
 void print_gpu_work(const Summary& summary, size_t width, TextStream& stream) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers.h"
 #include "output/svg_layout.h"
 #include "output/svg_palette.h"
 #include "output/svg_text.h"
@@ -76,29 +77,27 @@ size_t columns_in(double width, double advance) {
   return width <= 0 ? 0 : static_cast<size_t>(width / advance);
 }
 
-std::string ns_text(uint64_t ns) {
-  if (ns < 1'000) return readable_duration(ns);
-  return readable_duration(ns) + " (" + grouped(ns) + " ns)";
+std::string exact_duration(uint64_t ns) {
+  return ns < 1'000 ? duration_text(ns) : duration_text(ns) + " (" + count_text(ns) + " ns)";
 }
 
-std::string bytes_text(uint64_t bytes) {
-  if (bytes < 1'024) return readable_bytes(bytes);
-  return readable_bytes(bytes) + " (" + grouped(bytes) + " bytes)";
+std::string exact_bytes(uint64_t bytes) {
+  return bytes < 1'024 ? bytes_text(bytes) : bytes_text(bytes) + " (" + count_text(bytes) + " bytes)";
 }
 
 // "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": what the width stands for
 // comes first, the rest follows where it is known.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
   const std::array<std::pair<WeightKind, std::string>, 3> parts{{
-      {WeightKind::time, ns_text(weight.ns)},
-      {WeightKind::count, grouped(weight.count) + " " + printable(options.count_name)},
-      {WeightKind::bytes, bytes_text(weight.bytes)},
+      {WeightKind::time, exact_duration(weight.ns)},
+      {WeightKind::count, count_text(weight.count) + " " + printable(options.count_name)},
+      {WeightKind::bytes, exact_bytes(weight.bytes)},
   }};
   std::string text;
   for (const auto& [kind, part] : parts) {
     if (kind == options.weight.kind) text = part;
   }
-  if (with_share) text += ", " + percent(raw_weight(weight, options.weight.kind), total) + " of total";
+  if (with_share) text += ", " + percent_text(raw_weight(weight, options.weight.kind), total) + " of total";
   for (const auto& [kind, part] : parts) {
     if (kind != options.weight.kind && raw_weight(weight, kind) != 0) text += ", " + part;
   }
@@ -338,7 +337,7 @@ std::string full_notice(const SvgOptions& options, size_t left_out) {
   std::string notice = printable(options.notice);
   if (left_out == 0) return notice;
   if (!notice.empty()) notice += "; ";
-  return notice + grouped(left_out) + " light or very deep frames are left out of this picture";
+  return notice + count_text(left_out) + " light or very deep frames are left out of this picture";
 }
 
 }  // namespace

@@ -48,7 +48,7 @@
     while (open.length > 0) end[open.pop()] = count;
   }
 
-  // ---- numbers ----
+  // ---- numbers, as src/base/numbers.cpp writes them ----
 
   const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 

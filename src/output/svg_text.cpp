@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
 
@@ -40,16 +40,6 @@ size_t columns_of(char32_t code) {
                                                {0x1F300, 0x3FFFD}}};
   const auto holds = [code](const Range& range) { return code >= range.first && code <= range.last; };
   return std::any_of(kWide.begin(), kWide.end(), holds) ? 2 : 1;
-}
-
-// value / unit with three significant digits at least, e.g. "1.23", "45.6", "789", "1,234".
-std::string three_digits(uint64_t value, uint64_t unit) {
-  const double scaled = static_cast<double>(value) / static_cast<double>(unit);
-  if (scaled >= 999.5) return grouped(value / unit + (value % unit >= unit / 2 + unit % 2 ? 1 : 0));
-  std::array<char, 32> text{};
-  const int decimals = scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, scaled);
-  return text.data();
 }
 
 }  // namespace
@@ -99,16 +89,9 @@ std::string xml_escaped(std::string_view text) {
 }
 
 std::string json_quoted(std::string_view text) {
-  std::string out = "\"";
-  out.reserve(text.size() + 2);
-  for (const char c : text) {
+  std::string out;
+  for (const char c : nlohmann::json(text).dump()) {
     switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
       case '<':
         out += "\\u003c";
         break;
@@ -122,7 +105,7 @@ std::string json_quoted(std::string_view text) {
         out += c;
     }
   }
-  return out + '"';
+  return out;
 }
 
 std::string cut_to_columns(std::string_view text, size_t columns) {
@@ -146,41 +129,6 @@ std::string cut_to_bytes(std::string_view text, size_t bytes) {
   size_t keep = bytes < kEllipsis.size() ? 0 : bytes - kEllipsis.size();
   while (keep > 0 && (static_cast<unsigned char>(text[keep]) & 0xC0) == 0x80) --keep;
   return std::string(text.substr(0, keep)).append(kEllipsis);
-}
-
-std::string grouped(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
-
-std::string readable_duration(uint64_t ns) {
-  if (ns < 1'000) return std::to_string(ns) + " ns";
-  if (ns < 999'500) return three_digits(ns, 1'000) + " us";
-  if (ns < 999'500'000) return three_digits(ns, 1'000'000) + " ms";
-  return three_digits(ns, 1'000'000'000) + " s";
-}
-
-std::string readable_bytes(uint64_t bytes) {
-  if (bytes < 1'024) return std::to_string(bytes) + " B";
-  static constexpr std::array<std::string_view, 4> kUnits{" KiB", " MiB", " GiB", " TiB"};
-  uint64_t unit = 1'024;
-  size_t which = 0;
-  while (which + 1 < kUnits.size() && bytes / unit >= 1'024) {
-    unit *= 1'024;
-    ++which;
-  }
-  return three_digits(bytes, unit).append(kUnits[which]);
-}
-
-std::string percent(uint64_t part, uint64_t whole) {
-  std::array<char, 32> text{};
-  const double share = whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  std::snprintf(text.data(), text.size(), "%.2f%%", share);
-  return text.data();
 }
 
 }  // namespace gpuprof::output

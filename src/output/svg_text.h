@@ -1,8 +1,7 @@
-// Text for SVG: hostile names made printable, escaped, cut to a width; numbers made readable.
+// Text for SVG: hostile names made printable, escaped, cut to a width.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,10 +20,5 @@ std::string cut_to_columns(std::string_view text, size_t columns);
 
 // Cut, with an ellipsis, to at most that many bytes, between characters.
 std::string cut_to_bytes(std::string_view text, size_t bytes);
-
-std::string grouped(uint64_t value);                 // 1234567 -> "1,234,567"
-std::string readable_duration(uint64_t ns);          // "999 ns", "1.23 ms", "2,345 s"
-std::string readable_bytes(uint64_t bytes);          // "512 B", "1.50 MiB"
-std::string percent(uint64_t part, uint64_t whole);  // "12.34%"; of nothing: "0.00%"
 
 }  // namespace gpuprof::output

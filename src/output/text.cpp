@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -29,41 +28,6 @@ bool tells_nothing(std::string_view frame) {
 }
 
 }  // namespace
-
-std::string time_text(double ns) {
-  struct Unit {
-    double ns;
-    const char* name;
-  };
-  constexpr std::array<Unit, 4> kUnits = {{{1e9, " s"}, {1e6, " ms"}, {1e3, " us"}, {1, " ns"}}};
-  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [ns](const Unit& u) { return ns >= u.ns; });
-  if (unit == kUnits.end()) {
-    unit = &kUnits.back();
-  }
-  const double value = ns / unit->ns;
-  char text[32];
-  const int decimals = unit->ns == 1 && value == static_cast<double>(static_cast<uint64_t>(value)) ? 0
-                       : value >= 100                                                              ? 1
-                                                                                                   : 2;
-  std::snprintf(text, sizeof text, "%.*f%s", decimals, value, unit->name);
-  return text;
-}
-
-std::string count_text(uint64_t count) {
-  std::string text = std::to_string(count);
-  for (size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
-std::string percent_text(uint64_t part, uint64_t whole) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%.2f%%",
-                whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
-}
 
 std::string shown_name(std::string_view name) {
   std::string text;

@@ -1,4 +1,4 @@
-// Names and numbers of tables for a terminal.
+// Names of tables for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,6 @@
 
 namespace gpuprof::output {
 
-std::string time_text(double ns);        // "1.23 us"
-std::string count_text(uint64_t count);  // 1234567: "1,234,567"
-std::string percent_text(uint64_t part, uint64_t whole);
 std::string shown_name(std::string_view name);  // valid UTF-8 without control bytes
 
 void append_right(const std::string& text, size_t width, std::string& out);

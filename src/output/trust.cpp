@@ -5,14 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
-#include "output/svg_text.h"
 
 namespace gpuprof::output {
 namespace {
 
 using analyze::ProfileInfo;
-using profile::coverage_text;
 using profile::CoverageCount;
 
 uint64_t count_of(const ProfileInfo& info, CoverageCount what) {
@@ -35,14 +34,14 @@ bool is_clean(const ProfileInfo& info) {
 // "950 matched GPU work (95.00%)", with a comma before it; nothing for 0.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
   if (part > 0) {
-    line.append(line.ends_with(':') ? " " : ", ").append(grouped(part)).append(" ").append(words);
-    line.append(" (").append(percent(part, whole)).append(")");
+    line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
+    line.append(" (").append(percent_text(part, whole)).append(")");
   }
 }
 
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = count_of(info, CoverageCount::launches);
-  std::string line = grouped(launches) + " launches:";
+  std::string line = count_text(launches) + " launches:";
   add_part(count_of(info, CoverageCount::matched), launches, "matched with GPU work", line);
   add_part(count_of(info, CoverageCount::captured), launches, "captured into graphs", line);
   add_part(count_of(info, CoverageCount::failed), launches, "refused by the vendor's library", line);
@@ -52,7 +51,7 @@ std::string launch_line(const ProfileInfo& info) {
 }
 
 std::string record_line(const ProfileInfo& info) {
-  std::string line = grouped(info.gpu_records) + " GPU records:";
+  std::string line = count_text(info.gpu_records) + " GPU records:";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(count_of(info, CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
@@ -61,7 +60,7 @@ std::string record_line(const ProfileInfo& info) {
 }
 
 std::string sample_line(const ProfileInfo& info) {
-  std::string line = grouped(info.samples) + " samples of GPU code:";
+  std::string line = count_text(info.samples) + " samples of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(count_of(info, CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
   return line;
@@ -73,7 +72,7 @@ std::string loss_line(const ProfileInfo& info) {
     if (count > 0) {
       line.append(line.empty() ? "lost: " : ", ");
       append_escaped(reason, {}, line);
-      line.append(" ").append(grouped(count));
+      line.append(" ").append(count_text(count));
     }
   }
   return line;
@@ -84,13 +83,10 @@ std::string coverage_line(const profile::WorkCoverage& covered) {
   if (!covered.any()) {
     return "there is no GPU work that a CPU stack could explain";
   }
-  std::string line = coverage_text(covered.percent()) + " of the GPU work is explained by a CPU stack: ";
-  uint64_t all = 0;
-  if (__builtin_add_overflow(covered.recorded, covered.lost, &all)) {
-    all = UINT64_MAX;  // of a hostile profile
-  }
-  line += grouped(covered.with_stack) + " of " + grouped(all);
-  return covered.lost == 0 ? line : line + ", of which " + grouped(covered.lost) + " were lost";
+  std::string line = covered.percent_text() +
+                     " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
+                     count_text(covered.all());
+  return covered.lost == 0 ? line : line + ", of which " + count_text(covered.lost) + " were lost";
 }
 
 // The numbers of all METAs of that key: "45", or "45 to 52" in a merged profile. Empty where there is none.
@@ -110,7 +106,7 @@ std::string range_of(const ProfileInfo& info, const std::string& key) {
   if (least > most) {
     return {};
   }
-  return least == most ? grouped(most) : grouped(least) + " to " + grouped(most);
+  return least == most ? count_text(most) : count_text(least) + " to " + count_text(most);
 }
 
 std::string depth_clause(const ProfileInfo& info, const std::string& kind, const char* name) {
@@ -145,9 +141,8 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {
     const uint64_t whole = count_of(info, CoverageCount::stack_whole);
-    std::string line = "stacks" + engines(info) + ": " +
-                       coverage_text(100.0 * static_cast<double>(whole) / static_cast<double>(all)) + " of " +
-                       grouped(all) + " launches reach the start of their thread";
+    std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " + count_text(all) +
+                       " launches reach the start of their thread";
     add_part(count_of(info, CoverageCount::stack_truncated), all, "are truncated", line);
     add_part(count_of(info, CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
     lines.push_back(std::move(line));
@@ -164,8 +159,8 @@ std::string truncated_text(const ProfileInfo& info) {
   const uint64_t truncated = count_of(info, CoverageCount::stack_truncated);
   const uint64_t all = launches_with_stack(info);
   return truncated == 0 ? std::string()
-                        : grouped(truncated) + " of " + grouped(all) + " launches (" + percent(truncated, all) +
-                              ") have a truncated stack";
+                        : count_text(truncated) + " of " + count_text(all) + " launches (" +
+                              percent_text(truncated, all) + ") have a truncated stack";
 }
 
 std::vector<std::string> trust_lines(const ProfileInfo& info) {
@@ -179,7 +174,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
     }
   }
   if (const uint64_t outside = count_of(info, CoverageCount::outside_range); outside > 0) {
-    lines.push_back(grouped(outside) + " GPU records left out by choice: outside of --nvtx-range");
+    lines.push_back(count_text(outside) + " GPU records left out by choice: outside of --nvtx-range");
   }
   lines.push_back(coverage_line(info.covered));
   return lines;

@@ -28,4 +28,9 @@ constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
   return 0;
 }
 
+// Of one piece of work, rounded down.
+inline uint64_t average_ns(const analyze::Weight& weight) {
+  return weight.count == 0 ? 0 : weight.ns / weight.count;
+}
+
 }  // namespace gpuprof::output

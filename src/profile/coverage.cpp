@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string_view>
 
+#include "base/numbers.h"
 #include "profile/loss.h"
 
 namespace gpuprof::profile {
@@ -38,18 +37,20 @@ double WorkCoverage::percent() const {
                   100 * static_cast<double>(with_stack) / (static_cast<double>(recorded) + static_cast<double>(lost)));
 }
 
+std::string WorkCoverage::percent_text() const {
+  return percent_text_down(with_stack, all());
+}
+
+uint64_t WorkCoverage::all() const {
+  return lost > UINT64_MAX - recorded ? UINT64_MAX : recorded + lost;
+}
+
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {
     lost += is_lost_work(reason) ? count : 0;
   }
   return std::max(lost, launches_without_record);
-}
-
-std::string coverage_text(double percent) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f%%", std::floor(percent * 100) / 100);
-  return text;
 }
 
 }  // namespace gpuprof::profile

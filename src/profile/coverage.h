@@ -38,14 +38,13 @@ struct WorkCoverage {
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
   // 100 * with_stack / (recorded + lost); 0 where there is nothing at all, as that explains nothing.
   [[nodiscard]] double percent() const;
+  [[nodiscard]] std::string percent_text() const;  // "97.34%", rounded down
+  [[nodiscard]] uint64_t all() const;              // recorded + lost, 2^64 - 1 where that is more: a hostile profile
 };
 
 // Pieces of GPU work that are not in the profile: the larger of two counts of the same thing, which are LOSS lines of
 // lost work (loss.h; unknown reasons count) and launches that no GPU work came for. The sum of all counts of `losses`
 // must fit.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
-
-// "97.34%", rounded down: never more than it is.
-std::string coverage_text(double percent);
 
 }  // namespace gpuprof::profile

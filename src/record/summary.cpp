@@ -8,30 +8,11 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {
 namespace {
-
-std::string duration(uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns >= 1'000'000'000) {
-    return fmt::format("{:.3f} s", value / 1e9);
-  }
-  if (ns >= 1'000'000) {
-    return fmt::format("{:.3f} ms", value / 1e6);
-  }
-  return ns >= 1000 ? fmt::format("{:.3f} us", value / 1e3) : fmt::format("{} ns", ns);
-}
-
-std::string size(uint64_t bytes) {
-  return bytes >= 1'000'000 ? fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6)
-                            : fmt::format("{:.1f} KB", static_cast<double>(bytes) / 1e3);
-}
-
-double percent(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
 
 // "lost nothing" stands beside a coverage that lost work lowers, so both go by the same count.
 std::string losses(const SummaryFacts& facts) {
@@ -51,12 +32,11 @@ std::string coverage(const SummaryFacts& facts) {
     return " (no stack engine)";
   }
   const profile::WorkCoverage covered = covered_work(facts);
-  const std::string left_out =
-      facts.totals.unsampled_records == 0
-          ? ""
-          : fmt::format(" ({:.2f}% left without a stack by --max-overhead)",
-                        percent(facts.totals.unsampled_records, covered.recorded + covered.lost));
-  return ", coverage " + profile::coverage_text(covered.percent()) + left_out;
+  const std::string left_out = facts.totals.unsampled_records == 0
+                                   ? ""
+                                   : fmt::format(" ({} left without a stack by --max-overhead)",
+                                                 percent_text(facts.totals.unsampled_records, covered.all()));
+  return ", coverage " + covered.percent_text() + left_out;
 }
 
 std::string ending(const SummaryFacts& facts) {
@@ -102,7 +82,7 @@ std::string summary_line(const SummaryFacts& facts) {
   if (facts.counts_only) {
     line += " (counted, no GPU times)";
   } else {
-    line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration(t.gpu_ns));
+    line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration_text(t.gpu_ns));
   }
   if (t.samples > 0) {
     line += fmt::format(", {} samples", t.samples);
@@ -110,11 +90,11 @@ std::string summary_line(const SummaryFacts& facts) {
   line += fmt::format(", {} stacks{}, {}", facts.stacks, coverage(facts), losses(facts));
   if (facts.overhead.samples > 0) {
     const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
-    line += fmt::format(", overhead {} a launch ({:.2f}% of the run)", duration(per_launch),
-                        percent(per_launch * t.launches, facts.wall_ns));
+    line += fmt::format(", overhead {} a launch ({} of the run)", duration_text(per_launch),
+                        percent_text(per_launch * t.launches, facts.wall_ns));
   }
-  line += fmt::format(", gpuprof itself {:.1f}% of a core", percent(facts.recorder_cpu_ns, facts.wall_ns));
-  return line + fmt::format(" -> {} ({}){}", facts.file, size(facts.file_bytes), ending(facts));
+  line += fmt::format(", gpuprof itself {} of a core", percent_text(facts.recorder_cpu_ns, facts.wall_ns));
+  return line + fmt::format(" -> {} ({}){}", facts.file, bytes_text(facts.file_bytes), ending(facts));
 }
 
 std::string trust_line(const SummaryFacts& facts) {
@@ -122,7 +102,7 @@ std::string trust_line(const SummaryFacts& facts) {
   std::string text;
   const auto part = [&text](uint64_t count, uint64_t of, const char* what) {
     if (count > 0) {
-      text += fmt::format("{}{} ({:.2f}%) {}", text.empty() ? "" : ", ", count, percent(count, of), what);
+      text += fmt::format("{}{} ({}) {}", text.empty() ? "" : ", ", count, percent_text(count, of), what);
     }
   };
   part(c.without_record, c.launches, "launches without GPU work");

@@ -27,6 +27,7 @@ FOREIGN = (
     (re.compile(r"(drm/|i915_drm|xe_drm)"), ("src/backend/intel_drm/",) + VENDOR_PLACES),
     (re.compile(r"bpf/"), ("src/record/", "bpf/")),
     (re.compile(r"CLI/"), ("src/cmd/", "src/main.cpp", "test/unit/cmd/")),
+    (re.compile(r"nlohmann/"), ("src/output/", "src/cmd/", "test/unit/output/")),
 )
 
 

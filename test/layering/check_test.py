@@ -110,6 +110,7 @@ class Layering(unittest.TestCase):
         self.one_fault("test/unit/base/result_test.cpp", "#include <cuda.h>")
         self.one_fault("src/profile/writer.h", "#include <bpf/libbpf.h>")
         self.one_fault("src/profile/writer.h", "#include <CLI/CLI.hpp>")
+        self.one_fault("src/profile/writer.h", "#include <nlohmann/json.hpp>")
 
     def test_spelling(self):
         self.one_fault("src/profile/writer.h", '#include "records.h"')

@@ -2,6 +2,7 @@
 // them.
 #include "output/chrome_trace.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "catch.h"
@@ -48,37 +49,6 @@ Exported exported(const std::string& profile) {
   return out;
 }
 
-// Brackets match, strings end, and no byte in one is a control byte or a bad escape.
-bool is_well_formed(const std::string& json) {
-  std::string open;
-  bool in_string = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      if (static_cast<unsigned char>(c) < 0x20) {
-        return false;
-      }
-      if (c == '\\') {
-        ++i;
-        if (i == json.size() || (json[i] != '"' && json[i] != '\\')) {
-          return false;
-        }
-      }
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      open += c;
-    } else if (c == '}' || c == ']') {
-      if (open.empty() || open.back() != (c == '}' ? '{' : '[')) {
-        return false;
-      }
-      open.pop_back();
-    }
-  }
-  return open.empty() && !in_string;
-}
-
 size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -95,7 +65,7 @@ TEST_CASE("a trace shows every event, call and range once") {
     const test::RandomProfile random(seed);
     const Exported trace = exported(random.text);
     CHECK(trace.events == random.events);
-    CHECK(is_well_formed(trace.text));
+    CHECK(nlohmann::json::accept(trace.text));
     const size_t shown =
         count(trace.text, "{\"ph\":\"X\"") + count(trace.text, "{\"ph\":\"i\"") + count(trace.text, "{\"ph\":\"b\"");
     CHECK(shown == random.events - trace.left_out);
@@ -108,7 +78,7 @@ TEST_CASE("a damaged profile makes a trace that can be read") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     INFO("seed " << seed);
     const Exported trace = exported(test::damaged(test::RandomProfile(seed % 20).text, seed));
-    CHECK(is_well_formed(trace.text));
+    CHECK(nlohmann::json::accept(trace.text));
   }
 }
 

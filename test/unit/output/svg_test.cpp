@@ -252,26 +252,6 @@ TEST_CASE("svg text: cuts") {
   CHECK(cut_to_bytes("ab\xE6\x97\xA5xyz", 7) == "ab\xE2\x80\xA6");
 }
 
-TEST_CASE("svg text: numbers") {
-  CHECK(grouped(0) == "0");
-  CHECK(grouped(999) == "999");
-  CHECK(grouped(1'000) == "1,000");
-  CHECK(grouped(UINT64_MAX) == "18,446,744,073,709,551,615");
-  CHECK(readable_duration(0) == "0 ns");
-  CHECK(readable_duration(999) == "999 ns");
-  CHECK(readable_duration(1'234) == "1.23 us");
-  CHECK(readable_duration(999'499) == "999 us");
-  CHECK(readable_duration(999'500) == "1.00 ms");
-  CHECK(readable_duration(56'780'000) == "56.8 ms");
-  CHECK(readable_duration(2'345'600'000'000) == "2,346 s");
-  CHECK(readable_duration(UINT64_MAX) == "18,446,744,074 s");
-  CHECK(readable_bytes(1'023) == "1023 B");
-  CHECK(readable_bytes(1'536) == "1.50 KiB");
-  CHECK(readable_bytes(5ULL << 40U) == "5.00 TiB");
-  CHECK(percent(1, 3) == "33.33%");
-  CHECK(percent(1, 0) == "0.00%");
-}
-
 TEST_CASE("svg palette: labels can be read on every fill") {
   const auto luminance = [](const Rgb& colour) {
     const auto linear = [](uint8_t channel) {

@@ -4,7 +4,6 @@
 
 using namespace gpuprof;
 using output::trust_lines;
-using profile::coverage_text;
 
 namespace {
 
@@ -61,12 +60,6 @@ TEST_CASE("the footer says what was seen and missed, in numbers and shares") {
             "lost: bpf_ring_full 20, odd;\\x01 1, ring_full 1,234",
             "7 GPU records left out by choice: outside of --nvtx-range",
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
-}
-
-TEST_CASE("coverage is rounded down") {
-  CHECK(coverage_text(100) == "100.00%");
-  CHECK(coverage_text(99.99999) == "99.99%");
-  CHECK(coverage_text(0) == "0.00%");
 }
 
 TEST_CASE("how whole and how deep stacks are is said where it is known") {

@@ -54,7 +54,7 @@ TEST_CASE("launches whose GPU work never came are lost work, in the summary as i
   CHECK_FALSE(has(line, "lost nothing"));
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
   CHECK(has(line, "target: signal 9 (SIGKILL)"));
-  CHECK(gpuprof::profile::coverage_text(covered_work(facts).percent()) == "84.30%");
+  CHECK(covered_work(facts).percent_text() == "84.30%");
 }
 
 TEST_CASE("what --max-overhead left without a stack is not covered, and the summary says why") {

@@ -1,7 +1,10 @@
-// JSON, written piece by piece.
+// JSON on its way out. Strings, and values that are small, are nlohmann's. What can be large (the events of a trace,
+// the lines of a report, the frames of a path) goes into the stream member by member: as one value it would all be in
+// memory.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +13,10 @@
 
 namespace gpuprof::output {
 
-// A JSON string. Bytes that are not UTF-8 have no place in JSON: they are shown as \xHH, control bytes too.
+using Json = nlohmann::ordered_json;  // members stay in the order in which they came
+
+// Any text as a JSON string. Bytes that are not UTF-8 have no place in JSON: they are shown as \xHH, as in all outputs,
+// and so are the characters that deceive a terminal.
 std::string json_string(std::string_view text);
 
 // Puts commas where they belong. Ends its object when it goes out of scope.
@@ -21,12 +27,18 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  std::string& key(std::string_view name);  // the value goes behind it
+  // The value goes behind it. Names and words are our own, and need no escape.
+  std::string& key(std::string_view name);
+  std::string& foreign_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { key(name) += std::to_string(value); }
   void flag(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
+  void word(std::string_view name, std::string_view value) { key(name).append("\"").append(value).append("\""); }
   void text(std::string_view name, std::string_view value) { key(name) += json_string(value); }
+  void value(std::string_view name, const Json& value);
 
  private:
+  std::string& separated();
+
   std::string& out_;
   bool first_ = true;
 };

@@ -1,0 +1,25 @@
+// Numbers as people read them: one form a quantity, in every table, picture and message. Three significant digits at
+// least where there is a unit; counts and percentages whole and with two decimals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof {
+
+std::string count_text(uint64_t count);        // "1,234,567"
+std::string short_count_text(uint64_t count);  // "9999", "1.2M": where there is no room for more
+std::string duration_text(uint64_t ns);        // "999 ns", "1.23 ms", "2,345 s"
+std::string bytes_text(uint64_t bytes);        // "512 B", "1.50 MiB"
+
+// "12.34%", rounded to the nearest; of nothing: "0.00%".
+std::string percent_text(uint64_t part, uint64_t whole);
+
+// "99.99%" as long as anything is missing, and "100.00%" at most: where a share is a promise, it says no more than is
+// so.
+std::string percent_text_down(uint64_t part, uint64_t whole);
+
+// The same without its sign, with that many decimals (up to 9).
+std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);
+
+}  // namespace gpuprof

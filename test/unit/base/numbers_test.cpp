@@ -1,0 +1,74 @@
+#include "base/numbers.h"
+
+#include "catch.h"
+
+using namespace gpuprof;
+
+TEST_CASE("counts have groups of three digits") {
+  CHECK(count_text(0) == "0");
+  CHECK(count_text(999) == "999");
+  CHECK(count_text(1'000) == "1,000");
+  CHECK(count_text(UINT64_MAX) == "18,446,744,073,709,551,615");
+}
+
+TEST_CASE("short counts have a unit from five digits on") {
+  CHECK(short_count_text(0) == "0");
+  CHECK(short_count_text(9'999) == "9999");
+  CHECK(short_count_text(10'000) == "10k");
+  CHECK(short_count_text(999'499) == "999k");
+  CHECK(short_count_text(999'500) == "1.0M");
+  CHECK(short_count_text(1'234'567) == "1.2M");
+  CHECK(short_count_text(9'960'000) == "10M");
+  CHECK(short_count_text(UINT64_MAX) == "18446744T");
+}
+
+TEST_CASE("durations have three digits, and the next unit where they would round up to a thousand") {
+  CHECK(duration_text(0) == "0 ns");
+  CHECK(duration_text(999) == "999 ns");
+  CHECK(duration_text(1'000) == "1.00 us");
+  CHECK(duration_text(1'234) == "1.23 us");
+  CHECK(duration_text(9'996) == "10.0 us");
+  CHECK(duration_text(99'960) == "100 us");
+  CHECK(duration_text(999'499) == "999 us");
+  CHECK(duration_text(999'500) == "1.00 ms");
+  CHECK(duration_text(56'780'000) == "56.8 ms");
+  CHECK(duration_text(999'499'999) == "999 ms");
+  CHECK(duration_text(999'500'000) == "1.00 s");
+  CHECK(duration_text(2'345'600'000'000) == "2,346 s");
+  CHECK(duration_text(UINT64_MAX) == "18,446,744,074 s");
+}
+
+TEST_CASE("bytes have binary units") {
+  CHECK(bytes_text(0) == "0 B");
+  CHECK(bytes_text(1'023) == "1023 B");
+  CHECK(bytes_text(1'024) == "1.00 KiB");
+  CHECK(bytes_text(1'536) == "1.50 KiB");
+  CHECK(bytes_text(1'023U << 10U) == "1,023 KiB");
+  CHECK(bytes_text(5ULL << 40U) == "5.00 TiB");
+  CHECK(bytes_text(UINT64_MAX) == "16,777,216 TiB");
+}
+
+TEST_CASE("a percentage is rounded to the nearest, and of nothing it is 0") {
+  CHECK(percent_text(0, 0) == "0.00%");
+  CHECK(percent_text(1, 0) == "0.00%");
+  CHECK(percent_text(1, 3) == "33.33%");
+  CHECK(percent_text(2, 3) == "66.67%");
+  CHECK(percent_text(999'999, 1'000'000) == "100.00%");
+  CHECK(percent_text(UINT64_MAX, UINT64_MAX) == "100.00%");
+  CHECK(percent_text(UINT64_MAX, 1) == "1844674407370955161600.00%");
+}
+
+TEST_CASE("a percentage that is a promise is rounded down, however little is missing") {
+  CHECK(percent_text_down(0, 0) == "0.00%");
+  CHECK(percent_text_down(2, 3) == "66.66%");
+  CHECK(percent_text_down(999'999, 1'000'000) == "99.99%");
+  CHECK(percent_text_down(UINT64_MAX - 1, UINT64_MAX) == "99.99%");
+  CHECK(percent_text_down(UINT64_MAX, UINT64_MAX) == "100.00%");
+  CHECK(percent_text_down(UINT64_MAX, 1) == "100.00%");
+  CHECK(percent_text_down(1, UINT64_MAX) == "0.00%");
+  CHECK(percent_text_down(29, 10'000) == "0.29%");  // as a double, 0.29 * 100 is less than 29
+  CHECK(percent_digits_down(843, 1'000, 4) == "84.3000");
+  CHECK(percent_digits_down(2, 3, 0) == "66");
+  CHECK(percent_digits_down(1, 1'000'000'000, 9) == "0.000000100");
+  CHECK(percent_digits_down(UINT64_MAX - 1, UINT64_MAX, 9) == "99.999999999");
+}
