@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/standard_streams.h"
 #include "base/log.h"
-#include "base/standard_streams.h"
 #include "base/version.h"
 #include "cmd/command.h"
 

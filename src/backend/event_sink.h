@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/process_guard.h"
+#include "base/process/process_guard.h"
 #include "wire/stack.h"
 
 namespace gpuprof::backend {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/file.h"
-#include "base/process_status.h"
+#include "base/files/file.h"
+#include "base/process/process_status.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor_facts.h"

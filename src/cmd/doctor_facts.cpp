@@ -8,9 +8,9 @@
 #include <charconv>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/hints.h"
-#include "base/process_status.h"
+#include "base/process/process_status.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::cmd {

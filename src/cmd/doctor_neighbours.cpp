@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/hints.h"
 #include "base/nvidia_driver.h"
 

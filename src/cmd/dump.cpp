@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/stack_choices.h"

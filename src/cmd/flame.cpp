@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "analyze/fold.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "cmd/command.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"

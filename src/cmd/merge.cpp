@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "cmd/command.h"
 #include "profile/writer.h"
 

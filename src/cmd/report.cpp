@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyze/summarize.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/stack_choices.h"

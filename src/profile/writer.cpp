@@ -12,7 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/special_output.h"
+#include "base/files/special_output.h"
 #include "base/utf8.h"
 #include "profile/words.h"
 

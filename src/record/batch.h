@@ -11,7 +11,7 @@
 
 #include "profile/loss.h"
 #include "profile/records.h"
-#include "record/join/histogram.h"
+#include "record/join/sums/histogram.h"
 #include "record/process/process_table.h"
 #include "record/process/source_modules.h"
 

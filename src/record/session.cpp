@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/files/output_file.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "record/ipc/channel.h"
 #include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/credentials.h"
-#include "base/file.h"
-#include "base/process_status.h"
+#include "base/files/file.h"
+#include "base/process/credentials.h"
+#include "base/process/process_status.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_rights.h"
+#include "base/files/file_rights.h"
 #include "base/unique_fd.h"
 #include "symbolize/safe_open.h"
 

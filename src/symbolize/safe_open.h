@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_rights.h"
+#include "base/files/file_rights.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::symbolize {

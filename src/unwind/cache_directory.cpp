@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "unwind/table_file.h"
 
 namespace gpuprof::unwind {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/credentials.h"
+#include "base/process/credentials.h"
 #include "record/ipc/handshake.h"
 #include "record/process/ancestry.h"
 

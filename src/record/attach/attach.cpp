@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/files/path.h"
 #include "base/hints.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "record/signals.h"
 #include "symbolize/elf_functions.h"
 #include "symbolize/process_maps.h"

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "record/attach/inject_checks.h"
 #include "record/attach/inject_child.h"
 #include "record/attach/inject_thread.h"

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/credentials.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/hints.h"
-#include "base/path.h"
-#include "base/process_status.h"
+#include "base/process/credentials.h"
+#include "base/process/process_status.h"
 #include "symbolize/elf_functions.h"
 
 namespace gpuprof::record {

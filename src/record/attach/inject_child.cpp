@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/close_range.h"
 #include "base/hints.h"
-#include "base/packet.h"
+#include "base/process/close_range.h"
+#include "base/process/packet.h"
 
 namespace gpuprof::record {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/path.h"
+#include "base/files/path.h"
 
 namespace gpuprof::record {
 namespace {

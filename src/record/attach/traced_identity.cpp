@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/hints.h"
-#include "base/pidfd.h"
-#include "base/process_status.h"
+#include "base/process/pidfd.h"
+#include "base/process/process_status.h"
 
 namespace gpuprof::record {
 namespace {

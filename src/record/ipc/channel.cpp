@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/packet.h"
+#include "base/process/packet.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {

@@ -12,7 +12,7 @@
 #include "backend/backend.h"
 #include "backend/event_sink.h"
 #include "base/few_warnings.h"
-#include "base/process_guard.h"
+#include "base/process/process_guard.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/ipc/code_objects.h"

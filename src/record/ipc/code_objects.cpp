@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/packet.h"
+#include "base/process/packet.h"
 
 namespace gpuprof::record {
 namespace {

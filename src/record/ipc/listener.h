@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/credentials.h"
 #include "base/few_warnings.h"
+#include "base/process/credentials.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/ipc/handshake.h"

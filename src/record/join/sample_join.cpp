@@ -1,7 +1,7 @@
 #include "record/join/sample_join.h"
 
 #include "profile/loss.h"
-#include "record/join/bounded_sum.h"
+#include "record/join/sums/bounded_sum.h"
 
 namespace gpuprof::record {
 

@@ -7,7 +7,7 @@
 #include "backend/event_sink.h"
 #include "record/join/context.h"
 #include "record/join/patience.h"
-#include "record/join/sample_rows.h"
+#include "record/join/sums/sample_rows.h"
 #include "record/join/work_event.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"

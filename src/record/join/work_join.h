@@ -8,8 +8,8 @@
 #include "record/join/graph_bodies.h"
 #include "record/join/launches.h"
 #include "record/join/patience.h"
-#include "record/join/rows.h"
 #include "record/join/stacks.h"
+#include "record/join/sums/rows.h"
 #include "record/join/work_event.h"
 #include "record/process/producers.h"
 

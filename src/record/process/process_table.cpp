@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "record/process/ancestry.h"
 #include "record/process/rank.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "base/process_guard.h"
+#include "base/process/process_guard.h"
 #include "profile/records.h"
 #include "record/memory_budget.h"
 #include "symbolize/process_maps.h"

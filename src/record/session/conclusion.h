@@ -1,7 +1,7 @@
 // What the end of a recording comes to: for the user, and as our exit status.
 #pragma once
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "base/result.h"
 #include "record/memory_budget.h"
 #include "record/session.h"

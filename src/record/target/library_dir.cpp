@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 
 namespace gpuprof::record {

@@ -10,7 +10,7 @@
 
 #include "base/exit_status.h"
 #include "base/hints.h"
-#include "base/pidfd.h"
+#include "base/process/pidfd.h"
 
 namespace gpuprof::record {
 namespace {

@@ -12,8 +12,8 @@
 #include <cerrno>
 #include <string_view>
 
-#include "base/close_range.h"
 #include "base/exit_status.h"
+#include "base/process/close_range.h"
 
 namespace gpuprof::record {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "base/result.h"
 
 namespace gpuprof::record {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "symbolize/python_lines.h"
 #include "wire/stack.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/path.h"
+#include "base/files/path.h"
 #include "record/attach/inject.h"
 
 int main(int argc, char** argv) {

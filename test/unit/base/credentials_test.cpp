@@ -1,4 +1,4 @@
-#include "base/credentials.h"
+#include "base/process/credentials.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "base/file_rights.h"
+#include "base/files/file_rights.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

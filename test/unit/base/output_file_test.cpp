@@ -1,4 +1,4 @@
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -11,8 +11,8 @@
 #include <iterator>
 #include <string>
 
-#include "base/file.h"
-#include "base/open_folder.h"
+#include "base/files/file.h"
+#include "base/files/open_folder.h"
 #include "catch.h"
 
 using namespace gpuprof;

@@ -1,4 +1,4 @@
-#include "base/packet.h"
+#include "base/process/packet.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // Children that become somebody else, for which the test must be root; the rest runs as anybody.
-#include "base/process_guard.h"
+#include "base/process/process_guard.h"
 
 #include <grp.h>
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-#include "base/process_status.h"
+#include "base/process/process_status.h"
 
 #include <unistd.h>
 

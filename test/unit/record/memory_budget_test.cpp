@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "join_rig.h"
 #include "record/join/launch_table.h"
-#include "record/join/work_set.h"
+#include "record/join/sums/work_set.h"
 #include "record/process/name_table.h"
 
 using gpuprof::backend::GpuOp;

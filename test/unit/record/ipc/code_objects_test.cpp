@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "base/packet.h"
+#include "base/process/packet.h"
 #include "catch.h"
 #include "ipc/code_objects.h"
 #include "join_rig.h"

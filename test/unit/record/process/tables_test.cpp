@@ -2,8 +2,8 @@
 
 #include "catch.h"
 #include "profile/latency_bucket.h"
-#include "record/join/histogram.h"
-#include "record/join/work_set.h"
+#include "record/join/sums/histogram.h"
+#include "record/join/sums/work_set.h"
 #include "record/process/name_table.h"
 #include "record/process/rank.h"
 #include "record/recording_switch.h"

@@ -1,4 +1,4 @@
-#include "record/join/histogram.h"
+#include "record/join/sums/histogram.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "base/special_output.h"
+#include "base/files/special_output.h"
 
 #include <fcntl.h>
 #include <poll.h>

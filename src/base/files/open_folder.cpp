@@ -1,4 +1,4 @@
-#include "base/open_folder.h"
+#include "base/files/open_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

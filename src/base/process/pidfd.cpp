@@ -1,4 +1,4 @@
-#include "base/pidfd.h"
+#include "base/process/pidfd.h"
 
 #include <poll.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 namespace gpuprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/join/work_set.h"
+#include "record/join/sums/work_set.h"
 
 #include "base/hash.h"
 

@@ -1,4 +1,4 @@
-#include "base/file_rights.h"
+#include "base/files/file_rights.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -11,7 +11,7 @@
 #include <array>
 #include <string>
 
-#include "base/process_status.h"
+#include "base/process/process_status.h"
 
 namespace gpuprof {
 namespace {

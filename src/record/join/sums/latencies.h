@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "profile/records.h"
-#include "record/join/histogram.h"
+#include "record/join/sums/histogram.h"
 #include "record/join/work_event.h"
 
 namespace gpuprof::record {

@@ -1,10 +1,10 @@
-#include "base/credentials.h"
+#include "base/process/credentials.h"
 
 #include <sys/socket.h>
 
 #include <algorithm>
 
-#include "base/process_status.h"
+#include "base/process/process_status.h"
 
 namespace gpuprof {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/files/special_output.h"
 #include "base/result.h"
-#include "base/special_output.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof {

@@ -1,8 +1,8 @@
-#include "record/join/rows.h"
+#include "record/join/sums/rows.h"
 
 #include <algorithm>
 
-#include "record/join/bounded_sum.h"
+#include "record/join/sums/bounded_sum.h"
 #include "record/join/timeline.h"
 #include "wire/wire.h"
 

@@ -1,11 +1,11 @@
-#include "base/process_status.h"
+#include "base/process/process_status.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace gpuprof {
 namespace {

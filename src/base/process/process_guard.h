@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/credentials.h"
+#include "base/process/credentials.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 

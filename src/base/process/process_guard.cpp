@@ -1,4 +1,4 @@
-#include "base/process_guard.h"
+#include "base/process/process_guard.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/hints.h"
-#include "base/pidfd.h"
-#include "base/process_status.h"
+#include "base/process/pidfd.h"
+#include "base/process/process_status.h"
 
 namespace gpuprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "record/join/latencies.h"
+#include "record/join/sums/latencies.h"
 
 #include <iterator>
 

@@ -1,4 +1,4 @@
-#include "record/join/sample_rows.h"
+#include "record/join/sums/sample_rows.h"
 
 #include "base/hash.h"
 

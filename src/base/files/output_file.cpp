@@ -1,4 +1,4 @@
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/files/open_folder.h"
 #include "base/hints.h"
 #include "base/log.h"
-#include "base/open_folder.h"
 
 namespace gpuprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/packet.h"
+#include "base/process/packet.h"
 
 #include <sys/socket.h>
 

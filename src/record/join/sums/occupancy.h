@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "record/join/windows.h"
+#include "record/join/sums/windows.h"
 
 namespace gpuprof::record {
 

@@ -10,11 +10,11 @@
 #include "base/hash.h"
 #include "record/batch.h"
 #include "record/join/context.h"
-#include "record/join/latencies.h"
-#include "record/join/occupancy.h"
-#include "record/join/windows.h"
+#include "record/join/sums/latencies.h"
+#include "record/join/sums/occupancy.h"
+#include "record/join/sums/windows.h"
+#include "record/join/sums/work_set.h"
 #include "record/join/work_event.h"
-#include "record/join/work_set.h"
 
 namespace gpuprof::record {
 

@@ -1,4 +1,4 @@
-#include "base/close_range.h"
+#include "base/process/close_range.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

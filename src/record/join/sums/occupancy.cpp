@@ -1,4 +1,4 @@
-#include "record/join/occupancy.h"
+#include "record/join/sums/occupancy.h"
 
 #include <algorithm>
 
