@@ -167,6 +167,7 @@ class Merger {
     shift_ = shift_of(header, clock_);
     tables_ = {};
     ended_ = false;
+    has_end_ = !input.reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
       result_.warnings.push_back(input.name +
                                  " does not say when it was recorded: it is taken to begin with the others");
@@ -224,7 +225,7 @@ class Merger {
   }
 
   void look_at_the_end(const MergeInput& input) {
-    if (input.reader.cut_short() || (!ended_ && !input.reader.is_published_form())) {
+    if (input.reader.cut_short() || (!ended_ && has_end_)) {
       result_.warnings.push_back(input.name + " is cut short: the merged profile has no END record");
       result_.complete = false;
     }
@@ -258,6 +259,9 @@ class Merger {
     if (Reason reason = ids_.map(record, is_new)) {
       return reason;
     }
+    if (Reason reason = count_samples(record)) {
+      return reason;
+    }
     if (is_new && !std::holds_alternative<p::Unknown>(record)) {
       put(record);
     }
@@ -281,6 +285,20 @@ class Merger {
       return {};
     }
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
+  }
+
+  // Of an input that has no END to tell how many there were.
+  Reason count_samples(const p::Record& record) {
+    const auto* const sample = std::get_if<p::EuStall>(&record);
+    if (sample == nullptr || has_end_) {
+      return std::nullopt;
+    }
+    uint64_t sum = 0;
+    if (__builtin_add_overflow(end_.samples, sample->count, &sum)) {
+      return "the sum of all EUSTALL counts exceeds 64 bits";
+    }
+    end_.samples = sum;
+    return std::nullopt;
   }
 
   Reason take_end(const p::End& end) {
@@ -336,7 +354,7 @@ class Merger {
     } else if (auto* window = std::get_if<p::Window>(&record)) {
       both(*window);
     } else if (auto* process = std::get_if<p::Process>(&record)) {
-      process->start_ns = shift_.time(process->start_ns);
+      process->start_ns = shift_.time_or_unknown(process->start_ns);
     }
   }
 
@@ -345,7 +363,8 @@ class Merger {
   MergeIds ids_;
   p::Tables tables_;  // of this input
   Shift shift_;
-  bool ended_ = false;  // this input
+  bool ended_ = false;   // this input
+  bool has_end_ = true;  // where it is whole
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   p::End end_;

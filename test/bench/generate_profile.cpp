@@ -1,5 +1,5 @@
 // Writes a profile of any size to standard output, for measuring `gpuprof flame`.
-//   generate_profile [records] [stacks] [gpu|eustall|version1]
+//   generate_profile [records] [stacks] [gpu|eustall]
 #include <unistd.h>
 
 #include <cstdint>
@@ -29,22 +29,18 @@ struct Random {
   }
 };
 
-enum class Kind { gpu, stall, version1 };
+enum class Kind { gpu, stall };
 
 class Generator {
  public:
   Generator(uint64_t records, uint32_t stacks, Kind kind) : records_(records), stacks_(stacks), kind_(kind) {}
 
   bool run() {
-    if (kind_ == Kind::version1) {
-      out_ += "GPUPROF;1.0\n";
-    } else {
-      p::format_header(out_);
-    }
+    p::format_header(out_);
     definitions();
     for (uint64_t i = 0; i < records_; ++i) {
       if (kind_ == Kind::stall) {
-        stall();
+        stall(i);
       } else {
         gpu(i);
       }
@@ -52,9 +48,13 @@ class Generator {
         return false;
       }
     }
-    p::format_line(
-        p::End{.end_ns = 1, .launches = records_, .gpu_records = count_, .gpu_ns = sum_ns_, .with_stack = count_},
-        out_);
+    p::format_line(p::End{.end_ns = 1,
+                          .launches = records_,
+                          .gpu_records = count_,
+                          .gpu_ns = sum_ns_,
+                          .with_stack = count_,
+                          .samples = samples_},
+                   out_);
     return flush();
   }
 
@@ -65,14 +65,8 @@ class Generator {
   }
 
   void definitions() {
-    p::Process process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")};
-    p::Device device{p::DeviceId{1}, string("cupti"), 0, string("GPU")};
-    if (kind_ == Kind::version1) {
-      out_ += "PROCESS;1;4242;1;1;1;2\nDEVICE;1;3;0;4\n";
-    } else {
-      p::format_line(process, out_);
-      p::format_line(device, out_);
-    }
+    p::format_line(p::Process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")}, out_);
+    p::format_line(p::Device{p::DeviceId{1}, string("cupti"), 0, string("GPU")}, out_);
     thread_ = string("worker");
     for (uint32_t i = 1; i <= kFrames; ++i) {
       const p::StringId name = string("torch::autograd::Engine::function_" + std::to_string(i) + "(at::Tensor const&)");
@@ -80,20 +74,29 @@ class Generator {
     }
     for (uint32_t i = 1; i <= kKernels; ++i) {
       kernels_.push_back(string("void kernel_" + std::to_string(i) + "<float, 4>(float*, int)"));
-      p::format_line(p::GpuSymbol{i, "symbol_" + std::to_string(i)}, out_);
-      p::format_line(p::InsnText{i, "mad(8) r" + std::to_string(i) + ".0<1>:f;"}, out_);
     }
-    p::format_line(p::GpuFile{1, "kernels.cl"}, out_);
+    define_places();
     std::vector<p::StackElement> elements(kDepth);
     for (uint32_t i = 1; i <= stacks_; ++i) {
       for (uint32_t depth = 0; depth < kDepth; ++depth) {
         elements[depth].frame = p::FrameId{depth < kDepth / 2 ? depth + 1 : 1 + random_.below(kFrames)};
       }
       p::format_line(p::Stack{false, p::StackId{i}, elements}, out_);
-      if (kind_ == Kind::gpu) {
-        p::format_line(work(i - 1), out_);
-      }
+      p::format_line(work(i - 1), out_);
     }
+  }
+
+  // Of samples: a place in each kernel, and what was waited for there.
+  void define_places() {
+    p::format_line(p::GpuModule{p::GpuModuleId{1}, string("kernels.cl"), p::StringId{}}, out_);
+    for (uint32_t i = 1; i <= kKernels; ++i) {
+      const p::StringId instruction = string("mad(8) r" + std::to_string(i) + ".0<1>:f;");
+      p::format_line(p::GpuPlace{p::GpuPlaceId{i}, p::GpuModuleId{1}, kernels_[i - 1], 16 * i, instruction, {}}, out_);
+    }
+    for (const char* reason : {"active", "control", "pipestall", "send"}) {
+      reasons_.push_back(string(reason));
+    }
+    p::format_line(p::Sampling{p::SamplingId{1}, 4096, string("cycles")}, out_);
   }
 
   p::Work work(uint32_t stack) const {
@@ -122,33 +125,19 @@ class Generator {
     r.queue_ns = random_.below(100000);
     count_ += r.count;
     sum_ns_ += r.sum_ns;
-    const size_t begin = out_.size();
     p::format_line(r, out_);
-    if (kind_ == Kind::version1) {
-      version1_line(begin, work(stack));
-    }
   }
 
-  // Puts the work's parts in the place of its id, the third field of the line at `begin`.
-  void version1_line(size_t begin, const p::Work& r) {
-    const size_t id = out_.find(';', begin + 4) + 1;
-    out_.replace(id, out_.find(';', id) - id,
-                 "1;" + std::to_string(index(r.thread)) + ";" + std::to_string(index(r.ustack)) + ";0;1;" +
-                     std::to_string(r.stream) + ";kernel;" + std::to_string(index(r.name)));
-  }
-
-  void stall() {
+  void stall(uint64_t i) {
     p::EuStall r;
     const uint32_t stack = random_.below(stacks_);
-    r.proc_name = p::StringId{1};
-    r.pid = 4242;
-    r.ustack = p::StackId{1 + stack};
-    r.gpu_file = 1;
-    r.gpu_symbol = 1 + stack % kKernels;
-    r.insn_text = r.gpu_symbol;
-    r.stall_type = 1 + random_.below(4);
-    r.offset = 16 * (stack % 64);
+    r.slice = i / 100000;
+    r.work = p::WorkId{1 + stack};
+    r.place = p::GpuPlaceId{1 + stack % kKernels};
+    r.reason = reasons_[random_.below(static_cast<uint32_t>(reasons_.size()))];
+    r.sampling = p::SamplingId{1};
     r.count = 1 + random_.below(50);
+    samples_ += r.count;
     p::format_line(r, out_);
   }
 
@@ -173,8 +162,10 @@ class Generator {
   uint32_t strings_ = 0;
   uint64_t count_ = 0;
   uint64_t sum_ns_ = 0;
+  uint64_t samples_ = 0;
   p::StringId thread_{};
   std::vector<p::StringId> kernels_;
+  std::vector<p::StringId> reasons_;
 };
 
 }  // namespace
@@ -183,6 +174,6 @@ int main(int argc, char** argv) {
   const uint64_t records = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000000;
   const auto stacks = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10000);
   const std::string wanted = argc > 3 ? argv[3] : "gpu";
-  const Kind kind = wanted == "eustall" ? Kind::stall : wanted == "version1" ? Kind::version1 : Kind::gpu;
+  const Kind kind = wanted == "eustall" ? Kind::stall : Kind::gpu;
   return Generator(records, stacks == 0 ? 1 : stacks, kind).run() ? 0 : 1;
 }
