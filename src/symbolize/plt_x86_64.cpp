@@ -1,7 +1,7 @@
-#include "symbolize/plt.h"
-
 #include <cstring>
 #include <optional>
+
+#include "symbolize/plt.h"
 
 namespace gpuprof::symbolize {
 namespace {
