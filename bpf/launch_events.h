@@ -6,6 +6,7 @@
 #define GPUPROF_LAUNCH_EVENTS_H
 
 #include "wire/bpf_events.h"
+#include "wire/hash.h"
 
 /* A stretch of the stack that is copied at once: an access to user memory costs 100 to 200 ns whatever its size. */
 #define WINDOW_WORDS 128
@@ -76,8 +77,7 @@ static void count_loss(__u32 kind) {
 }
 
 static inline __u64 mix(__u64 h, __u64 v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-  return h ^ (h >> 29);
+  return gpuprof_mix_hash(h, v);
 }
 
 /* Of the calling thread, tgid << 32 | tid, as the recorder's pid namespace has them; 0: it is not in there. */

@@ -63,7 +63,7 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
     return GPUPROF_UNWIND_NONE;
   }
   __u64 key = pc | (__u64)number << 48;
-  __u32 index = (key * 0x9e3779b97f4a7c15ull >> 32) & config.cache_mask;
+  __u32 index = (key * GPUPROF_HASH_MULTIPLIER >> 32) & config.cache_mask;
   struct cached_rule* cached = bpf_map_lookup_elem(&rule_cache, &index);
   if (!cached) {
     return GPUPROF_UNWIND_NONE;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "wire/hash.h"
+
 namespace gpuprof::injection {
 
 // Zeros; null where there is no more memory.
@@ -16,19 +18,14 @@ inline void* map_memory(size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-inline uint64_t mix_hash(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ (hash >> 29);
-}
-
 // Eight bytes a step, as this runs at every launch. Equal hashes are told apart by the text.
 inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
-  uint64_t hash = mix_hash(seed, length);
+  uint64_t hash = gpuprof_mix_hash(seed, length);
   while (length > 0) {
     uint64_t word = 0;
     const size_t step = length < sizeof(word) ? length : sizeof(word);
     memcpy(&word, text, step);
-    hash = mix_hash(hash, word);
+    hash = gpuprof_mix_hash(hash, word);
     text += step;
     length -= step;
   }

@@ -84,7 +84,7 @@ struct Stack {
 constinit thread_local Stack stack = {};
 
 uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* found) {
-  for (uint64_t i = mix_hash(parent, label);; ++i) {
+  for (uint64_t i = gpuprof_mix_hash(parent, label);; ++i) {
     uint32_t* slot = &paths->slots[i % kPathSlots];
     *found = load_acquire(slot);
     if (*found == 0) {

@@ -1,10 +1,9 @@
 #include "python/python_code.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/map_once.h"
 #include "ipc/ring.h"
 #include "python/python_table.h"
 
@@ -22,24 +21,6 @@ struct Identity {
 };
 
 uint32_t last_id = 0;  // of all tables
-
-CodeTable* get_table() {
-  CodeTable* table = load_acquire(&code_table);
-  if (table != nullptr) {
-    return table;
-  }
-  void* mapped =
-      mmap(nullptr, sizeof(CodeTable), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) {
-    return nullptr;
-  }
-  if (!__atomic_compare_exchange_n(&code_table, &table, static_cast<CodeTable*>(mapped), false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE)) {
-    munmap(mapped, sizeof(CodeTable));
-    return table;
-  }
-  return static_cast<CodeTable*>(mapped);
-}
 
 bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t code, Identity* identity) {
   const gpuprof_python_layout& wire = layout.wire;
@@ -212,7 +193,7 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
   }
   uint32_t id = 0;
   CodeEntry* entry = nullptr;
-  CodeTable* table = get_table();  // kept: a reset while we are here gives others a new one
+  CodeTable* table = map_once(&code_table);  // kept: a reset while we are here gives others a new one
   if (table != nullptr) {
     CodeSet& set = table->sets[key % kCodeSets];
     entry = find_entry(set, key, &id);

@@ -8,6 +8,7 @@
 #include "base/atomics.h"
 #include "python/python_layouts.h"
 #include "python/python_memory.h"
+#include "wire/hash.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -44,8 +45,8 @@ struct CodeTable {
 extern CodeTable* code_table;  // once a first id has been given
 
 // Sums of products, which do not wait for one another: this runs for each frame of each launch.
-constexpr uint64_t kHashFactors[] = {0x9E3779B97F4A7C15ULL, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
-                                     0xD6E8FEB86659FD93ULL, 0xA0761D6478BD642FULL};
+constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
+                                     GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 
 inline uint64_t finish_hash(uint64_t sum) {
   constexpr uint32_t kHalf = 32;

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/atomics.h"
+#include "base/map_once.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -37,29 +38,10 @@ Slot& slot_of(Slot* slots, uint64_t correlation) {
   return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];
 }
 
-// Memory that is never written costs nothing, and is zero.
-Slot* make_table() {
-  void* memory =
-      mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    return nullptr;
-  }
-  Slot* existing = nullptr;
-  if (!__atomic_compare_exchange_n(&table, &existing, static_cast<Slot*>(memory), false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE)) {
-    munmap(memory, kSlots * sizeof(Slot));
-    return existing;
-  }
-  return static_cast<Slot*>(memory);
-}
-
 }  // namespace
 
 bool remember_launch(uint64_t correlation, const LaunchNote& note) {
-  Slot* slots = load_acquire(&table);
-  if (slots == nullptr) {
-    slots = make_table();
-  }
+  Slot* slots = map_once(&table, kSlots);
   if (slots == nullptr) {
     return false;
   }

@@ -3,13 +3,14 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/map_once.h"
 #include "base/safe_read.h"
+#include "wire/hash.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -68,8 +69,7 @@ uint64_t hash_marks(const ModuleParts& parts) {
     if (!read_module(mark, words, sizeof(words))) {
       return 0;
     }
-    const __uint128_t product = static_cast<__uint128_t>(hash ^ words[0]) * (words[1] ^ 0x9E3779B97F4A7C15ULL);
-    hash ^= static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
+    hash ^= gpuprof_fold_multiply(hash ^ words[0], words[1] ^ GPUPROF_HASH_MULTIPLIER);
   }
   return hash | 1;
 }
@@ -152,21 +152,9 @@ void write_list(List* to, const List& from, uint32_t count) {
 
 // Two tables in one mapping: what readers see, and one to collect in.
 void refresh_list() {
-  if (load_acquire(&list) == nullptr) {
-    void* memory =
-        mmap(nullptr, 2 * sizeof(List), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-      return;
-    }
-    List* none = nullptr;
-    if (!__atomic_compare_exchange_n(&list, &none, static_cast<List*>(memory), false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
-      munmap(memory, 2 * sizeof(List));
-    }
-  }
-  List* seen = load_acquire(&list);
-  if (!swap_if(&seen->lock, 0, 1)) {
-    return;  // another thread is at it
+  List* seen = map_once(&list, 2);
+  if (seen == nullptr || !swap_if(&seen->lock, 0, 1)) {
+    return;  // no memory, or another thread is at it
   }
   List* scratch = seen + 1;
   Collected collected = {scratch, 0, seen->version == 0};

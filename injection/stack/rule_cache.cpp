@@ -29,7 +29,7 @@ bool same(const Module& a, const Module& b) {
 }
 
 uint32_t first_bucket(const Module& module) {
-  return static_cast<uint32_t>((module.begin >> 12U) * 0x9E3779B97F4A7C15ULL >> 32U) % kBuckets;
+  return static_cast<uint32_t>((module.begin >> 12U) * GPUPROF_HASH_MULTIPLIER >> 32U) % kBuckets;
 }
 
 // 0: not known. A full table ends the search as well: it has four times as many buckets as modules.

@@ -5,6 +5,7 @@
 
 #include "base/atomics.h"
 #include "stack/native_walk.h"
+#include "wire/hash.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
@@ -33,7 +34,7 @@ constexpr uint32_t kRuleSetsLog2 = 13;
 inline constinit RuleSet rule_sets[1U << kRuleSetsLog2] = {};
 
 inline RuleSet& rule_set(uint64_t at) {
-  return rule_sets[at * 0x9E3779B97F4A7C15ULL >> (64 - kRuleSetsLog2)];
+  return rule_sets[at * GPUPROF_HASH_MULTIPLIER >> (64 - kRuleSetsLog2)];
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {

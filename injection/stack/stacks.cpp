@@ -6,12 +6,14 @@
 
 #include "base/atomics.h"
 #include "base/keep_errno.h"
+#include "base/map_once.h"
 #include "ipc/ring.h"
 #include "python/python.h"
 #include "stack/native_walk.h"
 #include "stack/rule_cache.h"
 #include "stack/stack_merge.h"
 #include "stack/thread_stack.h"
+#include "wire/hash.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -45,24 +47,6 @@ constexpr uint32_t kEpochShift = 16;
 static_assert(kNothingToTell < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
 Memory* memory = nullptr;
 
-Memory* get_memory() {
-  if (Memory* there = load_acquire(&memory); there != nullptr) {
-    return there;
-  }
-  void* made =
-      mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (made == MAP_FAILED) {
-    return nullptr;
-  }
-  Memory* none = nullptr;
-  if (!__atomic_compare_exchange_n(&memory, &none, static_cast<Memory*>(made), false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE)) {
-    munmap(made, sizeof(Memory));
-    return none;
-  }
-  return static_cast<Memory*>(made);
-}
-
 // Whether a walk never came to its end: its thread has, or has left its frame by a jump out of a signal handler.
 bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, uint64_t sp) {
   const KeepErrno keep_errno;
@@ -93,26 +77,21 @@ Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   return claimed;
 }
 
-uint64_t fold(uint64_t a, uint64_t b) {
-  const __uint128_t product = static_cast<__uint128_t>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
-}
-
 // Two words a step, and two chains of them, as a step takes longer than its words.
 uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
-  constexpr uint64_t kA = 0x9E3779B97F4A7C15ULL;
+  constexpr uint64_t kA = GPUPROF_HASH_MULTIPLIER;
   constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;
-  uint64_t left = fold(seed ^ kA, count ^ kB);
+  uint64_t left = gpuprof_fold_multiply(seed ^ kA, count ^ kB);
   uint64_t right = left ^ kA;
   uint32_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    left = fold(words[i] ^ kA ^ left, words[i + 1] ^ kB);
-    right = fold(words[i + 2] ^ kB ^ right, words[i + 3] ^ kA);
+    left = gpuprof_fold_multiply(words[i] ^ kA ^ left, words[i + 1] ^ kB);
+    right = gpuprof_fold_multiply(words[i + 2] ^ kB ^ right, words[i + 3] ^ kA);
   }
   for (; i < count; ++i) {
-    left = fold(words[i] ^ kA ^ left, kB);
+    left = gpuprof_fold_multiply(words[i] ^ kA ^ left, kB);
   }
-  const uint64_t hash = fold(left ^ kB, right ^ kA);
+  const uint64_t hash = gpuprof_fold_multiply(left ^ kB, right ^ kA);
   return hash == 0 ? 1 : hash;
 }
 
@@ -208,7 +187,7 @@ uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   uint64_t hash = 0;
   for (uint32_t i = 0; i < native.count; ++i) {
     const uint64_t contents = module_of_address(walked, inside_of(native.frames[i])).contents;
-    hash = contents == 0 ? hash : fold(hash ^ contents, kC);
+    hash = contents == 0 ? hash : gpuprof_fold_multiply(hash ^ contents, kC);
   }
   return hash;
 }
@@ -266,7 +245,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
   }
   const uint64_t id = hash_words(slot.words, taken.count, seed);
   auto& set = all.sent[id >> (64 - kSetsLog2)];
-  const uint64_t key = id ^ slot.epoch * 0x9E3779B97F4A7C15ULL;
+  const uint64_t key = id ^ slot.epoch * GPUPROF_HASH_MULTIPLIER;
   *sent = was_sent(set, key);
   if (!*sent) {
     *sent = send_stack(segment, all, slot, native, taken, id);
@@ -280,7 +259,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
 }  // namespace
 
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
-  Memory* all = get_memory();  // kept: a fork in a signal handler that interrupts us resets it
+  Memory* all = map_once(&memory);  // kept: a fork in a signal handler that interrupts us resets it
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   Slot* slot = claim_slot(all, thread, sp);
   bool sent = false;

@@ -143,8 +143,8 @@ class Aggregator {
     if (!add_to(count, sample.count)) {
       return kTooLarge;
     }
-    SampleMap::Place place;
-    SampleRow* row = map_.find(sample.key, sample.hash, place);
+    size_t slot = 0;
+    SampleRow* row = map_.find(sample.key, sample.hash, slot);
     if (row == nullptr) {
       // The ids that make up a key are checked when its first record comes.
       const SampleKey& key = sample.key;
@@ -155,7 +155,7 @@ class Aggregator {
       if (reason) {
         return reason;
       }
-      row = &map_.insert(key, place);
+      row = &map_.insert(key, sample.hash, slot);
     }
     row->count += sample.count;
     result_.sample_count = count;

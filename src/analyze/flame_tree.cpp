@@ -32,7 +32,7 @@ uint64_t FlameTree::hash(NodeId parent, LabelId first) const {
   return fold_multiply(seed_ ^ join_ids(parent, index(first)), kHashMultiplier);
 }
 
-FlameTree::FlameTree() : nodes_(1), children_(kFirstSlots), seed_(random_seed()) {}
+FlameTree::FlameTree() : nodes_(1), seed_(random_seed()) {}
 
 NameId FlameTree::intern(std::string_view name) {
   auto known = name_ids_.find(name);
@@ -72,16 +72,10 @@ FlameTree::Run FlameTree::keep(std::span<const LabelId> path) {
 }
 
 size_t FlameTree::find(NodeId parent, LabelId first, uint64_t h) const {
-  const auto tag = static_cast<uint32_t>(h >> 32U);
-  const size_t mask = children_.size() - 1;
-  size_t slot = h & mask;
-  for (; children_[slot].node != kRoot; slot = (slot + 1) & mask) {
-    const Node& known = nodes_[children_[slot].node];
-    if (children_[slot].tag == tag && known.parent == parent && at(known.run)[0] == first) {
-      break;
-    }
-  }
-  return slot;
+  return children_.find(h, [&](NodeId child) {
+    const Node& known = nodes_[child];
+    return known.parent == parent && at(known.run)[0] == first;
+  });
 }
 
 NodeId FlameTree::descend(NodeId parent, Run run) {
@@ -89,8 +83,8 @@ NodeId FlameTree::descend(NodeId parent, Run run) {
     const LabelId first = at(run)[0];
     const uint64_t h = hash(parent, first);
     const size_t slot = find(parent, first, h);
-    const NodeId known = children_[slot].node;
-    if (known == kRoot) {
+    const NodeId known = children_.position(slot);
+    if (known == SlotTable::kEmpty) {
       const auto added = static_cast<NodeId>(nodes_.size());
       nodes_.push_back({.parent = parent, .run = run});
       insert(slot, h, added);
@@ -105,10 +99,10 @@ NodeId FlameTree::descend(NodeId parent, Run run) {
 
 // Parts the node of that slot behind its first frames, which a new node takes: who knows the node means its end.
 NodeId FlameTree::split(size_t slot, uint32_t frames) {
-  const NodeId lower = children_[slot].node;
+  const NodeId lower = children_.position(slot);
   const auto upper = static_cast<NodeId>(nodes_.size());
   nodes_.push_back({.parent = nodes_[lower].parent, .run = {nodes_[lower].run.begin, frames}});
-  children_[slot].node = upper;
+  children_.replace(slot, upper);
   Node& rest = nodes_[lower];
   rest.parent = upper;
   rest.run = {rest.run.begin + frames, rest.run.size - frames};
@@ -119,28 +113,7 @@ NodeId FlameTree::split(size_t slot, uint32_t frames) {
 }
 
 void FlameTree::insert(size_t slot, uint64_t h, NodeId node) {
-  children_[slot] = {node, static_cast<uint32_t>(h >> 32U)};
-  ++used_;
-  if (4 * used_ > 3 * children_.size()) {
-    grow();
-  }
-}
-
-void FlameTree::grow() {
-  std::vector<Slot> before(2 * children_.size());
-  before.swap(children_);
-  const size_t mask = children_.size() - 1;
-  for (const Slot& old : before) {
-    if (old.node == kRoot) {
-      continue;
-    }
-    const Node& node = nodes_[old.node];
-    size_t slot = hash(node.parent, at(node.run)[0]) & mask;
-    while (children_[slot].node != kRoot) {
-      slot = (slot + 1) & mask;
-    }
-    children_[slot] = old;
-  }
+  children_.put(slot, h, node, [this](NodeId other) { return hash(nodes_[other].parent, at(nodes_[other].run)[0]); });
 }
 
 void FlameTree::add(NodeId node, const Weight& weight) {

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/slot_table.h"
+
 namespace gpuprof::analyze {
 
 // What a frame stands for; decides suffixes in folded output and colours in pictures.
@@ -101,13 +103,6 @@ class FlameTree {
     Label label;
     uint32_t begin = 0;  // where it lies alone
   };
-  // A child, found by its parent and first frame. Open addressing: its hash's upper half tells most others apart
-  // without a look at their nodes.
-  struct Slot {
-    NodeId node = kRoot;  // nobody's child: the slot is free
-    uint32_t tag = 0;
-  };
-  static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
 #ifdef GPUPROF_FUZZING
   static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // more than an input can ask for at a time
 #else
@@ -125,7 +120,6 @@ class FlameTree {
   [[nodiscard]] size_t find(NodeId parent, LabelId first, uint64_t h) const;
   NodeId split(size_t slot, uint32_t frames);
   void insert(size_t slot, uint64_t h, NodeId node);
-  void grow();
 
   std::vector<Node> nodes_;
   std::vector<Weight> weights_;
@@ -134,9 +128,8 @@ class FlameTree {
   std::vector<KnownLabel> labels_;
   std::unordered_map<uint64_t, LabelId> label_ids_;
   std::vector<std::unique_ptr<LabelId[]>> blocks_;
-  uint64_t kept_ = 0;  // labels in blocks_, with what is left free at their ends
-  std::vector<Slot> children_;
-  size_t used_ = 0;  // of children_
+  uint64_t kept_ = 0;   // labels in blocks_, with what is left free at their ends
+  SlotTable children_;  // nodes, by their parent and first frame
   uint64_t seed_;
 };
 

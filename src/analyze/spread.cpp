@@ -12,7 +12,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  return fold_multiply(a ^ kHashMultiplier, b ^ 0xD6E8FEB86659FD93U);
+  return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
 // Every unsampled work is spread over all donors of its group: a file must not make that a product of two large

@@ -4,20 +4,17 @@
 #include <cstdint>
 #include <random>
 
+#include "wire/hash.h"
+
 namespace gpuprof {
 
-// Odd, and its bits have no pattern (2^64 over the golden ratio): a key times it differs in its upper bits.
-inline constexpr uint64_t kHashMultiplier = 0x9e3779b97f4a7c15U;
+inline constexpr uint64_t kHashMultiplier = GPUPROF_HASH_MULTIPLIER;
 
-// Both halves of the product, folded: every bit of either argument reaches every bit of the result. 0 stays 0, so one
-// argument should be odd or seeded.
-constexpr uint64_t fold_multiply(uint64_t a, uint64_t b) {
-  __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
-  const Wide product = Wide{a} * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64U);
+inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
+  return gpuprof_fold_multiply(a, b);
 }
 
-constexpr uint64_t hash_of(uint64_t id) {
+inline uint64_t hash_of(uint64_t id) {
   return fold_multiply(id, kHashMultiplier);
 }
 

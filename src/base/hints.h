@@ -12,12 +12,16 @@ inline constexpr const char* kRightsForBpf =
     "kernel lets these set uprobes; 6.18 does not)";
 
 // ptrace, of other users' processes; and where kernel.yama.ptrace_scope keeps even the own ones back.
-inline constexpr const char* kRightsForPtrace = "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof";
+inline constexpr const char* kRightsForPtrace =
+    "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof; in a container, start it with CAP_SYS_PTRACE";
 inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";
+inline constexpr const char* kPtraceForbidden = "boot without it, or start the program with gpuprof record -- COMMAND";
 
 inline constexpr const char* kMoreFiles = "raise the limit on open files (ulimit -n)";
 inline constexpr const char* kMoreProcesses = "raise the limit on processes (ulimit -u)";
 
+inline constexpr const char* kBuildAgain = "the build is incomplete; build gpuprof again";
+inline constexpr const char* kAskDoctor = "`gpuprof doctor` lists what can be recorded here";
 inline constexpr const char* kNameLiveProcess = "is it still running? give its process id";
 
 }  // namespace gpuprof::hints

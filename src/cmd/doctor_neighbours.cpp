@@ -28,7 +28,7 @@ Fact ptrace_fact(const std::string& root, const Rights& rights) {
   const bool capable = rights.has(kCapSysPtrace);
   if (scope == "3") {
     return {"ptrace", State::missing, "kernel.yama.ptrace_scope is 3, so nobody may: record -p only counts launches",
-            "boot without it, or start the program with gpuprof record -- COMMAND"};
+            hints::kPtraceForbidden};
   }
   if (capable) {
     return {"ptrace", State::ok, "record -p brings the library into running CUDA processes", ""};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/hints.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
@@ -121,7 +122,7 @@ Status MinCoverage::check(const profile::WorkCoverage& covered) const {
   std::snprintf(wanted, sizeof wanted, "%g%%", percent);
   if (!covered.any()) {
     return Error{"there is no GPU work, so a CPU stack explains none of it: less than " + std::string(wanted),
-                 "`gpuprof doctor` lists what can be recorded here", kExitCoverage};
+                 hints::kAskDoctor, kExitCoverage};
   }
   return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
                "`gpuprof report` says what is missing", kExitCoverage};
@@ -136,7 +137,7 @@ Status MinCoverage::check(const analyze::ProfileInfo& info) const {
 }
 
 Error no_gpu_work() {
-  return {"the profile holds no GPU work", "`gpuprof doctor` lists what can be recorded here", kExitNothing};
+  return {"the profile holds no GPU work", hints::kAskDoctor, kExitNothing};
 }
 
 }  // namespace gpuprof::cmd

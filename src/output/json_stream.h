@@ -43,18 +43,19 @@ class JsonObject {
   bool first_ = true;
 };
 
-template <typename Range, typename Put>
-void json_array(const Range& range, std::string& out, Put put) {
+template <typename Iterator, typename Put>
+void json_array(Iterator begin, Iterator end, std::string& out, Put put) {
   out += '[';
-  bool first = true;
-  for (const auto& element : range) {
-    if (!first) {
-      out += ',';
-    }
-    first = false;
-    put(element);
+  for (Iterator element = begin; element != end; ++element) {
+    out.append(element == begin ? "" : ",");
+    put(*element);
   }
   out += ']';
+}
+
+template <typename Range, typename Put>
+void json_array(const Range& range, std::string& out, Put put) {
+  json_array(range.begin(), range.end(), out, put);
 }
 
 // The frames of a call path, each up to kMostShownBytes, in bounded memory.

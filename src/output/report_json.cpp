@@ -1,5 +1,4 @@
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <string>
 
 #include "base/numbers.h"
@@ -58,7 +57,7 @@ void put_meta(const ProfileInfo& info, TextStream& stream) {
   JsonObject object(stream.text());
   for (auto it = info.meta.begin(); it != info.meta.end();) {
     const auto [begin, end] = info.meta.equal_range(it->first);
-    json_array(std::ranges::subrange(begin, end), object.foreign_key(it->first), [&stream](const auto& meta) {
+    json_array(begin, end, object.foreign_key(it->first), [&stream](const auto& meta) {
       stream.text() += json_string(meta.second);
       stream.checkpoint();
     });

@@ -15,6 +15,7 @@
 
 #include <string.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
 
+#include "wire/hash.h"
 #include "wire/wire.h"
 
 /* Of the memfd (fcntl.h): what is hashed is what is kept, and no read of it can fail half way. */
@@ -67,16 +68,10 @@ struct gpuprof_code_hasher {
   uint64_t bytes;
 };
 
-static inline uint64_t gpuprof_code_mix(uint64_t a, uint64_t b) {
-  __extension__ typedef unsigned __int128 wide; /* NOLINT(modernize-use-using) */
-  const wide product = (wide)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 static inline void gpuprof_code_hash_word(struct gpuprof_code_hasher* hasher, uint64_t word) {
   uint64_t* const lanes = hasher->lanes.words;
-  lanes[0] = gpuprof_code_mix(lanes[0] ^ word, 0x9e3779b97f4a7c15u) + 1;
-  lanes[1] = gpuprof_code_mix(lanes[1] ^ word, 0xd6e8feb86659fd93u) + 1;
+  lanes[0] = gpuprof_fold_multiply(lanes[0] ^ word, GPUPROF_HASH_MULTIPLIER) + 1;
+  lanes[1] = gpuprof_fold_multiply(lanes[1] ^ word, GPUPROF_OTHER_MULTIPLIER) + 1;
 }
 
 /* Some of the bytes: whole words, but for the last call. Start with a hasher of zeros. */

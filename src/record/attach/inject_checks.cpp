@@ -94,13 +94,12 @@ Error no_right(uint32_t pid) {
   }
   const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
   if (scope == "3") {
-    return {"kernel.yama.ptrace_scope is 3: no process may be traced", "it can be changed by a reboot only"};
+    return {"kernel.yama.ptrace_scope is 3: no process may be traced", hints::kPtraceForbidden};
   }
   if (!scope.empty() && scope != "0") {
     return {"kernel.yama.ptrace_scope is " + scope + ": only root may trace a running process", hints::kPtraceScope};
   }
-  return {"no right to trace process " + std::to_string(pid),
-          std::string(hints::kRunAsRoot) + "; in a container, it needs CAP_SYS_PTRACE"};
+  return {"no right to trace process " + std::to_string(pid), hints::kRightsForPtrace};
 }
 
 struct ThreadState {

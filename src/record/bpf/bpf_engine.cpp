@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hints.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "record/bpf/bpf_codes.h"
@@ -84,7 +85,7 @@ class BpfEngine final : public StackEngine {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     auto functions = symbolize::find_functions(fd.get(), {"gpuprof_launch_probe"});
     if (!functions || functions->empty()) {
-      return Error{path + " has no launch probe", "the build is incomplete; build gpuprof again"};
+      return Error{path + " has no launch probe", hints::kBuildAgain};
     }
     return attach(probe_, path, functions->front().file_offset, -1, 0);
   }

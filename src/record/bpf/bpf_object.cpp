@@ -110,7 +110,7 @@ Result<BpfObject> load_bpf_object(BpfWalk walk, bool sleepable) {
     return bpf_error("cannot open the embedded BPF object", errno);
   }
   if (!configure(object.get(), walk, sleepable)) {
-    return Error{"the embedded BPF object is not as expected", "the build is incomplete; build gpuprof again"};
+    return Error{"the embedded BPF object is not as expected", hints::kBuildAgain};
   }
   if (const int error = bpf_object__load(object.get()); error != 0) {
     return bpf_error("cannot load BPF programs", -error);
