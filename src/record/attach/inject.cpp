@@ -24,6 +24,7 @@
 #include "record/attach/inject_child.h"
 #include "record/attach/inject_thread.h"
 #include "symbolize/process_maps.h"
+#include "wire/wire.h"
 
 namespace gpuprof::record {
 namespace {
@@ -315,7 +316,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 
 Result<Injection> inject(const InjectionRequest& request) {
   // A recording that has just ended leaves the process a moment later.
-  constexpr useconds_t kLastPauseUs = 800'000;
+  const uint64_t until = monotonic_ns() + GPUPROF_LEAVE_WAIT_NS;
   const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {
     auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
@@ -326,10 +327,11 @@ Result<Injection> inject(const InjectionRequest& request) {
     if (*injection) {
       return std::move(**injection);
     }
-    if (pause > kLastPauseUs || (request.stop && request.stop())) {
+    const uint64_t now = monotonic_ns();
+    if (now >= until || (request.stop && request.stop())) {
       return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
     }
-    ::usleep(pause);
+    ::usleep(std::min(pause, static_cast<useconds_t>((until - now) / 1000 + 1)));
   }
 }
 

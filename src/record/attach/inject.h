@@ -31,12 +31,12 @@ struct Injection {
   bool was_there = false;  // the library was mapped already, by an earlier recording
 };
 
-// Waits up to two seconds for a recording that has just ended to leave. Gives up on a step after five seconds without
-// progress, and gives the thread back where it was, also when a step fails. Answers within about a second of `stop`,
-// see inject_child.h. Nothing is done to a process that is not the one of `who` any more. Success means that the
-// library's own thread has been started in the target; it connects to the socket a moment later. The error's message is
-// one line with the reason: no right to trace, no dlopen in the program, seccomp, another network namespace, no thread
-// in a safe place...
+// Waits for a recording that has just ended to leave, for GPUPROF_LEAVE_WAIT_NS. Gives up on a step after five seconds
+// without progress, and gives the thread back where it was, also when a step fails. Answers within about a second of
+// `stop`, see inject_child.h. Nothing is done to a process that is not the one of `who` any more. Success means that
+// the library's own thread has been started in the target; it connects to the socket a moment later. The error's
+// message is one line with the reason: no right to trace, no dlopen in the program, seccomp, another network namespace,
+// no thread in a safe place...
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record
