@@ -2,9 +2,9 @@
 // is out of the way.
 #include <cstring>
 
+#include "opencl/allocation_table.h"
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
-#include "opencl/memory_table.h"
 #include "runtime/lifecycle.h"
 #include "runtime/recording.h"
 

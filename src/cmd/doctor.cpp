@@ -14,8 +14,9 @@
 #include "base/process/process_status.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/doctor_attach.h"
 #include "cmd/doctor_facts.h"
-#include "cmd/doctor_neighbours.h"
+#include "cmd/doctor_nvidia.h"
 #include "cmd/doctor_stacks.h"
 #include "record/target/environment.h"
 
@@ -81,7 +82,7 @@ std::vector<Section> gather() {
   sections.push_back({"rights", rights_facts("", rights, can_create_bpf_map())});
   sections.push_back({"kernel", kernel_facts("", release)});
   sections.push_back({"attaching", attach_facts("", rights)});
-  sections.push_back({"neighbours", neighbour_facts("", rights, variable)});
+  sections.push_back({"nvidia", nvidia_facts("", rights, variable)});
   sections.push_back({"devices", device_facts("")});
   sections.push_back({"symbols", {debuginfod_fact()}});
   sections.push_back({"environment", environment_facts()});

@@ -22,7 +22,7 @@
 #include "record/session/conclusion.h"
 #include "record/session/injection_setup.h"
 #include "record/session/local_sources.h"
-#include "record/session/losses.h"
+#include "record/session/recorder_losses.h"
 #include "record/session/session_meta.h"
 #include "record/session/timing.h"
 #include "record/session/turn.h"

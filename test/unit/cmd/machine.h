@@ -52,4 +52,10 @@ inline Fact find(const std::vector<Fact>& facts, const std::string& name) {
   return *fact;
 }
 
+// The rights of a user with these capabilities (hexadecimal).
+inline Rights with(const char* capabilities) {
+  return parse_rights("Name:\tx\nUid:\t1000\t1000\nCapEff:\t" + std::string(capabilities) + "\n",
+                      "         0          0 4294967295\n");
+}
+
 }  // namespace gpuprof::cmd

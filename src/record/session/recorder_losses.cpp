@@ -1,4 +1,4 @@
-#include "record/session/losses.h"
+#include "record/session/recorder_losses.h"
 
 #include <utility>
 

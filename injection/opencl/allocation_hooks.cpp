@@ -12,10 +12,10 @@
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "ipc/emit.h"
+#include "opencl/allocation_table.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
 #include "opencl/host_calls.h"
-#include "opencl/memory_table.h"
 #include "runtime/lifecycle.h"
 #include "runtime/work.h"
 

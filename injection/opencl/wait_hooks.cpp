@@ -1,4 +1,5 @@
-// Calls that wait for the device and put nothing on it. Blocking copies and maps are in commands.cpp: they do both.
+// Calls that wait for the device and put nothing on it. Blocking copies and maps are in enqueue_hooks.cpp: they do
+// both.
 //
 // clFlush does not wait. Of clEnqueueSVMMap only the time that a blocking one waits is told: it is no copy here, as on
 // most devices that have such memory nothing is moved.

@@ -1,4 +1,4 @@
-#include "opencl/memory_table.h"
+#include "opencl/allocation_table.h"
 
 #include <cstdlib>
 
