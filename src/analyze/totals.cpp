@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "profile/loss.h"
-
 namespace gpuprof::analyze {
 namespace {
 
@@ -44,8 +42,7 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
 }
 
 p::WorkCoverage covered_samples(const Aggregate& rows) {
-  p::WorkCoverage samples{.recorded = rows.sample_count,
-                          .lost = value_of(rows.info.losses, word(p::LossReason::samples_dropped))};
+  p::WorkCoverage samples{.recorded = rows.sample_count, .lost = p::lost_samples(rows.info.losses)};
   for (const SampleRow& row : rows.samples) {
     samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
   }

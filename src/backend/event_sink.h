@@ -169,13 +169,15 @@ struct GpuPlace {
 
 enum class SamplingUnit : uint8_t { cycles, ns };
 
-// What the hardware was found to wait for at one place, so many times. All of the launch is known by `correlation`;
-// without one, what the sample itself says goes.
+// What the hardware was found to wait for at one place, so many times. Thread, range and stacks are those of the launch
+// that `correlation` names; device, stream, kernel and node are what the sample says, as in GpuOp. A source that tells
+// no GPU work of its own tells no launches either: they would count as launches whose work is missing.
 struct Sample {
   SourceId source = 0;
   uint64_t correlation = 0;  // of the kernel's launch; 0: not known
-  uint64_t time_ns = 0;      // when the kernel ended, or the sample was taken
+  uint64_t time_ns = 0;      // when it was taken, or else a moment at which the kernel ran
   uint64_t stream = 0;
+  uint64_t graph_node = 0;  // as of GpuOp
   uint64_t count = 1;
   uint64_t period = 0;  // one sample is taken every `period` units; 0: not known
   std::string_view reason;
@@ -186,6 +188,7 @@ struct Sample {
   uint32_t range = 0;            // ... as is its range
   SamplingUnit unit = SamplingUnit::cycles;
   bool unsampled = false;  // as of GpuOp: its launch has no stack by choice
+  bool outside = false;    // as of GpuOp: its launch is not to be recorded
   bool estimated = false;  // whose sample it is was estimated, and not observed
 };
 

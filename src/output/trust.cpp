@@ -23,7 +23,7 @@ bool is_clean(const ProfileInfo& info) {
   const bool lost =
       std::any_of(info.losses.begin(), info.losses.end(), [](const auto& loss) { return loss.second > 0; });
   for (const auto what : {CoverageCount::unsampled, CoverageCount::without_record, CoverageCount::without_stack,
-                          CoverageCount::without_launch}) {
+                          CoverageCount::without_launch, CoverageCount::samples_without_launch}) {
     if (count_of(info, what) > 0) {
       return false;
     }

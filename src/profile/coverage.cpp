@@ -13,14 +13,19 @@ namespace {
 
 constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "launches",       "matched",        "captured",
-    "failed",         "unsampled",      "without_record",
+    "failed",         "without_record", "unsampled",
     "without_stack",  "without_launch", "samples_without_launch",
     "outside_range",  "stack_whole",    "stack_truncated",
     "stack_no_python"};
 
-bool is_lost_work(std::string_view reason) {
-  const std::optional<LossReason> known = loss_reason_of(reason);
-  return !known || missing(*known) == Missing::work;
+// A reason that is not known stands for work.
+uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
+  uint64_t lost = 0;
+  for (const auto& [reason, count] : losses) {
+    const std::optional<LossReason> known = loss_reason_of(reason);
+    lost += (known ? missing(*known) : Missing::work) == what ? count : 0;
+  }
+  return lost;
 }
 
 }  // namespace
@@ -46,11 +51,11 @@ uint64_t WorkCoverage::all() const {
 }
 
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record) {
-  uint64_t lost = 0;
-  for (const auto& [reason, count] : losses) {
-    lost += is_lost_work(reason) ? count : 0;
-  }
-  return std::max(lost, launches_without_record);
+  return std::max(sum_of(losses, Missing::work), launches_without_record);
+}
+
+uint64_t lost_samples(const std::map<std::string, uint64_t>& losses) {
+  return sum_of(losses, Missing::samples);
 }
 
 }  // namespace gpuprof::profile

@@ -15,8 +15,8 @@ enum class CoverageCount : uint8_t {
   matched,
   captured,
   failed,
-  unsampled,
   without_record,
+  unsampled,
   without_stack,
   without_launch,
   samples_without_launch,
@@ -46,5 +46,8 @@ struct WorkCoverage {
 // lost work (loss.h; unknown reasons count) and launches that no GPU work came for. The sum of all counts of `losses`
 // must fit.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
+
+// The same of samples of GPU code.
+uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);
 
 }  // namespace gpuprof::profile

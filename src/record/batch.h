@@ -47,7 +47,7 @@ struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
   MappingsOver over;            // what was there instead when the stack was taken
-  uint64_t stack = 0;           // id in this session, or the engine's
+  uint64_t stack = 0;           // id in this session
   std::vector<uint64_t> words;  // as in wire/stack.h, with code objects by CodeIndex; innermost first
   uint32_t flags = 0;           // GPUPROF_STACK_*
   uint64_t eval_begin = 0;      // an address in the Python interpreter's file; 0: not known

@@ -181,8 +181,11 @@ profile::WorkCoverage covered_work(const SummaryFacts& facts) {
   if (facts.counts_only) {
     return {t.launches, std::min(t.with_stack, t.launches), 0};
   }
-  return {t.gpu_records, std::min(t.with_stack, t.gpu_records),
-          profile::lost_gpu_work(t.lost, t.coverage.without_record)};
+  const profile::WorkCoverage work{t.gpu_records, std::min(t.with_stack, t.gpu_records),
+                                   profile::lost_gpu_work(t.lost, t.coverage.without_record)};
+  return work.any() ? work
+                    : profile::WorkCoverage{t.samples, std::min(t.samples_with_stack, t.samples),
+                                            profile::lost_samples(t.lost)};
 }
 
 std::string target_end(std::optional<int> wait_status, bool ended) {

@@ -118,7 +118,8 @@ enum gpuprof_loss {
   GPUPROF_LOSS_STACK = 9,   /* launches that could not be told of, or whose stack could not be taken or handed over */
   GPUPROF_LOSS_DETAIL = 10, /* a record of something else that did not fit, or not in time: a name, a call, ... */
   GPUPROF_LOSS_KERNEL_NAME = 11, /* kernels whose name went with their module before it could be read */
-  GPUPROF_LOSS_KINDS = 16
+  GPUPROF_LOSS_USED,             /* one more than the last: a new reason goes above */
+  GPUPROF_LOSS_KINDS = 16        /* the room for them */
 };
 
 /* What is no loss, but must be known to check that nothing is missing. Counted per ring. */

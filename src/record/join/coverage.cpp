@@ -16,8 +16,8 @@ constexpr std::pair<profile::CoverageCount, uint64_t CoverageCounts::*> kWords[]
     {CoverageCount::matched, &CoverageCounts::matched},
     {CoverageCount::captured, &CoverageCounts::captured},
     {CoverageCount::failed, &CoverageCounts::failed},
-    {CoverageCount::unsampled, &CoverageCounts::unsampled},
     {CoverageCount::without_record, &CoverageCounts::without_record},
+    {CoverageCount::unsampled, &CoverageCounts::unsampled},
     {CoverageCount::without_stack, &CoverageCounts::without_stack},
     {CoverageCount::without_launch, &CoverageCounts::without_launch},
     {CoverageCount::samples_without_launch, &CoverageCounts::samples_without_launch},
@@ -26,7 +26,16 @@ constexpr std::pair<profile::CoverageCount, uint64_t CoverageCounts::*> kWords[]
     {CoverageCount::stack_truncated, &CoverageCounts::stack_truncated},
     {CoverageCount::stack_no_python, &CoverageCounts::stack_no_python},
 };
-static_assert(std::size(kWords) == profile::kCoverageCounts);
+
+constexpr bool in_order() {
+  for (size_t i = 0; i < std::size(kWords); ++i) {
+    if (kWords[i].first != static_cast<CoverageCount>(i)) {
+      return false;
+    }
+  }
+  return std::size(kWords) == profile::kCoverageCounts;
+}
+static_assert(in_order());
 
 }  // namespace
 
@@ -52,7 +61,7 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum;
   sum.launches = counters.launches;
-  // Each is taken from what is left, so that the identity holds whatever a target has counted.
+  // Each is taken from what is left.
   uint64_t rest = sum.launches;
   const auto take = [&rest](uint64_t wanted) {
     const uint64_t taken = std::min(wanted, rest);

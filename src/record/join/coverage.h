@@ -10,7 +10,7 @@
 
 namespace gpuprof::record {
 
-// launches == matched + captured + failed + without_record, always.
+// As in profile/coverage.h, whose identity holds whatever a target has counted.
 struct CoverageCounts {
   uint64_t launches = 0;
   uint64_t matched = 0;

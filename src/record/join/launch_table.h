@@ -46,6 +46,8 @@ class LaunchTable {
   // the last expire().
   [[nodiscard]] uint64_t oldest_waiting(uint64_t now_ns) const;
   [[nodiscard]] size_t size() const { return launches_.size(); }
+  // No more than half of what it holds at most.
+  [[nodiscard]] bool is_roomy() const { return launches_.size() <= max_entries() / 2; }
   [[nodiscard]] size_t queued() const { return waiting_.size() + stale_.size() + matched_.size(); }
 
  private:

@@ -119,12 +119,13 @@ void Launches::match(const WorkEvent& event, Launch* launch) {
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
 }
 
-// How long the launch of this work may still be asked for.
+// How long the launch of this work may still be asked for. Where launches are many, those whose work is still to come
+// need the room more than samples do.
 uint64_t Launches::keep_ns(const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;
   }
-  if (sampled_.contains(event.site.source)) {
+  if (sampled_.contains(event.site.source) && launches_.calls.is_roomy()) {
     return kKeepSampledNs;
   }
   return join_.options.timeline ? kKeepCallNs : 0;

@@ -6,14 +6,16 @@
 namespace gpuprof::record {
 
 void SampleJoin::on_sample(const backend::Sample& sample) {
-  if (!add_if_it_fits(seen_, sample.count)) {
-    join_.tally.refuse_record();
+  const Source* source = parts_.producers.find(sample.source);
+  if (!admit(source, sample.count)) {
     return;
   }
-  const Source* source = parts_.producers.find(sample.source);
   if (source == nullptr) {
-    drop({}, sample.count);  // it has ended
+    drop(nullptr, sample.count);  // it has ended
     return;
+  }
+  if (sample.outside) {
+    return;  // by choice, as the work that it was taken in
   }
   const Event event = event_of(*source, sample);
   if (!take(event, waiting_.size() < kMaxWaiting ? Patience::fresh : Patience::none)) {
@@ -22,15 +24,23 @@ void SampleJoin::on_sample(const backend::Sample& sample) {
 }
 
 void SampleJoin::on_dropped(backend::SourceId id, uint64_t count) {
-  if (!add_if_it_fits(seen_, count)) {
-    join_.tally.refuse_record();
-    return;
-  }
   const Source* source = parts_.producers.find(id);
-  drop(source == nullptr ? profile::ProcessId{} : source->process(), count);
+  if (admit(source, count)) {
+    drop(source, count);
+  }
 }
 
-void SampleJoin::drop(profile::ProcessId process, uint64_t count) {
+// Whether their sum still fits. Of a count that can not be true at least one is missing.
+bool SampleJoin::admit(const Source* source, uint64_t count) {
+  const bool fits = add_if_it_fits(seen_, count);
+  if (!fits) {
+    drop(source, 1);
+  }
+  return fits;
+}
+
+void SampleJoin::drop(const Source* source, uint64_t count) {
+  const profile::ProcessId process = source == nullptr ? profile::ProcessId{} : source->process();
   join_.tally.add_loss(process, profile::LossReason::samples_dropped, count);
 }
 
@@ -59,23 +69,23 @@ void SampleJoin::settle(bool last, backend::SourceId only) {
 bool SampleJoin::take(const Event& event, Patience patience) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
-    drop({}, event.count);
+    drop(nullptr, event.count);
     return true;
   }
   const Launch* launch = parts_.launches.find(event.site);
   if (!work_.is_ready(*source, event.site, launch, patience)) {
     return false;
   }
-  const Launch* known = launch != nullptr && !launch->orphan ? launch : nullptr;
-  if (!is_left_out(event, known != nullptr || event.site.unsampled)) {
-    add(*source, event, known);
+  if (!is_left_out(event, launch)) {
+    add(*source, event, launch);
   }
   return true;
 }
 
-// Launches are told of only while recording is on: where there is none, the sample's own time decides.
-bool SampleJoin::is_left_out(const Event& event, bool knows_launch) {
-  const bool left_out = !knows_launch && !parts_.windows.contains(event.time_ns);
+// As of GPU work: launches are told of only while recording is on; where there is none, the sample's own time decides.
+bool SampleJoin::is_left_out(const Event& event, const Launch* launch) {
+  const bool may_be_off = launch == nullptr && !event.site.unsampled;
+  const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);
   join_.tally.totals().off_samples += left_out ? event.count : 0;
   return left_out;
 }
@@ -86,8 +96,11 @@ void SampleJoin::add(Source& source, const Event& event, const Launch* launch) {
   key.slice = join_.slice_of(event.time_ns);
   key.work = parts_.rows.intern(work);
   rows_.add(key, event.count);
-  join_.tally.totals().samples += event.count;
-  if (launch == nullptr && event.site.has_call && !event.site.unsampled) {
+  Totals& totals = join_.tally.totals();
+  totals.samples += event.count;
+  totals.samples_with_stack += work.stack != 0 ? event.count : 0;
+  const bool knows_launch = launch != nullptr && !launch->orphan;
+  if (!knows_launch && event.site.has_call && !event.site.unsampled) {
     join_.tally.coverage(source.id).samples_without_launch(event.count);
   }
 }

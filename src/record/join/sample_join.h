@@ -43,9 +43,10 @@ class SampleJoin {
   };
   [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
   bool take(const Event& event, Patience patience);
-  [[nodiscard]] bool is_left_out(const Event& event, bool knows_launch);
+  [[nodiscard]] bool is_left_out(const Event& event, const Launch* launch);
   void add(Source& source, const Event& event, const Launch* launch);
-  void drop(profile::ProcessId process, uint64_t count);
+  bool admit(const Source* source, uint64_t count);
+  void drop(const Source* source, uint64_t count);  // null: it is not known any more
 
   JoinContext& join_;
   JoinParts parts_;

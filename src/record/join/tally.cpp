@@ -20,7 +20,7 @@ constexpr auto kToldByTargets = [] {
   return std::array{ring_full, ring_busy,  vendor_dropped, invalid_timestamp, no_timing,    out_of_memory,
                     reentrant, unfinished, range_limit,    stack_not_taken,   details_lost, kernel_name};
 }();
-static_assert(kToldByTargets.size() == GPUPROF_LOSS_KERNEL_NAME + 1);
+static_assert(kToldByTargets.size() == GPUPROF_LOSS_USED);
 
 // A target can write anything into its counters: only growth counts, up to a limit.
 uint64_t growth(uint64_t& known, uint64_t told) {

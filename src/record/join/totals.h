@@ -25,6 +25,7 @@ struct Totals {
   uint64_t unsampled_records = 0;  // of launches that got no stack by choice
   uint64_t off_records = 0;        // of launches made while recording was off; in none of the above
   uint64_t samples = 0;
+  uint64_t samples_with_stack = 0;
   uint64_t off_samples = 0;              // of no known launch, from while recording was off; not in the above
   std::map<std::string, uint64_t> lost;  // by the reason's word
   CoverageCounts coverage;               // of the sources that have ended

@@ -57,6 +57,7 @@ LaunchSite launch_site(const backend::Sample& sample) {
   return {.source = sample.source,
           .correlation = sample.correlation,
           .stream = sample.stream,
+          .graph_node = sample.graph_node,
           .device = sample.device,
           .name_id = sample.name_id,
           .tid = sample.tid,

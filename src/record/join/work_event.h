@@ -23,7 +23,7 @@ struct LaunchSite {
   bool has_call = false;   // `correlation` is that of a call
   bool unsampled = false;  // that call has no stack by choice, and is not told of: `tid` and `range` are its own
   bool is_host = false;    // a blocking call of its own, not GPU work
-  bool is_sample = false;  // taken in GPU work: what that lacks is counted with it, and not again
+  bool is_sample = false;  // taken in GPU work: what that lacks is counted with the work, and not again here
 };
 
 struct WorkEvent {

@@ -55,18 +55,20 @@ bool WorkJoin::is_ready(const Source& source, const LaunchSite& site, const Laun
 
 NameIndex WorkJoin::name_of(const Source& source, const LaunchSite& site, const Launch* launch) {
   const uint32_t id = parts_.launches.name_id(site, launch);
-  if (site.is_sample || (id == 0 && site.op != profile::Op::kernel)) {
-    return source.name(id);
+  if (id == 0 && site.op != profile::Op::kernel) {
+    return 0;
   }
   if (id == 0) {
-    join_.tally.add_loss(source.process(), profile::LossReason::kernel_name, 1);
+    join_.tally.add_loss(source.process(), profile::LossReason::kernel_name, site.is_sample ? 0 : 1);
     return parts_.producers.names().intern(GPUPROF_UNKNOWN_KERNEL);
   }
   if (site.is_host) {
     return source.name(id);
   }
   if (!source.knows_name(id)) {
-    join_.tally.late_name();
+    if (!site.is_sample) {
+      join_.tally.late_name();
+    }
     return parts_.producers.names().intern("[unnamed kernel]");
   }
   parts_.launches.named(site, launch);

@@ -47,9 +47,17 @@ size_t GpuCode::KeyHash::operator()(const Key& key) const {
   return h;
 }
 
+bool GpuCode::admits(size_t count, size_t most) const {
+  if (count >= most && memory_ != nullptr) {
+    memory_->leave_out();
+  }
+  return count < most && MemoryBudget::admits(memory_);
+}
+
+// A module without a name and a hash could be any: what is in it belongs to none.
 void GpuCode::add(SourceGpuCode& source, const backend::GpuModule& module) {
-  if (module.id == 0 || source.modules.contains(module.id) || source.modules.size() >= SourceGpuCode::kMaxModules ||
-      !MemoryBudget::admits(memory_)) {
+  if (module.id == 0 || source.modules.contains(module.id) || (module.name.empty() && module.hash.empty()) ||
+      !admits(source.modules.size(), kMaxModules)) {
     return;
   }
   if (const profile::GpuModuleId id = intern(module); profile::index(id) != 0) {
@@ -63,7 +71,7 @@ profile::GpuModuleId GpuCode::intern(const backend::GpuModule& module) {
   if (const auto known = modules_.find(key); known != modules_.end()) {
     return known->second;
   }
-  if (modules_.size() >= kMaxModules) {
+  if (!admits(modules_.size(), kMaxModules)) {
     return {};
   }
   made.id = profile::GpuModuleId{static_cast<uint32_t>(modules_.size() + 1)};
@@ -73,8 +81,7 @@ profile::GpuModuleId GpuCode::intern(const backend::GpuModule& module) {
 }
 
 void GpuCode::add(SourceGpuCode& source, const backend::GpuPlace& place) {
-  if (place.id == 0 || source.places.contains(place.id) || source.places.size() >= SourceGpuCode::kMaxPlaces ||
-      !MemoryBudget::admits(memory_)) {
+  if (place.id == 0 || source.places.contains(place.id) || !admits(source.places.size(), kMaxPlaces)) {
     return;
   }
   if (const profile::GpuPlaceId id = intern(named(source, place)); profile::index(id) != 0) {
@@ -99,8 +106,11 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
   if (const auto known = places_.find(key); known != places_.end()) {
     return known->second;
   }
-  if (places_.size() >= kMaxPlaces) {
+  if (!admits(places_.size(), kMaxPlaces)) {
     return {};
+  }
+  if (memory_ != nullptr) {
+    memory_->grew(2 * key.size() * sizeof(uint64_t));  // of the key, and of what waits for the writer
   }
   place.id = profile::GpuPlaceId{static_cast<uint32_t>(places_.size() + 1)};
   places_.emplace(std::move(key), place.id);

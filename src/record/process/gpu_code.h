@@ -16,8 +16,6 @@ namespace gpuprof::record {
 
 // The code of one source, by its own numbers.
 struct SourceGpuCode {
-  static constexpr size_t kMaxModules = 100'000;
-  static constexpr size_t kMaxPlaces = 2'000'000;
   std::unordered_map<uint32_t, profile::GpuModuleId> modules;
   std::unordered_map<uint32_t, profile::GpuPlaceId> places;
 
@@ -27,7 +25,7 @@ struct SourceGpuCode {
 
 class GpuCode {
  public:
-  // Of the session; the samples of further code have no place.
+  // Of the session, and of each source; the samples of further code have no place, which the memory budget counts.
   static constexpr size_t kMaxModules = 100'000;
   static constexpr size_t kMaxPlaces = 2'000'000;
 
@@ -45,6 +43,8 @@ class GpuCode {
     size_t operator()(const Key& key) const;
   };
 
+  // Whether there is room for something more, where there are so many of at most that many.
+  [[nodiscard]] bool admits(size_t count, size_t most) const;
   profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(NewGpuPlace place);
   [[nodiscard]] NewGpuPlace named(const SourceGpuCode& source, const backend::GpuPlace& place);

@@ -65,6 +65,7 @@ class ProfileSink::Writer {
 
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] uint64_t without_frames() const { return without_frames_; }
+  [[nodiscard]] uint64_t samples_without_frames() const { return samples_without_frames_; }
   [[nodiscard]] uint64_t stacks() const { return frame_lists_.size(); }
   [[nodiscard]] symbolize::ReadingBudget& budget() { return stack_frames_.budget(); }
 
@@ -145,7 +146,7 @@ class ProfileSink::Writer {
   // A place that there is no room for has no lines.
   void add_gpu_place(const NewGpuPlace& place) {
     std::vector<profile::FrameId> frames;
-    if (has_room(place.lines.size() * kFrameBytes)) {
+    if (!place.lines.empty() && has_room(place.lines.size() * kFrameBytes)) {
       std::transform(place.lines.begin(), place.lines.end(), std::back_inserter(frames),
                      [&](const GpuLine& line) { return gpu_frame(place.module, line); });
     }
@@ -170,6 +171,7 @@ class ProfileSink::Writer {
       add_row(key, value);
     }
     for (const auto& [key, count] : batch.samples) {
+      samples_without_frames_ += works_[profile::index(key.work)].without_frames ? count : 0;
       out_.add(
           profile::EuStall{key.slice, key.work, key.place, named(key.reason, false), key.sampling, count, key.flags});
     }
@@ -358,6 +360,7 @@ class ProfileSink::Writer {
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
   uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
+  uint64_t samples_without_frames_ = 0;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
   std::map<FrameKey, uint32_t> frames_;
@@ -451,6 +454,10 @@ uint64_t ProfileSink::bytes_written() const {
 }
 uint64_t ProfileSink::without_frames() const {
   return writer_->without_frames();
+}
+
+uint64_t ProfileSink::samples_without_frames() const {
+  return writer_->samples_without_frames();
 }
 uint64_t ProfileSink::stacks() const {
   return writer_->stacks();

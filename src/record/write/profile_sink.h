@@ -46,6 +46,7 @@ class ProfileSink {
   [[nodiscard]] uint64_t bytes_written() const;
   // After finish(): GPU records, or counted launches, whose stack turned out to hold no frame but our own.
   [[nodiscard]] uint64_t without_frames() const;
+  [[nodiscard]] uint64_t samples_without_frames() const;
   [[nodiscard]] uint64_t stacks() const;                                    // distinct ones in the profile
   [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // for want of which names are missing
 

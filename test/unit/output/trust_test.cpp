@@ -26,7 +26,8 @@ TEST_CASE("a clean profile has no trust footer, and neither has one without COVE
 }
 
 TEST_CASE("each thing that was missed makes a footer") {
-  for (const char* what : {"unsampled", "without_record", "without_stack", "without_launch"}) {
+  for (const char* what :
+       {"unsampled", "without_record", "without_stack", "without_launch", "samples_without_launch"}) {
     analyze::ProfileInfo info = clean();
     info.coverage[what] = 1;
     CHECK_FALSE(trust_lines(info).empty());

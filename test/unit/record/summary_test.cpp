@@ -41,6 +41,12 @@ TEST_CASE("samples are told where there are any, and are something that was seen
   CHECK(trust_line(facts).empty());
   facts.totals.coverage.samples_without_launch = 2;
   CHECK(has(trust_line(facts), "2 (0.04%) samples of no known launch"));
+  facts.totals.gpu_records = 0;
+  facts.totals.with_stack = 0;
+  facts.totals.samples_with_stack = 4000;
+  facts.totals.lost["samples_dropped"] = 289;
+  CHECK(covered_work(facts).recorded == 4711);
+  CHECK(covered_work(facts).percent() == 80);
   facts.totals.launches = facts.totals.gpu_records = facts.totals.with_stack = 0;
   CHECK(has(summary_line(facts), ", 4711 samples, "));
 }

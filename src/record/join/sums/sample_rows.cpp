@@ -5,7 +5,7 @@
 namespace gpuprof::record {
 
 size_t SampleRows::Hash::operator()(const SampleKey& key) const {
-  uint64_t h = hash_of(key.slice ^ join_ids(profile::index(key.work), profile::index(key.place)));
+  uint64_t h = hash_of(hash_of(key.slice) ^ join_ids(profile::index(key.work), profile::index(key.place)));
   h = hash_of(h ^ join_ids(key.reason, profile::index(key.sampling)));
   return hash_of(h ^ key.flags);
 }

@@ -85,14 +85,28 @@ TEST_CASE("a sample belongs to the work that it was taken in, whichever comes fi
 }
 
 TEST_CASE("a launch is kept for the samples of a source that takes them, but not for ever") {
-  SampledRig rig;
-  rig.launch(1, 77);
-  rig.correlator.on_gpu_op(Rig::kernel(1));
-  fake_now_ns += 60'000'000'000;
-  rig.turns(2);
-  rig.take_sample(1);
-  rig.correlator.settle(true);
-  CHECK(rig.only(rig.take()).first.stack == 0);
+  // Whose thread a sample is, that comes so long after the work of its launch. Source 2 takes no samples.
+  const auto thread_after = [](uint64_t ns, uint32_t source) {
+    SampledRig rig;
+    rig.open(2);
+    rig.correlator.on_launch_stack({.source = source, .correlation = 1, .time_ns = 5000, .pid = kPid, .tid = 5});
+    auto work = Rig::kernel(1);
+    work.source = source;
+    rig.correlator.on_gpu_op(work);
+    fake_now_ns += ns;
+    rig.turns(2);
+    rig.take();
+    Sample late = SampledRig::sample(1);
+    late.source = source;
+    rig.correlator.on_sample(late);
+    rig.correlator.settle(true);
+    const Batch batch = rig.take();
+    REQUIRE(batch.samples.size() == 1);
+    return rig.works.at(batch.samples[0].first.work).tid;
+  };
+  CHECK(thread_after(2'000'000'000, 1) == 5);
+  CHECK(thread_after(4'000'000'000, 1) == 0);
+  CHECK(thread_after(0, 2) == 0);  // a source that takes none pays nothing
 }
 
 TEST_CASE("samples are one row for each slice, work, place, reason, period and flag") {
@@ -197,8 +211,9 @@ TEST_CASE("a sample waits for its kernel's name, and goes on without it") {
   early.name_id = 31;
   rig.correlator.on_sample(early);
   rig.turns(static_cast<int>(kMaxTurns));
-  CHECK(rig.only(rig.take()).first.name == 0);
-  CHECK(rig.correlator.totals().lost.empty());  // its GPU work is what lacks a name
+  CHECK(rig.names.at(rig.only(rig.take()).first.name) ==
+        "[unnamed kernel]");  // as its GPU work, which is counted for it
+  CHECK(rig.correlator.totals().lost.empty());
 }
 
 TEST_CASE("without a launch the sample's own time decides whether it was taken while recording was on") {
@@ -245,7 +260,8 @@ TEST_CASE("the numbers of samples fit into 64 bits, whatever a source claims") {
   rig.correlator.on_samples_dropped(1, 1);
   const Batch batch = rig.take();
   CHECK(sum(batch) == uint64_t{1} << 62U);
-  CHECK(rig.correlator.totals().lost.at("malformed") == 3);
+  CHECK(rig.dropped() == 3);  // at least one of each that can not be
+  CHECK(rig.correlator.totals().lost.size() == 1);
 }
 
 TEST_CASE("only so many periods are told apart: of the next ones none is known") {
@@ -293,4 +309,27 @@ TEST_CASE("beyond the memory budget samples count on, with less detail") {
     CHECK(count == 2);
   }
   CHECK(options.memory->left_out() == 2);
+}
+
+TEST_CASE("samples of a node are where its work is, and those of work that is left out are, too") {
+  SampledRig rig;
+  rig.launch(1, 77);
+  rig.launch(GPUPROF_CORRELATION_NODE | 30, 78);
+  rig.correlator.on_graph_node(1, {.node = 30, .launch = 0, .time_ns = 1});
+  auto node = Rig::kernel(1);
+  node.graph_node = 30;
+  node.more = true;
+  rig.correlator.on_gpu_op(node);
+  Sample taken = SampledRig::sample(1);
+  taken.graph_node = 30;
+  rig.correlator.on_sample(taken);
+  taken.outside = true;
+  rig.correlator.on_sample(taken);
+  rig.correlator.settle(true);
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  REQUIRE(batch.samples.size() == 1);
+  CHECK(batch.samples[0].second == 1);
+  CHECK(batch.samples[0].first.work == batch.rows[0].first.work);
+  CHECK((rig.work(batch).flags & profile::kWorkGraphNode) != 0);
 }

@@ -52,6 +52,8 @@ TEST_CASE("a module is told by its hash, and by its name where it has none") {
   CHECK(t.first.module(2) == t.second.module(1));
   CHECK(t.second.module(2) != t.first.module(1));
   CHECK(index(t.first.module(77)) == 0);
+  t.code.add(t.first, GpuModule{.id = 3});  // it could be any
+  CHECK(index(t.first.module(3)) == 0);
   const Batch batch = t.take();
   REQUIRE(batch.gpu_modules.size() == 3);
   CHECK(t.names.text(batch.gpu_modules[0].name) == "a.cubin");
@@ -133,5 +135,17 @@ TEST_CASE("beyond the memory budget no new code is kept, and that is counted") {
   CHECK(index(source.module(2)) == 0);
   CHECK(index(source.place(2)) == 0);
   CHECK(index(source.place(1)) != 0);
+  CHECK(memory.left_out() == 2);
+}
+
+TEST_CASE("only so many modules are kept, and what is left out is counted") {
+  MemoryBudget memory([] { return uint64_t{0}; });
+  NameTable names;
+  GpuCode code(names, &memory);
+  SourceGpuCode source;
+  for (uint32_t i = 1; i <= GpuCode::kMaxModules + 2; ++i) {
+    code.add(source, GpuModule{.id = i, .name = std::to_string(i)});
+  }
+  CHECK(source.modules.size() == GpuCode::kMaxModules);
   CHECK(memory.left_out() == 2);
 }
