@@ -42,7 +42,7 @@ inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #else
-  __asm__ volatile("yield");
+#error "another processor needs its own instruction here"
 #endif
 }
 

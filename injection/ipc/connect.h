@@ -19,8 +19,8 @@ struct Address {
 };
 
 // A connection to the recorder, nothing said yet; each send and receive on it waits for GPUPROF_HANDSHAKE_WAIT_NS
-// at most. -1: no address
-// given, nobody listens there, or somebody else. The caller has thread cancellation switched off.
+// at most. -1: no address given, nobody listens there, or somebody else. The caller has thread cancellation switched
+// off.
 int open_connection(const Address& address);
 
 // As GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID say.

@@ -1,7 +1,7 @@
 // Records that need nothing but the connection; those of launches and of their work are in runtime/. Nothing is
 // written where there is no connection. What can not be written is dropped and counted.
-// Safe from any thread, never throws, never prints. Blocks for kLockWaitNs or little more at most, where a thread that
-// holds a lock of ours is off the CPU.
+// Safe from any thread, never throws, never prints. For each lock of ours that a thread holds which is off the CPU,
+// blocks for kLockWaitNs or little more at most.
 #pragma once
 
 #include <cstddef>

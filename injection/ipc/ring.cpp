@@ -9,11 +9,11 @@
 namespace gpuprof::injection {
 namespace {
 
-// For space in the ring: 50 ms, more than two polls of the recorder.
+// For space in the ring: naps that together take at least as long as two polls of the recorder.
 constexpr int kWaits = 100;
 constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
-constexpr int kLockWaits = 5;  // of kLockWaitNs each
+constexpr int kLockWaits = 5;  // of kLockWaitNs each, after the first
 
 uint32_t next_ring = 0;
 

@@ -12,8 +12,8 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
 // Writes one record: `head` (whose header this fills in but for `type`), then `text`, then zeros up to a multiple of
 // eight. False: it did not fit or the ring was busy. That has been counted, but for LAUNCH records and what belongs to
-// stacks: their launch is counted, once, by who tells of it. Where `may_wait`, waits for space for 50 ms at most while
-// the recorder is alive, and for the ring's lock for 100 ms at most; else not at all, and kLockWaitNs at most.
+// stacks: their launch is counted, once, by who tells of it. Waits for the ring's lock for about kLockWaitNs at most.
+// Where `may_wait`, it tries the lock some times more, and waits for space while the recorder is alive: see ring.cpp.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 

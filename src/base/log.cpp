@@ -57,7 +57,7 @@ void write_waiting(std::string_view text) {
 struct OwnStderr {
   dev_t device = 0;
   ino_t inode = 0;
-  UniqueFd fd;  // none: stderr is neither a terminal nor a pipe, or it may not be opened
+  UniqueFd fd;  // none: stderr is neither a terminal nor a pipe, or it could not be opened
 
   [[nodiscard]] bool is_of(const struct stat& now) const { return device == now.st_dev && inode == now.st_ino; }
 };
@@ -75,7 +75,8 @@ UniqueFd open_without_waiting(const struct stat& status) {
 }
 
 // Opened once, and again where stderr has become something else since: while ours is open, nothing else can get the
-// inode that it was opened for. Shared, for another thread may be writing to it then.
+// inode that it was opened for. What could not be opened is not kept: descriptors may have run out for a moment.
+// Shared, for another thread may be writing to it then.
 std::shared_ptr<const OwnStderr> own_stderr() {
   static std::mutex mutex;
   static std::shared_ptr<const OwnStderr> kept;
@@ -84,12 +85,13 @@ std::shared_ptr<const OwnStderr> own_stderr() {
   if (::fstat(STDERR_FILENO, &status) != 0) {
     status = {};
   }
-  if (!kept || !kept->is_of(status)) {
-    auto own = std::make_shared<OwnStderr>();
-    *own = {status.st_dev, status.st_ino, open_without_waiting(status)};
-    kept = std::move(own);
+  if (kept && kept->is_of(status)) {
+    return kept;
   }
-  return kept;
+  auto own = std::make_shared<OwnStderr>();
+  *own = {status.st_dev, status.st_ino, open_without_waiting(status)};
+  kept = own->fd ? own : nullptr;
+  return own;
 }
 
 // As much as has room now, of what is no more than a pipe with room takes at once. Negative: it cannot be written.

@@ -1,6 +1,6 @@
 // Diagnostics, always on stderr. Levels: an error ends the command and carries a hint; a warning says
 // that the result is less than was asked for; info is progress and summaries (silenced by -q);
-// debug explains what was tried (-v).
+// debug explains what was tried (-v). Not for a forked child: a lock may be held there, and a descriptor gone.
 #pragma once
 
 #include <string_view>

@@ -2,25 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string_view>
 
 namespace gpuprof {
 namespace {
 
-std::string with_decimals(double value, int decimals) {
-  std::array<char, 48> text{};  // 2^64 percent of one have 22 digits before the point
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return text.data();
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+// To the nearest; halves go up.
+Wide rounded(Wide value, uint64_t unit) {
+  return (2 * value + unit) / (Wide{2} * unit);
+}
+
+// 123 hundredths: "1.23".
+std::string with_decimals(Wide scaled, int decimals) {
+  std::string text;
+  for (int digits = 0; scaled > 0 || digits <= decimals; ++digits) {
+    text.append(digits > 0 && digits == decimals ? "." : "");
+    text += static_cast<char>('0' + static_cast<int>(scaled % 10));
+    scaled /= 10;
+  }
+  std::reverse(text.begin(), text.end());
+  return text;
 }
 
 // value / unit: "1.23", "45.6", "789", "1,234".
 std::string three_digits(uint64_t value, uint64_t unit) {
-  const double scaled = static_cast<double>(value) / static_cast<double>(unit);
-  if (scaled >= 999.5) {
-    return count_text(value / unit + (value % unit >= unit / 2 + unit % 2 ? 1 : 0));
+  constexpr Wide kEnd = 1000;
+  if (const Wide hundredths = rounded(Wide{value} * 100, unit); hundredths < kEnd) {
+    return with_decimals(hundredths, 2);
   }
-  return with_decimals(scaled, scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0);
+  if (const Wide tenths = rounded(Wide{value} * 10, unit); tenths < kEnd) {
+    return with_decimals(tenths, 1);
+  }
+  return count_text(static_cast<uint64_t>(rounded(value, unit)));
 }
 
 }  // namespace
@@ -39,12 +54,13 @@ std::string short_count_text(uint64_t count) {
   if (count < 10'000) {
     return std::to_string(count);
   }
-  double value = static_cast<double>(count) / 1000;
-  size_t unit = 0;
-  for (; value >= 999.5 && unit + 1 < kUnits.size(); ++unit) {
-    value /= 1000;
+  uint64_t unit = 1'000;
+  size_t which = 0;
+  for (; which + 1 < kUnits.size() && rounded(count, unit) >= 1'000; ++which) {
+    unit *= 1'000;
   }
-  return with_decimals(value, value < 9.95 ? 1 : 0).append(kUnits[unit]);
+  const Wide tenths = rounded(Wide{count} * 10, unit);
+  return (tenths < 100 ? with_decimals(tenths, 1) : with_decimals(rounded(count, unit), 0)).append(kUnits[which]);
 }
 
 std::string duration_text(uint64_t ns) {
@@ -67,7 +83,7 @@ std::string bytes_text(uint64_t bytes) {
   static constexpr std::array<std::string_view, 4> kUnits{" KiB", " MiB", " GiB", " TiB"};
   uint64_t unit = 1'024;
   size_t which = 0;
-  while (which + 1 < kUnits.size() && bytes / unit >= 1'024) {
+  while (which + 1 < kUnits.size() && rounded(bytes, unit) >= 1'024) {
     unit *= 1'024;
     ++which;
   }
@@ -75,20 +91,16 @@ std::string bytes_text(uint64_t bytes) {
 }
 
 std::string percent_text(uint64_t part, uint64_t whole) {
-  return with_decimals(whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole), 2) + "%";
+  return with_decimals(whole == 0 ? Wide{0} : rounded(Wide{part} * 10'000, whole), 2) + "%";
 }
 
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals) {
-  __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
   uint64_t one = 1;
   for (int i = 0; i < decimals; ++i) {
     one *= 10;
   }
   const Wide scaled = whole == 0 ? Wide{0} : Wide{std::min(part, whole)} * 100 * one / whole;
-  std::string digits = std::to_string(static_cast<uint64_t>(scaled));
-  const auto behind = static_cast<size_t>(decimals);
-  digits.insert(0, behind + 1 - std::min(behind + 1, digits.size()), '0');
-  return decimals == 0 ? digits : digits.insert(digits.size() - behind, 1, '.');
+  return with_decimals(scaled, decimals);
 }
 
 std::string percent_text_down(uint64_t part, uint64_t whole) {

@@ -1,5 +1,5 @@
-// Numbers as people read them: one form a quantity, in every table, picture and message. Three significant digits at
-// least where there is a unit; counts and percentages whole and with two decimals.
+// Numbers as people read them: one form a quantity, in every table, picture and message. Times and sizes have three
+// digits, and all of those before the point; in their smallest unit they are whole, as counts are. Halves go up.
 #pragma once
 
 #include <cstdint>

@@ -18,13 +18,14 @@
 #include "cmd/doctor_facts.h"
 #include "cmd/doctor_nvidia.h"
 #include "cmd/doctor_stacks.h"
+#include "output/json_stream.h"
 #include "record/target/environment.h"
 
 namespace gpuprof::cmd {
 
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 struct Section {
   const char* name;
@@ -121,7 +122,7 @@ std::string as_json(const std::vector<Section>& sections) {
                        {"hint", escaped(fact.hint)}});
     }
   }
-  return all.dump(2) + "\n";
+  return output::json_text(all, 2) + "\n";
 }
 
 class Doctor : public Command {

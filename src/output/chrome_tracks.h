@@ -42,7 +42,11 @@ class DepthCounter {
   [[nodiscard]] std::vector<Sample> samples() const;
 
  private:
+#ifdef GPUPROF_FUZZING
+  static constexpr size_t kBins = size_t{1} << 6U;  // full after a short input, too
+#else
   static constexpr size_t kBins = size_t{1} << 16U;
+#endif
   void change(uint64_t time_ns, int64_t by);
 
   uint64_t origin_ns_;
@@ -88,7 +92,11 @@ class RecentTable {
   void erase(profile::ProcessId process, uint64_t correlation) { slots_[slot(process, correlation)] = {}; }
 
  private:
+#ifdef GPUPROF_FUZZING
+  static constexpr size_t kSlots = size_t{1} << 6U;
+#else
   static constexpr size_t kSlots = size_t{1} << 17U;
+#endif
   struct Slot {
     profile::ProcessId process{};
     uint64_t correlation = 0;  // 0: empty

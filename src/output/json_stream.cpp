@@ -7,8 +7,12 @@
 
 namespace gpuprof::output {
 
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string json_string(std::string_view text) {
-  return Json(escaped(text)).dump();
+  return json_text(Json(escaped(text)));
 }
 
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream) {
@@ -33,7 +37,7 @@ std::string& JsonObject::foreign_key(std::string_view name) {
 }
 
 void JsonObject::value(std::string_view name, const Json& value) {
-  key(name) += value.dump();
+  key(name) += json_text(value);
 }
 
 }  // namespace gpuprof::output

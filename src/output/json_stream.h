@@ -15,6 +15,9 @@ namespace gpuprof::output {
 
 using Json = nlohmann::ordered_json;  // members stay in the order in which they came
 
+// Never throws: bytes that are not UTF-8 become U+FFFD. No indent: all in one line.
+std::string json_text(const Json& value, int indent = -1);
+
 // Any text as a JSON string. Bytes that are not UTF-8 have no place in JSON: they are shown as \xHH, as in all outputs,
 // and so are the characters that deceive a terminal.
 std::string json_string(std::string_view text);

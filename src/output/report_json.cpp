@@ -91,7 +91,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   std::string& out = stream.text();
   if (!summary.devices.empty()) {
     json_array(summary.devices, object.key("devices"), [&](const DeviceLine& device) {
-      out += device_json(device).dump();
+      out += json_text(device_json(device));
       stream.checkpoint();
     });
   }

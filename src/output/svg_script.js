@@ -48,31 +48,36 @@
     while (open.length > 0) end[open.pop()] = count;
   }
 
-  // ---- numbers, as src/base/numbers.cpp writes them ----
+  // ---- numbers, as src/base/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
 
   const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 
-  function threeDigits(value) {
-    if (value >= 999.5) return grouped(Math.round(value));
-    return value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+  // toFixed() would round the fraction, and 1.005 is a little less than that.
+  const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
+
+  function threeDigits(value, unit) {
+    const hundredths = Math.round((value * 100) / unit);
+    if (hundredths < 1000) return fixed(hundredths, 2);
+    const tenths = Math.round((value * 10) / unit);
+    return tenths < 1000 ? fixed(tenths, 1) : grouped(Math.round(value / unit));
   }
 
   function duration(ns) {
     if (ns < 1e3) return ns + ' ns';
-    if (ns < 999500) return threeDigits(ns / 1e3) + ' us';
-    if (ns < 999500000) return threeDigits(ns / 1e6) + ' ms';
-    return threeDigits(ns / 1e9) + ' s';
+    if (ns < 999500) return threeDigits(ns, 1e3) + ' us';
+    if (ns < 999500000) return threeDigits(ns, 1e6) + ' ms';
+    return threeDigits(ns, 1e9) + ' s';
   }
 
   function bytes(value) {
     let unit = 0;
-    while (unit < 4 && value / 1024 ** unit >= 1024) ++unit;
-    return unit === 0 ? value + ' B' : threeDigits(value / 1024 ** unit) + ' ' + ' KMGT'[unit] + 'iB';
+    while (unit < 4 && Math.round(value / 1024 ** unit) >= 1024) ++unit;
+    return unit === 0 ? value + ' B' : threeDigits(value, 1024 ** unit) + ' ' + ' KMGT'[unit] + 'iB';
   }
 
   const exactNs = (ns) => duration(ns) + (ns < 1e3 ? '' : ' (' + grouped(ns) + ' ns)');
   const exactBytes = (value) => bytes(value) + (value < 1024 ? '' : ' (' + grouped(value) + ' bytes)');
-  const percent = (part, whole) => (whole > 0 ? (100 * part) / whole : 0).toFixed(2) + '%';
+  const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
 
   function numbers(i) {
     const at = i * STRIDE;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "output/json_stream.h"
 
 namespace gpuprof::output {
 namespace {
@@ -90,7 +91,7 @@ std::string xml_escaped(std::string_view text) {
 
 std::string json_quoted(std::string_view text) {
   std::string out;
-  for (const char c : nlohmann::json(text).dump()) {
+  for (const char c : json_text(Json(text))) {
     switch (c) {
       case '<':
         out += "\\u003c";

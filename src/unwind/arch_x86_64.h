@@ -15,16 +15,16 @@ struct X86_64 {
   static constexpr uint16_t kElfMachine = EM_X86_64;
 
   // DWARF register numbers.
-  static constexpr uint64_t kFramePointer = 6;    // rbp
-  static constexpr uint64_t kStackPointer = 7;    // rsp
-  static constexpr uint64_t kReturnAddress = 16;  // rip: a column only, which no call leaves anything in
-  static constexpr bool kHasLinkRegister = false;
+  static constexpr uint64_t kFramePointer = 6;     // rbp
+  static constexpr uint64_t kStackPointer = 7;     // rsp
+  static constexpr uint64_t kReturnAddress = 16;   // rip: a column only, which no call leaves anything in
+  static constexpr bool kHasLinkRegister = false;  // see ReturnAddress
 
   // A rule has no room for the return address, and needs none: the call has pushed it.
   using Rule = uint64_t;
   static constexpr Rule pack(const FrameRule& frame) {
     constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};
-    const bool found = frame.return_address.kind == ReturnAddress::Kind::none || frame.return_address == kPushed;
+    const bool found = frame.return_address.kind == ReturnAddress::Kind::not_needed || frame.return_address == kPushed;
     return found ? frame.rule : Rule{GPUPROF_UNWIND_NONE};
   }
 

@@ -15,11 +15,15 @@ struct CfaRule {
 
 struct ReturnAddress {
   enum class Kind : uint8_t {
-    none,             // not asked for: there is no caller (END), no rule, or all registers are elsewhere (SIGNAL)
-    at_cfa,           // in memory, at CFA + offset
-    in_link_register  // where the call has put it: in a leaf function, or before the prologue saves it
+    not_needed,  // there is no caller (END), no rule, or all registers are elsewhere (SIGNAL)
+    not_found,   // neither of the following
+    at_cfa,      // in memory, at CFA + offset
+    // Where the call has put it: in a leaf function, or before the prologue saves it. x86-64 has none. All processors
+    // share the reader, and the GPU machines with aarch64 (GH200, GB200) come next: link_register_test.cpp reads
+    // theirs.
+    in_link_register
   };
-  Kind kind = Kind::none;
+  Kind kind = Kind::not_needed;
   int64_t offset = 0;
 
   bool operator==(const ReturnAddress&) const = default;

@@ -108,7 +108,7 @@ CfaRule cfa_rule(const Row& row) {
   return rule;
 }
 
-// "none" where it is neither in memory at a known distance from the CFA nor in a link register.
+// "not_found" where it is neither in memory at a known distance from the CFA nor in a link register.
 template <typename Arch>
 ReturnAddress return_address(const Place& place) {
   switch (place.kind) {
@@ -116,9 +116,9 @@ ReturnAddress return_address(const Place& place) {
       return {ReturnAddress::Kind::at_cfa, place.offset};
     case Place::Kind::unspecified:
     case Place::Kind::same:
-      return {Arch::kHasLinkRegister ? ReturnAddress::Kind::in_link_register : ReturnAddress::Kind::none};
+      return {Arch::kHasLinkRegister ? ReturnAddress::Kind::in_link_register : ReturnAddress::Kind::not_found};
     default:
-      return {};
+      return {ReturnAddress::Kind::not_found};
   }
 }
 
@@ -135,7 +135,7 @@ FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* unt
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0), {}};
   }
   const ReturnAddress from = return_address<Arch>(row.ra);
-  if (from.kind == ReturnAddress::Kind::none) {
+  if (from.kind == ReturnAddress::Kind::not_found) {
     return {};
   }
   if (cfa.kind == GPUPROF_UNWIND_NONE && row.cfa_by_expression && row.cfa_known) {

@@ -1,14 +1,21 @@
 // Any bytes as a profile, up to what users see of it: no output may crash, and folded stacks must hold every
-// nanosecond. Its inputs are those of profile_fuzz.cpp, which looks at reading and adding up.
+// nanosecond. Its inputs are those of profile_fuzz.cpp, which looks at reading and adding up. Not run: `dump`, and what
+// trims, hides or groups stacks.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyze/fold.h"
+#include "analyze/latency.h"
 #include "analyze/summarize.h"
+#include "output/chrome_trace.h"
 #include "output/folded.h"
+#include "output/latency.h"
 #include "output/report.h"
+#include "output/svg.h"
+#include "profile/tables.h"
 #include "profile_input.h"
 
 namespace {
@@ -36,12 +43,40 @@ void fold(const analyze::Aggregate& rows, bool lines) {
   require(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::ns})) == total.ns);
   require(sum_of_lines(output::folded(result.tree, {WeightKind::time, TimeUnit::us})) == total.ns / 1000);
   require(sum_of_lines(output::folded(result.tree, {WeightKind::count})) == total.count);
+  output::SvgOptions picture;
+  picture.weight = {lines ? WeightKind::count : WeightKind::time, TimeUnit::us};
+  require(!output::svg(result.tree, picture).empty());
 }
 
 void report(const analyze::Aggregate& rows) {
   const analyze::Summary summary = analyze::summarize(rows, 10);
   collect_text([&](TextStream& out) { output::report_table(summary, 100, out); });
   collect_text([&](TextStream& out) { output::report_json(summary, out); });
+}
+
+void latencies(const analyze::Aggregate& rows, bool paths) {
+  const std::vector<analyze::LatencyLine> lines = analyze::latency_lines(rows, {.paths = paths, .top = 10});
+  collect_text([&](TextStream& out) { output::latency_table(lines, 100, out); });
+  collect_text([&](TextStream& out) { output::latency_json(lines, out); });
+}
+
+// As `export --lenient` reads: definitions that contradict others are left out.
+void chrome_trace(std::string_view text) {
+  auto reader = fuzz::open(text, {.lenient = true});
+  require(static_cast<bool>(reader));
+  profile::Tables tables;
+  const analyze::StackOptions stacks;
+  output::ChromeTrace written(tables, stacks, [](std::string_view) { return Status(); });
+  for (;;) {
+    const auto next = reader->next();
+    if (!next || !next->has_value()) {
+      break;
+    }
+    if (!tables.add(**next)) {
+      require(static_cast<bool>(written.add(**next)));
+    }
+  }
+  require(static_cast<bool>(written.finish()));
 }
 
 }  // namespace
@@ -55,6 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true})) {
     fold(*rows, size % 2 != 0);
     report(*rows);
+    latencies(*rows, size % 2 != 0);
+    chrome_trace(text);
   }
   return 0;
 }

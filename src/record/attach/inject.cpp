@@ -19,7 +19,6 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/log.h"
 #include "record/attach/inject_checks.h"
 #include "record/attach/inject_child.h"
 #include "record/attach/inject_thread.h"
@@ -79,9 +78,7 @@ class Work {
     }
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
-    if (auto freed = call_kernel(SYS_munmap, {scratch_, kScratchBytes}); !freed) {
-      log::debug(freed.error().message);
-    }
+    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // what stays is of no use, and does no harm
     return injection;
   }
 

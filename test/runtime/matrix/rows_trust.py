@@ -68,6 +68,7 @@ def doctor(matrix):
                          timeout=60, check=False, env=matrix.environment(None))
     require_equal(run.returncode, 0, f"exit status: {run.stderr}")
     sections = json.loads(run.stdout)
+    require_equal(sections["schema_version"], 2, "schema_version of what this test knows")
     require("backends" in sections and "rights" in sections, f"sections: {sorted(sections)}")
     states = {fact["name"]: fact["state"] for fact in sections["backends"]}
     if matrix.platform.name == "gpu":

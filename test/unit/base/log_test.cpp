@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -95,6 +97,19 @@ void forget_dropped() {
   const Ends ends = make_pipe();
   const Stderr redirected(ends.writer.get());
   gpuprof::log::warn("room");
+}
+
+// How many of our descriptors lead to the same file as this one.
+int descriptors_of(int fd) {
+  constexpr int kMost = 256;
+  struct stat wanted {};
+  REQUIRE(::fstat(fd, &wanted) == 0);
+  int found = 0;
+  for (int other = 0; other < kMost; ++other) {
+    struct stat status {};
+    found += ::fstat(other, &status) == 0 && status.st_dev == wanted.st_dev && status.st_ino == wanted.st_ino ? 1 : 0;
+  }
+  return found;
 }
 
 void check_without_room(const Ends& ends) {
@@ -191,4 +206,21 @@ TEST_CASE("messages go where stderr leads to now, and what it was before is let 
   CHECK(read_all(second.reader.get()) == "gpuprof: warning: to the second\n");
   char byte = 0;
   CHECK(::read(first.reader.get(), &byte, 1) == 0);  // its end: nobody holds the other one
+}
+
+TEST_CASE("a pipe that could not be opened once more is tried again at the next message") {
+  forget_dropped();
+  const Ends ends = make_pipe();
+  const Stderr redirected(ends.writer.get());
+  const int before = descriptors_of(STDERR_FILENO);
+  rlimit files{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlimit none{STDERR_FILENO + 1, files.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  gpuprof::log::warn("without");
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
+  CHECK(descriptors_of(STDERR_FILENO) == before);
+  gpuprof::log::warn("with");
+  CHECK(descriptors_of(STDERR_FILENO) == before + 1);
+  CHECK(read_all(ends.reader.get()) == "gpuprof: warning: without\ngpuprof: warning: with\n");
 }

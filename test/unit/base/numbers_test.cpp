@@ -19,6 +19,8 @@ TEST_CASE("short counts have a unit from five digits on") {
   CHECK(short_count_text(999'500) == "1.0M");
   CHECK(short_count_text(1'234'567) == "1.2M");
   CHECK(short_count_text(9'960'000) == "10M");
+  CHECK(short_count_text(1'250'000) == "1.3M");
+  CHECK(short_count_text(10'500) == "11k");
   CHECK(short_count_text(UINT64_MAX) == "18446744T");
 }
 
@@ -38,12 +40,28 @@ TEST_CASE("durations have three digits, and the next unit where they would round
   CHECK(duration_text(UINT64_MAX) == "18,446,744,074 s");
 }
 
+TEST_CASE("halves go up, also where a double would be a little less") {
+  CHECK(duration_text(1'125) == "1.13 us");
+  CHECK(duration_text(1'005) == "1.01 us");
+  CHECK(duration_text(9'995) == "10.0 us");
+  CHECK(duration_text(12'250) == "12.3 us");
+  CHECK(duration_text(99'950) == "100 us");
+  CHECK(duration_text(100'500) == "101 us");
+  CHECK(duration_text(102'500'000) == "103 ms");
+  CHECK(bytes_text(1'152) == "1.13 KiB");
+  CHECK(percent_text(1, 800) == "0.13%");
+  CHECK(percent_text(1'005, 100'000) == "1.01%");
+}
+
 TEST_CASE("bytes have binary units") {
   CHECK(bytes_text(0) == "0 B");
   CHECK(bytes_text(1'023) == "1023 B");
   CHECK(bytes_text(1'024) == "1.00 KiB");
   CHECK(bytes_text(1'536) == "1.50 KiB");
   CHECK(bytes_text(1'023U << 10U) == "1,023 KiB");
+  CHECK(bytes_text(1'048'063) == "1,023 KiB");
+  CHECK(bytes_text(1'048'064) == "1.00 MiB");
+  CHECK(bytes_text(1'048'575) == "1.00 MiB");
   CHECK(bytes_text(5ULL << 40U) == "5.00 TiB");
   CHECK(bytes_text(UINT64_MAX) == "16,777,216 TiB");
 }
@@ -55,7 +73,7 @@ TEST_CASE("a percentage is rounded to the nearest, and of nothing it is 0") {
   CHECK(percent_text(2, 3) == "66.67%");
   CHECK(percent_text(999'999, 1'000'000) == "100.00%");
   CHECK(percent_text(UINT64_MAX, UINT64_MAX) == "100.00%");
-  CHECK(percent_text(UINT64_MAX, 1) == "1844674407370955161600.00%");
+  CHECK(percent_text(UINT64_MAX, 1) == "1844674407370955161500.00%");
 }
 
 TEST_CASE("a percentage that is a promise is rounded down, however little is missing") {

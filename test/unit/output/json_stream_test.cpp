@@ -26,6 +26,11 @@ TEST_CASE("any bytes are a string of JSON") {
   CHECK(nlohmann::json::accept(json_string(all)));
 }
 
+TEST_CASE("a value with bytes that are not UTF-8 is written all the same") {
+  CHECK(json_text(Json{{"a\xFF", "b\xC3("}}) == "{\"a\xEF\xBF\xBD\":\"b\xEF\xBF\xBD(\"}");
+  CHECK(json_text(Json{{"a", 1}}, 2) == "{\n  \"a\": 1\n}");
+}
+
 TEST_CASE("members have commas between them, and numbers of 64 bits are exact") {
   std::string out;
   {
