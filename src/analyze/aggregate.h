@@ -41,6 +41,9 @@ struct ProfileInfo {
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
   uint64_t events = 0;   // EVENT, CALL and SPAN lines: there is a timeline
+
+  // The sum of COVERAGE lines of that word.
+  [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 };
 
 enum class RowKind : uint8_t { gpu, launch, host };

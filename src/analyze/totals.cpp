@@ -4,7 +4,6 @@
 #include <limits>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace gpuprof::analyze {
 namespace {
@@ -13,11 +12,6 @@ namespace p = gpuprof::profile;
 
 bool has_stack(const p::Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;
-}
-
-uint64_t value_of(const std::map<std::string, uint64_t>& counts, std::string_view key) {
-  const auto found = counts.find(std::string(key));
-  return found == counts.end() ? 0 : found->second;
 }
 
 ProfileKind kind_of(bool timed, bool launches, bool samples) {
@@ -50,6 +44,11 @@ p::WorkCoverage covered_samples(const Aggregate& rows) {
 }
 
 }  // namespace
+
+uint64_t ProfileInfo::counted(p::CoverageCount what) const {
+  const auto found = coverage.find(std::string(word(what)));
+  return found == coverage.end() ? 0 : found->second;
+}
 
 void count_rows(Aggregate& rows) {
   ProfileInfo& info = rows.info;
@@ -88,7 +87,7 @@ void count_rows(Aggregate& rows) {
 
 profile::WorkCoverage covered_work(const Aggregate& rows) {
   const ProfileInfo& info = rows.info;
-  const uint64_t lost = p::lost_gpu_work(info.losses, value_of(info.coverage, word(p::CoverageCount::without_record)));
+  const uint64_t lost = p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record));
   if (info.gpu_records > 0 || lost > 0) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }

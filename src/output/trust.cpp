@@ -14,17 +14,12 @@ namespace {
 using analyze::ProfileInfo;
 using profile::CoverageCount;
 
-uint64_t count_of(const ProfileInfo& info, CoverageCount what) {
-  const auto found = info.coverage.find(std::string(word(what)));
-  return found == info.coverage.end() ? 0 : found->second;
-}
-
 bool is_clean(const ProfileInfo& info) {
   const bool lost =
       std::any_of(info.losses.begin(), info.losses.end(), [](const auto& loss) { return loss.second > 0; });
   for (const auto what : {CoverageCount::unsampled, CoverageCount::without_record, CoverageCount::without_stack,
                           CoverageCount::without_launch, CoverageCount::samples_without_launch}) {
-    if (count_of(info, what) > 0) {
+    if (info.counted(what) > 0) {
       return false;
     }
   }
@@ -40,13 +35,13 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
 }
 
 std::string launch_line(const ProfileInfo& info) {
-  const uint64_t launches = count_of(info, CoverageCount::launches);
+  const uint64_t launches = info.counted(CoverageCount::launches);
   std::string line = count_text(launches) + " launches:";
-  add_part(count_of(info, CoverageCount::matched), launches, "matched with GPU work", line);
-  add_part(count_of(info, CoverageCount::captured), launches, "captured into graphs", line);
-  add_part(count_of(info, CoverageCount::failed), launches, "refused by the vendor's library", line);
-  add_part(count_of(info, CoverageCount::without_record), launches, "without GPU work", line);
-  add_part(count_of(info, CoverageCount::unsampled), launches, "left without a stack by --max-overhead", line);
+  add_part(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
+  add_part(info.counted(CoverageCount::captured), launches, "captured into graphs", line);
+  add_part(info.counted(CoverageCount::failed), launches, "refused by the vendor's library", line);
+  add_part(info.counted(CoverageCount::without_record), launches, "without GPU work", line);
+  add_part(info.counted(CoverageCount::unsampled), launches, "left without a stack by --max-overhead", line);
   return line;
 }
 
@@ -54,15 +49,15 @@ std::string record_line(const ProfileInfo& info) {
   std::string line = count_text(info.gpu_records) + " GPU records:";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
-  add_part(count_of(info, CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
-  add_part(count_of(info, CoverageCount::without_launch), info.gpu_records, "of no known launch", line);
+  add_part(info.counted(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
+  add_part(info.counted(CoverageCount::without_launch), info.gpu_records, "of no known launch", line);
   return line;
 }
 
 std::string sample_line(const ProfileInfo& info) {
   std::string line = count_text(info.samples) + " samples of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
-  add_part(count_of(info, CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
+  add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
   return line;
 }
 
@@ -129,8 +124,8 @@ std::string engines(const ProfileInfo& info) {
 // Counts of a hostile profile may not add up.
 uint64_t launches_with_stack(const ProfileInfo& info) {
   uint64_t sum = 0;
-  return __builtin_add_overflow(count_of(info, CoverageCount::stack_whole),
-                                count_of(info, CoverageCount::stack_truncated), &sum)
+  return __builtin_add_overflow(info.counted(CoverageCount::stack_whole), info.counted(CoverageCount::stack_truncated),
+                                &sum)
              ? UINT64_MAX
              : sum;
 }
@@ -140,11 +135,11 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {
-    const uint64_t whole = count_of(info, CoverageCount::stack_whole);
+    const uint64_t whole = info.counted(CoverageCount::stack_whole);
     std::string line = "stacks" + engines(info) + ": " + percent_text_down(whole, all) + " of " + count_text(all) +
                        " launches reach the start of their thread";
-    add_part(count_of(info, CoverageCount::stack_truncated), all, "are truncated", line);
-    add_part(count_of(info, CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
+    add_part(info.counted(CoverageCount::stack_truncated), all, "are truncated", line);
+    add_part(info.counted(CoverageCount::stack_no_python), all, "are of threads without Python frames", line);
     lines.push_back(std::move(line));
   }
   const std::string native = depth_clause(info, "native", "native");
@@ -156,7 +151,7 @@ std::vector<std::string> stack_lines(const ProfileInfo& info) {
 }
 
 std::string truncated_text(const ProfileInfo& info) {
-  const uint64_t truncated = count_of(info, CoverageCount::stack_truncated);
+  const uint64_t truncated = info.counted(CoverageCount::stack_truncated);
   const uint64_t all = launches_with_stack(info);
   return truncated == 0 ? std::string()
                         : count_text(truncated) + " of " + count_text(all) + " launches (" +
@@ -173,7 +168,7 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
       lines.push_back(std::move(line));
     }
   }
-  if (const uint64_t outside = count_of(info, CoverageCount::outside_range); outside > 0) {
+  if (const uint64_t outside = info.counted(CoverageCount::outside_range); outside > 0) {
     lines.push_back(count_text(outside) + " GPU records left out by choice: outside of --nvtx-range");
   }
   lines.push_back(coverage_line(info.covered));

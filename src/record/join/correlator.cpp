@@ -65,12 +65,7 @@ void Correlator::on_code(backend::SourceId id, const backend::PythonCode& code) 
 }
 
 void Correlator::on_traits(backend::SourceId id, const backend::SourceTraits& traits) {
-  with(id, [&](Source& source) {
-    source.traits = traits;
-    if (traits.takes_samples) {
-      launches_.keep_for_samples(id);
-    }
-  });
+  with(id, [&](Source& source) { source.traits = traits; });
 }
 
 void Correlator::on_gpu_module(backend::SourceId id, const backend::GpuModule& module) {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "record/join/patience.h"
+
 namespace gpuprof::record {
 namespace {
 
-// A copy waits this many turns (of some milliseconds) for its original; copies of copies are followed so far.
-constexpr unsigned kMaxTurns = 50;
-constexpr int kMaxChain = 64;
+constexpr int kMaxChain = 64;           // copies of copies are followed so far
 constexpr size_t kMaxCopies = 100'000;  // that are looked at in each turn
 
 }  // namespace

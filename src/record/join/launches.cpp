@@ -30,11 +30,6 @@ Launches::Table& Launches::table_of(uint64_t correlation) {
   return (correlation & GPUPROF_CORRELATION_HOST) != 0 ? host_calls_ : launches_;
 }
 
-void Launches::keep_for_samples(backend::SourceId source) {
-  sampled_.insert(source);
-  launches_.used = true;
-}
-
 void Launches::add(backend::SourceId source, uint64_t correlation, const Launch& call) {
   if ((correlation & (GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE)) == GPUPROF_CORRELATION_NODE) {
     nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
@@ -66,8 +61,9 @@ Launch* Launches::find(backend::SourceId source, uint64_t correlation) {
   return table_of(correlation).calls.find(source, correlation);
 }
 
-bool Launches::may_come(const LaunchSite& site) const {
-  return site.has_call && !site.unsampled && table_of(site.correlation).used;
+bool Launches::may_come(const Source& source, const LaunchSite& site) const {
+  const bool of_sampled_work = source.traits.takes_samples && !site.is_host;
+  return site.has_call && !site.unsampled && (of_sampled_work || table_of(site.correlation).used);
 }
 
 bool Launches::knows_node(const LaunchSite& site) const {
@@ -91,7 +87,7 @@ void Launches::named(const LaunchSite& site, const Launch* launch) {
 }
 
 // A launch of which more work may come keeps an entry, or gets one: it must be counted once.
-void Launches::match(const WorkEvent& event, Launch* launch) {
+void Launches::match(const Source& source, const WorkEvent& event, Launch* launch) {
   const LaunchSite& site = event.site;
   if (!site.has_call) {
     return;
@@ -115,17 +111,17 @@ void Launches::match(const WorkEvent& event, Launch* launch) {
   if (!launch->matched) {
     coverage.launch_matched();
   }
-  const uint64_t keep = keep_ns(event);
+  const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
 }
 
 // How long the launch of this work may still be asked for. Where launches are many, those whose work is still to come
 // need the room more than samples do.
-uint64_t Launches::keep_ns(const WorkEvent& event) const {
+uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;
   }
-  if (sampled_.contains(event.site.source) && launches_.calls.is_roomy()) {
+  if (source.traits.takes_samples && launches_.calls.is_roomy()) {
     return kKeepSampledNs;
   }
   return join_.options.timeline ? kKeepCallNs : 0;
@@ -162,7 +158,6 @@ void Launches::end_source(backend::SourceId source) {
   launches_.calls.end_source(source);
   host_calls_.calls.end_source(source);
   nodes_.end_source(source);
-  sampled_.erase(source);
 }
 
 }  // namespace gpuprof::record

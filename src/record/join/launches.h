@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <unordered_set>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -12,6 +11,7 @@
 #include "record/join/graph_nodes.h"
 #include "record/join/launch_table.h"
 #include "record/join/work_event.h"
+#include "record/process/producers.h"
 
 namespace gpuprof::record {
 
@@ -22,9 +22,6 @@ class Launches {
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
-  // Samples of the source's work come before its launch or after the work: they wait for the launch, or it for them.
-  void keep_for_samples(backend::SourceId source);
-
   // Whether the id is a launch's: else it is another call whose stack is wanted.
   static bool is_launch(uint64_t correlation);
 
@@ -34,8 +31,9 @@ class Launches {
   // The call that an event belongs to; null: it is not known (yet).
   [[nodiscard]] Launch* find(const LaunchSite& site);
   [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
-  // Whether the call of an event that find() knows nothing of may still come.
-  [[nodiscard]] bool may_come(const LaunchSite& site) const;
+  // Whether the call of an event that find() knows nothing of may still come. Samples come before their launch or after
+  // its work: in a source that takes them they wait for the launch, or it for them.
+  [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
   // What is known of the node of a graph whose work the event is. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
@@ -44,7 +42,7 @@ class Launches {
   void named(const LaunchSite& site, const Launch* launch);
 
   // The event has been taken: counts its launch once, and keeps it where more work may come of it.
-  void match(const WorkEvent& event, Launch* launch);
+  void match(const Source& source, const WorkEvent& event, Launch* launch);
   // A launch has GPU work, though perhaps nobody knows whether this is its own.
   void match(backend::SourceId source, const backend::GraphLaunch& launch);
 
@@ -69,7 +67,7 @@ class Launches {
     unsigned turns = 0;
   };
 
-  [[nodiscard]] uint64_t keep_ns(const WorkEvent& event) const;
+  [[nodiscard]] uint64_t keep_ns(const Source& source, const WorkEvent& event) const;
   Table& table_of(uint64_t correlation);
   [[nodiscard]] const Table& table_of(uint64_t correlation) const;
 
@@ -77,7 +75,6 @@ class Launches {
   Table launches_{&join_.memory()};
   Table host_calls_{&join_.memory()};  // apart, as they must not hold back the sweep over GPU work
   GraphNodes nodes_{&join_.memory()};
-  std::unordered_set<backend::SourceId> sampled_;
   std::vector<Captured> captured_;  // launches that run nothing themselves, and have not been told of
 };
 

@@ -17,10 +17,8 @@ void SampleJoin::on_sample(const backend::Sample& sample) {
   if (sample.outside) {
     return;  // by choice, as the work that it was taken in
   }
-  const Event event = event_of(*source, sample);
-  if (!take(event, waiting_.size() < kMaxWaiting ? Patience::fresh : Patience::none)) {
-    waiting_.push_back({event, 0});
-  }
+  waiting_.take_or_wait(event_of(*source, sample), Patience::fresh,
+                        [this](const Event& event, Patience left) { return take(event, left); });
 }
 
 void SampleJoin::on_dropped(backend::SourceId id, uint64_t count) {
@@ -56,13 +54,7 @@ SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Samp
 }
 
 void SampleJoin::settle(bool last, backend::SourceId only) {
-  std::erase_if(waiting_, [&](Waiting& waiting) {
-    if (only != 0 && waiting.event.site.source != only) {
-      return false;
-    }
-    const bool patient = !last && ++waiting.turns < kMaxTurns;
-    return take(waiting.event, patient ? Patience::settled : Patience::none);
-  });
+  waiting_.settle(last, only, [this](const Event& event, Patience left) { return take(event, left); });
 }
 
 // Accounts for the sample. False: it has to wait.

@@ -2,12 +2,11 @@
 // for it.
 #pragma once
 
-#include <vector>
-
 #include "backend/event_sink.h"
 #include "record/join/context.h"
 #include "record/join/patience.h"
 #include "record/join/sums/sample_rows.h"
+#include "record/join/waiting.h"
 #include "record/join/work_event.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"
@@ -37,10 +36,6 @@ class SampleJoin {
     uint64_t count = 0;
     SampleKey key;  // but for slice and work
   };
-  struct Waiting {
-    Event event;
-    unsigned turns = 0;
-  };
   [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
   bool take(const Event& event, Patience patience);
   [[nodiscard]] bool is_left_out(const Event& event, const Launch* launch);
@@ -52,7 +47,7 @@ class SampleJoin {
   JoinParts parts_;
   WorkJoin& work_;
   SampleRows rows_;
-  std::vector<Waiting> waiting_;
+  Waiting<Event> waiting_;
   uint64_t seen_ = 0;  // samples, dropped ones too: a sum that must fit
 };
 

@@ -14,9 +14,7 @@ void WorkJoin::on_gpu_op(const backend::GpuOp& op) {
 }
 
 void WorkJoin::take_or_wait(const WorkEvent& event, Patience patience) {
-  if (!take(event, waiting_.size() < kMaxWaiting ? patience : Patience::none)) {
-    waiting_.push_back({event, 0});
-  }
+  waiting_.take_or_wait(event, patience, [this](const auto& waiting, Patience left) { return take(waiting, left); });
 }
 
 void WorkJoin::settle_bodies(bool last, backend::SourceId only) {
@@ -27,13 +25,7 @@ void WorkJoin::settle_bodies(bool last, backend::SourceId only) {
 
 void WorkJoin::settle(bool last, backend::SourceId only) {
   settle_bodies(last, only);
-  std::erase_if(waiting_, [&](Waiting& waiting) {
-    if (only != 0 && waiting.event.site.source != only) {
-      return false;
-    }
-    const bool patient = !last && ++waiting.turns < kMaxTurns;
-    return take(waiting.event, patient ? Patience::settled : Patience::none);
-  });
+  waiting_.settle(last, only, [this](const auto& waiting, Patience left) { return take(waiting, left); });
 }
 
 bool WorkJoin::is_ready(const Source& source, const LaunchSite& site, const Launch* launch, Patience patience) {
@@ -41,7 +33,7 @@ bool WorkJoin::is_ready(const Source& source, const LaunchSite& site, const Laun
     return true;
   }
   const Launches& launches = parts_.launches;
-  if ((launch == nullptr && launches.may_come(site)) || !source.knows_name(launches.name_id(site, launch))) {
+  if ((launch == nullptr && launches.may_come(source, site)) || !source.knows_name(launches.name_id(site, launch))) {
     return false;
   }
   if ((launch != nullptr && !parts_.stacks.knows(*source.image, launch->stack)) ||
@@ -137,7 +129,7 @@ bool WorkJoin::take(const WorkEvent& event, Patience patience) {
   const profile::WorkId work = parts_.rows.intern(key);
   count(event, key, launch);
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
-  parts_.launches.match(event, launch);
+  parts_.launches.match(*source, event, launch);
   return true;
 }
 

@@ -1,8 +1,6 @@
 // GPU work and blocking calls, joined to their launches and added up. What has not got all that it refers to waits.
 #pragma once
 
-#include <vector>
-
 #include "backend/event_sink.h"
 #include "record/join/context.h"
 #include "record/join/graph_bodies.h"
@@ -10,6 +8,7 @@
 #include "record/join/patience.h"
 #include "record/join/stacks.h"
 #include "record/join/sums/rows.h"
+#include "record/join/waiting.h"
 #include "record/join/work_event.h"
 #include "record/process/producers.h"
 
@@ -45,10 +44,6 @@ class WorkJoin {
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const Launch* launch);
 
  private:
-  struct Waiting {
-    WorkEvent event;
-    unsigned turns = 0;
-  };
   void take_or_wait(const WorkEvent& event, Patience patience);
   bool take(const WorkEvent& event, Patience patience);
   [[nodiscard]] bool is_left_out(const WorkEvent& event, const Launch* launch);
@@ -59,7 +54,7 @@ class WorkJoin {
   JoinContext& join_;
   JoinParts parts_;
   GraphBodies bodies_;
-  std::vector<Waiting> waiting_;
+  Waiting<WorkEvent> waiting_;
 };
 
 }  // namespace gpuprof::record
