@@ -215,13 +215,13 @@ class ChromeTrace::Impl {
       args.number("submitted_ns_before", event.start_ns - event.submitted_ns);
     }
     if (with_stack && index(work.ustack) != 0) {
-      args.text("stack", stack_text(work.ustack));
+      args.key("stack") += stack_json(work.ustack);
     }
     if (index(work.capture) != 0) {
-      args.text("captured_at", stack_text(work.capture));
+      args.key("captured_at") += stack_json(work.capture);
     }
     if (index(work.range) != 0) {
-      args.text("range", range_text(work.range));
+      args.key("range") += range_json(work.range);
     }
   }
 
@@ -241,7 +241,7 @@ class ChromeTrace::Impl {
         args.number("correlation", call.correlation);
       }
       if (index(call.ustack) != 0) {
-        args.text("stack", stack_text(call.ustack));
+        args.key("stack") += stack_json(call.ustack);
       }
     }
     if (call.correlation == 0) {
@@ -392,10 +392,10 @@ class ChromeTrace::Impl {
     object.key("ts") += time(ns);
   }
 
-  // Many events share their stack and ranges. What is kept of them is forgotten when it gets too much.
+  // Many events share their stack and ranges. They are kept as JSON strings, and forgotten when it gets too much.
   template <typename Make>
-  const std::string& kept_text(std::unordered_map<uint32_t, std::string>& texts, uint32_t id, Make make) {
-    if (const auto known = texts.find(id); known != texts.end()) {
+  const std::string& kept_json(std::unordered_map<uint32_t, std::string>& strings, uint32_t id, Make make_text) {
+    if (const auto known = strings.find(id); known != strings.end()) {
       return known->second;
     }
     if (kept_bytes_ > kMostKeptBytes) {
@@ -403,13 +403,13 @@ class ChromeTrace::Impl {
       ranges_.clear();
       kept_bytes_ = 0;
     }
-    const std::string& text = texts.emplace(id, make()).first->second;
-    kept_bytes_ += text.size() + 2 * sizeof(std::string);
-    return text;
+    const std::string& json = strings.emplace(id, json_string(make_text())).first->second;
+    kept_bytes_ += json.size() + 2 * sizeof(std::string);
+    return json;
   }
 
-  const std::string& stack_text(p::StackId id) {
-    return kept_text(stacks_, index(id), [&] { return make_stack_text(id); });
+  const std::string& stack_json(p::StackId id) {
+    return kept_json(stacks_, index(id), [&] { return make_stack_text(id); });
   }
 
   // Root first, parted by ';'. The outermost frames are left out where it is too long.
@@ -443,8 +443,8 @@ class ChromeTrace::Impl {
   }
 
   // "step/forward"; the outermost ranges are left out where it is too long.
-  const std::string& range_text(p::RangeId id) {
-    return kept_text(ranges_, index(id), [&] {
+  const std::string& range_json(p::RangeId id) {
+    return kept_json(ranges_, index(id), [&] {
       std::string text;
       for (const p::Range* range = tables_.range(id); range != nullptr && text.size() <= kMostStackBytes;
            range = tables_.range(range->parent)) {
