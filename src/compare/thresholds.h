@@ -1,0 +1,29 @@
+// A small file that users commit beside their code: what may become slower, by how much, why and until when.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gpuprof::compare {
+
+struct Threshold {
+  std::string glob;     // of a kernel's name, or of a function in its call path
+  double percent = 0;   // that it may be slower
+  std::string expires;  // "2027-01-31", the last day on which it holds; empty: for ever
+  std::string reason;   // never empty
+  unsigned line = 0;    // of the file, for messages
+};
+
+struct Thresholds {
+  std::string file;
+  std::vector<Threshold> entries;  // in the file's order; the first whose glob matches counts
+};
+
+// `today` as "2026-11-23": an entry that has expired is left out and named in `expired`.
+Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
+                                    std::vector<std::string>& expired);
+
+}  // namespace gpuprof::compare
