@@ -74,6 +74,13 @@ void StackView::push(uint32_t frame) {
   }
 }
 
+StackView::FunctionText StackView::function_text(uint32_t function) const {
+  const FunctionKey& known = functions_[function];
+  const std::string_view text = std::string_view(*known.key).substr(1);
+  const std::string_view name = text.substr(0, known.name_size);
+  return {name, name.size() == text.size() ? std::string_view() : text.substr(name.size() + 1)};
+}
+
 size_t StackView::trim_begin(p::StackId id, std::span<const p::Element> elements) {
   const auto found = std::find_if(elements.begin(), elements.end(),
                                   [this](p::Element element) { return shown_[known(false, element).shown].trim_here; });
@@ -159,8 +166,12 @@ uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions&
   Shown& shown = shown_.emplace_back();
   shown.label = label;
   shown.cls = cls;
-  shown.function =
-      function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size())).first->second;
+  const auto [known, is_new] =
+      function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size()));
+  if (is_new) {
+    functions_.push_back({&known->first, name.size()});
+  }
+  shown.function = known->second;
   shown.left_out =
       (!options_.only.empty() && !matches_any(options_.only, name, label)) || matches_any(options_.hide, name, label);
   const std::string& wanted = options_.trim_to;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -59,6 +60,15 @@ class StackView {
   [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
+  // Whose line a frame is: the same number for all lines of a function, inlined or not.
+  [[nodiscard]] uint32_t function(uint32_t frame) const { return shown_[frame].function; }
+
+  struct FunctionText {
+    std::string_view name;
+    std::string_view file;  // short, of a Python function; else empty
+  };
+  [[nodiscard]] FunctionText function_text(uint32_t function) const;
+
   // A stack that is shown alike: the same one for all that are.
   profile::StackId representative(bool kernel, profile::StackId id);
 
@@ -100,11 +110,17 @@ class StackView {
   StackOptions options_;
   std::vector<Known> known_[4];  // by position of an element; frames and labels, of kernel stacks or not
   std::deque<Shown> shown_;      // stay where they are
-  std::unordered_map<uint64_t, uint32_t> shown_by_name_;    // by class and STRING: labels that are a name alone
-  size_t composed_bytes_ = 0;                               // of labels that are more than a name
-  std::unordered_map<std::string, uint32_t> shown_ids_;     // by class and label
+  std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // by class and STRING: labels that are a name alone
+  size_t composed_bytes_ = 0;                             // of labels that are more than a name
+  std::unordered_map<std::string, uint32_t> shown_ids_;   // by class and label
+  // Where a function's name and file lie in its key, which stays where it is.
+  struct FunctionKey {
+    const std::string* key = nullptr;
+    size_t name_size = 0;
+  };
   std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and a Python function's file
-  std::vector<uint32_t> path_;                              // what frames() returns
+  std::vector<FunctionKey> functions_;
+  std::vector<uint32_t> path_;  // what frames() returns
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
   std::unordered_map<std::u32string, uint32_t> contents_[2];  // the frames of a representative -> its id
   std::unordered_set<uint32_t> counted_;

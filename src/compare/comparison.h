@@ -39,6 +39,7 @@ struct FunctionLine {
   std::string name;
   std::string file;
   std::string old_name;
+  bool note = false;  // as in Function
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> total;

@@ -32,9 +32,10 @@ struct Kernel {
 
 struct Function {
   std::string name;
-  std::string file;  // short, of a Python function; else empty
-  Cost total;        // of all GPU work launched below it, once however often it is in a stack
-  Cost direct;       // of what it launched itself: it is the innermost frame that is shown
+  std::string file;   // short, of a Python function; else empty
+  Cost total;         // of all GPU work launched below it, once however often it is in a stack
+  Cost direct;        // of what it launched itself: it is the innermost frame that is shown
+  bool note = false;  // no function, but what stands in a path: "[captured at]", "[truncated]"
 };
 
 // One kernel from one CPU stack.
@@ -66,14 +67,20 @@ struct RunFacts {
   double lost_percent = 0;              // of GPU work, as profile::coverage reckons it
 };
 
+// All numbers are exact: those of the kernels add up to the total, and so do those of the paths.
 struct Run {
   RunFacts facts;
-  bool timed = true;  // false: counts only
+  bool timed = true;  // false: counts only, of launches or of samples
   Cost total;
   std::vector<Kernel> kernels;  // each name once
   std::vector<Function> functions;
   std::vector<Path> paths;  // each (kernel, functions) once
 };
+
+// Paths hold at most so many frames together. Where a hostile profile has more, the rest of its paths are cut to their
+// innermost kCutPathFrames below a "[truncated]", and a warning among the facts says so.
+inline constexpr size_t kMostPathFrames = size_t{32} << 20U;
+inline constexpr size_t kCutPathFrames = 16;
 
 Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::StackOptions& stacks);
 

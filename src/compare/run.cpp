@@ -1,0 +1,299 @@
+#include "compare/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/call_path.h"
+#include "analyze/labels.h"
+#include "base/hash.h"
+
+namespace gpuprof::compare {
+namespace {
+
+namespace p = gpuprof::profile;
+using analyze::Aggregate;
+using analyze::ProfileKind;
+
+constexpr std::string_view kTruncated = "[truncated]";
+
+std::string meta_text(const analyze::ProfileInfo& info, const char* key) {
+  const auto found = info.meta.find(key);
+  return found == info.meta.end() ? std::string() : found->second;
+}
+
+// META gpu.sm_clock_mhz.<device> = "samples mean min max". What can not be read is not known.
+std::map<std::string, Clock> clocks_of(const analyze::ProfileInfo& info) {
+  constexpr std::string_view kPrefix = "gpu.sm_clock_mhz.";
+  std::map<std::string, Clock> clocks;
+  for (auto meta = info.meta.lower_bound(std::string(kPrefix)); meta != info.meta.end(); ++meta) {
+    if (!meta->first.starts_with(kPrefix)) {
+      break;
+    }
+    unsigned long long samples = 0;
+    Clock clock;
+    const int read = std::sscanf(meta->second.c_str(), "%llu %lf %lf %lf", &samples, &clock.mean_mhz, &clock.min_mhz,
+                                 &clock.max_mhz);
+    if (read == 4 && samples > 0 && clock.mean_mhz > 0) {
+      clock.samples = samples;
+      clocks[meta->first.substr(kPrefix.size())] = clock;
+    }
+  }
+  return clocks;
+}
+
+// One name for each device that had work.
+std::vector<std::string> devices_of(const Aggregate& rows) {
+  std::set<uint32_t> used;
+  for (const analyze::Row& row : rows.rows) {
+    used.insert(index(rows.work(row).device));
+  }
+  for (const analyze::SampleRow& row : rows.samples) {
+    used.insert(index(rows.work(row).device));
+  }
+  std::vector<std::string> names;
+  for (const p::Device& device : rows.tables.devices()) {
+    if (used.contains(index(device.id))) {
+      names.emplace_back(rows.tables.text(device.name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+RunFacts facts_of(const Aggregate& rows, std::string file) {
+  RunFacts facts;
+  facts.file = std::move(file);
+  facts.info = rows.info;
+  facts.devices = devices_of(rows);
+  facts.driver = meta_text(rows.info, "gpu.driver");
+  facts.command = meta_text(rows.info, "command");
+  facts.host = meta_text(rows.info, "host");
+  facts.commit = meta_text(rows.info, "source.commit");
+  facts.exit_status = meta_text(rows.info, "target.exit_status");
+  facts.clocks = clocks_of(rows.info);
+  const p::WorkCoverage& covered = rows.info.covered;
+  facts.lost_percent =
+      covered.lost == 0 ? 0 : 100 * static_cast<double>(covered.lost) / static_cast<double>(covered.all());
+  return facts;
+}
+
+// Where some work was launched from: equal for all work of one CPU stack as it is shown.
+struct Site {
+  uint32_t ustack = 0;  // representatives
+  uint32_t kstack = 0;
+  uint32_t capture = 0;
+  uint8_t kind = 0;  // a graph's node, a stack left out by choice
+  bool operator==(const Site&) const = default;
+};
+
+struct SiteHash {
+  size_t operator()(const Site& site) const {
+    return fold_multiply(join_ids(site.ustack, site.kstack) ^ kHashMultiplier,
+                         join_ids(site.capture, site.kind) + kHashMultiplier);
+  }
+};
+
+class RunBuilder {
+ public:
+  RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, Run& run)
+      : rows_(rows), tables_(rows.tables), view_(rows.tables, stacks), run_(run) {}
+
+  void build() {
+    const ProfileKind kind = rows_.info.kind;
+    run_.timed = kind == ProfileKind::durations || (kind == ProfileKind::mixed && rows_.total.ns > 0);
+    if (kind == ProfileKind::stall_samples) {
+      for (const analyze::SampleRow& row : rows_.samples) {
+        add(rows_.work(row), {.count = row.count});
+      }
+    } else {
+      for (const analyze::Row& row : rows_.rows) {
+        add(rows_.work(row), {row.weight.ns, row.weight.count});
+      }
+    }
+    add_functions();
+    if (cut_paths_ > 0) {
+      run_.facts.info.warnings.push_back(
+          "the call paths have too many frames to be compared whole: " + std::to_string(cut_paths_) +
+          " are cut to their innermost " + std::to_string(kCutPathFrames));
+    }
+  }
+
+ private:
+  void add(const p::Work& work, const Cost& cost) {
+    if (cost.ns == 0 && cost.count == 0) {
+      return;
+    }
+    const uint32_t kernel = kernel_of(work);
+    const uint32_t stack = stack_of(work);
+    const auto [known, is_new] = paths_.try_emplace(join_ids(kernel, stack), static_cast<uint32_t>(run_.paths.size()));
+    if (is_new) {
+      run_.paths.push_back({.kernel = kernel, .functions = path_functions(stack)});
+    }
+    run_.paths[known->second].cost += cost;
+    run_.kernels[kernel].cost += cost;
+    run_.total += cost;
+  }
+
+  // Works are many, but their operations and names are few, and a name may be long.
+  uint32_t kernel_of(const p::Work& work) {
+    const uint64_t key = join_ids(static_cast<uint8_t>(work.op), index(work.name));
+    const auto [known, is_new] = kernels_by_id_.try_emplace(key, 0);
+    if (is_new) {
+      std::string name = analyze::work_label(tables_, work);
+      const auto [named, added] = kernels_.try_emplace(name, static_cast<uint32_t>(run_.kernels.size()));
+      if (added) {
+        run_.kernels.push_back({.name = std::move(name)});
+      }
+      known->second = named->second;
+    }
+    return known->second;
+  }
+
+  uint32_t stack_of(const p::Work& work) {
+    const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
+    const bool unsampled = !has_stack && (work.flags & p::kWorkUnsampled) != 0;
+    const bool node = (work.flags & p::kWorkGraphNode) != 0;
+    const bool attached = (work.flags & p::kWorkAttached) != 0;
+    const Site site{.ustack = index(view_.representative(false, work.ustack)),
+                    .kstack = index(view_.representative(true, work.kstack)),
+                    .capture = index(view_.representative(false, work.capture)),
+                    .kind = static_cast<uint8_t>((unsampled ? 1U : 0U) | (node ? 2U : 0U) | (attached ? 4U : 0U))};
+    const auto [known, is_new] = sites_.try_emplace(site, 0);
+    if (is_new) {
+      std::u32string functions = functions_of(work, unsampled);
+      if (functions.size() > kMostPathFrames - kept_frames_) {
+        functions.erase(0, functions.size() - std::min(functions.size(), kCutPathFrames));
+        functions.insert(functions.begin(), note(kTruncated));
+      }
+      kept_frames_ += std::min(functions.size(), kMostPathFrames - kept_frames_);
+      const auto [same, added] = stack_ids_.try_emplace(std::move(functions), static_cast<uint32_t>(stacks_.size()));
+      if (added) {
+        stacks_.push_back(&same->first);
+      }
+      known->second = same->second;
+    }
+    return known->second;
+  }
+
+  // Root first, as analyze::CallPath::frames() has them; none where there is no stack at all.
+  std::u32string functions_of(const p::Work& work, bool unsampled) {
+    std::u32string path;
+    append_stack(false, work.ustack, path);
+    append_stack(true, work.kstack, path);
+    if (path.empty() && (view_.is_hidden(false, work.ustack) || view_.is_hidden(true, work.kstack))) {
+      path.push_back(note(analyze::kAllHidden));
+    } else if (path.empty() && unsampled) {
+      path.push_back(note(analyze::kNotSampled));
+    }
+    if (index(work.capture) != 0) {
+      path.push_back(note(analyze::kCapturedAt));
+      append_stack(false, work.capture, path);
+      if (view_.is_hidden(false, work.capture)) {
+        path.push_back(note(analyze::kAllHidden));
+      }
+    } else if ((work.flags & p::kWorkGraphNode) != 0) {
+      path.push_back(note(analyze::no_capture_label(work)));
+    }
+    return path;
+  }
+
+  void append_stack(bool kernel, p::StackId id, std::u32string& path) {
+    for (const uint32_t frame : view_.frames(kernel, id)) {
+      path.push_back(function_of(frame));
+    }
+  }
+
+  // Of a shown frame; those of one function are many lines.
+  uint32_t function_of(uint32_t frame) {
+    const uint32_t id = view_.function(frame);
+    const auto [known, is_new] = functions_by_id_.try_emplace(id, 0);
+    if (is_new) {
+      const auto [name, file] = view_.function_text(id);
+      const analyze::FrameClass cls = view_.frame_class(frame);
+      known->second = function(name, file, cls == analyze::FrameClass::note || cls == analyze::FrameClass::mark);
+    }
+    return known->second;
+  }
+
+  uint32_t note(std::string_view name) { return function(name, {}, true); }
+
+  uint32_t function(std::string_view name, std::string_view file, bool is_note) {
+    std::string key = std::to_string(name.size()).append(" ").append(name).append(file);
+    const auto [known, is_new] = functions_.try_emplace(std::move(key), static_cast<uint32_t>(run_.functions.size()));
+    if (is_new) {
+      run_.functions.push_back({.name = std::string(name), .file = std::string(file), .note = is_note});
+    }
+    return known->second;
+  }
+
+  std::vector<uint32_t> path_functions(uint32_t stack) {
+    const std::u32string& frames = *stacks_[stack];
+    path_frames_ += frames.size();
+    if (path_frames_ <= kMostPathFrames || frames.size() <= kCutPathFrames + 1) {
+      return {frames.begin(), frames.end()};
+    }
+    path_frames_ -= frames.size() - kCutPathFrames;
+    ++cut_paths_;
+    std::vector<uint32_t> cut = {note(kTruncated)};
+    cut.insert(cut.end(), frames.end() - kCutPathFrames, frames.end());
+    return cut;
+  }
+
+  void add_functions() {
+    std::vector<uint32_t> seen(run_.functions.size(), UINT32_MAX);  // by function: the last path that it was in
+    for (uint32_t at = 0; at < run_.paths.size(); ++at) {
+      const Path& path = run_.paths[at];
+      for (const uint32_t function : path.functions) {
+        if (std::exchange(seen[function], at) != at) {
+          run_.functions[function].total += path.cost;
+        }
+      }
+      const auto innermost = std::find_if(path.functions.rbegin(), path.functions.rend(),
+                                          [this](uint32_t function) { return !run_.functions[function].note; });
+      if (innermost != path.functions.rend()) {
+        run_.functions[*innermost].direct += path.cost;
+      }
+    }
+  }
+
+  const Aggregate& rows_;
+  const p::Tables& tables_;
+  analyze::StackView view_;
+  Run& run_;
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // by operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;       // by name
+  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // by the view's number
+  std::unordered_map<std::string, uint32_t> functions_;     // by name and file
+  std::unordered_map<Site, uint32_t, SiteHash> sites_;      // in stacks_
+  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // the functions of a stack -> its number
+  std::vector<const std::u32string*> stacks_;
+  std::unordered_map<uint64_t, uint32_t> paths_;  // by kernel and stack
+  size_t kept_frames_ = 0;
+  size_t path_frames_ = 0;
+  uint64_t cut_paths_ = 0;
+};
+
+}  // namespace
+
+Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions& stacks) {
+  Run run;
+  run.facts = facts_of(rows, std::move(file));
+  RunBuilder(rows, stacks, run).build();
+  return run;
+}
+
+Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks) {
+  auto rows = analyze::aggregate(reader);
+  if (!rows) {
+    return std::move(rows).error();
+  }
+  return run_of(*rows, std::move(file), stacks);
+}
+
+}  // namespace gpuprof::compare

@@ -1,0 +1,88 @@
+// What a run costs by kernel, function and call path.
+#include "compare/run.h"
+
+#include <string>
+
+#include "catch.h"
+#include "profile/text_input.h"
+#include "small_runs.h"
+
+using namespace gpuprof;
+using compare::Run;
+
+namespace {
+
+Run run_of_text(const std::string& text) {
+  auto reader = test::open_text("GPUPROF;3.0\n" + text);
+  REQUIRE(reader);
+  auto run = compare::read_run(*reader, "p.txt", {});
+  INFO((run ? std::string() : run.error().message));
+  REQUIRE(run);
+  return std::move(run).value();
+}
+
+constexpr const char* kNames =
+    "STRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;gemm\nSTRING;5;/a/site-packages/m.py\nSTRING;6;copy_all\n"
+    "STRING;7;cupti\nSTRING;8;NVIDIA H100\n"
+    "FRAME;1;native;2;0;0;0;0;0x0\nFRAME;2;python;3;5;10;0;0;0x0\nFRAME;3;python;3;5;20;0;0;0x0\n"
+    "USTACK;1;1;2\nUSTACK;2;1;3\nUSTACK;3;1;2;3\nPROCESS;1;1;0;0;1;0;0;0\nDEVICE;1;7;0;8;0\nDEVICE;2;7;1;8;0\n";
+
+std::string text_of(const Run& run, const compare::Path& path) {
+  std::string text;
+  for (const uint32_t function : path.functions) {
+    text += run.functions[function].name + ";";
+  }
+  return text + run.kernels[path.kernel].name;
+}
+
+}  // namespace
+
+TEST_CASE("paths that differ in lines alone are one path") {
+  const Run run = run_of_text(std::string(kNames) +
+                              "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;2;0;0;0;1;0;kernel;4;0\n"
+                              "GPU;0;1;2;100;50;50;5000;0;0\nGPU;0;2;1;30;30;30;900;0;0\n");
+  REQUIRE(run.paths.size() == 1);
+  CHECK(text_of(run, run.paths[0]) == "main;step;gemm");
+  CHECK(run.paths[0].cost.ns == 130);
+  CHECK(run.paths[0].cost.count == 3);
+  CHECK(test::named(run.functions, "step")->file == "m.py");
+  CHECK(run.facts.devices == std::vector<std::string>{"NVIDIA H100"});
+  CHECK(run.timed);
+}
+
+TEST_CASE("a function's total counts once what it launched however often it is in the stack") {
+  const Run run = run_of_text(std::string(kNames) +
+                              "WORK;1;1;1;0;3;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;0;0;0;0;1;0;copy_htod;0;0\n"
+                              "GPU;0;1;1;100;100;100;10000;0;0\nGPU;0;2;1;7;7;7;49;0;64\n");
+  CHECK(run.total.ns == 107);
+  CHECK(test::named(run.functions, "step")->total.ns == 100);
+  CHECK(test::named(run.functions, "step")->direct.ns == 100);
+  CHECK(test::named(run.functions, "main")->total.ns == 100);
+  CHECK(test::named(run.functions, "main")->direct.ns == 0);
+  REQUIRE(run.paths.size() == 2);
+  CHECK(run.paths[1].functions.empty());  // no CPU stack
+  CHECK(test::named(run.kernels, "[copy HtoD]")->cost.ns == 7);
+}
+
+TEST_CASE("a graph's node is below the capture, and a run without times counts launches") {
+  const Run graph =
+      run_of_text(std::string(kNames) + "WORK;1;1;1;0;1;0;2;0;1;0;kernel;4;1\nGPU;0;1;1;100;100;100;10000;0;0\n");
+  CHECK(text_of(graph, graph.paths.at(0)) == "main;step;[captured at];main;step;gemm");
+  CHECK(test::named(graph.functions, "[captured at]")->note);
+  const Run launches = run_of_text(std::string(kNames) + "WORK;1;1;1;0;1;0;0;0;0;0;launch;6;0\nLAUNCH;0;1;5\n");
+  CHECK_FALSE(launches.timed);
+  CHECK(launches.total.count == 5);
+}
+
+TEST_CASE("what is known of a run comes from its META lines") {
+  const Run run = run_of_text(
+      "META;command;./app 3\nMETA;host;n1\nMETA;gpu.driver;580.95.05\nMETA;source.commit;abc\n"
+      "META;gpu.sm_clock_mhz.NVIDIA H100;120 1980.5 1410 1980\nMETA;gpu.sm_clock_mhz.bad;x\n"
+      "META;target.exit_status;0\n");
+  CHECK(run.facts.command == "./app 3");
+  CHECK(run.facts.driver == "580.95.05");
+  CHECK(run.facts.commit == "abc");
+  CHECK(run.facts.exit_status == "0");
+  REQUIRE(run.facts.clocks.size() == 1);
+  CHECK(run.facts.clocks.at("NVIDIA H100").mean_mhz == 1980.5);
+}

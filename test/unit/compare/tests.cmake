@@ -1,0 +1,1 @@
+gpuprof_unit_test(compare LINK gpuprof_compare gpuprof_analyze gpuprof_profile gpuprof_base)
