@@ -14,12 +14,15 @@
 namespace gpuprof::compare {
 
 struct JudgeOptions {
-  double material_percent = 2;         // a difference of this or less is never a regression
-  double share_percent = 0.1;          // nor one of less than this of all GPU time
-  double false_discovery_rate = 0.02;  // over kernels
-  double max_loss_percent = 1;         // of GPU work; more in any run: inconclusive
-  Thresholds thresholds;               // of single kernels, functions or paths; may be none
-  uint64_t seed = 1;                   // of the permutations that are drawn where not all are counted
+  double material_percent = 2;          // a difference of this or less is never a regression
+  double share_percent = 0.1;           // nor one of less than this of all GPU time
+  double false_discovery_rate = 0.015;  // over kernels
+  double total_level = 0.003;           // of the total; both together: an alarm in at most 2% of unchanged programs
+  double min_effect_percent = 25;       // a slowdown of this much must have been seen, had there been one
+  size_t min_runs = 3;                  // a side
+  double max_loss_percent = 1;          // of GPU work; more in any run: inconclusive
+  Thresholds thresholds;                // of single kernels, functions or paths; may be none
+  uint64_t seed = 1;                    // of the permutations that are drawn where not all are counted
 };
 
 // The numbers are those of the exit codes of `check`.
@@ -27,13 +30,15 @@ enum class Outcome : uint8_t { pass = 0, regression = 1, inconclusive = 125 };
 
 enum class Verdict : uint8_t { same, slower, faster, moved, appeared, gone, too_small, excused, unclear };
 
-// One thing that was tested: the total, a kernel, or a path below a kernel that was flagged.
+// One thing that was tested: the total, what kernels of one side only add to it, a kernel, or a path below a kernel
+// that was flagged or has moved.
 struct Finding {
-  enum class What : uint8_t { total, kernel, path } what = What::total;
+  enum class What : uint8_t { total, unmatched, kernel, path } what = What::total;
   uint32_t line = 0;  // in Comparison::kernels or ::paths
   Verdict verdict = Verdict::same;
   double old_ns = 0;  // mean of a run
   double new_ns = 0;
+  // Percentages are infinite where nothing is known (one run) or there was nothing before.
   double change_percent = 0;  // of the geometric means, without the runs' common factor where that was taken out
   double low_percent = 0;     // 95% confidence interval of it
   double high_percent = 0;
@@ -48,6 +53,7 @@ struct Finding {
 };
 
 struct Judgement {
+  bool one_side = false;  // of judge_self()
   Outcome outcome = Outcome::inconclusive;
   std::vector<std::string> reasons;       // why it is inconclusive; a line each
   std::vector<std::string> notes;         // what else a reader must know: few kernels, unequal variances
@@ -61,7 +67,8 @@ struct Judgement {
 
 Judgement judge(const Comparison& runs, const JudgeOptions& options);
 
-// The noise floor and the minimum detectable effect of one side alone (`check --self`).
+// The noise floor of one program, and what as many runs of another one would show (`check --self`). The sides of `runs`
+// do not matter. Changes are those of the second half of the runs against the first, in the order of Comparison::runs.
 Judgement judge_self(const Comparison& runs, const JudgeOptions& options);
 
 }  // namespace gpuprof::compare

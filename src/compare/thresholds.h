@@ -10,17 +10,24 @@
 namespace gpuprof::compare {
 
 struct Threshold {
-  std::string glob;     // of a kernel's name, or of a function in its call path
+  std::string glob;     // of a kernel's name, of a function in its call path, or kTotal; * and ? are special
   double percent = 0;   // that it may be slower
   std::string expires;  // "2027-01-31", the last day on which it holds; empty: for ever
   std::string reason;   // never empty
   unsigned line = 0;    // of the file, for messages
 };
 
+inline constexpr std::string_view kTotal = "[total]";
+
 struct Thresholds {
   std::string file;
   std::vector<Threshold> entries;  // in the file's order; the first whose glob matches counts
+
+  [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: none matches
 };
+
+// * is any text, ? any one byte. Takes time in proportion to both lengths.
+bool glob_matches(std::string_view glob, std::string_view name);
 
 // `today` as "2026-11-23": an entry that has expired is left out and named in `expired`.
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,

@@ -1,0 +1,113 @@
+#include "compare/comparable.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/utf8.h"
+
+namespace gpuprof::compare {
+namespace {
+
+using Reasons = std::vector<std::string>;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text.append(text.empty() ? "" : ", ").append(escaped(name));
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string percent(double value) {
+  char text[32];
+  static_cast<void>(std::snprintf(text, sizeof(text), "%.3g%%", value));
+  return text;
+}
+
+// What is wrong with one run by itself.
+void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
+  using analyze::ProfileKind;
+  const std::string file = escaped(facts.file);
+  if (!facts.exit_status.empty() && facts.exit_status != "0") {
+    reasons.push_back(file + ": its program failed (exit status " + escaped(facts.exit_status) + ")");
+  }
+  if (facts.info.kind == ProfileKind::launch_counts || facts.info.kind == ProfileKind::stall_samples) {
+    reasons.push_back(file + ": it has no GPU times, only counts");
+  } else if (total.ns == 0) {
+    reasons.push_back(file + ": it has no GPU work");
+  }
+  if (!facts.info.complete) {
+    reasons.push_back(file + ": it is cut off, its end is missing");
+  }
+  if (facts.lost_percent > options.max_loss_percent) {
+    reasons.push_back(file + ": " + percent(facts.lost_percent) + " of its GPU work was lost, more than " +
+                      percent(options.max_loss_percent));
+  }
+}
+
+// What differs between the first run and another one; each kind is said once.
+void look_at_setup(const Comparison& runs, Reasons& reasons) {
+  bool device = false;
+  bool driver = false;
+  const RunFacts& first = *runs.runs.front();
+  for (const RunFacts* facts : runs.runs) {
+    if (!device && facts->devices != first.devices) {
+      device = true;
+      reasons.push_back("not the same device: " + joined(first.devices) + " (" + escaped(first.file) + ") and " +
+                        joined(facts->devices) + " (" + escaped(facts->file) + ")");
+    }
+    if (!driver && facts->driver != first.driver && !facts->driver.empty() && !first.driver.empty()) {
+      driver = true;
+      reasons.push_back("not the same driver: " + escaped(first.driver) + " (" + escaped(first.file) + ") and " +
+                        escaped(facts->driver) + " (" + escaped(facts->file) + ")");
+    }
+  }
+}
+
+// Less than half of the time of either side is in kernels that the other one has, too.
+bool two_programs(const Comparison& runs) {
+  double all[2] = {0, 0};
+  double matched[2] = {0, 0};
+  for (size_t run = 0; run < runs.runs.size(); ++run) {
+    const size_t side = run < runs.old_runs ? 0 : 1;
+    all[side] += static_cast<double>(runs.totals[run].ns);
+    for (const KernelLine& kernel : runs.kernels) {
+      if (kernel.change != Change::appeared && kernel.change != Change::gone) {
+        matched[side] += static_cast<double>(kernel.costs[run].ns);
+      }
+    }
+  }
+  return all[0] > 0 && all[1] > 0 && matched[0] < all[0] / 2 && matched[1] < all[1] / 2;
+}
+
+std::string too_few(const Comparison& runs, const JudgeOptions& options, bool one_side) {
+  const size_t new_runs = runs.runs.size() - runs.old_runs;
+  std::string text = one_side ? std::to_string(runs.runs.size()) + " runs"
+                              : std::to_string(runs.old_runs) + " old and " + std::to_string(new_runs) + " new runs";
+  return text + " are too few: at least " + std::to_string(options.min_runs) + (one_side ? "" : " a side") +
+         ", better 5 or 8";
+}
+
+}  // namespace
+
+Reasons incomparable(const Comparison& runs, const JudgeOptions& options, bool one_side) {
+  Reasons reasons;
+  const size_t new_runs = runs.runs.size() - runs.old_runs;
+  if (one_side ? runs.runs.size() < options.min_runs : std::min(runs.old_runs, new_runs) < options.min_runs) {
+    reasons.push_back(too_few(runs, options, one_side));
+  }
+  if (runs.runs.empty()) {
+    return reasons;
+  }
+  for (size_t run = 0; run < runs.runs.size(); ++run) {
+    look_at_run(*runs.runs[run], runs.totals[run], options, reasons);
+  }
+  look_at_setup(runs, reasons);
+  if (!one_side && two_programs(runs)) {
+    reasons.emplace_back(
+        "these are two different programs: less than half of the GPU time of either side is in kernels that both have");
+  }
+  return reasons;
+}
+
+}  // namespace gpuprof::compare

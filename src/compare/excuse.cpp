@@ -1,0 +1,90 @@
+#include "compare/excuse.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compare/judge_text.h"
+
+namespace gpuprof::compare {
+namespace {
+
+void excuse(const JudgeOptions& options, const Threshold& entry, Finding& finding) {
+  finding.verdict = Verdict::excused;
+  finding.note = excused_text(options.thresholds, entry);
+}
+
+// The entry by which the path may grow as much as it did.
+const Threshold* entry_of_path(const Comparison& runs, const PathLine& path, const Means& means,
+                               const JudgeOptions& options) {
+  for (const uint32_t function : path.functions) {
+    const Threshold* entry = options.thresholds.find(runs.functions[function].name);
+    if (entry != nullptr && 100 * (means.new_ns - means.old_ns) <= entry->percent * means.old_ns) {
+      return entry;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void excuse_kernel(const Comparison& runs, std::span<const uint32_t> paths, const JudgeOptions& options,
+                   double material_ns, Finding& kernel) {
+  if (kernel.verdict != Verdict::slower || options.thresholds.entries.empty()) {
+    return;
+  }
+  const Threshold* entry = options.thresholds.find(runs.kernels[kernel.line].name);
+  if (entry != nullptr && kernel.change_percent <= entry->percent) {
+    excuse(options, *entry, kernel);
+    return;
+  }
+  double left_ns = kernel.new_ns - kernel.old_ns;
+  const Threshold* used = nullptr;
+  for (const uint32_t line : paths) {
+    const PathLine& path = runs.paths[line];
+    const Means means = means_of(path.costs, runs.old_runs);
+    const Threshold* of_path = means.new_ns > means.old_ns ? entry_of_path(runs, path, means, options) : nullptr;
+    if (of_path != nullptr) {
+      left_ns -= means.new_ns - means.old_ns;
+      used = of_path;
+    }
+  }
+  if (used != nullptr && (left_ns <= material_ns || 100 * left_ns <= options.material_percent * kernel.old_ns)) {
+    excuse(options, *used, kernel);
+  }
+}
+
+void excuse_total(const Comparison& runs, std::span<const Tested> kernels, const JudgeOptions& options,
+                  double material_ns, Finding& total) {
+  if (total.verdict != Verdict::slower) {
+    return;
+  }
+  const Threshold* entry = options.thresholds.find(kTotal);
+  if (entry != nullptr && total.change_percent <= entry->percent) {
+    excuse(options, *entry, total);
+    return;
+  }
+  std::vector<Cost> rest(runs.totals);
+  const Finding* excused = nullptr;
+  for (const Tested& kernel : kernels) {
+    if (kernel.finding.verdict == Verdict::excused) {
+      excused = &kernel.finding;
+      for (size_t run = 0; run < rest.size(); ++run) {
+        rest[run].ns -= std::min(rest[run].ns, runs.kernels[kernel.finding.line].costs[run].ns);
+      }
+    }
+  }
+  if (excused == nullptr) {
+    return;
+  }
+  Tested without;
+  without.values = values_of(rest, runs.old_runs, {});
+  without.difference = plain_difference(without.values);
+  describe(rest, without);
+  judge_finding(options.total_level, options, material_ns, without.finding);
+  if (without.finding.verdict != Verdict::slower) {
+    total.verdict = Verdict::excused;
+    total.note = excused->note;
+  }
+}
+
+}  // namespace gpuprof::compare

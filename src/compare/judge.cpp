@@ -1,0 +1,423 @@
+#include "compare/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "compare/comparable.h"
+#include "compare/excuse.h"
+#include "compare/judge_paths.h"
+#include "compare/judge_text.h"
+#include "compare/line_test.h"
+#include "compare/statistics.h"
+#include "compare/tested.h"
+
+namespace gpuprof::compare {
+namespace {
+
+constexpr size_t kMany = 10;            // kernels, from which on they tell something of each other
+constexpr size_t kPermutationRuns = 8;  // a side
+constexpr double kPower = 0.8;
+constexpr double kHeavyShare = 0.1;  // of all GPU time: a kernel that a pass must have been able to judge
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+class Judge {
+ public:
+  Judge(const Comparison& runs, const JudgeOptions& options) : runs_(runs), options_(options) {
+    const Means means = means_of(runs.totals, runs.old_runs);
+    material_ns_ = std::max(means.old_ns, means.new_ns) * options.share_percent / 100;
+  }
+
+  Judgement run();
+  Judgement run_self();
+
+ private:
+  [[nodiscard]] double detectable(const Tested& tested, double level) const;
+  [[nodiscard]] bool weighs(std::span<const Cost> costs) const;
+  void choose_kernels();
+  void take_out_factor();
+  void test_kernels();
+  void test_total();
+  void test_unmatched();
+  void list_one_sided();
+  void second_opinion(Tested& tested) const;
+  void look_at_cycles(std::span<const Cost> costs, Tested& tested);
+  void gather();
+  void decide();
+  void ask_what_was_seen();
+
+  const Comparison& runs_;
+  const JudgeOptions& options_;
+  double material_ns_ = 0;  // what a difference must be, at least
+  std::vector<Tested> kernels_;
+  std::vector<double> factor_;  // of each run; empty: not taken out
+  Tested total_;
+  std::optional<Tested> unmatched_;
+  std::vector<Finding> one_sided_;
+  std::map<uint32_t, std::vector<uint32_t>> paths_;  // by kernel
+  size_t planned_runs_ = 0;                          // a side, of one program by itself; 0: these are the sides
+  Judgement judgement_;
+};
+
+// Of halves, as if each were a side of all runs.
+double Judge::detectable(const Tested& tested, double level) const {
+  Difference difference = tested.difference;
+  if (planned_runs_ > 0 && tested.values.testable()) {
+    const auto planned = static_cast<double>(planned_runs_);
+    const auto n_old = static_cast<double>(tested.values.old_side().size());
+    const auto n_new = static_cast<double>(tested.values.new_side().size());
+    difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
+    difference.freedom += planned;  // 2K - 2 in place of K - 2
+  }
+  return tested.values.percent(difference.detectable(level, kPower));
+}
+
+bool Judge::weighs(std::span<const Cost> costs) const {
+  const Means means = means_of(costs, runs_.old_runs);
+  const double ns = std::max(means.old_ns, means.new_ns);
+  return ns > 0 && ns >= material_ns_;
+}
+
+// A kernel that is too small to make a material difference by any change is not tested: the fewer tests, the more
+// power.
+void Judge::choose_kernels() {
+  for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
+    const KernelLine& kernel = runs_.kernels[line];
+    if (kernel.change != Change::appeared && kernel.change != Change::gone && weighs(kernel.costs)) {
+      Tested tested;
+      tested.finding.what = Finding::What::kernel;
+      tested.finding.line = line;
+      tested.values = values_of(kernel.costs, runs_.old_runs, {});
+      kernels_.push_back(std::move(tested));
+    }
+  }
+  for (uint32_t path = 0; path < runs_.paths.size(); ++path) {
+    paths_[runs_.paths[path].kernel].push_back(path);
+  }
+}
+
+void Judge::take_out_factor() {
+  std::vector<Values> lines;
+  for (const Tested& kernel : kernels_) {
+    if (kernel.values.logs) {
+      lines.push_back(kernel.values);
+    }
+  }
+  if (lines.size() < kMany) {
+    judgement_.notes.push_back(few_kernels_text(kernels_.size()));
+    return;
+  }
+  factor_ = common_factor(lines);
+  judgement_.factor_removed = true;
+  const std::span<const double> factor = factor_;
+  judgement_.factor_percent =
+      100 * std::expm1(mean(factor.subspan(runs_.old_runs)) - mean(factor.first(runs_.old_runs)));
+  for (Tested& kernel : kernels_) {
+    kernel.values = values_of(runs_.kernels[kernel.finding.line].costs, runs_.old_runs, factor_);
+  }
+}
+
+void Judge::test_kernels() {
+  std::vector<Values> lines;
+  std::vector<double> variances;
+  for (const Tested& kernel : kernels_) {
+    if (kernel.values.logs && kernel.values.testable()) {
+      lines.push_back(kernel.values);
+      variances.push_back(pooled_variance(kernel.values));
+    }
+  }
+  VariancePrior prior;
+  if (judgement_.factor_removed) {
+    if (unequal_variances(lines)) {
+      judgement_.notes.push_back(unequal_variances_text());
+    } else {
+      prior = fit_variance_prior(variances, static_cast<double>(runs_.runs.size()) - 2);
+      judgement_.moderated = prior.freedom > 0;
+    }
+  }
+  std::vector<double> slower;
+  std::vector<double> faster;
+  const double level = options_.false_discovery_rate / std::max<double>(1, static_cast<double>(kernels_.size()));
+  std::vector<double> smallest;
+  std::vector<double> deviations;
+  for (Tested& kernel : kernels_) {
+    kernel.difference = judgement_.moderated && kernel.values.logs ? shrunk_difference(kernel.values, prior)
+                                                                   : plain_difference(kernel.values);
+    describe(runs_.kernels[kernel.finding.line].costs, kernel);
+    kernel.finding.minimum_detectable_percent = detectable(kernel, level);
+    smallest.push_back(kernel.finding.minimum_detectable_percent);
+    deviations.push_back(100 * std::expm1(std::sqrt(pooled_variance(kernel.values))));
+    slower.push_back(kernel.finding.p);
+    faster.push_back(1 - kernel.finding.p);
+  }
+  judgement_.minimum_detectable_percent = median(smallest);
+  judgement_.noise_percent = median(deviations);
+  slower = benjamini_hochberg(slower);
+  faster = benjamini_hochberg(faster);
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    Finding& finding = kernels_[i].finding;
+    finding.adjusted_p = finding.change_percent >= 0 ? slower[i] : faster[i];
+    judge_finding(options_.false_discovery_rate, options_, material_ns_, finding);
+    finding.adjusted_p = slower[i];
+    second_opinion(kernels_[i]);
+    if (!judgement_.factor_removed) {
+      look_at_cycles(runs_.kernels[finding.line].costs, kernels_[i]);
+    }
+  }
+}
+
+void Judge::second_opinion(Tested& tested) const {
+  const bool told = tested.finding.what == Finding::What::total || tested.finding.verdict == Verdict::slower;
+  if (told && std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs) >= kPermutationRuns) {
+    tested.finding.permutation_p = permutation_p(tested.values.old_side(), tested.values.new_side(), options_.seed);
+  }
+}
+
+// The logarithm of each run's mean clock; empty where one is not known.
+std::vector<double> clocks_of(const Comparison& runs) {
+  std::vector<double> clocks;
+  for (const RunFacts* facts : runs.runs) {
+    double sum = 0;
+    double known = 0;
+    for (const auto& [device, clock] : facts->clocks) {
+      if (clock.samples > 0 && clock.mean_mhz > 0) {
+        sum += clock.mean_mhz;
+        known += 1;
+      }
+    }
+    if (known == 0) {
+      return {};
+    }
+    clocks.push_back(std::log(sum / known));
+  }
+  return clocks;
+}
+
+// The same in cycles. A slowdown that is none there is the clock's, and no verdict on the program.
+void Judge::look_at_cycles(std::span<const Cost> costs, Tested& tested) {
+  std::vector<double> clocks = clocks_of(runs_);
+  if (clocks.empty()) {
+    return;
+  }
+  for (double& clock : clocks) {
+    clock = -clock;  // taken out: ns * MHz
+  }
+  const Values cycles = values_of(costs, runs_.old_runs, clocks);
+  tested.finding.cycles_percent = cycles.percent(plain_difference(cycles).mean);
+  if (tested.finding.verdict == Verdict::slower && *tested.finding.cycles_percent <= options_.material_percent) {
+    tested.finding.verdict = Verdict::unclear;
+    tested.finding.note = only_in_time_text(tested.finding);
+  }
+}
+
+void Judge::test_total() {
+  total_.finding.what = Finding::What::total;
+  total_.values = values_of(runs_.totals, runs_.old_runs, {});
+  total_.difference = plain_difference(total_.values);
+  describe(runs_.totals, total_);
+  total_.finding.minimum_detectable_percent = detectable(total_, options_.total_level);
+  Finding& finding = total_.finding;
+  finding.adjusted_p = finding.change_percent >= 0 ? finding.p : 1 - finding.p;
+  judge_finding(options_.total_level, options_, material_ns_, finding);
+  finding.adjusted_p = finding.p;
+  second_opinion(total_);
+  look_at_cycles(runs_.totals, total_);
+}
+
+// What kernels without a partner add to those that have one. What runs have in common cancels out, so that a new kernel
+// is seen where the total is too noisy.
+void Judge::test_unmatched() {
+  std::vector<Cost> matched(runs_.runs.size());
+  bool any = false;
+  for (const KernelLine& kernel : runs_.kernels) {
+    const bool one_sided = kernel.change == Change::appeared || kernel.change == Change::gone;
+    any = any || (one_sided && weighs(kernel.costs));
+    for (size_t run = 0; run < matched.size() && !one_sided; ++run) {
+      matched[run] += kernel.costs[run];
+    }
+  }
+  const bool everywhere = std::all_of(matched.begin(), matched.end(), [](const Cost& cost) { return cost.ns > 0; });
+  if (!any || !everywhere || factor_.empty()) {
+    return;
+  }
+  unmatched_.emplace();
+  unmatched_->values = values_of(runs_.totals, runs_.old_runs, factor_);
+  unmatched_->difference = plain_difference(unmatched_->values);
+  describe(runs_.totals, *unmatched_);
+  Finding& finding = unmatched_->finding;
+  finding.what = Finding::What::unmatched;
+  finding.minimum_detectable_percent = detectable(*unmatched_, options_.total_level);
+  finding.adjusted_p = finding.change_percent >= 0 ? finding.p : 1 - finding.p;
+  judge_finding(options_.total_level, options_, material_ns_, finding);
+  finding.adjusted_p = finding.p;
+}
+
+void Judge::list_one_sided() {
+  for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
+    const KernelLine& kernel = runs_.kernels[line];
+    if ((kernel.change == Change::appeared || kernel.change == Change::gone) && weighs(kernel.costs)) {
+      const Means means = means_of(kernel.costs, runs_.old_runs);
+      Finding finding;
+      finding.what = Finding::What::kernel;
+      finding.line = line;
+      finding.verdict = kernel.change == Change::appeared ? Verdict::appeared : Verdict::gone;
+      finding.old_ns = means.old_ns;
+      finding.new_ns = means.new_ns;
+      finding.change_percent = kernel.change == Change::appeared ? kInfinite : -100;
+      finding.low_percent = finding.change_percent;
+      finding.high_percent = finding.change_percent;
+      one_sided_.push_back(std::move(finding));
+    }
+  }
+}
+
+// The total first, then kernels, the worst first, with their paths.
+void Judge::gather() {
+  std::vector<Finding> lines = std::move(one_sided_);
+  std::map<uint32_t, std::vector<Finding>> below;
+  for (Tested& kernel : kernels_) {
+    Finding& finding = kernel.finding;
+    std::vector<Finding> told = judge_paths(runs_, paths_[finding.line], finding, factor_, options_, material_ns_);
+    const bool moved =
+        std::any_of(told.begin(), told.end(), [](const Finding& path) { return path.verdict == Verdict::moved; });
+    if (moved && (finding.verdict == Verdict::same || finding.verdict == Verdict::too_small)) {
+      finding.verdict = Verdict::moved;
+    }
+    if (finding.verdict == Verdict::slower || finding.verdict == Verdict::excused ||
+        finding.verdict == Verdict::moved) {
+      below[finding.line] = std::move(told);
+    }
+    lines.push_back(finding);
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const Finding& a, const Finding& b) {
+    const bool slower_a = a.verdict == Verdict::slower;
+    const bool slower_b = b.verdict == Verdict::slower;
+    return slower_a != slower_b ? slower_a : a.new_ns - a.old_ns > b.new_ns - b.old_ns;
+  });
+  judgement_.findings.push_back(total_.finding);
+  if (unmatched_) {
+    judgement_.findings.push_back(unmatched_->finding);
+  }
+  for (Finding& line : lines) {
+    std::vector<Finding> paths = std::move(below[line.line]);
+    judgement_.findings.push_back(std::move(line));
+    std::move(paths.begin(), paths.end(), std::back_inserter(judgement_.findings));
+  }
+}
+
+// A side, so that an unchanged program passes with kPower: its interval ends below `effect`. 0: more than anybody
+// makes.
+size_t runs_needed(double variance_of_run, double effect) {
+  constexpr size_t kMost = 200;
+  for (size_t runs = 3; runs <= kMost; ++runs) {
+    const auto count = static_cast<double>(runs);
+    const Difference difference{.mean = 0, .error = std::sqrt(2 * variance_of_run / count), .freedom = 2 * count - 2};
+    if (difference.detectable(kOutside, kPower) < effect) {
+      return runs;
+    }
+  }
+  return 0;
+}
+
+// A pass says that there was no slowdown of min_effect_percent, and not only that none was found.
+void Judge::ask_what_was_seen() {
+  const auto ask = [this](const Tested& tested, const std::string& name) {
+    if (!(tested.finding.high_percent < options_.min_effect_percent)) {
+      const size_t needed = runs_needed(pooled_variance(tested.values), log_change(options_.min_effect_percent));
+      judgement_.reasons.push_back(not_seen_text(name, tested.finding, options_.min_effect_percent, needed));
+    }
+  };
+  ask(total_, "the total");
+  for (const Tested& kernel : kernels_) {
+    const Finding& finding = kernel.finding;
+    const bool heavy = finding.old_ns >= kHeavyShare * total_.finding.old_ns && total_.finding.old_ns > 0;
+    if (heavy && judgement_.reasons.empty() && finding.verdict != Verdict::excused) {
+      ask(kernel, runs_.kernels[finding.line].name);
+    }
+  }
+}
+
+void Judge::decide() {
+  if (!judgement_.reasons.empty()) {
+    return;  // whatever was found
+  }
+  bool slower = false;
+  for (const Finding& finding : judgement_.findings) {
+    slower = slower || (finding.what != Finding::What::path && finding.verdict == Verdict::slower);
+    if (finding.what != Finding::What::path && finding.verdict == Verdict::unclear) {
+      judgement_.reasons.push_back(finding.note);
+    }
+  }
+  if (slower) {
+    judgement_.notes.insert(judgement_.notes.end(), judgement_.reasons.begin(), judgement_.reasons.end());
+    judgement_.reasons.clear();
+    judgement_.outcome = Outcome::regression;
+    return;
+  }
+  ask_what_was_seen();
+  judgement_.outcome = judgement_.reasons.empty() ? Outcome::pass : Outcome::inconclusive;
+}
+
+Judgement Judge::run() {
+  judgement_.reasons = incomparable(runs_, options_, false);
+  if (runs_.old_runs == 0 || runs_.old_runs >= runs_.runs.size()) {
+    return std::move(judgement_);
+  }
+  choose_kernels();
+  take_out_factor();
+  test_total();
+  test_kernels();
+  test_unmatched();
+  list_one_sided();
+  for (Tested& kernel : kernels_) {
+    excuse_kernel(runs_, paths_[kernel.finding.line], options_, material_ns_, kernel.finding);
+  }
+  excuse_total(runs_, kernels_, options_, material_ns_, total_.finding);
+  gather();
+  decide();
+  return std::move(judgement_);
+}
+
+Judgement Judge::run_self() {
+  judgement_.one_side = true;
+  judgement_.reasons = incomparable(runs_, options_, true);
+  if (runs_.old_runs > 0) {
+    planned_runs_ = runs_.runs.size();
+    choose_kernels();
+    take_out_factor();
+    test_total();
+    test_kernels();
+    if (total_.finding.verdict == Verdict::slower || total_.finding.verdict == Verdict::faster) {
+      judgement_.notes.push_back(drift_text(total_.finding));
+    }
+    for (Tested& kernel : kernels_) {
+      kernel.finding.verdict = Verdict::same;
+    }
+    total_.finding.verdict = Verdict::same;
+    gather();
+  }
+  judgement_.outcome = judgement_.reasons.empty() ? Outcome::pass : Outcome::inconclusive;
+  return std::move(judgement_);
+}
+
+}  // namespace
+
+Judgement judge(const Comparison& runs, const JudgeOptions& options) {
+  return Judge(runs, options).run();
+}
+
+Judgement judge_self(const Comparison& runs, const JudgeOptions& options) {
+  Comparison halves = runs;
+  halves.old_runs = runs.runs.size() / 2;
+  for (KernelLine& kernel : halves.kernels) {
+    kernel.change = Change::both;
+  }
+  for (PathLine& path : halves.paths) {
+    path.change = Change::both;
+  }
+  return Judge(halves, options).run_self();
+}
+
+}  // namespace gpuprof::compare

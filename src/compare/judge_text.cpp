@@ -1,0 +1,60 @@
+#include "compare/judge_text.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "base/utf8.h"
+
+namespace gpuprof::compare {
+namespace {
+
+std::string with_format(const char* format, double value) {
+  char text[64];
+  static_cast<void>(std::snprintf(text, sizeof(text), format, value));
+  return text;
+}
+
+}  // namespace
+
+std::string signed_percent(double percent) {
+  if (!std::isfinite(percent)) {
+    return "not known";
+  }
+  const double size = std::abs(percent);
+  return with_format(size < 0.095 ? "%+.2f%%" : size < 99.5 ? "%+.1f%%" : "%+.0f%%", percent);
+}
+
+std::string few_kernels_text(size_t kernels) {
+  return std::to_string(kernels) + (kernels == 1 ? " kernel is" : " kernels are") +
+         " too few to learn from each other: each is judged by its own runs (Welch's test), with what all runs have in "
+         "common";
+}
+
+std::string unequal_variances_text() {
+  return "one side's runs vary at least twice as much as the other's: each kernel is judged by its own runs (Welch's "
+         "test)";
+}
+
+std::string only_in_time_text(const Finding& finding) {
+  return "slower in time (" + signed_percent(finding.change_percent) + "), not in GPU cycles (" +
+         signed_percent(finding.cycles_percent.value_or(0)) + "): the clocks of the two sides differ";
+}
+
+std::string excused_text(const Thresholds& thresholds, const Threshold& entry) {
+  return escaped(thresholds.file) + ":" + std::to_string(entry.line) + ": up to " + with_format("%g%%", entry.percent) +
+         (entry.expires.empty() ? "" : " until " + entry.expires) + ": " + escaped(entry.reason);
+}
+
+std::string drift_text(const Finding& total) {
+  return "the second half of the runs took " + signed_percent(total.change_percent) +
+         " of GPU time against the first: is the machine still warming up, or busy?";
+}
+
+std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed) {
+  return "a slowdown of " + with_format("%g%%", percent) + " of " + escaped(name) +
+         " could have been missed: by these runs its change is " + signed_percent(finding.low_percent) + " to " +
+         signed_percent(finding.high_percent) +
+         (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would tell");
+}
+
+}  // namespace gpuprof::compare

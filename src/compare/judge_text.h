@@ -1,0 +1,20 @@
+// What judge() has to say in words.
+#pragma once
+
+#include <string>
+
+#include "compare/judge.h"
+
+namespace gpuprof::compare {
+
+std::string signed_percent(double percent);  // "+2.1%", "-0.04%", "not known"
+
+std::string few_kernels_text(size_t kernels);
+std::string unequal_variances_text();
+std::string only_in_time_text(const Finding& finding);
+std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
+std::string drift_text(const Finding& total);
+// `needed`: runs a side that would show a slowdown of `percent`; 0: too many.
+std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed);
+
+}  // namespace gpuprof::compare

@@ -1,0 +1,122 @@
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "output/compare/check.h"
+#include "output/compare/check_words.h"
+#include "output/json_stream.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using compare::Comparison;
+using compare::Finding;
+using compare::Judgement;
+
+constexpr int kSchemaVersion = 1;
+
+const char* what_word(Finding::What what) {
+  switch (what) {
+    case Finding::What::total:
+      return "total";
+    case Finding::What::unmatched:
+      return "unmatched";
+    case Finding::What::kernel:
+      return "kernel";
+    case Finding::What::path:
+      return "path";
+  }
+  return "";
+}
+
+// null: not known, or infinite, which JSON does not have.
+void put_real(JsonObject& object, std::string_view name, double value) {
+  char text[32] = "null";
+  if (std::isfinite(value)) {
+    static_cast<void>(std::snprintf(text, sizeof(text), "%.6g", value));
+  }
+  object.key(name) += text;
+}
+
+void put_finding(const Comparison& runs, const Finding& finding, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.word("what", what_word(finding.what));
+  object.word("verdict", verdict_word(finding.verdict));
+  object.text("name", shown_text(finding_name(runs, finding)));
+  if (finding.what == Finding::What::kernel && !runs.kernels[finding.line].old_name.empty()) {
+    object.text("old_name", shown_text(runs.kernels[finding.line].old_name));
+  }
+  if (finding.what == Finding::What::path) {
+    json_path(finding_path(runs, finding), object.key("path"), stream);
+  }
+  put_real(object, "old_ns", finding.old_ns);
+  put_real(object, "new_ns", finding.new_ns);
+  put_real(object, "change_percent", finding.change_percent);
+  put_real(object, "low_percent", finding.low_percent);
+  put_real(object, "high_percent", finding.high_percent);
+  put_real(object, "p", finding.p);
+  put_real(object, "adjusted_p", finding.adjusted_p);
+  if (finding.permutation_p) {
+    put_real(object, "permutation_p", *finding.permutation_p);
+  }
+  put_real(object, "launches_percent", finding.launches_percent);
+  put_real(object, "duration_percent", finding.duration_percent);
+  if (finding.cycles_percent) {
+    put_real(object, "cycles_percent", *finding.cycles_percent);
+  }
+  if (finding.what != Finding::What::path) {
+    put_real(object, "minimum_detectable_percent", finding.minimum_detectable_percent);
+  }
+  if (!finding.note.empty()) {
+    object.text("note", finding.note);
+  }
+}
+
+void put_run(const Comparison& runs, size_t run, TextStream& stream) {
+  stream.checkpoint();
+  const compare::RunFacts& facts = *runs.runs[run];
+  std::string& out = stream.text();
+  JsonObject object(out);
+  object.word("side", run < runs.old_runs ? "old" : "new");
+  object.text("file", shown_text(facts.file));
+  object.number("ns", runs.totals[run].ns);
+  object.number("count", runs.totals[run].count);
+  json_array(facts.devices, object.key("devices"), [&out](const std::string& name) { out += json_string(name); });
+  object.text("driver", facts.driver);
+  object.text("commit", facts.commit);
+  put_real(object, "lost_percent", facts.lost_percent);
+}
+
+}  // namespace
+
+void check_json(const Comparison& runs, const Judgement& judgement, TextStream& stream) {
+  std::string& out = stream.text();
+  const auto put_text = [&out](const std::string& text) { out += json_string(text); };
+  {
+    JsonObject object(out);
+    object.number("schema_version", kSchemaVersion);
+    object.word("outcome", outcome_word(judgement.outcome));
+    object.number("exit_status", static_cast<uint64_t>(judgement.outcome));
+    object.text("headline", headline(judgement));
+    json_array(judgement.reasons, object.key("reasons"), put_text);
+    json_array(judgement.notes, object.key("notes"), put_text);
+    object.flag("moderated", judgement.moderated);
+    object.flag("factor_removed", judgement.factor_removed);
+    put_real(object, "factor_percent", judgement.factor_percent);
+    put_real(object, "noise_percent", judgement.noise_percent);
+    put_real(object, "minimum_detectable_percent", judgement.minimum_detectable_percent);
+    out.append(",\"runs\":[");
+    for (size_t run = 0; run < runs.runs.size(); ++run) {
+      out.append(run == 0 ? "" : ",");
+      put_run(runs, run, stream);
+    }
+    out += "]";
+    json_array(judgement.findings, object.key("findings"),
+               [&](const Finding& finding) { put_finding(runs, finding, stream); });
+  }
+  out += "\n";
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "output/compare/check.h"
+#include "output/compare/check_words.h"
+#include "output/svg_text.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using compare::Comparison;
+using compare::Finding;
+using compare::Judgement;
+using compare::Outcome;
+using compare::Verdict;
+
+constexpr size_t kNameWidth = 400;
+constexpr size_t kPathWidth = 1000;
+constexpr size_t kMostPaths = 3;
+
+std::string xml(std::string_view text) {
+  return xml_escaped(printable(shown_name(text)));
+}
+
+bool is_case(const Finding& finding) {
+  return finding.what != Finding::What::path;
+}
+
+bool is_failure(const Judgement& judgement, const Finding& finding) {
+  return judgement.outcome == Outcome::regression && is_case(finding) && finding.verdict == Verdict::slower;
+}
+
+void put_message(std::string_view element, std::string_view message, std::string_view body, std::string& out) {
+  out.append("    <").append(element).append(" message=\"").append(xml(message)).append("\">");
+  out.append(body).append("</").append(element).append(">\n");
+}
+
+void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std::string& out) {
+  const Finding& finding = judgement.findings[at];
+  const std::string name = cut_middle(shown_ends(finding_name(runs, finding)), kNameWidth);
+  const bool total = finding.what != Finding::What::kernel;
+  out.append("  <testcase classname=\"gpuprof.").append(total ? "total" : "kernel");
+  out.append("\" name=\"").append(xml(name)).append("\">\n");
+  const std::string change = change_text(finding) + "; " + cost_text(finding);
+  if (is_failure(judgement, finding)) {
+    std::string body = xml(change);
+    size_t paths = 0;
+    for (size_t below = at + 1; below < judgement.findings.size() && !is_case(judgement.findings[below]); ++below) {
+      if (++paths <= kMostPaths) {
+        const Finding& path = judgement.findings[below];
+        body += "\n" + xml(change_text(path) + callers_text("", finding_path(runs, path), kPathWidth));
+      }
+    }
+    put_message("failure", name + " is slower: " + change, body, out);
+  } else {
+    out.append("    <system-out>").append(xml(std::string(verdict_word(finding.verdict)) + ": " + change));
+    out.append("</system-out>\n");
+  }
+  out += "  </testcase>\n";
+}
+
+// By itself, so that an inconclusive check is no row of passes.
+void put_verdict(const Judgement& judgement, std::string& out) {
+  out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
+  if (judgement.outcome == Outcome::inconclusive) {
+    std::string body;
+    for (const std::string& reason : judgement.reasons) {
+      body.append(body.empty() ? "" : "\n").append(xml(reason));
+    }
+    put_message("error", headline(judgement), body, out);
+  } else {
+    out.append("    <system-out>").append(xml(headline(judgement))).append("</system-out>\n");
+  }
+  out += "  </testcase>\n";
+}
+
+}  // namespace
+
+void check_junit(const Comparison& runs, const Judgement& judgement, TextStream& stream) {
+  const auto& findings = judgement.findings;
+  const auto cases = std::count_if(findings.begin(), findings.end(), is_case);
+  const auto failures = std::count_if(findings.begin(), findings.end(),
+                                      [&](const Finding& finding) { return is_failure(judgement, finding); });
+  std::string& out = stream.text();
+  out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"gpuprof check\"";
+  out.append(" tests=\"").append(std::to_string(cases + 1));
+  out.append("\" failures=\"").append(std::to_string(failures));
+  out.append("\" errors=\"").append(judgement.outcome == Outcome::inconclusive ? "1" : "0");
+  out += "\" skipped=\"0\" time=\"0\">\n";
+  put_verdict(judgement, out);
+  for (size_t at = 0; at < findings.size(); ++at) {
+    if (is_case(findings[at])) {
+      put_case(runs, judgement, at, out);
+      stream.checkpoint();
+    }
+  }
+  out += "</testsuite>\n</testsuites>\n";
+}
+
+}  // namespace gpuprof::output

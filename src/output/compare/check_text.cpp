@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/utf8.h"
+#include "output/compare/check.h"
+#include "output/compare/check_words.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using compare::Comparison;
+using compare::Finding;
+using compare::Judgement;
+using compare::Verdict;
+
+constexpr size_t kMostKernels = 8;  // of a kind; a screen
+constexpr size_t kMostPaths = 3;    // below a kernel
+constexpr size_t kMinWidth = 40;
+
+// `text` in lines of at most `width` characters, broken at spaces, further ones behind `indent`.
+void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out) {
+  size_t used = 0;
+  bool first = true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const size_t needed = utf8_length(word);
+    if (!first && used + 1 + needed > width) {
+      out.append("\n").append(indent);
+      used = indent.size();
+    } else if (!first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += needed;
+    first = false;
+  }
+  out += '\n';
+}
+
+std::string kernel_name(const Comparison& runs, const Finding& finding, size_t width) {
+  return cut_middle(shown_name(shown_ends(finding_name(runs, finding))), width);
+}
+
+void put_path(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
+  const bool most = finding.verdict == Verdict::unclear;
+  out.append("    ").append(most ? "grew most" : verdict_word(finding.verdict));
+  const bool one_sided = finding.verdict == Verdict::appeared || finding.verdict == Verdict::gone;
+  out.append(one_sided ? "" : " " + change_text(finding)).append(":\n");
+  const std::vector<std::string_view> path = finding_path(runs, finding);
+  out.append(callers_text(std::string(5, ' '), path, width)).append("\n");
+}
+
+void put_kernel(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
+  out.append("  ").append(kernel_name(runs, finding, width - 2)).append("\n");
+  append_wrapped("    " + change_text(finding) + "; " + cost_text(finding), width, "    ", out);
+  if (!finding.note.empty()) {
+    append_wrapped("    " + finding.note, width, "    ", out);
+  }
+}
+
+// Kernels of that verdict with their paths.
+void put_kernels(const Comparison& runs, const Judgement& judgement, Verdict verdict, std::string_view title,
+                 size_t width, TextStream& stream) {
+  std::string& out = stream.text();
+  size_t kernels = 0;
+  size_t paths = 0;
+  bool below = false;
+  for (const Finding& finding : judgement.findings) {
+    if (finding.what == Finding::What::kernel) {
+      below = finding.verdict == verdict;
+      paths = 0;
+      kernels += below ? 1 : 0;
+      if (below && kernels == 1) {
+        out.append("\n").append(title).append("\n");
+      }
+      if (below && kernels <= kMostKernels) {
+        put_kernel(runs, finding, width, out);
+      }
+    } else if (finding.what == Finding::What::path && below && kernels <= kMostKernels && ++paths <= kMostPaths) {
+      put_path(runs, finding, width, out);
+    }
+    stream.checkpoint();
+  }
+  if (kernels > kMostKernels) {
+    out.append("  ... and ").append(std::to_string(kernels - kMostKernels)).append(" more\n");
+  }
+}
+
+}  // namespace
+
+void check_text(const Comparison& runs, const Judgement& judgement, size_t width, TextStream& stream) {
+  width = std::max(width, kMinWidth);
+  std::string& out = stream.text();
+  append_wrapped(headline(judgement), width, "  ", out);
+  for (size_t i = 1; i < judgement.reasons.size(); ++i) {
+    append_wrapped("  " + judgement.reasons[i], width, "    ", out);
+  }
+  for (const std::string& line : advice_lines(judgement)) {
+    append_wrapped(line, width, "  ", out);
+  }
+  out.append("\nCompared: ").append(what_was_compared(runs, judgement)).append("\n");
+  for (const Finding& finding : judgement.findings) {
+    if (finding.what == Finding::What::total || finding.what == Finding::What::unmatched) {
+      const std::string name = judgement.one_side                     ? "Total, second half against first: "
+                               : finding.what == Finding::What::total ? "Total: "
+                                                                      : "With new and without gone kernels: ";
+      append_wrapped(name + change_text(finding) + "; " + cost_text(finding), width, "  ", out);
+      if (!finding.note.empty()) {
+        append_wrapped("  " + finding.note, width, "  ", out);
+      }
+    }
+  }
+  put_kernels(runs, judgement, Verdict::slower, "Slower kernels:", width, stream);
+  put_kernels(runs, judgement, Verdict::unclear, "Unclear:", width, stream);
+  put_kernels(runs, judgement, Verdict::excused, "Slower, and excused:", width, stream);
+  put_kernels(runs, judgement, Verdict::moved, "Moved to other callers:", width, stream);
+  put_kernels(runs, judgement, Verdict::appeared, "New kernels:", width, stream);
+  put_kernels(runs, judgement, Verdict::gone, "Kernels that are gone:", width, stream);
+  put_kernels(runs, judgement, Verdict::faster, "Faster kernels:", width, stream);
+  out += "\n";
+  for (const std::string& line : basis_lines(judgement)) {
+    append_wrapped(line, width, "  ", out);
+  }
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,394 @@
+#include "compare/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+
+using namespace gpuprof::compare;
+
+namespace {
+
+// A comparison by hand: kernels of 10 ms each, and the wobble of runs in steps that are the same on both sides.
+class Sides {
+ public:
+  Sides(size_t kernels, size_t runs) : runs_(runs) {
+    facts_.resize(2 * runs);
+    for (size_t run = 0; run < facts_.size(); ++run) {
+      facts_[run].file = (run < runs ? "old" : "new") + std::to_string(run % runs) + ".txt";
+      facts_[run].info.kind = gpuprof::analyze::ProfileKind::durations;
+      facts_[run].info.complete = true;
+      facts_[run].devices = {"A GPU"};
+      facts_[run].driver = "1.0";
+      facts_[run].exit_status = "0";
+    }
+    comparison.old_runs = runs;
+    std::mt19937_64 random(1);
+    for (size_t kernel = 0; kernel < kernels; ++kernel) {
+      KernelLine line;
+      line.name = "kernel_" + std::to_string(kernel);
+      for (size_t run = 0; run < 2 * runs; ++run) {
+        const auto wobble = static_cast<uint64_t>(random() % 100'001);  // 1% of 10 ms
+        line.costs.push_back({.ns = 10'000'000 + wobble, .count = 10});
+      }
+      comparison.kernels.push_back(std::move(line));
+    }
+  }
+
+  // New against old, of one kernel or all.
+  void slow_down(size_t kernel, double factor) {
+    for (size_t run = runs_; run < 2 * runs_; ++run) {
+      Cost& cost = comparison.kernels[kernel].costs[run];
+      cost.ns = static_cast<uint64_t>(static_cast<double>(cost.ns) * factor);
+    }
+  }
+  void slow_down_all(double factor) {
+    for (size_t kernel = 0; kernel < comparison.kernels.size(); ++kernel) {
+      slow_down(kernel, factor);
+    }
+  }
+  void add_path(uint32_t kernel, const std::string& function, std::vector<Cost> costs, Change change = Change::both) {
+    FunctionLine line;
+    line.name = function;
+    comparison.functions.push_back(line);
+    PathLine path;
+    path.kernel = kernel;
+    path.functions = {static_cast<uint32_t>(comparison.functions.size() - 1)};
+    path.change = change;
+    path.costs = std::move(costs);
+    comparison.paths.push_back(std::move(path));
+  }
+  RunFacts& facts(size_t run) { return facts_[run]; }
+
+  Judgement judged(const JudgeOptions& options = {}) {
+    comparison.runs.clear();
+    comparison.totals.assign(facts_.size(), {});
+    for (size_t run = 0; run < facts_.size(); ++run) {
+      comparison.runs.push_back(&facts_[run]);
+      for (const KernelLine& kernel : comparison.kernels) {
+        comparison.totals[run] += kernel.costs[run];
+      }
+    }
+    return judge(comparison, options);
+  }
+
+  Comparison comparison;
+
+ private:
+  size_t runs_;
+  std::vector<RunFacts> facts_;
+};
+
+const Finding* of_kernel(const Judgement& judgement, uint32_t kernel) {
+  const auto found = std::find_if(judgement.findings.begin(), judgement.findings.end(), [&](const Finding& finding) {
+    return finding.what == Finding::What::kernel && finding.line == kernel;
+  });
+  return found == judgement.findings.end() ? nullptr : &*found;
+}
+
+std::string reasons_of(const Judgement& judgement) {
+  std::string text;
+  for (const std::string& reason : judgement.reasons) {
+    text += reason + "\n";
+  }
+  return text;
+}
+
+JudgeOptions with_thresholds(std::string_view text) {
+  JudgeOptions options;
+  std::vector<std::string> expired;
+  auto parsed = parse_thresholds(text, "gate.txt", "2026-11-23", expired);
+  REQUIRE(parsed);
+  options.thresholds = std::move(parsed).value();
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("nothing has changed") {
+  Sides sides(30, 5);
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::pass);
+  CHECK(reasons_of(judgement).empty());
+  CHECK(judgement.factor_removed);
+  CHECK(judgement.moderated);
+  CHECK(judgement.noise_percent > 0.2);
+  CHECK(judgement.noise_percent < 0.5);  // 1% / sqrt(12)
+  CHECK(judgement.minimum_detectable_percent > 0.2);
+  CHECK(judgement.minimum_detectable_percent < 2);
+  REQUIRE(judgement.findings.size() == 31);
+  CHECK(judgement.findings.front().what == Finding::What::total);
+  CHECK_FALSE(judgement.findings.front().permutation_p);
+}
+
+TEST_CASE("one kernel of many is slower") {
+  Sides sides(30, 5);
+  sides.slow_down(7, 1.1);
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::regression);
+  REQUIRE(judgement.findings.size() == 31);
+  CHECK(judgement.findings[1].line == 7);  // the worst first
+  CHECK(judgement.findings[1].verdict == Verdict::slower);
+  CHECK(std::abs(judgement.findings[1].change_percent - 10) < 1);
+  CHECK(judgement.findings[1].low_percent < judgement.findings[1].change_percent);
+  CHECK(judgement.findings[1].high_percent > judgement.findings[1].change_percent);
+  CHECK(judgement.findings[1].adjusted_p < 0.001);
+  CHECK(judgement.findings[0].verdict != Verdict::slower);  // 0.3% of the total
+  CHECK(of_kernel(judgement, 8)->verdict == Verdict::same);
+}
+
+TEST_CASE("a difference that does not matter") {
+  Sides small(30, 5);
+  small.slow_down(7, 1.018);
+  CHECK(of_kernel(small.judged(), 7)->verdict == Verdict::too_small);
+  CHECK(small.judged().outcome == Outcome::pass);
+
+  // 10% of a kernel that has 0.5% of all GPU time.
+  Sides light(30, 5);
+  for (Cost& cost : light.comparison.kernels[7].costs) {
+    cost.ns /= 7;
+  }
+  light.slow_down(7, 1.1);
+  CHECK(of_kernel(light.judged(), 7)->verdict == Verdict::too_small);
+
+  JudgeOptions strict;
+  strict.share_percent = 0.01;
+  CHECK(of_kernel(light.judged(strict), 7)->verdict == Verdict::slower);
+}
+
+TEST_CASE("all kernels slower alike are the total's") {
+  Sides sides(30, 5);
+  sides.slow_down_all(1.05);
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::regression);
+  CHECK(judgement.findings.front().verdict == Verdict::slower);
+  CHECK(std::abs(judgement.factor_percent - 5) < 0.5);
+  CHECK(of_kernel(judgement, 3)->verdict == Verdict::same);
+}
+
+TEST_CASE("a slowdown that is the clock's") {
+  Sides sides(30, 5);
+  sides.slow_down_all(1.05);
+  for (size_t run = 0; run < 10; ++run) {
+    sides.facts(run).clocks["A GPU"] = {
+        .samples = 9, .mean_mhz = run < 5 ? 1980 : 1980 / 1.05, .min_mhz = 0, .max_mhz = 0};
+  }
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::inconclusive);
+  CHECK(judgement.findings.front().verdict == Verdict::unclear);
+  REQUIRE(judgement.findings.front().cycles_percent);
+  CHECK(std::abs(*judgement.findings.front().cycles_percent) < 0.5);
+  CHECK(reasons_of(judgement).find("not in GPU cycles") != std::string::npos);
+
+  sides.slow_down(4, 1.1);  // and one kernel that is slower in cycles, too
+  CHECK(sides.judged().outcome == Outcome::regression);
+
+  sides.facts(3).clocks.clear();  // not known of one run
+  CHECK_FALSE(sides.judged().findings.front().cycles_percent);
+}
+
+TEST_CASE("runs that must not be compared") {
+  const auto reasons_after = [](auto change) {
+    Sides sides(30, 5);
+    sides.slow_down(7, 1.5);
+    change(sides);
+    const Judgement judgement = sides.judged();
+    CHECK(judgement.outcome == Outcome::inconclusive);
+    return reasons_of(judgement);
+  };
+  CHECK(reasons_after([](Sides& sides) { sides.facts(6).devices = {"B GPU"}; }) ==
+        "not the same device: A GPU (old0.txt) and B GPU (new1.txt)\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(6).driver = "2.0"; }) ==
+        "not the same driver: 1.0 (old0.txt) and 2.0 (new1.txt)\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(2).lost_percent = 1.5; }) ==
+        "old2.txt: 1.5% of its GPU work was lost, more than 1%\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(2).exit_status = "139"; }) ==
+        "old2.txt: its program failed (exit status 139)\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.complete = false; }) ==
+        "new4.txt: it is cut off, its end is missing\n");
+  CHECK(reasons_after([](Sides& sides) { sides.facts(9).info.kind = gpuprof::analyze::ProfileKind::launch_counts; }) ==
+        "new4.txt: it has no GPU times, only counts\n");
+  CHECK(reasons_after([](Sides& sides) {
+          for (size_t kernel = 0; kernel < 20; ++kernel) {
+            sides.comparison.kernels[kernel].change = kernel < 10 ? Change::gone : Change::appeared;
+            for (size_t run = 0; run < 10; ++run) {
+              sides.comparison.kernels[kernel].costs[run].ns *= (run < 5) == (kernel < 10) ? 3 : 0;
+            }
+          }
+        }).find("two different programs") != std::string::npos);
+  CHECK(reasons_after([](Sides& sides) {
+          sides.facts(2).file = "a\x1b[31m";
+          sides.facts(2).exit_status = "1";
+        }).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("too few runs") {
+  for (const size_t runs : {1, 2}) {
+    Sides sides(30, runs);
+    sides.slow_down(7, 1.5);
+    const Judgement judgement = sides.judged();
+    CHECK(judgement.outcome == Outcome::inconclusive);
+    CHECK(reasons_of(judgement).find("too few: at least 3 a side") != std::string::npos);
+    CHECK(std::abs(of_kernel(judgement, 7)->change_percent - 50) < 5);
+  }
+  JudgeOptions options;
+  CHECK(judge({}, options).outcome == Outcome::inconclusive);
+}
+
+TEST_CASE("a pass says what could have been seen") {
+  Sides sides(3, 3);
+  std::mt19937_64 random(3);
+  for (KernelLine& kernel : sides.comparison.kernels) {
+    for (Cost& cost : kernel.costs) {
+      cost.ns += random() % 8'000'000;
+    }
+  }
+  const Judgement noisy = sides.judged();
+  CHECK(noisy.outcome == Outcome::inconclusive);
+  CHECK(reasons_of(noisy).find("could have been missed") != std::string::npos);
+  JudgeOptions lax;
+  lax.min_effect_percent = 1000;
+  CHECK(sides.judged(lax).outcome == Outcome::pass);
+}
+
+TEST_CASE("few kernels are judged the plain way, and it is said") {
+  Sides sides(1, 5);
+  sides.slow_down(0, 1.1);
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::regression);
+  CHECK_FALSE(judgement.factor_removed);
+  CHECK_FALSE(judgement.moderated);
+  REQUIRE(judgement.notes.size() == 1);
+  CHECK(judgement.notes[0].find("1 kernel is too few") == 0);
+}
+
+TEST_CASE("sides that vary unlike are judged the plain way") {
+  Sides sides(30, 5);
+  for (KernelLine& kernel : sides.comparison.kernels) {
+    for (size_t run = 5; run < 10; ++run) {
+      kernel.costs[run].ns = 10'000'000 + (kernel.costs[run].ns - 10'000'000) * 10;
+    }
+  }
+  const Judgement judgement = sides.judged();
+  CHECK_FALSE(judgement.moderated);
+  CHECK(judgement.factor_removed);
+}
+
+TEST_CASE("a second opinion from 8 runs a side") {
+  Sides sides(30, 8);
+  sides.slow_down(7, 1.1);
+  const Judgement judgement = sides.judged();
+  REQUIRE(of_kernel(judgement, 7)->permutation_p);
+  CHECK(*of_kernel(judgement, 7)->permutation_p == 1.0 / 12870);
+  CHECK(judgement.findings.front().permutation_p);
+}
+
+TEST_CASE("thresholds excuse a kernel, its paths and the total") {
+  Sides sides(12, 5);
+  sides.slow_down(7, 1.5);
+  CHECK(sides.judged().outcome == Outcome::regression);
+
+  const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
+  CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
+  CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // it grew by what the kernel did
+  CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
+
+  sides.add_path(7, "caller", sides.comparison.kernels[7].costs);
+  CHECK(of_kernel(sides.judged(with_thresholds("caller 60% wanted")), 7)->verdict == Verdict::excused);
+  CHECK(of_kernel(sides.judged(with_thresholds("caller 40% wanted")), 7)->verdict == Verdict::slower);
+}
+
+TEST_CASE("the paths of a slower kernel") {
+  Sides sides(30, 5);
+  std::vector<Cost> half = sides.comparison.kernels[7].costs;
+  for (Cost& cost : half) {
+    cost.ns /= 2;
+  }
+  sides.add_path(7, "as_before", half);
+  for (size_t run = 5; run < 10; ++run) {
+    sides.comparison.kernels[7].costs[run].ns += half[run].ns / 2;
+    half[run].ns += half[run].ns / 2;
+  }
+  sides.add_path(7, "slower", half);
+  const Judgement judgement = sides.judged();
+  REQUIRE(judgement.findings.size() == 32);
+  CHECK(judgement.findings[1].line == 7);
+  CHECK(judgement.findings[2].what == Finding::What::path);
+  CHECK(judgement.findings[2].line == 1);
+  CHECK(judgement.findings[2].verdict == Verdict::slower);
+}
+
+TEST_CASE("a kernel that moved is no regression") {
+  Sides sides(30, 5);
+  std::vector<Cost> before = sides.comparison.kernels[7].costs;
+  std::vector<Cost> after = before;
+  std::fill(before.begin() + 5, before.end(), Cost{});
+  std::fill(after.begin(), after.begin() + 5, Cost{});
+  sides.add_path(7, "caller", before, Change::gone);
+  sides.add_path(7, "other_caller", after, Change::moved);
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::pass);
+  CHECK(of_kernel(judgement, 7)->verdict == Verdict::moved);
+}
+
+TEST_CASE("a new kernel counts by what it adds to the total") {
+  Sides added(30, 5);
+  Sides replaced(30, 5);
+  for (Sides* sides : {&added, &replaced}) {
+    sides->comparison.kernels[7].change = Change::appeared;
+    for (size_t run = 0; run < 5; ++run) {
+      sides->comparison.kernels[7].costs[run] = {};
+    }
+  }
+  replaced.comparison.kernels[8].change = Change::gone;
+  for (size_t run = 5; run < 10; ++run) {
+    replaced.comparison.kernels[8].costs[run] = {};
+  }
+  CHECK(added.judged().outcome == Outcome::regression);
+  CHECK(added.judged().findings[1].what == Finding::What::unmatched);
+  CHECK(added.judged().findings[1].verdict == Verdict::slower);
+  CHECK(of_kernel(added.judged(), 7)->verdict == Verdict::appeared);
+  CHECK(replaced.judged().outcome == Outcome::pass);
+  CHECK(of_kernel(replaced.judged(), 8)->verdict == Verdict::gone);
+}
+
+TEST_CASE("a kernel that only some runs have") {
+  Sides sides(30, 5);
+  for (const size_t run : {1, 6}) {
+    sides.comparison.kernels[7].costs[run] = {};
+  }
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::pass);
+  CHECK(std::isfinite(of_kernel(judgement, 7)->change_percent));
+}
+
+TEST_CASE("one program by itself") {
+  Sides sides(30, 5);
+  for (KernelLine& kernel : sides.comparison.kernels) {
+    kernel.change = Change::appeared;  // as compare() says of runs without another side
+  }
+  const Judgement compared = Sides(30, 5).judged();
+  static_cast<void>(sides.judged());
+  sides.comparison.old_runs = 0;
+  const Judgement alone = judge_self(sides.comparison, {});
+  CHECK(alone.one_side);
+  CHECK(alone.outcome == Outcome::pass);
+  CHECK(alone.findings.size() == 31);
+  CHECK(std::abs(alone.noise_percent - compared.noise_percent) < 0.05);
+  // Ten runs a side show less than five do.
+  CHECK(alone.minimum_detectable_percent < 0.85 * compared.minimum_detectable_percent);
+  CHECK(alone.minimum_detectable_percent > 0.5 * compared.minimum_detectable_percent);
+
+  Sides warming(30, 5);
+  warming.slow_down_all(1.1);
+  static_cast<void>(warming.judged());
+  const Judgement drifting = judge_self(warming.comparison, {});
+  CHECK(drifting.outcome == Outcome::pass);
+  REQUIRE(drifting.notes.size() == 1);
+  CHECK(drifting.notes[0].find("the second half of the runs took +") == 0);
+  CHECK(judge_self({}, {}).outcome == Outcome::inconclusive);
+}

@@ -1,0 +1,83 @@
+#include "compare/thresholds.h"
+
+#include <string>
+#include <vector>
+
+#include "catch.h"
+
+using namespace gpuprof;
+using namespace gpuprof::compare;
+
+namespace {
+
+constexpr const char* kToday = "2026-11-23";
+
+std::string message_of(std::string_view text) {
+  std::vector<std::string> expired;
+  const Result<Thresholds> parsed = parse_thresholds(text, "gate.txt", kToday, expired);
+  return parsed ? "" : parsed.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a file of thresholds") {
+  std::vector<std::string> expired;
+  const auto parsed = parse_thresholds(
+      "# what may be slower\n"
+      "\n"
+      "attention_*    5%  until 2027-01-31  new mask, see #41\n"
+      "\"void gemm<float, 4>\"  10.5% double buffering comes with the next release\r\n"
+      "  decode  3%   until 2026-11-22 gone tomorrow\n"
+      "[total]\t2% until 2026-11-23 its last day",
+      "gate.txt", kToday, expired);
+  REQUIRE(parsed);
+  REQUIRE(parsed->entries.size() == 3);
+  const Threshold& first = parsed->entries[0];
+  CHECK(first.glob == "attention_*");
+  CHECK(first.percent == 5);
+  CHECK(first.expires == "2027-01-31");
+  CHECK(first.reason == "new mask, see #41");
+  CHECK(first.line == 3);
+  CHECK(parsed->entries[1].glob == "void gemm<float, 4>");
+  CHECK(parsed->entries[1].percent == 10.5);
+  CHECK(parsed->entries[1].expires.empty());
+  CHECK(parsed->entries[1].reason == "double buffering comes with the next release");
+  CHECK(parsed->entries[2].glob == "[total]");
+  REQUIRE(expired.size() == 1);
+  CHECK(expired[0] == "gate.txt:5: decode expired on 2026-11-22 (gone tomorrow)");
+
+  CHECK(parsed->find("attention_forward") == &parsed->entries[0]);
+  CHECK(parsed->find("void gemm<float, 4>") == &parsed->entries[1]);
+  CHECK(parsed->find("[total]") == &parsed->entries[2]);
+  CHECK(parsed->find("decode") == nullptr);
+}
+
+TEST_CASE("what is no threshold names its line") {
+  CHECK(message_of("a 5% x\nb\n") == "gate.txt:2: the percentage is missing");
+  CHECK(message_of("b 5 because") == "gate.txt:1: '5' is no percentage such as 5%");
+  CHECK(message_of("b -5% because") == "gate.txt:1: '-5%' is no percentage such as 5%");
+  CHECK(message_of("b nan% because") == "gate.txt:1: 'nan%' is no percentage such as 5%");
+  CHECK(message_of("b 1e9% because") == "gate.txt:1: '1e9%' is no percentage such as 5%");
+  CHECK(message_of("b 5%") == "gate.txt:1: the reason is missing");
+  CHECK(message_of("b 5% until 2027-01-31") == "gate.txt:1: the reason is missing");
+  CHECK(message_of("b 5% until tomorrow x") == "gate.txt:1: 'tomorrow' is no date such as 2027-01-31");
+  CHECK(message_of("b 5% until 2027-13-01 x") == "gate.txt:1: '2027-13-01' is no date such as 2027-01-31");
+  CHECK(message_of("\"b 5% x") == "gate.txt:1: the quote does not end");
+  CHECK(message_of("\"\" 5% x") == "gate.txt:1: the glob is empty");
+  CHECK(message_of(std::string(2 << 20, 'x')) == "gate.txt: more than 1 MiB is no file of thresholds");
+  CHECK(message_of("b 5\x1b[31m% x").find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("globs know * and ? only") {
+  CHECK(glob_matches("*", ""));
+  CHECK(glob_matches("a*c", "abbc"));
+  CHECK(glob_matches("a*c*", "abcbd"));
+  CHECK_FALSE(glob_matches("a*c", "abcd"));
+  CHECK(glob_matches("a?c", "abc"));
+  CHECK_FALSE(glob_matches("a?c", "ac"));
+  CHECK(glob_matches("[copy HtoD]", "[copy HtoD]"));  // a kernel's name always matches itself
+  CHECK_FALSE(glob_matches("[copy HtoD]", "c"));
+  CHECK_FALSE(glob_matches("", "a"));
+  // Quick, although each star could take any part of it.
+  CHECK_FALSE(glob_matches("*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(100'000, 'a')));
+}
