@@ -20,7 +20,11 @@ std::string signed_percent(double percent) {
   if (!std::isfinite(percent)) {
     return "not known";
   }
+  constexpr double kMost = 1e5;
   const double size = std::abs(percent);
+  if (size > kMost) {
+    return percent > 0 ? "over +100000%" : "under -100000%";
+  }
   return with_format(size < 0.095 ? "%+.2f%%" : size < 99.5 ? "%+.1f%%" : "%+.0f%%", percent);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <random>
 
@@ -89,8 +90,22 @@ double incomplete_beta(double a, double b, double x) {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - (front * beta_fraction(b, a, 1 - x) / b);
 }
 
+namespace {
+
+constexpr double kAsNormal = 1e8;  // degrees of freedom
+
+double student_t_density(double t, double freedom) {
+  if (freedom > kAsNormal) {
+    return std::exp(-t * t / 2) / std::sqrt(2 * std::numbers::pi);
+  }
+  return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2) -
+                  ((freedom + 1) / 2 * std::log1p(t * t / freedom))) /
+         std::sqrt(freedom * std::numbers::pi);
+}
+
+}  // namespace
+
 double student_t_above(double t, double freedom) {
-  constexpr double kAsNormal = 1e8;
   if (std::isinf(t)) {
     return t > 0 ? 0 : 1;
   }
@@ -101,15 +116,22 @@ double student_t_above(double t, double freedom) {
   return t >= 0 ? tail : 1 - tail;
 }
 
+// The tail is convex, so that Newton's steps from 0 on never go too far.
 double student_t_quantile(double above, double freedom) {
-  constexpr double kFarthest = 1e300;
   if (above > 0.5) {
     return -student_t_quantile(1 - above, freedom);
   }
-  if (above == 0.5) {
-    return 0;
+  constexpr int kMostSteps = 1000;
+  constexpr double kPrecision = 1e-14;
+  double t = 0;
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double step = (student_t_above(t, freedom) - above) / student_t_density(t, freedom);
+    if (!(step > kPrecision * t)) {
+      break;
+    }
+    t += step;
   }
-  return zero_of(1e-9, kFarthest, [&](double t) { return student_t_above(t, freedom) - above; });
+  return t;
 }
 
 double digamma(double x) {

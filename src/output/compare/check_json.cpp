@@ -102,6 +102,7 @@ void check_json(const Comparison& runs, const Judgement& judgement, TextStream& 
     object.text("headline", headline(judgement));
     json_array(judgement.reasons, object.key("reasons"), put_text);
     json_array(judgement.notes, object.key("notes"), put_text);
+    object.flag("one_side", judgement.one_side);
     object.flag("moderated", judgement.moderated);
     object.flag("factor_removed", judgement.factor_removed);
     put_real(object, "factor_percent", judgement.factor_percent);

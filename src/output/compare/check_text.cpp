@@ -48,10 +48,9 @@ std::string kernel_name(const Comparison& runs, const Finding& finding, size_t w
 }
 
 void put_path(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
-  const bool most = finding.verdict == Verdict::unclear;
-  out.append("    ").append(most ? "grew most" : verdict_word(finding.verdict));
-  const bool one_sided = finding.verdict == Verdict::appeared || finding.verdict == Verdict::gone;
-  out.append(one_sided ? "" : " " + change_text(finding)).append(":\n");
+  const bool worded = finding.verdict != Verdict::slower && finding.verdict != Verdict::unclear;
+  out.append("    ").append(worded ? "" : finding.verdict == Verdict::slower ? "slower " : "grew most ");
+  out.append(change_text(finding)).append(":\n");
   const std::vector<std::string_view> path = finding_path(runs, finding);
   out.append(callers_text(std::string(5, ' '), path, width)).append("\n");
 }

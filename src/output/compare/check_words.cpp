@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "base/numbers.h"
 #include "base/utf8.h"
@@ -100,11 +101,11 @@ std::string headline(const Judgement& judgement) {
          (excused > 0 ? ", " + kernels(excused) + " excused" : "");
 }
 
-std::string what_was_compared(const Comparison& runs) {
+std::string what_was_compared(const Comparison& runs, const Judgement& judgement) {
   const size_t all = runs.runs.size();
-  std::string text = runs.old_runs == 0 || runs.old_runs == all ? std::to_string(all) + " runs"
-                                                                : std::to_string(runs.old_runs) + " old and " +
-                                                                      std::to_string(all - runs.old_runs) + " new runs";
+  std::string text = judgement.one_side ? std::to_string(all) + " runs"
+                                        : std::to_string(runs.old_runs) + " old and " +
+                                              std::to_string(all - runs.old_runs) + " new runs";
   if (all > 0 && !runs.runs.front()->devices.empty()) {
     text += " on ";
     for (const std::string& device : runs.runs.front()->devices) {
@@ -143,6 +144,9 @@ std::string change_text(const Finding& finding) {
   if (finding.verdict == Verdict::appeared || finding.verdict == Verdict::gone) {
     return verdict_word(finding.verdict);
   }
+  if (finding.verdict == Verdict::moved && finding.what == Finding::What::path) {
+    return "moved here, " + mean_duration_text(finding.old_ns) + " -> " + mean_duration_text(finding.new_ns);
+  }
   std::string text = signed_percent(finding.change_percent);
   if (std::isfinite(finding.high_percent)) {
     text += " (" + signed_percent(finding.low_percent) + " to " + signed_percent(finding.high_percent) + ")";
@@ -161,6 +165,11 @@ std::string cost_text(const Finding& finding) {
     text +=
         "; launches " + signed_percent(finding.launches_percent) + ", each " + signed_percent(finding.duration_percent);
   }
+  if (finding.permutation_p) {
+    char p[32];
+    static_cast<void>(std::snprintf(p, sizeof(p), "%.2g", *finding.permutation_p));
+    text.append("; exact permutation test: p = ").append(p);
+  }
   if (finding.cycles_percent) {
     text += "; in GPU cycles " + signed_percent(*finding.cycles_percent);
   }
@@ -171,10 +180,10 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
   std::vector<std::string> lines;
   if (!judgement.findings.empty() && std::isfinite(judgement.minimum_detectable_percent)) {
     const Finding& total = judgement.findings.front();
-    lines.push_back(
-        "Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
-        " (median). Smallest slowdown that these runs show: " + signed_percent(judgement.minimum_detectable_percent) +
-        " of a kernel, " + signed_percent(total.minimum_detectable_percent) + " of the total.");
+    lines.push_back("Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
+                    " (median). Smallest slowdown that these runs show: " +
+                    signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
+                    signed_percent(total.minimum_detectable_percent).substr(1) + " of the total.");
   }
   if (judgement.factor_removed) {
     lines.push_back("Common to all kernels: " + signed_percent(judgement.factor_percent) +
