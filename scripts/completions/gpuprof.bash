@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report latency export merge dump doctor --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report diff latency export merge dump doctor --help --version" -- "$current")
     return
   fi
   if [[ $command == record ]]; then
@@ -43,6 +43,9 @@ _gpuprof() {
           --min-coverage $shown --lenient -q -v --help"
         ;;
       report) words="-i --input --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
+      diff)
+        words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --"
+        ;;
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help" ;;
       export) words="-i --input --format -o --output $shown --lenient -q -v --help" ;;
       merge) words="-o --output --lenient -q -v --help" ;;

@@ -16,10 +16,11 @@ constexpr const char* kExitCodes =
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 8> kTable = {{
+  static constexpr std::array<Entry, 9> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
+      {"diff", "show what has changed between recordings", make_diff},
       {"latency", "show how long launches take to start, as histograms", make_latency},
       {"export", "write a recorded timeline for another tool", make_export},
       {"merge", "join the profiles of several processes or hosts", make_merge},

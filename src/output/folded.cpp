@@ -36,21 +36,6 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-// A line is one stack and ';' parts its frames, whatever a name holds.
-std::string plain_text(std::string_view name) {
-  std::string plain(name);
-  for (char& c : plain) {
-    if (c == ';') {
-      c = ':';
-    } else if (is_control(c)) {
-      c = ' ';
-    }
-  }
-  std::string text;
-  append_escaped(plain, {}, text);  // bytes that are not UTF-8
-  return text;
-}
-
 // The labels' texts and their order, worked out once: comparing two frames is comparing two numbers.
 class Labels {
  public:
@@ -96,7 +81,7 @@ class Labels {
     const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
       return c == ';' || is_control(c) || static_cast<unsigned char>(c) >= 0x80;
     });
-    shown.text = name.empty() ? "[unknown]" : plain ? name : std::string_view(own_.emplace_back(plain_text(name)));
+    shown.text = name.empty() ? "[unknown]" : plain ? name : std::string_view(own_.emplace_back(folded_name(name)));
     const std::string_view suffix = suffix_of(tree.label(id).cls);
     shown.suffix = shown.text.ends_with(suffix) ? std::string_view() : suffix;
   }
@@ -299,6 +284,20 @@ class Folder {
 };
 
 }  // namespace
+
+std::string folded_name(std::string_view name) {
+  std::string plain(name);
+  for (char& c : plain) {
+    if (c == ';') {
+      c = ':';
+    } else if (is_control(c)) {
+      c = ' ';
+    }
+  }
+  std::string text;
+  append_escaped(plain, {}, text);  // bytes that are not UTF-8
+  return text;
+}
 
 void write_folded(const FlameTree& tree, const WeightChoice& weight, TextStream& out) {
   Folder(tree, weight, out).run();

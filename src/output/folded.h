@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analyze/flame_tree.h"
 #include "base/text_stream.h"
@@ -13,6 +14,9 @@ namespace gpuprof::output {
 // A stack whose number comes to 0 is left out. Memory grows with the tree, not with the lines, which may come to far
 // more than any memory holds; where the stream fails, the rest is left out.
 void write_folded(const analyze::FlameTree& tree, const WeightChoice& weight, TextStream& out);
+
+// A frame's name as it stands in a line, whatever it holds: ';' becomes ':', control characters become spaces.
+std::string folded_name(std::string_view name);
 
 // All of it as one text, for small trees.
 std::string folded(const analyze::FlameTree& tree, const WeightChoice& weight);

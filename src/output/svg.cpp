@@ -85,9 +85,49 @@ std::string exact_bytes(uint64_t bytes) {
   return bytes < 1'024 ? bytes_text(bytes) : bytes_text(bytes) + " (" + count_text(bytes) + " bytes)";
 }
 
+std::string exact(uint64_t value, const SvgOptions& options) {
+  switch (options.weight.kind) {
+    case WeightKind::time:
+      return exact_duration(value);
+    case WeightKind::count:
+      return count_text(value) + " " + printable(options.count_name);
+    case WeightKind::bytes:
+      return exact_bytes(value);
+  }
+  return {};
+}
+
+// Both measurements of a frame.
+struct BeforeAfter {
+  uint64_t before = 0;
+  uint64_t after = 0;
+};
+
+BeforeAfter before_after(const Weight& weight, const SvgOptions& options) {
+  const uint64_t shown = raw_weight(weight, options.weight.kind);
+  return options.difference->shows_new ? BeforeAfter{weight.bytes, shown} : BeforeAfter{shown, weight.bytes};
+}
+
+// "old 1.00 ms (1,000,000 ns), new 1.23 ms (1,230,000 ns), +23.0%"
+std::string change_numbers(const Weight& weight, const SvgOptions& options) {
+  const auto [before, after] = before_after(weight, options);
+  std::string text = "old " + exact(before, options) + ", new " + exact(after, options);
+  if (before > 0) {
+    std::array<char, 32> percent{};
+    std::snprintf(percent.data(), percent.size(), ", %+.1f%%",
+                  100 * (static_cast<double>(after) / static_cast<double>(before) - 1));
+    text += percent.data();
+  }
+  return text;
+}
+
 // "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": what the width stands for
 // comes first, the rest follows where it is known.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
+  if (options.difference) {
+    return change_numbers(weight, options) +
+           (with_share ? ", " + percent_text(raw_weight(weight, options.weight.kind), total) + " of total" : "");
+  }
   const std::array<std::pair<WeightKind, std::string>, 3> parts{{
       {WeightKind::time, exact_duration(weight.ns)},
       {WeightKind::count, count_text(weight.count) + " " + printable(options.count_name)},
@@ -194,25 +234,40 @@ std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   return present;
 }
 
+// As kChangeSteps has them, without those between.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kChangeKeys{{{"b5", "90% less, or gone"},
+                                                                                    {"b3", "20% less"},
+                                                                                    {"b1", "5% less"},
+                                                                                    {"e0", "less than 2%"},
+                                                                                    {"r1", "5% more"},
+                                                                                    {"r3", "25% more"},
+                                                                                    {"r5", "10 times, or new"}}};
+
 void write_legend(Header& header, const Picture& picture) {
   constexpr int kLegendRow = 20;
-  const auto present = classes_in(picture);
   std::string keys;
   double x = kPad;
-  for (const FrameClass cls : kLegendOrder) {
-    if (!present[static_cast<size_t>(cls)] || cls == FrameClass::separator) continue;
-    const std::string_view label = class_label(cls);
-    keys += "<g class=\"gp-key ";
-    keys += class_letter(cls);
-    keys += std::to_string(kShades / 2) + "\" transform=\"translate(" + px(x) + ",0)\">" +
+  const auto key = [&](const std::string& style, std::string_view label) {
+    keys += "<g class=\"gp-key " + style + "\" transform=\"translate(" + px(x) + ",0)\">" +
             "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + Header::text_at(17, 14, label) + "</g>";
     x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
+  };
+  if (picture.options.difference) {
+    for (const auto& [style, label] : kChangeKeys) key(std::string(style), label);
+    header.block("gp-legend", kLegendRow, keys);
+    return;
+  }
+  const auto present = classes_in(picture);
+  for (const FrameClass cls : kLegendOrder) {
+    if (!present[static_cast<size_t>(cls)] || cls == FrameClass::separator) continue;
+    key(class_letter(cls) + std::to_string(kShades / 2), class_label(cls));
   }
   if (!keys.empty()) header.block("gp-legend", kLegendRow, keys);
 }
 
 std::string hint(const SvgOptions& options) {
-  return "Width: " + printable(weight_name(options)) + ". Callers below, callees above.";
+  const std::string side = !options.difference ? "" : options.difference->shows_new ? ", new" : ", old";
+  return "Width: " + printable(weight_name(options)) + side + ". Callers below, callees above.";
 }
 
 // The height that the header takes.
@@ -265,7 +320,12 @@ void write_frame(Picture& picture, size_t index, int top) {
   const double width = (total == 0 ? kWidth - kPad : edge(frame.start + frame.width)) - x;
   const int y = top + static_cast<int>(picture.max_depth - frame.depth) * kRow;
   std::string& out = picture.out;
-  out += "<g class=\"" + label.style + (width < kThinPx ? " thin\">" : "\">");
+  const auto style_of_change = [&] {
+    const auto [before, after] = before_after(frame.weight, picture.options);
+    return change_style(before, after);
+  };
+  out += "<g class=\"" + (picture.options.difference ? style_of_change() : label.style) +
+         (width < kThinPx ? " thin\">" : "\">");
   if (width >= kTooltipPx) {
     out += "<title>" + xml_escaped(cut_to_bytes(label.text, kTooltipNameBytes)) + "\n";
     if (frame.depth > 0) out.append(class_label(label.cls)).append("\n");
@@ -309,6 +369,13 @@ void write_data(Picture& picture) {
   append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
   append_member(out, "hint", json_quoted(hint(options)));
   append_member(out, "notice", json_quoted(picture.notice));
+  if (options.difference) {
+    std::string steps;
+    for (const double step : kChangeSteps) steps += (steps.empty() ? "" : ",") + px(step);
+    append_member(out, "difference",
+                  "{\"showsNew\":" + std::string(options.difference->shows_new ? "true" : "false") + ",\"steps\":[" +
+                      steps + "]}");
+  }
   out += "\"classes\":{";
   const auto present = classes_in(picture);
   for (const FrameClass cls : kLegendOrder) {
@@ -363,7 +430,7 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
          xml_escaped("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)) + "</desc>\n";
   out += "<style><![CDATA[\n";
   out += embedded(gpuprof_svg_style_begin, gpuprof_svg_style_end);
-  out += palette_css() + "]]></style>\n";
+  out += palette_css() + (options.difference ? change_css() : "") + "]]></style>\n";
   out += "<rect id=\"gp-page\" width=\"" + width + "\" height=\"" + height + "\"/>\n";
   write_frames(picture, top);
   if (empty) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "analyze/flame_tree.h"
@@ -22,6 +23,12 @@ struct SvgLimits {
   size_t all_name_bytes = 6 * 1024 * 1024;  // of all names; the cut gets shorter until they fit
 };
 
+// A differential flame graph: two measurements of one program. What the tree's weights hold as bytes is what the other
+// measurement has of the width's kind; colours stand for the change from the old one to the new one.
+struct SvgDifference {
+  bool shows_new = true;  // widths are those of the new measurement, and bytes those of the old one; else the reverse
+};
+
 struct SvgOptions {
   std::string title = "GPU flame graph";
   std::string subtitle;  // e.g. the command
@@ -31,6 +38,7 @@ struct SvgOptions {
   std::string count_name = "launches";  // what Weight::count counts, plural
   double min_width_px = 0.1;            // narrower frames are not drawn until a zoom widens them
   SvgLimits limits;
+  std::optional<SvgDifference> difference;  // none: colours stand for classes of frames
 };
 
 // Never fails. The same tree gives the same bytes, in whatever order its children were made. Siblings are sorted by

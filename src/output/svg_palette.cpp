@@ -100,6 +100,34 @@ Rgb label_colour(bool dark) {
   return dark ? Rgb{0xF2, 0xF4, 0xF7} : Rgb{0x16, 0x19, 0x1D};
 }
 
+std::string change_style(uint64_t before, uint64_t after) {
+  const auto most = static_cast<double>(std::max(before, after));
+  const double change = most <= 0 ? 0 : (static_cast<double>(after) - static_cast<double>(before)) / most;
+  const auto* const step = std::find_if(kChangeSteps.rbegin(), kChangeSteps.rend(), [change](double least) {
+                             return std::abs(change) >= least;
+                           }).base();
+  if (step == kChangeSteps.begin()) {
+    return "e0";
+  }
+  return (change > 0 ? "r" : "b") + std::to_string(step - kChangeSteps.begin() - 1);
+}
+
+std::string change_css() {
+  const auto rule = [](char letter, size_t shade, const Hsl& colour) {
+    return std::string(".") + letter + std::to_string(shade) + " rect{fill:" + hex(to_rgb(colour)) + "}\n";
+  };
+  const auto all = [&](bool dark) {
+    std::string css = rule('e', 0, dark ? Hsl{216, 6, 27} : Hsl{216, 10, 88});
+    for (size_t shade = 0; shade < kShades; ++shade) {
+      const auto step = static_cast<double>(shade);
+      css += rule('r', shade, dark ? Hsl{4, 30 + 6 * step, 27 + 3 * step} : Hsl{6, 80, 90 - 5 * step});
+      css += rule('b', shade, dark ? Hsl{214, 25 + 7 * step, 27 + 3 * step} : Hsl{212, 75, 90 - 5 * step});
+    }
+    return css;
+  };
+  return all(false) + "@media (prefers-color-scheme:dark){\n" + all(true) + "}\n";
+}
+
 std::string palette_css() {
   return rules(false) + "@media (prefers-color-scheme:dark){\n" + rules(true) + "}\n";
 }

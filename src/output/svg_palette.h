@@ -33,6 +33,12 @@ size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every 
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
 Rgb label_colour(bool dark);  // of text on any fill
 
+// Of a differential picture: "r3" slower, "b3" faster, "e0" as before, and the steps of their shades: changes from so
+// much on, as a part of the larger one of the two.
+constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
+std::string change_style(uint64_t before, uint64_t after);
+std::string change_css();  // their rules
+
 // CSS: `.n3 rect{fill:#...}` for every class letter and shade, with the dark ones under prefers-color-scheme.
 std::string palette_css();
 

@@ -21,6 +21,19 @@
   const widthOf = (i) => frames[i * STRIDE + data.weight];
   const [NS, COUNT, BYTES] = [2, 3, 4];
 
+  // Of a differential picture: a frame's bytes are what the other measurement has of its width.
+  const otherOf = (i) => frames[i * STRIDE + BYTES];
+  const beforeAfter = (i) => (data.difference.showsNew ? [otherOf(i), widthOf(i)] : [widthOf(i), otherOf(i)]);
+
+  function shadeOf(i) {
+    if (!data.difference) return styleOf(i);
+    const [before, after] = beforeAfter(i);
+    const most = Math.max(before, after);
+    const change = most > 0 ? (after - before) / most : 0;
+    const step = data.difference.steps.filter((least) => Math.abs(change) >= least).length;
+    return step === 0 ? 'e0' : (change > 0 ? 'r' : 'b') + (step - 1);
+  }
+
   const parent = new Int32Array(count);    // -1: the root
   const end = new Int32Array(count);       // one past the last frame of the subtree
   const start = new Float64Array(count);   // left edge, in units of the weight
@@ -79,7 +92,18 @@
   const exactBytes = (value) => bytes(value) + (value < 1024 ? '' : ' (' + grouped(value) + ' bytes)');
   const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
 
+  function changeNumbers(i) {
+    const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
+    const [before, after] = beforeAfter(i);
+    const texts = ['old ' + exact(before), 'new ' + exact(after)];
+    const percents = before > 0 ? 100 * (after / before - 1) : 0;
+    if (before > 0) texts.push((percents < 0 ? '' : '+') + percents.toFixed(1) + '%');
+    texts.push(percent(widthOf(i), widthOf(0)) + ' of total');
+    return texts.join(', ');
+  }
+
   function numbers(i) {
+    if (data.difference) return changeNumbers(i);
     const at = i * STRIDE;
     const parts = [[NS, exactNs(frames[at + NS])], [COUNT, grouped(frames[at + COUNT]) + ' ' + data.countName],
                    [BYTES, exactBytes(frames[at + BYTES])]];
@@ -238,7 +262,7 @@
   const ring = make(SVG, 'rect', { id: 'gp-ring', rx: 2, visibility: 'hidden' });
 
   function frameElement(i, x, y, width, above) {
-    let style = styleOf(i);
+    let style = shadeOf(i);
     if (width < 3) style += ' thin';
     if (above) style += ' above';
     if (isMatch(i)) style += ' hit';

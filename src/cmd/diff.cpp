@@ -1,0 +1,281 @@
+#include "output/compare/diff.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <future>
+#include <span>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/files/file.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "cmd/command.h"
+#include "cmd/stack_choices.h"
+#include "cmd/terminal.h"
+#include "compare/comparison.h"
+#include "compare/doubts.h"
+#include "compare/run.h"
+#include "profile/reader.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using compare::Run;
+
+constexpr const char* kSides = "--";
+constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
+constexpr size_t kMostLines = 1'000'000'000;
+constexpr size_t kPlainWidth = 80;
+
+// The files of both sides, those of the old one first.
+struct Sides {
+  std::vector<std::string> files;
+  size_t old_files = 0;
+};
+
+// What tells files apart, whatever they are called.
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const Identity&) const = default;
+};
+
+class Diff : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app_ = &app;
+    app.allow_extras();
+    app.add_option("--top", top_, "lines in each table, 0 for all (default 6)")
+        ->check(CLI::Range(size_t{0}, kMostLines));
+    app.add_option("--width", width_, "of the tables, in characters (default: the terminal's, or 80)")
+        ->check(CLI::Range(size_t{40}, kMaxWidth));
+    app.add_option("--kernel", kernel_, "only kernels whose name matches, and the paths that launch them")
+        ->type_name("REGEX");
+    app.add_option("--path", path_, "only call paths of which a function matches, and what they launch")
+        ->type_name("REGEX");
+    app.add_flag("--full", full_, "kernels with their whole names");
+    auto* const json = app.add_flag("--json", json_, "print JSON");
+    auto* const markdown = app.add_flag("--markdown", markdown_, "print Markdown, for a pull request");
+    auto* const folded =
+        app.add_flag("--folded", folded_, "print folded stacks with two columns, as difffolded.pl does");
+    json->excludes(markdown)->excludes(folded);
+    markdown->excludes(folded);
+    auto* const svg = app.add_option("--svg", svg_, "draw a differential flame graph into this file, instead");
+    svg->type_name("FILE")->excludes(json)->excludes(markdown)->excludes(folded);
+    app.add_flag("--inverse", inverse_,
+                 "of the flame graph: widths are those of the old side, so that what is gone shows")
+        ->needs(svg);
+    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    stacks_.declare(app);
+    app.footer(
+        "usage: gpuprof diff [options] OLD NEW\n"
+        "       gpuprof diff [options] OLD... -- NEW...\n\n"
+        "The numbers of several runs are means. A kernel, function or path is the same on both sides if it has the "
+        "same\n"
+        "name; else if its names are alike but for template arguments, hashes and autotuners' suffixes; else if it is\n"
+        "launched from the same place, as often, for about as long. diff never judges: it exits with 0 whenever it "
+        "could\n"
+        "compare.");
+  }
+
+  Result<int> run() override {
+    auto sides = choose();
+    if (!sides) {
+      return std::move(sides).error();
+    }
+    auto runs = read_all(*sides);
+    if (!runs) {
+      return std::move(runs).error();
+    }
+    const std::span<const Run> old_runs(runs->data(), sides->old_files);
+    const std::span<const Run> new_runs(runs->data() + sides->old_files, runs->size() - sides->old_files);
+    if (Status comparable = compare::check_comparable(old_runs, new_runs); !comparable) {
+      return std::move(comparable).error();
+    }
+    const compare::Comparison all = compare::compare(old_runs, new_runs);
+    if (Status related = compare::check_related(all); !related) {
+      return std::move(related).error();
+    }
+    const std::vector<std::string> doubts = compare::doubts(output::side_of(all, true), output::side_of(all, false));
+    std::string notice;
+    for (const std::string& doubt : doubts) {
+      log::warn(doubt);
+      notice += (notice.empty() ? "" : "; ") + doubt;
+    }
+    const output::DiffLines lines = output::diff_lines(all, runs->front().timed, filter_);
+    if (lines.filtered && lines.paths.empty()) {
+      return Error{"nothing matches --kernel and --path", "`gpuprof diff` without them shows the names", kExitNothing};
+    }
+    if (Status written = write(lines, notice); !written) {
+      return std::move(written).error();
+    }
+    return 0;
+  }
+
+ private:
+  Result<Sides> choose() {
+    if (Status chosen = stacks_.apply(stack_options_); !chosen) {
+      return std::move(chosen).error();
+    }
+    for (const auto& [option, text, pattern] :
+         {std::tuple("--kernel", &kernel_, &filter_.kernel), std::tuple("--path", &path_, &filter_.path)}) {
+      if (app_->count(option) > 0) {
+        auto compiled = analyze::Pattern::compile(option, *text);
+        if (!compiled) {
+          return std::move(compiled).error();
+        }
+        *pattern = std::move(compiled).value();
+      }
+    }
+    return split();
+  }
+
+  // "OLD NEW", or "OLD... -- NEW...".
+  [[nodiscard]] Result<Sides> split() const {
+    std::vector<std::string> words = app_->remaining();
+    const auto mark = std::find(words.begin(), words.end(), kSides);
+    const bool marked = mark != words.end();
+    Sides sides;
+    sides.old_files = marked ? static_cast<size_t>(mark - words.begin()) : 1;
+    if (marked) {
+      words.erase(mark);
+    }
+    const auto option = std::find_if(words.begin(), words.end(),
+                                     [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+    if (option != words.end()) {
+      const bool after = marked && static_cast<size_t>(option - words.begin()) >= sides.old_files;
+      return Error{"diff: '" + escaped(*option) + "' is no profile" + (after ? ", and options go before the --" : ""),
+                   "gpuprof diff --help lists the options", kExitUsage};
+    }
+    if (words.empty()) {
+      return Error{"diff: no profiles are named", kSidesHint, kExitUsage};
+    }
+    if (!marked && words.size() == 1) {
+      return Error{"diff: only one profile is named", kSidesHint, kExitUsage};
+    }
+    if (!marked && words.size() > 2) {
+      return Error{"diff: of " + std::to_string(words.size()) + " profiles, it is not said which are the old ones",
+                   "put -- between them: gpuprof diff OLD... -- NEW...", kExitUsage};
+    }
+    if (sides.old_files == 0 || sides.old_files == words.size()) {
+      return Error{std::string("diff: the ") + (sides.old_files == 0 ? "old" : "new") + " side is empty", kSidesHint,
+                   kExitUsage};
+    }
+    if (std::count(words.begin(), words.end(), "-") > 1) {
+      return Error{"diff: standard input is named more than once", "write one of the profiles to a file", kExitUsage};
+    }
+    sides.files = std::move(words);
+    return sides;
+  }
+
+  static Result<Run> read(UniqueFd fd, const std::string& name, bool lenient, const analyze::StackOptions& stacks) {
+    auto reader = profile::Reader::open(std::move(fd), name, {.lenient = lenient});
+    if (!reader) {
+      return std::move(reader).error();
+    }
+    return compare::read_run(*reader, name, stacks);
+  }
+
+  // As many at a time as there are cores. All files are opened first: a name that is wrong is told at once.
+  [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
+    std::vector<UniqueFd> opened;
+    std::vector<Identity> known;
+    for (const std::string& file : sides.files) {
+      auto fd = open_input(file);
+      if (!fd) {
+        return std::move(fd).error();
+      }
+      tell_of_same(file, fd->get(), known);
+      opened.push_back(std::move(fd).value());
+    }
+    const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<Run> runs;
+    for (size_t first = 0; first < opened.size(); first += cores) {
+      std::vector<std::future<Result<Run>>> reading;
+      for (size_t at = first; at < std::min(first + cores, opened.size()); ++at) {
+        const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
+        const std::string name = sides.files[at] == "-" ? "stdin" : sides.files[at];
+        reading.push_back(std::async(policy, [this, name, fd = std::move(opened[at])]() mutable {
+          return read(std::move(fd), name, lenient_, stack_options_);
+        }));
+      }
+      for (std::future<Result<Run>>& one : reading) {
+        auto run = one.get();
+        if (!run) {
+          return std::move(run).error();
+        }
+        runs.push_back(std::move(run).value());
+      }
+    }
+    return runs;
+  }
+
+  static void tell_of_same(const std::string& file, int fd, std::vector<Identity>& known) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+      return;
+    }
+    const Identity identity{status.st_dev, status.st_ino};
+    if (std::find(known.begin(), known.end(), identity) != known.end()) {
+      log::warn(escaped(file) + " is named more than once: it is compared with itself");
+    }
+    known.push_back(identity);
+  }
+
+  [[nodiscard]] Status write(const output::DiffLines& lines, const std::string& notice) const {
+    if (!svg_.empty()) {
+      return write_output(svg_, output::diff_svg(lines, inverse_, notice));
+    }
+    const output::DiffOptions options{.top = top_, .width = chosen_width(), .full_names = full_};
+    return write_output("-", [&](TextStream& out) {
+      if (json_) {
+        output::diff_json(lines, out);
+      } else if (markdown_) {
+        output::diff_markdown(lines, options, out);
+      } else if (folded_) {
+        output::diff_folded(lines, out);
+      } else {
+        output::diff_text(lines, options, out);
+      }
+    });
+  }
+
+  [[nodiscard]] size_t chosen_width() const {
+    if (width_ != 0) {
+      return width_;
+    }
+    return ::isatty(STDOUT_FILENO) == 1 ? terminal_width() : kPlainWidth;
+  }
+
+  const CLI::App* app_ = nullptr;
+  StackChoices stacks_;
+  analyze::StackOptions stack_options_;
+  output::DiffFilter filter_;
+  std::string kernel_;
+  std::string path_;
+  std::string svg_;
+  size_t top_ = 6;
+  size_t width_ = 0;
+  bool full_ = false;
+  bool json_ = false;
+  bool markdown_ = false;
+  bool folded_ = false;
+  bool inverse_ = false;
+  bool lenient_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_diff() {
+  return std::make_unique<Diff>();
+}
+
+}  // namespace gpuprof::cmd

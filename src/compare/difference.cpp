@@ -1,0 +1,61 @@
+#include "compare/difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace gpuprof::compare {
+namespace {
+
+uint64_t whole(double value) {
+  constexpr double kMost = 9.2e18;  // a difference of two still fits
+  return value <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(value, kMost)));
+}
+
+int64_t whole_signed(double value) {
+  return value < 0 ? -static_cast<int64_t>(whole(-value)) : static_cast<int64_t>(whole(value));
+}
+
+SideCost side_of(std::span<const Cost> runs, bool timed) {
+  SideCost side;
+  if (runs.empty()) {
+    return side;
+  }
+  double ns = 0;
+  double count = 0;
+  side.least = UINT64_MAX;
+  for (const Cost& cost : runs) {
+    const uint64_t value = timed ? cost.ns : cost.count;
+    side.least = std::min(side.least, value);
+    side.most = std::max(side.most, value);
+    ns += static_cast<double>(cost.ns);
+    count += static_cast<double>(cost.count);
+  }
+  const auto n = static_cast<double>(runs.size());
+  // One run's value stays as exact as it is.
+  side.value = runs.size() == 1 ? std::min<uint64_t>(side.most, INT64_MAX) : whole((timed ? ns : count) / n);
+  side.count = count / n;
+  side.mean_ns = timed && count > 0 ? ns / count : 0;
+  return side;
+}
+
+}  // namespace
+
+double Difference::percent() const {
+  return before.value == 0 ? 0 : 100 * static_cast<double>(change) / static_cast<double>(before.value);
+}
+
+Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool timed) {
+  Difference all;
+  all.before = side_of(std::span(costs).first(old_runs), timed);
+  all.after = side_of(std::span(costs).subspan(old_runs), timed);
+  all.change = static_cast<int64_t>(all.after.value) - static_cast<int64_t>(all.before.value);
+  const bool one_side = all.before.count <= 0 || all.after.count <= 0;
+  all.by_launches =
+      !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
+  all.by_duration = all.change - all.by_launches;
+  return all;
+}
+
+}  // namespace gpuprof::compare

@@ -1,0 +1,142 @@
+#include "compare/doubts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <string_view>
+
+#include "base/exit_status.h"
+#include "base/hints.h"
+#include "base/utf8.h"
+
+namespace gpuprof::compare {
+namespace {
+
+using Facts = std::span<const RunFacts* const>;
+
+// Not to be said of a profile that lacks next to nothing.
+constexpr double kLossToTell = 0.1;  // percent
+
+std::string quoted(const std::string& text) {
+  return text.empty() ? "unknown" : "'" + escaped(text) + "'";
+}
+
+template <typename Fact>
+std::set<std::string> facts_of(Facts runs, Fact fact) {
+  std::set<std::string> all;
+  for (const RunFacts* run : runs) {
+    if (std::string text = fact(*run); !text.empty()) {
+      all.insert(std::move(text));
+    }
+  }
+  return all;
+}
+
+std::string listed(const std::set<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all.append(all.empty() ? "" : ", ").append(quoted(text));
+  }
+  return all;
+}
+
+// Where one side does not say, there is nothing to compare.
+template <typename Fact>
+void tell_difference(const char* what, Facts old_runs, Facts new_runs, Fact fact, std::vector<std::string>& told) {
+  const auto before = facts_of(old_runs, fact);
+  const auto after = facts_of(new_runs, fact);
+  if (!before.empty() && !after.empty() && before != after) {
+    told.push_back(std::string(what) + " differ: " + listed(before) + " -> " + listed(after) +
+                   ", which may be all of the difference");
+  }
+}
+
+std::string devices_text(const RunFacts& run) {
+  std::string text;
+  for (const std::string& device : run.devices) {
+    text.append(text.empty() ? "" : " + ").append(device);
+  }
+  return text;
+}
+
+void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
+  const std::string file = escaped(run.file) + ": ";
+  if (!run.info.complete) {
+    told.push_back(file + "the profile is cut short: it has no END record");
+  }
+  if (run.lost_percent >= kLossToTell) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f%% of its GPU work was lost", run.lost_percent);
+    told.push_back(file + text);
+  }
+  if (run.info.skipped_bad > 0) {
+    told.push_back(file + "bad lines skipped: " + std::to_string(run.info.skipped_bad));
+  }
+  if (!run.exit_status.empty() && run.exit_status != "0" && !run.exit_status.starts_with("still running")) {
+    told.push_back(file + "the recorded program ended with " + escaped(run.exit_status));
+  }
+  for (const std::string& warning : run.info.warnings) {
+    told.push_back(file + warning);
+  }
+}
+
+}  // namespace
+
+std::string_view unit_name(const Run& run) {
+  if (run.timed) {
+    return "GPU times";
+  }
+  return run.facts.info.kind == analyze::ProfileKind::stall_samples ? "counts of stall samples" : "counts of launches";
+}
+
+Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_runs) {
+  const Run* first = nullptr;
+  for (const std::span<const Run> side : {old_runs, new_runs}) {
+    for (const Run& run : side) {
+      if (run.total.ns == 0 && run.total.count == 0) {
+        return Error{escaped(run.facts.file) + " holds no GPU work, so there is nothing to compare", hints::kAskDoctor,
+                     kExitNothing};
+      }
+      first = first == nullptr ? &run : first;
+      if (unit_name(run) != unit_name(*first)) {
+        return Error{"the profiles measure different things: " + escaped(first->facts.file) + " has " +
+                         std::string(unit_name(*first)) + ", " + escaped(run.facts.file) + " has " +
+                         std::string(unit_name(run)),
+                     "record both in the same way (record -p without the injection library only counts launches)"};
+      }
+    }
+  }
+  return {};
+}
+
+Status check_related(const Comparison& all) {
+  // A copy says little of a program; but there may be nothing else.
+  const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
+                                      [](const KernelLine& kernel) { return kernel.name.starts_with('['); });
+  const bool related = std::any_of(all.kernels.begin(), all.kernels.end(), [&](const KernelLine& kernel) {
+    const bool both = kernel.change != Change::appeared && kernel.change != Change::gone;
+    return both && (all_copies || !kernel.name.starts_with('['));
+  });
+  if (related || all.runs.empty() || all.old_runs == 0 || all.old_runs == all.runs.size()) {
+    return {};
+  }
+  return Error{"these are two different programs: no kernel of " + escaped(all.runs.front()->file) + " (" +
+                   quoted(all.runs.front()->command) + ") is in " + escaped(all.runs[all.old_runs]->file) + " (" +
+                   quoted(all.runs[all.old_runs]->command) + "), under whatever name",
+               "`gpuprof report FILE` shows what is in each"};
+}
+
+std::vector<std::string> doubts(Facts old_runs, Facts new_runs) {
+  std::vector<std::string> told;
+  tell_difference("the devices", old_runs, new_runs, devices_text, told);
+  tell_difference(
+      "the drivers", old_runs, new_runs, [](const RunFacts& run) { return run.driver; }, told);
+  for (const Facts side : {old_runs, new_runs}) {
+    for (const RunFacts* run : side) {
+      tell_gaps(*run, told);
+    }
+  }
+  return told;
+}
+
+}  // namespace gpuprof::compare

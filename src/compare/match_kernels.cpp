@@ -1,0 +1,189 @@
+// Kernels that have another name on the new side.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+
+#include "base/hash.h"
+#include "compare/joined.h"
+#include "compare/names.h"
+
+namespace gpuprof::compare {
+namespace {
+
+struct Group {
+  std::vector<const Candidate*> old_ones;
+  std::vector<const Candidate*> new_ones;
+};
+
+// "[copy HtoD]", "[cudaLaunchKernel launches]": words of ours, which nobody renames.
+bool is_operation(const std::string& name) {
+  return name.starts_with('[');
+}
+
+// The kernels that are on one side only, with what launches them.
+class Candidates {
+ public:
+  Candidates(const Joined& lines, const Landmarks& landmarks) : lines_(lines) {
+    std::vector<uint32_t> at(lines.kernels().size(), UINT32_MAX);
+    for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
+      const Sides sums = lines.sides(lines.kernels()[line].costs);
+      if (is_operation(lines.kernels()[line].name) || sums.in_old() == sums.in_new()) {
+        continue;
+      }
+      at[line] = static_cast<uint32_t>(all_.size());
+      all_.push_back(candidate(line, sums));
+      old_.push_back(sums.in_old());
+    }
+    for (const Joined::Path& path : lines.paths()) {
+      if (at[path.kernel] != UINT32_MAX) {
+        Candidate& kernel = all_[at[path.kernel]];
+        const Sides sums = lines.sides(path.costs);
+        kernel.parents.push_back({landmarks.id(path.stack), launches(sums)});
+        kernel.placed = kernel.placed && landmarks.placed(path.stack);
+      }
+    }
+    for (Candidate& kernel : all_) {
+      add_up(kernel.parents);
+    }
+  }
+
+  // Groups of those that `key` gives the same number, without those that `taken` says are paired already.
+  template <typename Key>
+  void group(const std::vector<bool>& taken, Key key, std::map<uint64_t, Group>& groups) const {
+    for (size_t at = 0; at < all_.size(); ++at) {
+      if (!taken[all_[at].line]) {
+        Group& group = groups[key(all_[at])];
+        (old_[at] ? group.old_ones : group.new_ones).push_back(&all_[at]);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] double launches(const Sides& sums) const {
+    return sums.in_old() ? static_cast<double>(sums.old_sum.count) / static_cast<double>(lines_.old_runs())
+                         : static_cast<double>(sums.new_sum.count) / static_cast<double>(lines_.new_runs());
+  }
+
+  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const {
+    const Cost& cost = sums.in_old() ? sums.old_sum : sums.new_sum;
+    return {.line = line,
+            .count = launches(sums),
+            .mean_ns = cost.count == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.count)};
+  }
+
+  static void add_up(std::vector<Parent>& parents) {
+    std::sort(parents.begin(), parents.end(), [](const Parent& a, const Parent& b) { return a.id < b.id; });
+    size_t kept = 0;
+    for (size_t at = 1; at < parents.size(); ++at) {
+      if (parents[at].id == parents[kept].id) {
+        parents[kept].count += parents[at].count;
+      } else {
+        parents[++kept] = parents[at];
+      }
+    }
+    parents.resize(parents.empty() ? 0 : kept + 1);
+  }
+
+  const Joined& lines_;
+  std::vector<Candidate> all_;
+  std::vector<bool> old_;  // by candidate
+};
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  return fold_multiply(hash ^ value, kHashMultiplier) + 1;
+}
+
+// "The same launches from the same paths."
+uint64_t key_of_launches(const Candidate& kernel) {
+  uint64_t hash = kernel.parents.size();
+  for (const Parent& parent : kernel.parents) {
+    hash = mix(mix(hash, parent.id), static_cast<uint64_t>(std::llround(parent.count)));
+  }
+  return hash;
+}
+
+uint64_t key_of_parents(const Candidate& kernel) {
+  uint64_t hash = kernel.parents.size();
+  for (const Parent& parent : kernel.parents) {
+    hash = mix(hash, parent.id);
+  }
+  return hash;
+}
+
+uint64_t key_of_main_parent(const Candidate& kernel) {
+  const auto most = std::max_element(kernel.parents.begin(), kernel.parents.end(),
+                                     [](const Parent& a, const Parent& b) { return a.count < b.count; });
+  return most == kernel.parents.end() ? UINT64_MAX : most->id;
+}
+
+// Pairs within the groups, from those that are alike in much to those that are alike in little.
+template <typename... Keys>
+Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... keys) {
+  Pairs all;
+  std::vector<bool> taken(lines.kernels().size(), false);
+  const auto step = [&](const auto& key) {
+    std::map<uint64_t, Group> groups;
+    candidates.group(taken, key, groups);
+    for (const auto& [unused, group] : groups) {
+      if (group.old_ones.empty() || group.new_ones.empty()) {
+        continue;
+      }
+      for (const auto& pair : pair_up(group.old_ones, group.new_ones)) {
+        taken[pair.first] = true;
+        taken[pair.second] = true;
+        all.push_back(pair);
+      }
+    }
+  };
+  (step(keys), ...);
+  return all;
+}
+
+}  // namespace
+
+Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks) {
+  std::unordered_map<std::string, uint32_t> ids;
+  std::vector<uint32_t> name_of(lines.kernels().size(), 0);
+  std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // a line of each side; how many
+  for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
+    const KernelLine& kernel = lines.kernels()[line];
+    const Sides sums = lines.sides(kernel.costs);
+    if (is_operation(kernel.name) || sums.in_old() == sums.in_new()) {
+      continue;
+    }
+    const auto [known, is_new] = ids.try_emplace(normalized_kernel(kernel.name), static_cast<uint32_t>(names.size()));
+    if (is_new) {
+      names.emplace_back();
+    }
+    name_of[line] = known->second;
+    auto& [pair, counts] = names[known->second];
+    (sums.in_old() ? pair.first : pair.second) = line;
+    (sums.in_old() ? counts.first : counts.second) += 1;
+  }
+  // A name that one kernel has on each side needs no more; of several, who is who is seen from what they do.
+  Pairs pairs;
+  for (const auto& [pair, counts] : names) {
+    if (counts == std::pair<uint32_t, uint32_t>(1, 1)) {
+      pairs.push_back(pair);
+    }
+  }
+  const Candidates candidates(lines, landmarks);
+  const auto with_name = [&](const auto& key) {
+    return [&name_of, key](const Candidate& kernel) { return mix(key(kernel), name_of[kernel.line]); };
+  };
+  for (const auto& pair : pair_in_steps(lines, candidates, with_name(key_of_launches), with_name(key_of_parents),
+                                        with_name([](const Candidate&) { return uint64_t{0}; }))) {
+    if (names[name_of[pair.first]].second != std::pair<uint32_t, uint32_t>(1, 1)) {
+      pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
+Pairs match_kernels_by_place(const Joined& lines, const Landmarks& landmarks) {
+  return pair_in_steps(lines, Candidates(lines, landmarks), key_of_launches, key_of_parents, key_of_main_parent);
+}
+
+}  // namespace gpuprof::compare

@@ -1,0 +1,117 @@
+// Functions and call paths that have other names on the new side.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "base/hash.h"
+#include "compare/joined.h"
+#include "compare/names.h"
+
+namespace gpuprof::compare {
+namespace {
+
+struct Group {
+  std::vector<uint32_t> old_ones;
+  std::vector<uint32_t> new_ones;
+};
+
+Candidate candidate(const Joined& lines, uint32_t at) {
+  const Joined::Path& path = lines.paths()[at];
+  const Sides sums = lines.sides(path.costs);
+  const Cost& cost = sums.in_old() ? sums.old_sum : sums.new_sum;
+  const double count =
+      static_cast<double>(cost.count) / static_cast<double>(sums.in_old() ? lines.old_runs() : lines.new_runs());
+  return {.line = at,
+          .count = count,
+          .mean_ns = cost.count == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.count),
+          .parents = {{0, count}}};
+}
+
+std::string key_of(std::string_view name, std::string_view file) {
+  return std::to_string(name.size()).append(" ").append(name).append(file);
+}
+
+}  // namespace
+
+Pairs match_functions_by_name(const Joined& lines) {
+  std::map<std::string, Group> names;
+  for (uint32_t line = 0; line < lines.functions().size(); ++line) {
+    const FunctionLine& function = lines.functions()[line];
+    const Sides sums = lines.sides(function.total);
+    if (!function.note && sums.in_old() != sums.in_new()) {
+      Group& group = names[key_of(normalized_function(function.name), function.file)];
+      (sums.in_old() ? group.old_ones : group.new_ones).push_back(line);
+    }
+  }
+  Pairs pairs;
+  for (const auto& [name, group] : names) {
+    if (group.old_ones.size() == 1 && group.new_ones.size() == 1) {
+      pairs.emplace_back(group.old_ones[0], group.new_ones[0]);
+    }
+  }
+  return pairs;
+}
+
+Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
+  std::map<std::pair<uint32_t, uint32_t>, Group> places;  // by kernel and landmarks
+  for (uint32_t at = 0; at < lines.paths().size(); ++at) {
+    const Joined::Path& path = lines.paths()[at];
+    const Sides sums = lines.sides(path.costs);
+    if (sums.in_old() != sums.in_new() && landmarks.placed(path.stack)) {
+      Group& group = places[{path.kernel, landmarks.id(path.stack)}];
+      (sums.in_old() ? group.old_ones : group.new_ones).push_back(at);
+    }
+  }
+  Pairs pairs;
+  for (const auto& [place, group] : places) {
+    if (group.old_ones.empty() || group.new_ones.empty()) {
+      continue;
+    }
+    std::vector<Candidate> candidates;
+    candidates.reserve(group.old_ones.size() + group.new_ones.size());
+    std::vector<const Candidate*> sides[2];
+    for (const auto* side : {&group.old_ones, &group.new_ones}) {
+      for (const uint32_t at : *side) {
+        candidates.push_back(candidate(lines, at));
+        sides[side == &group.old_ones ? 0 : 1].push_back(&candidates.back());
+      }
+    }
+    const Pairs found = pair_up(sides[0], sides[1]);
+    pairs.insert(pairs.end(), found.begin(), found.end());
+  }
+  return pairs;
+}
+
+Pairs match_functions_by_place(const Joined& lines, const Pairs& paths) {
+  std::unordered_map<uint64_t, uint32_t> votes;  // by old and new function
+  const auto only = [&lines](uint32_t function) { return lines.sides(lines.functions()[function].total); };
+  for (const auto& [old_path, new_path] : paths) {
+    const std::u32string& before = lines.stack(lines.paths()[old_path].stack);
+    const std::u32string& after = lines.stack(lines.paths()[new_path].stack);
+    for (size_t at = 0; before.size() == after.size() && at < before.size(); ++at) {
+      if (before[at] != after[at] && only(before[at]).only_old() && only(after[at]).only_new() &&
+          !lines.functions()[before[at]].note && !lines.functions()[after[at]].note) {
+        ++votes[join_ids(before[at], after[at])];
+      }
+    }
+  }
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> ranked;  // votes, old, new
+  ranked.reserve(votes.size());
+  for (const auto& [key, count] : votes) {
+    ranked.emplace_back(count, static_cast<uint32_t>(key >> 32U), static_cast<uint32_t>(key));
+  }
+  std::sort(ranked.begin(), ranked.end(), std::greater<>());
+  std::vector<bool> taken(lines.functions().size(), false);
+  Pairs pairs;
+  for (const auto& [count, old_function, new_function] : ranked) {
+    if (!taken[old_function] && !taken[new_function]) {
+      taken[old_function] = taken[new_function] = true;
+      pairs.emplace_back(old_function, new_function);
+    }
+  }
+  return pairs;
+}
+
+}  // namespace gpuprof::compare

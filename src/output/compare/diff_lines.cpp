@@ -1,0 +1,365 @@
+#include "output/compare/diff_lines.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/labels.h"
+#include "base/numbers.h"
+
+namespace gpuprof::output {
+namespace {
+
+using compare::Change;
+using compare::Comparison;
+using compare::Cost;
+using compare::Difference;
+using compare::PathLine;
+using compare::RunFacts;
+
+uint64_t size_of(int64_t change) {
+  return change < 0 ? static_cast<uint64_t>(-change) : static_cast<uint64_t>(change);
+}
+
+// Of what a hostile profile may hold: at its limits, but never beyond.
+int64_t sum_of(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? -INT64_MAX : INT64_MAX) : sum;
+}
+
+// Those that changed most first; of those that changed alike, the heaviest, and then in the order of the comparison.
+void sort_lines(std::vector<DiffLine>& lines) {
+  std::stable_sort(lines.begin(), lines.end(), [](const DiffLine& a, const DiffLine& b) {
+    const uint64_t x = size_of(a.difference.change);
+    const uint64_t y = size_of(b.difference.change);
+    return x != y ? x > y : a.difference.after.value > b.difference.after.value;
+  });
+}
+
+template <typename Lines, typename CostsOf>
+std::vector<DiffLine> all_lines(const Lines& lines, const Comparison& all, bool timed, CostsOf costs_of) {
+  std::vector<DiffLine> result;
+  result.reserve(lines.size());
+  for (uint32_t at = 0; at < lines.size(); ++at) {
+    result.push_back({at, compare::difference_of(costs_of(lines[at]), all.old_runs, timed)});
+  }
+  sort_lines(result);
+  return result;
+}
+
+// What passes the filter, and what kernels and functions cost in it.
+class Filtered {
+ public:
+  Filtered(const Comparison& all, const DiffFilter& filter) : all_(all), filter_(filter), totals_(all.runs.size()) {
+    for (uint32_t at = 0; at < all.paths.size(); ++at) {
+      if (passes(all.paths[at])) {
+        add(at);
+      }
+    }
+  }
+
+  void fill(DiffLines& lines) const {
+    lines.filtered = true;
+    lines.total = compare::difference_of(totals_, all_.old_runs, lines.timed);
+    const auto put = [&](const std::map<uint32_t, std::vector<Cost>>& from, std::vector<DiffLine>& to) {
+      for (const auto& [line, costs] : from) {
+        to.push_back({line, compare::difference_of(costs, all_.old_runs, lines.timed)});
+      }
+      sort_lines(to);
+    };
+    put(kernels_, lines.kernels);
+    put(functions_, lines.functions);
+    for (const uint32_t at : paths_) {
+      lines.paths.push_back({at, compare::difference_of(all_.paths[at].costs, all_.old_runs, lines.timed)});
+    }
+    sort_lines(lines.paths);
+  }
+
+ private:
+  bool passes(const PathLine& path) {
+    if (filter_.kernel && !known(kernel_passes_, path.kernel, [&] {
+          const compare::KernelLine& kernel = all_.kernels[path.kernel];
+          return filter_.kernel->matches(kernel.name) ||
+                 (!kernel.old_name.empty() && filter_.kernel->matches(kernel.old_name));
+        })) {
+      return false;
+    }
+    return !filter_.path ||
+           std::any_of(path.functions.begin(), path.functions.end(), [&](uint32_t id) { return passes(id); }) ||
+           std::any_of(path.old_functions.begin(), path.old_functions.end(), [&](uint32_t id) { return passes(id); });
+  }
+
+  bool passes(uint32_t function) {
+    return known(function_passes_, function, [&] {
+      const compare::FunctionLine& line = all_.functions[function];
+      return filter_.path->matches(function_text(line)) ||
+             (!line.old_name.empty() && filter_.path->matches(line.old_name));
+    });
+  }
+
+  template <typename Find>
+  static bool known(std::unordered_map<uint32_t, bool>& answers, uint32_t id, Find find) {
+    const auto [answer, is_new] = answers.try_emplace(id, false);
+    if (is_new) {
+      answer->second = find();
+    }
+    return answer->second;
+  }
+
+  void add_to(std::vector<Cost>& sum, const std::vector<Cost>& costs) const {
+    sum.resize(all_.runs.size());
+    for (size_t run = 0; run < costs.size(); ++run) {
+      sum[run] += costs[run];
+    }
+  }
+
+  void add(uint32_t at) {
+    const PathLine& path = all_.paths[at];
+    paths_.push_back(at);
+    add_to(totals_, path.costs);
+    add_to(kernels_[path.kernel], path.costs);
+    std::vector<uint32_t> functions = path.functions;
+    functions.insert(functions.end(), path.old_functions.begin(), path.old_functions.end());
+    std::sort(functions.begin(), functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+    for (const uint32_t function : functions) {
+      add_to(functions_[function], path.costs);
+    }
+  }
+
+  const Comparison& all_;
+  const DiffFilter& filter_;
+  std::vector<Cost> totals_;
+  std::vector<uint32_t> paths_;
+  std::map<uint32_t, std::vector<Cost>> kernels_;
+  std::map<uint32_t, std::vector<Cost>> functions_;
+  std::unordered_map<uint32_t, bool> kernel_passes_;
+  std::unordered_map<uint32_t, bool> function_passes_;
+};
+
+// "2026-11-23 14:45", in UTC as META has it; empty where the profile does not say.
+std::string date_of(const RunFacts& run) {
+  const auto found = run.info.meta.find("start_unix_ns");
+  if (found == run.info.meta.end()) {
+    return {};
+  }
+  const auto seconds = static_cast<std::time_t>(std::strtoull(found->second.c_str(), nullptr, 10) / 1'000'000'000);
+  std::tm date{};
+  char text[32] = "";
+  if (::gmtime_r(&seconds, &date) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &date) == 0) {
+    return {};
+  }
+  return text;
+}
+
+// "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".
+bool is_launch_call(std::string_view name) {
+  const auto is_call = [name](std::string_view prefix) {
+    return name.size() > prefix.size() && name.starts_with(prefix) && name[prefix.size()] >= 'A' &&
+           name[prefix.size()] <= 'Z';
+  };
+  return is_call("cuda") || is_call("cu") || is_call("cl") || is_call("hip");
+}
+
+// A function's or a program's change is made of those of its paths: its own mean duration also changes where its
+// kernels are launched in other proportions.
+void part_by_paths(DiffLines& lines) {
+  std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
+  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // by function: the last path
+  for (const DiffLine& path : lines.paths) {
+    const PathLine& known = lines.all.paths[path.line];
+    for (const auto* functions : {&known.functions, &known.old_functions}) {
+      for (const uint32_t function : *functions) {
+        if (std::exchange(seen[function], path.line) != path.line) {
+          by_launches[function] = sum_of(by_launches[function], path.difference.by_launches);
+        }
+      }
+    }
+  }
+  const auto part = [](Difference& difference, int64_t launches) {
+    difference.by_launches = launches;
+    difference.by_duration = sum_of(difference.change, -launches);
+  };
+  for (DiffLine& function : lines.functions) {
+    part(function.difference, by_launches[function.line]);
+  }
+  int64_t all = 0;
+  for (const DiffLine& kernel : lines.kernels) {
+    all = sum_of(all, kernel.difference.by_launches);
+  }
+  part(lines.total, all);
+}
+
+template <typename Fact>
+std::string joined(std::span<const RunFacts* const> runs, Fact fact) {
+  constexpr size_t kMostShown = 3;
+  std::vector<std::string> shown;
+  for (const RunFacts* run : runs) {
+    std::string text = fact(*run);
+    if (!text.empty() && std::find(shown.begin(), shown.end(), text) == shown.end()) {
+      shown.push_back(std::move(text));
+    }
+  }
+  std::string text;
+  for (size_t at = 0; at < std::min(shown.size(), kMostShown); ++at) {
+    text.append(at == 0 ? "" : ", ").append(shown[at]);
+  }
+  return shown.size() > kMostShown ? text + ", ..." : text;
+}
+
+}  // namespace
+
+bool DiffLines::nothing_differs() const {
+  const auto same = [](const DiffLine& line) {
+    return line.difference.change == 0 && line.difference.before.count == line.difference.after.count;
+  };
+  return same({0, total}) && std::all_of(kernels.begin(), kernels.end(), same) &&
+         std::all_of(paths.begin(), paths.end(), same);
+}
+
+DiffLines diff_lines(const Comparison& all, bool timed, const DiffFilter& filter) {
+  DiffLines lines{.all = all, .timed = timed, .total = {}, .kernels = {}, .functions = {}, .paths = {}};
+  if (filter.kernel || filter.path) {
+    Filtered(all, filter).fill(lines);
+    part_by_paths(lines);
+    return lines;
+  }
+  lines.total = compare::difference_of(all.totals, all.old_runs, timed);
+  const auto costs = [](const auto& line) -> const std::vector<Cost>& { return line.costs; };
+  lines.kernels = all_lines(all.kernels, all, timed, costs);
+  lines.functions =
+      all_lines(all.functions, all, timed, [](const auto& line) -> const std::vector<Cost>& { return line.total; });
+  lines.paths = all_lines(all.paths, all, timed, costs);
+  part_by_paths(lines);
+  return lines;
+}
+
+std::vector<DiffLine> telling_functions(const DiffLines& lines) {
+  std::vector<uint32_t> depth(lines.all.functions.size(), 0);
+  for (const DiffLine& path : lines.paths) {
+    const auto& functions = lines.all.paths[path.line].functions;
+    for (uint32_t at = 0; at < functions.size(); ++at) {
+      depth[functions[at]] = std::max(depth[functions[at]], at);
+    }
+  }
+  // Where GPU work enters the driver says nothing of who wants it.
+  const auto tells = [&lines](uint32_t at) {
+    const compare::FunctionLine& function = lines.all.functions[at];
+    return !function.note && !is_launch_call(function.name);
+  };
+  // Those that always run together have all numbers in common.
+  const auto numbers = [](const Difference& d) {
+    return std::tuple(d.before.value, d.after.value, d.before.count, d.after.count, d.by_launches);
+  };
+  std::map<decltype(numbers(Difference())), uint32_t> innermost;
+  for (const DiffLine& function : lines.functions) {
+    if (tells(function.line)) {
+      const auto [known, is_new] = innermost.try_emplace(numbers(function.difference), function.line);
+      known->second = !is_new && depth[function.line] > depth[known->second] ? function.line : known->second;
+    }
+  }
+  std::vector<DiffLine> telling;
+  for (const DiffLine& function : lines.functions) {
+    const auto known = innermost.find(numbers(function.difference));
+    if (known != innermost.end() && known->second == function.line) {
+      telling.push_back(function);
+    }
+  }
+  return telling;
+}
+
+std::string_view change_word(Change change) {
+  return change == Change::both ? "" : change == Change::appeared ? "new" : change_name(change);
+}
+
+std::string_view change_name(Change change) {
+  switch (change) {
+    case Change::both:
+      return "both";
+    case Change::renamed:
+      return "renamed";
+    case Change::moved:
+      return "moved";
+    case Change::appeared:
+      return "appeared";
+    case Change::gone:
+      return "gone";
+  }
+  return "";
+}
+
+std::string_view match_name(compare::Match match) {
+  switch (match) {
+    case compare::Match::exact:
+      return "exact";
+    case compare::Match::normalized:
+      return "normalized";
+    case compare::Match::assigned:
+      return "assigned";
+    case compare::Match::none:
+      return "none";
+  }
+  return "";
+}
+
+std::string short_kernel_text(std::string_view name) {
+  constexpr std::string_view kVoid = "void ";
+  const std::string_view shown = analyze::without_parameters(name);
+  return std::string(shown.starts_with(kVoid) ? shown.substr(kVoid.size()) : shown);
+}
+
+std::string function_text(const compare::FunctionLine& function) {
+  return function.file.empty() ? function.name : function.name + " (" + function.file + ")";
+}
+
+std::string value_text(uint64_t value, bool timed) {
+  return timed ? duration_text(value) : count_text(value);
+}
+
+std::string signed_value(int64_t value, bool timed) {
+  return (value > 0 ? "+" : value < 0 ? "-" : "") + value_text(size_of(value), timed);
+}
+
+std::string change_percent(const Difference& difference) {
+  if (difference.before.value == 0 || difference.after.value == 0) {
+    return difference.after.value != 0 ? "new" : difference.before.value != 0 ? "gone" : "";
+  }
+  const double percent = difference.percent();
+  char text[32];
+  std::snprintf(text, sizeof text, std::abs(percent) < 1000 ? "%+.1f%%" : "%+.0f%%", percent);
+  return std::abs(percent) >= 1e6 ? ">+1000000%" : text;
+}
+
+std::string joined_fact(std::span<const RunFacts* const> runs, std::string RunFacts::*fact) {
+  return joined(runs, [fact](const RunFacts& run) { return run.*fact; });
+}
+
+std::string joined_devices(std::span<const RunFacts* const> runs) {
+  return joined(runs, [](const RunFacts& run) {
+    std::map<std::string, size_t> devices;
+    for (const std::string& device : run.devices) {
+      ++devices[device];
+    }
+    std::string text;
+    for (const auto& [name, count] : devices) {
+      text.append(text.empty() ? "" : " + ").append(count > 1 ? std::to_string(count) + " x " : "").append(name);
+    }
+    return text;
+  });
+}
+
+std::string joined_dates(std::span<const RunFacts* const> runs) {
+  return joined(runs, date_of);
+}
+
+std::span<const RunFacts* const> side_of(const Comparison& all, bool old_side) {
+  const std::span<const RunFacts* const> runs(all.runs);
+  return old_side ? runs.first(all.old_runs) : runs.subspan(all.old_runs);
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/labels.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/compare/diff.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using compare::Change;
+using compare::Difference;
+using compare::FunctionLine;
+using compare::KernelLine;
+using compare::PathLine;
+using compare::RunFacts;
+
+constexpr size_t kValue = 9;
+constexpr size_t kChange = 10;
+constexpr size_t kPercent = 8;
+constexpr size_t kWide = 100;      // from here on there is room for both parts of a change
+constexpr size_t kLeastName = 24;  // whatever the width
+
+std::string kernel_text(const std::string& name, const DiffOptions& options, size_t width) {
+  const std::string shown = shown_ends(name);
+  return options.full_names ? cut_middle(shown_name(shown), width)
+                            : cut_middle(shown_name(short_kernel_text(shown)), width);
+}
+
+class Text {
+ public:
+  Text(const DiffLines& lines, const DiffOptions& options, TextStream& stream)
+      : lines_(lines), all_(lines.all), options_(options), stream_(stream), out_(stream.text()) {}
+
+  void write() {
+    write_header();
+    if (lines_.nothing_differs()) {
+      out_ += "\nNothing differs.\n";
+      return;
+    }
+    table("Kernels", lines_.kernels, [this](uint32_t line, size_t room) { return kernel(all_.kernels[line], room); });
+    table("Functions, with all that they call", telling_functions(lines_),
+          [this](uint32_t line, size_t room) { return function(all_.functions[line], room); });
+    table("Call paths", lines_.paths, [this](uint32_t line, size_t room) { return path(all_.paths[line], room); });
+    out_ += !lines_.timed ? ""
+                          : "\nlaunches: what more or fewer launches make of a change, each as long as before;\n"
+                            "the rest of it is longer or shorter ones.\n";
+  }
+
+ private:
+  [[nodiscard]] bool wide() const { return options_.width >= kWide && lines_.timed; }
+
+  void put_fact(const char* what, const std::string& before, const std::string& after) {
+    if (before.empty() && after.empty()) {
+      return;
+    }
+    const auto known = [](const std::string& text) {
+      return text.empty() ? "not known" : shown_name(shown_ends(text));
+    };
+    std::string text = before == after ? known(before) : known(before) + " -> " + known(after);
+    out_ += std::string(what) + cut_middle(text, std::max(options_.width, kLeastName) - 9) + "\n";
+  }
+
+  static std::string files_text(std::span<const RunFacts* const> runs) {
+    std::string text = runs.size() == 1 ? "" : std::to_string(runs.size()) + " runs: ";
+    for (const RunFacts* run : runs) {
+      text.append(run == runs.front() ? "" : ", ").append(run->file);
+    }
+    return text;
+  }
+
+  void write_header() {
+    const auto before = side_of(all_, true);
+    const auto after = side_of(all_, false);
+    put_fact("old      ", files_text(before), files_text(before));
+    put_fact("new      ", files_text(after), files_text(after));
+    put_fact("command  ", joined_fact(before, &RunFacts::command), joined_fact(after, &RunFacts::command));
+    put_fact("device   ", joined_devices(before), joined_devices(after));
+    put_fact("driver   ", joined_fact(before, &RunFacts::driver), joined_fact(after, &RunFacts::driver));
+    put_fact("commit   ", joined_fact(before, &RunFacts::commit), joined_fact(after, &RunFacts::commit));
+    put_fact("date     ", joined_dates(before), joined_dates(after));
+    const Difference& total = lines_.total;
+    out_ += std::string("\n") + (lines_.timed ? "GPU time " : "launches ") +
+            value_text(total.before.value, lines_.timed) + " -> " + value_text(total.after.value, lines_.timed);
+    if (total.change != 0) {
+      out_ += ", " + signed_value(total.change, lines_.timed) + " (" + change_percent(total) + ")";
+    }
+    out_ += lines_.filtered ? ", of what was asked for\n" : "\n";
+    if (lines_.timed && total.change != 0) {
+      out_ += "         " + signed_value(total.by_launches, true) + " by more or fewer launches, " +
+              signed_value(total.by_duration, true) + " by longer or shorter ones\n";
+    }
+    if (lines_.timed) {
+      out_ += "launches " + count_text(rounded(total.before.count)) + " -> " + count_text(rounded(total.after.count)) +
+              "\n";
+    }
+    if (before.size() > 1 || after.size() > 1) {
+      out_ += "runs     " + spread(total.before) + " -> " + spread(total.after) + "; numbers below are means\n";
+    }
+  }
+
+  static uint64_t rounded(double count) { return static_cast<uint64_t>(count + 0.5); }
+
+  [[nodiscard]] std::string spread(const compare::SideCost& side) const {
+    return side.least == side.most
+               ? value_text(side.most, lines_.timed)
+               : value_text(side.least, lines_.timed) + " to " + value_text(side.most, lines_.timed);
+  }
+
+  template <typename Name>
+  void table(const char* title, const std::vector<DiffLine>& all, Name name) {
+    std::vector<DiffLine> changed;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(changed), [](const DiffLine& line) {
+      return line.difference.change != 0 || line.difference.before.count != line.difference.after.count;
+    });
+    if (changed.empty()) {
+      return;
+    }
+    const size_t shown = options_.top == 0 ? changed.size() : std::min(changed.size(), options_.top);
+    std::string head;
+    append_right("change", kChange, head);
+    append_right("%", kPercent, head);
+    append_right("old", kValue, head);
+    append_right("new", kValue, head);
+    if (lines_.timed) {
+      append_right("launches", kChange, head);
+    }
+    if (wide()) {
+      append_right("duration", kChange, head);
+    }
+    const size_t room = std::max(kLeastName, options_.width - std::min(options_.width, head.size() + 2));
+    out_ += std::string("\n") + title;
+    out_ += shown < changed.size() ? ": " + count_text(shown) + " of " + count_text(changed.size()) + " that changed\n"
+                                   : "\n";
+    out_ += head + "\n";
+    for (size_t at = 0; at < shown; ++at) {
+      numbers(changed[at].difference);
+      out_ += "  " + name(changed[at].line, room) + "\n";
+      stream_.checkpoint();
+    }
+  }
+
+  void numbers(const Difference& line) {
+    append_right(signed_value(line.change, lines_.timed), kChange, out_);
+    append_right(change_percent(line), kPercent, out_);
+    append_right(value_text(line.before.value, lines_.timed), kValue, out_);
+    append_right(value_text(line.after.value, lines_.timed), kValue, out_);
+    if (lines_.timed) {
+      append_right(signed_value(line.by_launches, true), kChange, out_);
+    }
+    if (wide()) {
+      append_right(signed_value(line.by_duration, true), kChange, out_);
+    }
+  }
+
+  // What the numbers do not say: a percentage is "new" or "gone" already, and a renamed one has a line for that.
+  static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
+
+  [[nodiscard]] std::string kernel(const KernelLine& line, size_t room) const {
+    std::string text = kernel_text(line.name, options_, room);
+    if (!line.old_name.empty()) {
+      const std::string was = "    renamed, was ";
+      text += "\n" + was + kernel_text(line.old_name, options_, std::max(options_.width, kLeastName) - was.size());
+    }
+    return text;
+  }
+
+  static std::string function(const FunctionLine& line, size_t room) {
+    const std::string name(analyze::without_parameters(line.name));
+    std::string text = shown_name(shown_ends(name));
+    text += line.file.empty() ? "" : " (" + shown_name(shown_ends(line.file)) + ")";
+    text += line.old_name.empty() ? "" : ", was " + shown_name(shown_ends(line.old_name));
+    return cut_middle(text, room);
+  }
+
+  // The kernel, and on a line of its own who launches it.
+  [[nodiscard]] std::string path(const PathLine& line, size_t room) const {
+    const std::string begin = mark(line.change);
+    std::string text = begin + kernel_text(all_.kernels[line.kernel].name, options_, room - begin.size());
+    if (line.functions.empty()) {
+      return text + "\n    <- " + std::string(analyze::kNoCpuStack);
+    }
+    std::vector<std::string_view> frames;
+    frames.reserve(line.functions.size());
+    for (const uint32_t function : line.functions) {
+      frames.emplace_back(all_.functions[function].name);
+    }
+    return text + "\n" + callers_text("   ", frames, std::max(options_.width, kLeastName));
+  }
+
+  const DiffLines& lines_;
+  const compare::Comparison& all_;
+  const DiffOptions& options_;
+  TextStream& stream_;
+  std::string& out_;
+};
+
+}  // namespace
+
+void diff_text(const DiffLines& lines, const DiffOptions& options, TextStream& out) {
+  Text(lines, options, out).write();
+}
+
+}  // namespace gpuprof::output
