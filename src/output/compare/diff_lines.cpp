@@ -1,6 +1,7 @@
 #include "output/compare/diff_lines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -271,6 +272,22 @@ std::vector<DiffLine> telling_functions(const DiffLines& lines) {
     }
   }
   return telling;
+}
+
+std::string nothing_text(const DiffLines& lines) {
+  const auto renamed =
+      static_cast<uint64_t>(std::count_if(lines.kernels.begin(), lines.kernels.end(), [&lines](const DiffLine& line) {
+        return lines.all.kernels[line.line].change == Change::renamed;
+      }));
+  if (renamed == 0) {
+    return "Nothing differs.";
+  }
+  return "Nothing differs but the names of " + count_text(renamed) + (renamed == 1 ? " kernel." : " kernels.");
+}
+
+uint64_t rounded_count(const compare::SideCost& side) {
+  constexpr double kMost = 9.2e18;
+  return side.count <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(side.count, kMost)));
 }
 
 std::string_view change_word(Change change) {

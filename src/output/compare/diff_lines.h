@@ -43,6 +43,11 @@ DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilte
 // alone it calls) the innermost one. In the order of `lines.functions`.
 std::vector<DiffLine> telling_functions(const DiffLines& lines);
 
+// What stands in the place of all tables where nothing_differs(); names may.
+std::string nothing_text(const DiffLines& lines);
+
+uint64_t rounded_count(const compare::SideCost& side);
+
 // "", "new", "gone", "moved", "renamed".
 std::string_view change_word(compare::Change change);
 // "both", "renamed", ..., for programs.

@@ -44,7 +44,7 @@ class Markdown {
                 : " (" + signed_value(total.change, lines_.timed) + ", " + change_percent(total) + ")\n\n";
     facts();
     if (lines_.nothing_differs()) {
-      out_ += "Nothing differs.\n";
+      out_ += nothing_text(lines_) + "\n";
       return;
     }
     table("Kernel", lines_.kernels, [this](uint32_t line) { return kernel(all_.kernels[line]); });

@@ -14,7 +14,6 @@ using analyze::FlameTree;
 using analyze::FrameClass;
 using analyze::LabelId;
 using analyze::Weight;
-using compare::RunFacts;
 
 FrameClass class_of(const compare::FunctionLine& function) {
   if (function.note) {
@@ -44,7 +43,7 @@ void build_tree(const DiffLines& lines, bool inverse, FlameTree& tree) {
     }
     path.push_back(tree.label(tree.intern(lines.all.kernels[known.kernel].name), FrameClass::gpu));
     Weight weight{.ns = lines.timed ? shown.value : 0, .bytes = other.value};
-    weight.count = lines.timed ? static_cast<uint64_t>(shown.count + 0.5) : shown.value;
+    weight.count = lines.timed ? rounded_count(shown) : shown.value;
     tree.add(tree.descend(FlameTree::kRoot, tree.keep(path)), weight);
   }
 }

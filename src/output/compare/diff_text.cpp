@@ -41,7 +41,7 @@ class Text {
   void write() {
     write_header();
     if (lines_.nothing_differs()) {
-      out_ += "\nNothing differs.\n";
+      out_ += "\n" + nothing_text(lines_) + "\n";
       return;
     }
     table("Kernels", lines_.kernels, [this](uint32_t line, size_t room) { return kernel(all_.kernels[line], room); });
@@ -97,15 +97,13 @@ class Text {
               signed_value(total.by_duration, true) + " by longer or shorter ones\n";
     }
     if (lines_.timed) {
-      out_ += "launches " + count_text(rounded(total.before.count)) + " -> " + count_text(rounded(total.after.count)) +
+      out_ += "launches " + count_text(rounded_count(total.before)) + " -> " + count_text(rounded_count(total.after)) +
               "\n";
     }
     if (before.size() > 1 || after.size() > 1) {
       out_ += "runs     " + spread(total.before) + " -> " + spread(total.after) + "; numbers below are means\n";
     }
   }
-
-  static uint64_t rounded(double count) { return static_cast<uint64_t>(count + 0.5); }
 
   [[nodiscard]] std::string spread(const compare::SideCost& side) const {
     return side.least == side.most
