@@ -1,5 +1,7 @@
 #include "opencl/devices.h"
 
+#include <string.h>
+
 #include "base/atomics.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
@@ -37,6 +39,22 @@ uint32_t find_device(cl_device_id handle) {
   return kMaxDevices;
 }
 
+// Two recordings are compared only where this is the same.
+void announce_driver(cl_device_id handle) {
+  char text[256] = "";
+  cl_platform_id platform = nullptr;
+  if (target.clGetDeviceInfo(handle, CL_DEVICE_PLATFORM, sizeof(platform), &platform, nullptr) != CL_SUCCESS ||
+      target.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(text) / 2, text, nullptr) != CL_SUCCESS) {
+    return;
+  }
+  size_t length = strnlen(text, sizeof(text) / 2 - 1);
+  text[length++] = ' ';
+  if (target.clGetDeviceInfo(handle, CL_DRIVER_VERSION, sizeof(text) - length, text + length, nullptr) == CL_SUCCESS) {
+    text[sizeof(text) - 1] = '\0';
+    meta("gpu.driver", text);
+  }
+}
+
 }  // namespace
 
 uint32_t device_index(cl_device_id handle) {
@@ -68,6 +86,7 @@ void announce_device(uint32_t index) {
   }
   name[sizeof(name) - 1] = '\0';
   device(index, name, nullptr);
+  announce_driver(known.handle);
 }
 
 int64_t clock_offset(uint32_t index, uint64_t device_end_ns, uint64_t now) {

@@ -36,7 +36,7 @@ _gpuprof() {
     case $command in
       record)
         words="-o --output -p --pid --user --preserve-env --stacks --interval --wait --timeline --latency --graphs --nvtx-range
-          --max-overhead --min-coverage --delay --duration --start-paused -q -v --help --"
+          --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --"
         ;;
       flame)
         words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled

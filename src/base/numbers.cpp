@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <charconv>
 
 namespace gpuprof {
 namespace {
@@ -105,6 +105,32 @@ std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals) {
 
 std::string percent_text_down(uint64_t part, uint64_t whole) {
   return percent_digits_down(part, whole, 2) + "%";
+}
+
+std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns) {
+  struct Unit {
+    std::string_view name;
+    uint64_t ns;
+  };
+  constexpr Unit kUnits[] = {{"ns", 1},
+                             {"us", 1'000},
+                             {"ms", 1'000'000},
+                             {"s", 1'000'000'000},
+                             {"m", 60'000'000'000},
+                             {"h", 3'600'000'000'000}};
+  const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view unit = text.substr(end);
+  uint64_t factor = unit.empty() ? unit_ns : 0;
+  for (const Unit& known : kUnits) {
+    factor = unit == known.name ? known.ns : factor;
+  }
+  double number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + end, number);
+  if (factor == 0 || error != std::errc() || stop != text.data() + end) {
+    return std::nullopt;
+  }
+  const double ns = number * static_cast<double>(factor);
+  return ns < 9e18 ? std::optional(static_cast<uint64_t>(ns + 0.5)) : std::nullopt;
 }
 
 }  // namespace gpuprof

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace gpuprof {
 
@@ -21,5 +23,9 @@ std::string percent_text_down(uint64_t part, uint64_t whole);
 
 // The same without its sign, with that many decimals (up to 9).
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);
+
+// A duration as people write it, in nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number alone is of
+// `unit_ns`, where that is not 0. nullopt: it is no such text, or does not fit.
+std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns);
 
 }  // namespace gpuprof

@@ -98,6 +98,11 @@ class Record final : public Command {
                    "launches, chosen at random, gets a CPU stack; GPU times stay complete (default no limit)")
         ->check(CLI::Range(0.01, 100.0))
         ->type_name("PCT");
+    app.add_option(
+           "--commit", options_.commit,
+           "commit of the program, by which `check` finds its profiles again (default GITHUB_SHA, CI_COMMIT_SHA "
+           "or what git has checked out here)")
+        ->type_name("TEXT");
     coverage_.declare(app);
   }
 

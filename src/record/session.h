@@ -28,6 +28,7 @@ struct SessionOptions {
   bool timeline = false;                 // every event, not only sums
   bool latency = false;                  // histograms of how long launches wait
   bool whole_graphs = false;             // one record a graph launch
+  std::string commit;                    // of the program, as the user says; empty: it is looked for
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside
   double max_overhead = 0;               // percent; 0: no limit
   RecordingSwitch::Options recording;    // when it is on

@@ -15,6 +15,7 @@ constexpr size_t kMaxDevices = 1024;
 constexpr unsigned kMaxMeta = 1000;
 constexpr unsigned kMaxPythonChanges = 8;  // of what one source says of its interpreter: ours says it twice
 constexpr size_t kMaxNotes = 16;
+constexpr size_t kMaxDrivers = 16;
 constexpr size_t kMaxNote = 300;  // bytes
 
 std::string meta_key(const Source& source, const std::string& key) {
@@ -161,6 +162,12 @@ void Producers::on_meta(Source& source, std::string_view text) {
     source.python_version = text.substr(equals + 1, kMaxNote);
   } else if (key == "python.refused") {
     source.python_refused = text.substr(equals + 1, kMaxNote);
+  }
+  if (key == "gpu.driver" && drivers_.size() < kMaxDrivers) {
+    if (drivers_.emplace(text.substr(equals + 1, kMaxNote)).second) {
+      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // of the recording: processes have the same ones
+    }
+    return;
   }
   if (key.starts_with("note.") && notes_.size() < kMaxNotes && notes_.insert(key).second) {
     std::string shown;  // a target may write anything

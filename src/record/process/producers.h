@@ -119,7 +119,8 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;  // META keys that were printed as well
+  std::set<std::string> notes_;    // META keys that were printed as well
+  std::set<std::string> drivers_;  // that have a META line
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;
 };

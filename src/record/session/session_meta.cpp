@@ -1,14 +1,19 @@
 #include "record/session/session_meta.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <string>
 
+#include "base/files/open_folder.h"
+#include "base/nvidia_driver.h"
 #include "base/version.h"
+#include "record/session/source_commit.h"
 
 namespace gpuprof::record {
 namespace {
@@ -27,6 +32,27 @@ void add_depths(Correlator& correlator, const std::string& kind, const Depths& d
   if (!depths.empty()) {
     correlator.add_meta("stack_depth." + kind + "_median", std::to_string(depths.median()));
     correlator.add_meta("stack_depth." + kind + "_max", std::to_string(depths.max()));
+  }
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string current_folder() {
+  const UniqueFd folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return folder ? real_path(folder.get()) : std::string();
+}
+
+// By what the runs of a program are told apart when they are compared.
+void add_comparison_meta(Correlator& correlator, const SessionOptions& options) {
+  if (const std::string driver = nvidia_driver_version(); !driver.empty()) {
+    correlator.add_meta("gpu.driver", "NVIDIA " + driver);
+  }
+  const std::string commit = source_commit(options.commit, environment_variable, current_folder());
+  if (!commit.empty()) {
+    correlator.add_meta("source.commit", commit);
   }
 }
 
@@ -62,6 +88,7 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   if (!options.nvtx_range.empty() && facts.counts_only.empty()) {
     correlator.add_meta("nvtx_range", options.nvtx_range);
   }
+  add_comparison_meta(correlator, options);
   for (const auto& backend : backends) {
     const auto found = backend->probe();
     correlator.add_meta(std::string("backend.") + backend->descriptor().name,

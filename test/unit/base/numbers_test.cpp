@@ -24,6 +24,21 @@ TEST_CASE("short counts have a unit from five digits on") {
   CHECK(short_count_text(UINT64_MAX) == "18446744T");
 }
 
+TEST_CASE("a duration is read with its unit, and without one where one is meant") {
+  CHECK(parse_duration("250ms", 0) == 250'000'000);
+  CHECK(parse_duration("1.5s", 0) == 1'500'000'000);
+  CHECK(parse_duration("10ns", 0) == 10);
+  CHECK(parse_duration("0.5us", 0) == 500);
+  CHECK(parse_duration("2m", 1) == 120'000'000'000);
+  CHECK(parse_duration("1h", 1) == 3'600'000'000'000);
+  CHECK(parse_duration("2", 1'000'000'000) == 2'000'000'000);
+  for (const char* text :
+       {"", "2", "ms", "-1s", "1e9s", "1 s", "1sec", ".s", "1..5s", "9999999999999h", "inf", "0x1s"}) {
+    INFO(text);
+    CHECK_FALSE(parse_duration(text, 0));
+  }
+}
+
 TEST_CASE("durations have three digits, and the next unit where they would round up to a thousand") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(999) == "999 ns");

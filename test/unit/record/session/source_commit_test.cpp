@@ -1,0 +1,84 @@
+#include "record/session/source_commit.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "catch.h"
+
+namespace gpuprof::record {
+namespace {
+
+const std::string kFirst(40, 'a');
+const std::string kSecond(64, '7');
+
+std::string unset(const char* /*name*/) {
+  return {};
+}
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/gpuprof-unit.XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    std::ofstream(*this / name) << text;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_CASE("what the user says goes before the CI, and the CI before git") {
+  const Folder folder;
+  folder.write(".git/HEAD", kFirst + "\n");
+  const auto ci = [](const char* name) { return std::string(name) == "CI_COMMIT_SHA" ? "of-gitlab" : ""; };
+  CHECK(source_commit("v1.2", ci, folder / "") == "v1.2");
+  CHECK(source_commit("", ci, folder / "") == "of-gitlab");
+  CHECK(source_commit("", unset, folder / "") == kFirst);
+}
+
+TEST_CASE("a branch is looked up in its file, then in packed-refs; from a folder below as well") {
+  const Folder folder;
+  folder.write(".git/HEAD", "ref: refs/heads/main\n");
+  folder.write(".git/packed-refs",
+               "# pack-refs\n" + kFirst + " refs/heads/mainline\n" + kSecond + " refs/heads/main\n");
+  std::filesystem::create_directories(folder / "src/deep");
+  CHECK(source_commit("", unset, folder / "src/deep") == kSecond);
+  folder.write(".git/refs/heads/main", kFirst + "\n");
+  CHECK(source_commit("", unset, folder / "src/deep") == kFirst);
+}
+
+TEST_CASE("the commit of a work tree is found by its link") {
+  const Folder folder;
+  folder.write("main/.git/worktrees/topic/HEAD", "ref: refs/heads/topic\n");
+  folder.write("main/.git/worktrees/topic/commondir", "../..\n");
+  folder.write("main/.git/refs/heads/topic", kSecond + "\n");
+  folder.write("topic/.git", "gitdir: ../main/.git/worktrees/topic\n");
+  CHECK(source_commit("", unset, folder / "topic") == kSecond);
+}
+
+TEST_CASE("nothing but a commit comes out of a repository, and nothing there is waited for") {
+  const Folder folder;
+  folder.write(".git/HEAD", "root:x:0:0\n");
+  CHECK(source_commit("", unset, folder / "").empty());
+  folder.write(".git/HEAD", "ref: ../secret\n");
+  folder.write("secret", "password\n");
+  CHECK(source_commit("", unset, folder / "").empty());
+  std::filesystem::remove(folder / ".git/HEAD");
+  REQUIRE(::mkfifo((folder / ".git/HEAD").c_str(), 0600) == 0);
+  CHECK(source_commit("", unset, folder / "").empty());
+}
+
+}  // namespace
+}  // namespace gpuprof::record
