@@ -2,7 +2,11 @@
 // known beforehand: assemble() and postprocess() launch `light`, solve() launches `heavy` as often as each of them,
 // and two thirds of the GPU time belong to solve().
 //
-//   example_opencl [--launches N] [--steps N]
+//   example_opencl [--launches N] [--steps N] [--slow-site assemble|solve|postprocess] [--percent N]
+//
+// --slow-site plants a regression to find: what that function launches does N percent (150) of its usual work.
+#include <string>
+
 #include "setup.h"
 
 namespace {
@@ -47,16 +51,37 @@ constexpr size_t kWorkItems = 64;
         "postprocess");
 }
 
-void set_arguments(cl_kernel kernel, cl_mem data, cl_int steps) {
+void set_data(cl_kernel kernel, cl_mem data) {
   check(clSetKernelArg(kernel, 0, sizeof(void*), &data), "clSetKernelArg");
+}
+
+// Of the next launch.
+void set_steps(cl_kernel kernel, cl_int steps) {
   check(clSetKernelArg(kernel, 1, sizeof(steps), &steps), "clSetKernelArg");
+}
+
+// The steps of a launch from each function.
+struct Steps {
+  cl_int assemble = 0;
+  cl_int solve = 0;
+  cl_int postprocess = 0;
+};
+
+Steps steps_of(int argc, char** argv) {
+  const auto steps = static_cast<cl_int>(option(argc, argv, "--steps", 300));
+  const auto slow = static_cast<cl_int>(steps * option(argc, argv, "--percent", 150) / 100);
+  std::string site;
+  for (int i = 1; i + 1 < argc; ++i) {
+    site = argv[i] == std::string("--slow-site") ? argv[i + 1] : site;
+  }
+  return {site == "assemble" ? slow : steps, site == "solve" ? slow : steps, site == "postprocess" ? slow : steps};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const long launches = option(argc, argv, "--launches", 500);
-  const long steps = option(argc, argv, "--steps", 300);
+  const Steps steps = steps_of(argc, argv);
   const Session session = open_session(kSource);
   cl_kernel light = make_kernel(session, "light");
   cl_kernel heavy = make_kernel(session, "heavy");
@@ -65,12 +90,15 @@ int main(int argc, char** argv) {
   cl_mem data = clCreateBuffer(session.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, ones.size() * sizeof(float),
                                ones.data(), &status);
   check(status, "clCreateBuffer");
-  set_arguments(light, data, static_cast<cl_int>(steps));
-  set_arguments(heavy, data, static_cast<cl_int>(steps));
+  set_data(light, data);
+  set_data(heavy, data);
 
   for (long i = 0; i < launches; ++i) {
+    set_steps(light, steps.assemble);
     assemble(session, light);
+    set_steps(heavy, steps.solve);
     solve(session, heavy);
+    set_steps(light, steps.postprocess);
     postprocess(session, light);
   }
   check(clFinish(session.queue), "clFinish");

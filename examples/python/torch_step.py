@@ -2,13 +2,14 @@
 """A training step that is bound by its launches: a small transformer in PyTorch, hundreds of short kernels a step.
 
     torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler] [--graph] [--nvtx]
-                  [--under proton|torch-profiler]
+                  [--under proton|torch-profiler] [--extra-elements N]
 
 Prints the median milliseconds per step: native against recorded, this is the price of a profiler. With
 --torch-profiler the steps run once more under torch.profiler, and its GPU time per kernel is printed to compare with.
 --graph captures one step as a CUDA graph and replays it; --nvtx puts each step into a range "step", and what it is
 made of into ranges "forward", "backward" and "optimizer" inside (while it is captured, for a graph). --under times the
-steps while another profiler takes their stacks.
+steps while another profiler takes their stacks. --extra-elements adds one kernel to each step, the sine of so many
+numbers: its time is in proportion to N, so that another N is a kernel that became slower by a known share.
 """
 import argparse
 import contextlib
@@ -44,7 +45,7 @@ class Model(nn.Module):
 class Training:
     """The same data in every step and the same seed in every run, so that runs can be compared."""
 
-    def __init__(self, layers, device, nvtx=False, capturable=False):
+    def __init__(self, layers, device, nvtx=False, capturable=False, extra=0):
         torch.manual_seed(0)
         self.model = Model(layers).to(device).train()
         self.optimizer = torch.optim.AdamW(
@@ -52,13 +53,20 @@ class Training:
         self.range = torch.cuda.nvtx.range if nvtx else lambda _: contextlib.nullcontext()
         self.tokens = torch.randint(VOCABULARY, (BATCH, LENGTH), device=device)
         self.targets = torch.randint(VOCABULARY, (BATCH * LENGTH,), device=device)
+        self.extra = torch.rand(extra, device=device)
+        self.extra_result = torch.empty_like(self.extra)
 
     def forward(self):
         logits = self.model(self.tokens)
         return nn.functional.cross_entropy(logits.view(-1, VOCABULARY), self.targets)
 
+    def add_extra(self):
+        if len(self.extra):
+            torch.sin(self.extra, out=self.extra_result)
+
     def step(self):
         with self.range("step"):
+            self.add_extra()
             self.optimizer.zero_grad(set_to_none=True)
             with self.range("forward"):
                 loss = self.forward()
@@ -74,8 +82,8 @@ class CapturedTraining(Training):
 
     BEFORE = 3  # steps without a graph
 
-    def __init__(self, layers, device, nvtx):
-        super().__init__(layers, device, nvtx, capturable=True)
+    def __init__(self, layers, device, nvtx, extra):
+        super().__init__(layers, device, nvtx, capturable=True, extra=extra)
         # Libraries allocate and choose their kernels in the first steps, which must not be captured.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -157,9 +165,10 @@ def main():
     parser.add_argument("--torch-profiler", action="store_true", help="run the steps under torch.profiler, too")
     parser.add_argument("--graph", action="store_true", help="capture the step as a CUDA graph and replay it")
     parser.add_argument("--nvtx", action="store_true", help="mark the steps with NVTX ranges")
+    parser.add_argument("--extra-elements", type=int, default=0, help="numbers of a kernel that is added to each step")
     parser.add_argument("--under", default="none", choices=profilers.NAMES, help="time the steps under this profiler")
     options = parser.parse_args()
-    if options.steps < 1 or options.warmup < 0 or options.layers < 1:
+    if options.steps < 1 or options.warmup < 0 or options.layers < 1 or options.extra_elements < 0:
         parser.error("--steps and --layers want a positive number")
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("PyTorch sees no GPU here (--device cpu works without one)")
@@ -168,9 +177,9 @@ def main():
         parser.error("--graph and --nvtx want --device cuda")
 
     if options.graph:
-        training = CapturedTraining(options.layers, options.device, options.nvtx)
+        training = CapturedTraining(options.layers, options.device, options.nvtx, options.extra_elements)
     else:
-        training = Training(options.layers, options.device, options.nvtx)
+        training = Training(options.layers, options.device, options.nvtx, extra=options.extra_elements)
     if options.warmup:
         timed_steps(training, options.device, options.warmup)
     with profilers.under(options.under):

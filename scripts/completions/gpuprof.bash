@@ -4,10 +4,10 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report diff latency export merge dump doctor --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report diff check latency export merge dump doctor --help --version" -- "$current")
     return
   fi
-  if [[ $command == record ]]; then
+  if [[ $command == record || $command == check ]]; then
     for ((i = 2; i < COMP_CWORD; i++)); do
       if [[ ${COMP_WORDS[i]} == -- ]]; then  # the target's own completion from here on
         _command_offset $((i + 1)) 2>/dev/null
@@ -45,6 +45,10 @@ _gpuprof() {
       report) words="-i --input --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --"
+        ;;
+      check)
+        words="--runs --self --warmup -o --output --record --baseline --save --commit --material --min-effect --max-loss --thresholds --function
+          --kernel --max --json --markdown --junit --annotations --width $shown -q -v --help --"
         ;;
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help" ;;
       export) words="-i --input --format -o --output $shown --lenient -q -v --help" ;;

@@ -55,6 +55,15 @@ struct Recording {
   pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
 };
 
+// The SM clock of a device while it worked.
+struct DeviceClock {
+  std::string uuid;  // as of EventSink::on_device
+  uint64_t samples = 0;
+  double mean_mhz = 0;
+  double min_mhz = 0;
+  double max_mhz = 0;
+};
+
 class Backend {
  public:
   Backend() = default;
@@ -90,6 +99,10 @@ class Backend {
 
   // What record -p probes. No launch may pass through two of them.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
+
+  // Samples the clocks of devices from here on, until they are taken. Neither call waits for a device.
+  virtual void watch_clocks() {}
+  virtual std::vector<DeviceClock> take_clocks() { return {}; }
 
   // The events of a library in a target come through the session's channel. A backend that reads a device or the kernel
   // itself, in the recorder's own process, says so here and overrides what follows. All of it is called on the drain

@@ -44,6 +44,7 @@ std::unique_ptr<Command> make_record();
 std::unique_ptr<Command> make_flame();
 std::unique_ptr<Command> make_report();
 std::unique_ptr<Command> make_diff();
+std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_latency();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_merge();

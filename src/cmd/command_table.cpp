@@ -11,16 +11,18 @@ constexpr const char* kExitCodes =
     "exit codes: 0 success, 1 failure, 2 usage, 3 less coverage than --min-coverage asks for,\n"
     "            4 the profile holds nothing of what was asked for;\n"
     "            record exits as the program that it runs, 126 if that can not be executed,\n"
-    "            127 if it does not exist\n";
+    "            127 if it does not exist;\n"
+    "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive\n";
 
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 9> kTable = {{
+  static constexpr std::array<Entry, 10> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
       {"diff", "show what has changed between recordings", make_diff},
+      {"check", "judge whether new runs cost more GPU time than old ones", make_check},
       {"latency", "show how long launches take to start, as histograms", make_latency},
       {"export", "write a recorded timeline for another tool", make_export},
       {"merge", "join the profiles of several processes or hosts", make_merge},

@@ -18,6 +18,7 @@
 #include "record/process/instruments.h"
 #include "record/recording_switch.h"
 #include "record/session/attachment.h"
+#include "record/session/clocks.h"
 #include "record/session/command.h"
 #include "record/session/conclusion.h"
 #include "record/session/injection_setup.h"
@@ -214,6 +215,7 @@ class Session {
         apply_switch();
       }
       keep_budget(now);
+      clocks_.look(*correlator_, backends_);
       write_if_due(now);
       give_up_if_unwritable();
     }
@@ -333,6 +335,7 @@ class Session {
     sources_.stop();
     channel_->count_unheard();
     correlator_->finish();
+    clocks_.finish(*correlator_, backends_);
     return end_ns;
   }
 
@@ -400,6 +403,7 @@ class Session {
   Attachment attachment_;     // ... into a running process
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
+  Clocks clocks_;
   std::optional<Turn> turn_;
   std::optional<RecordingSwitch> switch_;
   Command command_;

@@ -8,8 +8,10 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "backend/cupti/nvml.h"
 #include "base/log.h"
 #include "base/nvidia_driver.h"
 #include "wire/wire.h"
@@ -208,12 +210,21 @@ class CuptiBackend final : public Backend {
     return {};
   }
 
+  void watch_clocks() override { clocks_ = std::make_unique<ClockWatch>(); }
+
+  std::vector<DeviceClock> take_clocks() override {
+    return clocks_ ? std::exchange(clocks_, nullptr)->finish() : std::vector<DeviceClock>();
+  }
+
   [[nodiscard]] std::optional<Error> check_variable(std::string_view name, const std::string& value) const override {
     return name == "GPUPROF_CUPTI_PATH"       ? check_path(value)
            : name == "GPUPROF_CUPTI_DOMAINS"  ? check_domains(value)
            : name == "GPUPROF_CUPTI_FLUSH_MS" ? check_flush(value)
                                               : std::nullopt;
   }
+
+ private:
+  std::unique_ptr<ClockWatch> clocks_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   Batch take_batch();
   // Lines that the next batch will have, roughly.
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
+  // Of the devices that have a uuid.
+  [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   // GPU time that came too late to be shared out.
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const Tally& tally() const { return join_.tally; }

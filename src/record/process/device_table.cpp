@@ -16,6 +16,9 @@ profile::DeviceId DeviceTable::intern(const std::string& backend, uint32_t index
   }
   const profile::DeviceId id{static_cast<uint32_t>(ids_.size() + 1)};
   ids_.emplace(key, id);
+  if (!uuid.empty()) {
+    indices_.emplace(uuid, index);
+  }
   new_.push_back({id, backend, index, name, uuid});
   return id;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -21,11 +22,14 @@ class DeviceTable {
   // The number of a device, told by its uuid, else by its index and name; none: there is no room for it.
   profile::DeviceId intern(const std::string& backend, uint32_t index, const std::string& name,
                            const std::string& uuid);
+  // By uuid; devices without one are not here.
+  [[nodiscard]] const std::map<std::string, uint32_t>& indices() const { return indices_; }
   std::vector<NewDevice> take_new() { return std::exchange(new_, {}); }
 
  private:
   MemoryBudget* memory_;
   std::unordered_map<std::string, profile::DeviceId> ids_;
+  std::map<std::string, uint32_t> indices_;
   std::vector<NewDevice> new_;
 };
 

@@ -85,6 +85,7 @@ class Producers {
   CodeTable& codes() { return codes_; }
   GpuCode& gpu_code() { return gpu_code_; }
   LiveProcesses& processes() { return processes_; }
+  [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
   // All rings have been read: a name that is not there was lost.
   void settle_devices();

@@ -1,0 +1,167 @@
+#include "cmd/check/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/json_stream.h"
+#include "output/text.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using compare::Outcome;
+using compare::Run;
+
+constexpr size_t kMostNames = 3;
+
+struct Named {
+  uint64_t ns = 0;
+  std::string name;
+};
+
+// Which functions or kernels match, by their index.
+std::vector<char> matching(const Run& run, const Budget& budget, const analyze::Pattern& pattern) {
+  std::vector<char> matches;
+  if (!budget.of_function) {
+    for (const compare::Kernel& kernel : run.kernels) {
+      matches.push_back(pattern.matches(kernel.name) ? 1 : 0);
+    }
+    return matches;
+  }
+  for (const compare::Function& function : run.functions) {
+    const bool by_file = !function.file.empty() && pattern.matches(function.name + " (" + function.file + ")");
+    matches.push_back(by_file || pattern.matches(function.name) ? 1 : 0);
+  }
+  return matches;
+}
+
+// Each path once, however many matching functions it goes through.
+uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  uint64_t ns = 0;
+  for (const compare::Path& path : run.paths) {
+    const bool counts = budget.of_function ? std::any_of(path.functions.begin(), path.functions.end(),
+                                                         [&](uint32_t f) { return matches[f] != 0; })
+                                           : matches[path.kernel] != 0;
+    ns += counts ? path.cost.ns : 0;  // the sum of all paths fits
+  }
+  return ns;
+}
+
+std::vector<std::string> names_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  std::vector<Named> found;
+  for (size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] != 0) {
+      found.push_back(budget.of_function ? Named{run.functions[i].total.ns, run.functions[i].name}
+                                         : Named{run.kernels[i].cost.ns, run.kernels[i].name});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Named& a, const Named& b) { return a.ns > b.ns; });
+  std::vector<std::string> names;
+  for (Named& one : found) {
+    names.push_back(std::move(one.name));
+  }
+  return names;
+}
+
+std::string gap_of(const Run& run, double max_loss_percent) {
+  if (!run.facts.info.complete) {
+    return "the profile is cut short";
+  }
+  if (run.facts.lost_percent > max_loss_percent) {
+    return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
+  }
+  const std::string& status = run.facts.exit_status;
+  return status.empty() || status == "0" ? "" : "the program ended with " + status;
+}
+
+std::string option_of(const Budget& budget) {
+  return budget.of_function ? "--function" : "--kernel";
+}
+
+std::string_view outcome_word(Outcome outcome) {
+  return outcome == Outcome::pass ? "pass" : outcome == Outcome::regression ? "regression" : "inconclusive";
+}
+
+}  // namespace
+
+Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent) {
+  const auto pattern = analyze::Pattern::compile(option_of(budget), budget.regex);
+  if (!pattern) {
+    return pattern.error();
+  }
+  BudgetResult result;
+  result.outcome = Outcome::pass;
+  bool over = false;
+  for (const Run& run : runs) {
+    const auto matches = matching(run, budget, *pattern);
+    RunBudget one{run.facts.file, cost_of(run, budget, matches), names_of(run, budget, matches),
+                  gap_of(run, max_loss_percent)};
+    if (one.matched.empty()) {
+      return Error{"no " + std::string(budget.of_function ? "function" : "kernel") + " in " + run.facts.file +
+                       " matches '" + escaped(budget.regex) + "': a budget of nothing would always be kept",
+                   "`gpuprof report` lists the names; the expression is a POSIX extended one", kExitUsage};
+    }
+    over = over || one.ns > budget.max_ns;
+    if (!one.gap.empty()) {
+      result.reasons.push_back(one.file + ": " + one.gap + ", so it may have needed more");
+    }
+    result.runs.push_back(std::move(one));
+  }
+  result.outcome = over                                             ? Outcome::regression
+                   : result.reasons.empty() && !result.runs.empty() ? Outcome::pass
+                                                                    : Outcome::inconclusive;
+  return result;
+}
+
+void budget_text(const Budget& budget, const BudgetResult& result, TextStream& out) {
+  const auto worst = std::max_element(result.runs.begin(), result.runs.end(),
+                                      [](const RunBudget& a, const RunBudget& b) { return a.ns < b.ns; });
+  const char* verdict = result.outcome == Outcome::pass         ? "PASS"
+                        : result.outcome == Outcome::regression ? "OVER BUDGET"
+                                                                : "INCONCLUSIVE";
+  out.append(fmt::format("{}: {} '{}' {} {} of GPU time", verdict, budget.of_function ? "functions" : "kernels",
+                         escaped(budget.regex), budget.of_function ? "cause" : "take",
+                         worst == result.runs.end() ? "no" : duration_text(worst->ns)));
+  out.append(fmt::format("{}, of {} allowed\n", result.runs.size() > 1 ? " in the worst run" : "",
+                         duration_text(budget.max_ns)));
+  for (const RunBudget& run : result.runs) {
+    std::string names;
+    for (size_t i = 0; i < std::min(run.matched.size(), kMostNames); ++i) {
+      names += (i == 0 ? "" : ", ") + output::shown_ends(run.matched[i]);
+    }
+    if (run.matched.size() > kMostNames) {
+      names += ", " + std::to_string(run.matched.size() - kMostNames) + " more";
+    }
+    out.append(fmt::format("  {:>9}  {}  {}  ({})\n", duration_text(run.ns),
+                           percent_text(run.ns, std::max<uint64_t>(budget.max_ns, 1)), output::shown_name(run.file),
+                           names));
+  }
+  for (const std::string& reason : result.reasons) {
+    out.append("  " + output::shown_name(reason) + "\n");
+  }
+}
+
+void budget_json(const Budget& budget, const BudgetResult& result, TextStream& out) {
+  {
+    output::JsonObject root(out.text());
+    root.number("schema_version", 1);
+    root.word("outcome", outcome_word(result.outcome));
+    root.text(budget.of_function ? "function" : "kernel", budget.regex);
+    root.number("max_ns", budget.max_ns);
+    output::json_array(result.runs, root.key("runs"), [&](const RunBudget& run) {
+      output::JsonObject one(out.text());
+      one.text("file", run.file);
+      one.number("ns", run.ns);
+      one.flag("whole", run.gap.empty());
+    });
+    output::json_array(result.reasons, root.key("reasons"),
+                       [&](const std::string& reason) { out.text() += output::json_string(reason); });
+  }
+  out.append("\n");
+}
+
+}  // namespace gpuprof::cmd

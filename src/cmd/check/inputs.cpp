@@ -1,0 +1,99 @@
+#include "cmd/check/inputs.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files/file.h"
+#include "base/hints.h"
+#include "profile/reader.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+// Of an open file; empty for a pipe, whose bytes come once.
+std::string file_identity(int fd) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return {};
+  }
+  return "file " + std::to_string(info.st_dev) + " " + std::to_string(info.st_ino);
+}
+
+// When and where it was recorded; empty where the profile does not say. No two recordings begin in one nanosecond.
+std::string recording_identity(const analyze::ProfileInfo& info) {
+  std::string identity;
+  for (const char* key : {"start_unix_ns", "start_ns", "host"}) {
+    const auto [begin, end] = info.meta.equal_range(key);
+    for (auto entry = begin; entry != end; ++entry) {
+      identity += entry->second + "\n";
+    }
+  }
+  return info.meta.contains("start_unix_ns") ? "recording " + identity : "";
+}
+
+}  // namespace
+
+Error unusable(Error error) {
+  if (error.exit_code == kExitFailure) {
+    error.exit_code = kExitUsage;
+  }
+  return error;
+}
+
+Status RunReader::refuse_copy(const std::string& file, const std::string& identity) {
+  if (identity.empty()) {
+    return {};
+  }
+  const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) { return one.first == identity; });
+  if (same != seen_.end()) {
+    return Error{file + " is the same recording as " + same->second + ": a copy is not a second run",
+                 "record the program again", kExitUsage};
+  }
+  seen_.emplace_back(identity, file);
+  return {};
+}
+
+Result<compare::Run> RunReader::read_one(const std::string& file) {
+  auto fd = open_input(file);
+  if (!fd) {
+    return std::move(fd).error();
+  }
+  if (Status first = refuse_copy(file, file_identity(fd->get())); !first) {
+    return std::move(first).error();
+  }
+  auto reader = profile::Reader::open(std::move(*fd), file);
+  if (!reader) {
+    return std::move(reader).error();
+  }
+  auto run = compare::read_run(*reader, file, stacks_);
+  if (!run) {
+    return run;
+  }
+  if (Status first = refuse_copy(file, recording_identity(run->facts.info)); !first) {
+    return std::move(first).error();
+  }
+  if (run->facts.info.kind == analyze::ProfileKind::empty) {
+    return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
+  }
+  if (!run->timed) {
+    return Error{file + " has counts and no GPU times, and can not be checked",
+                 "record the program from its start: gpuprof record -- COMMAND", kExitUsage};
+  }
+  return run;
+}
+
+Result<std::vector<compare::Run>> RunReader::read(const std::vector<std::string>& files) {
+  std::vector<compare::Run> runs;
+  for (const std::string& file : files) {
+    auto run = read_one(file);
+    if (!run) {
+      return unusable(std::move(run).error());
+    }
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+}  // namespace gpuprof::cmd

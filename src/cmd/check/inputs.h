@@ -1,0 +1,33 @@
+// The profiles that `check` is given, and what is wrong with them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyze/stack_view.h"
+#include "base/result.h"
+#include "compare/run.h"
+
+namespace gpuprof::cmd {
+
+// Reads runs one after the other. All Errors have the exit code kExitUsage, and name the file: it cannot be read, has
+// no GPU work or no GPU times, or is a copy of one that was read before, which is no second run.
+class RunReader {
+ public:
+  explicit RunReader(analyze::StackOptions stacks) : stacks_(std::move(stacks)) {}
+
+  Result<std::vector<compare::Run>> read(const std::vector<std::string>& files);
+
+ private:
+  Result<compare::Run> read_one(const std::string& file);
+  Status refuse_copy(const std::string& file, const std::string& identity);
+
+  analyze::StackOptions stacks_;
+  std::vector<std::pair<std::string, std::string>> seen_;  // identity of a recording or a file, and its file
+};
+
+// A failure that is none of the programs compared: exit code 1 would say that they became slower.
+Error unusable(Error error);
+
+}  // namespace gpuprof::cmd

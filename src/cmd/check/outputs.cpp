@@ -1,0 +1,81 @@
+#include "cmd/check/outputs.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "base/files/file.h"
+#include "cmd/terminal.h"
+#include "output/compare/check.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr const char* kStdout = "-";
+
+using Write = std::function<void(TextStream&)>;
+
+Status write_to(const std::string& file, const Write& write) {
+  return file.empty() ? Status() : write_output(file, write);
+}
+
+}  // namespace
+
+void CheckOutputs::declare(CLI::App& app) {
+  app.add_option("--json", json_, "also write JSON; -: to standard output, in place of the text")->type_name("FILE");
+  app.add_option("--markdown", markdown_, "also write Markdown, for a pull request; - as of --json")->type_name("FILE");
+  app.add_option("--junit", junit_, "also write JUnit XML; - as of --json")->type_name("FILE");
+  app.add_flag("--annotations", annotations_, "also print annotations, which GitHub shows beside a run");
+  app.add_option("--width", width_, "of the text, in characters (default: the terminal's)")
+      ->check(CLI::Range(size_t{40}, kMaxWidth));
+}
+
+bool CheckOutputs::text_wanted() const {
+  return json_ != kStdout && markdown_ != kStdout && junit_ != kStdout;
+}
+
+Status CheckOutputs::usable(bool budget) const {
+  if (budget && (!markdown_.empty() || !junit_.empty() || annotations_)) {
+    return Error{"check: a budget has text and --json only", "leave the other outputs out", kExitUsage};
+  }
+  const std::array<const std::string*, 3> files = {&json_, &markdown_, &junit_};
+  for (const std::string* file : files) {
+    const auto same = std::count_if(files.begin(), files.end(), [&](const auto* other) { return *other == *file; });
+    if (!file->empty() && same > 1) {
+      return Error{"check: two outputs have one name, " + *file, "give each a file of its own", kExitUsage};
+    }
+  }
+  return {};
+}
+
+Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judgement& judgement) const {
+  const size_t width = width_ != 0 ? width_ : terminal_width();
+  const auto text = [&](TextStream& out) { output::check_text(runs, judgement, width, out); };
+  const auto json = [&](TextStream& out) { output::check_json(runs, judgement, out); };
+  const auto markdown = [&](TextStream& out) { output::check_markdown(runs, judgement, out); };
+  const auto junit = [&](TextStream& out) { output::check_junit(runs, judgement, out); };
+  const auto annotations = [&](TextStream& out) { output::check_annotations(runs, judgement, out); };
+  const std::array<std::pair<std::string, Write>, 5> outputs = {{{text_wanted() ? kStdout : "", text},
+                                                                 {json_, json},
+                                                                 {markdown_, markdown},
+                                                                 {junit_, junit},
+                                                                 {annotations_ ? kStdout : "", annotations}}};
+  for (const auto& [file, put] : outputs) {
+    if (Status written = write_to(file, put); !written) {
+      return written;
+    }
+  }
+  return {};
+}
+
+Status CheckOutputs::write(const Budget& budget, const BudgetResult& result) const {
+  if (Status written =
+          write_to(text_wanted() ? kStdout : "", [&](TextStream& out) { budget_text(budget, result, out); });
+      !written) {
+    return written;
+  }
+  return write_to(json_, [&](TextStream& out) { budget_json(budget, result, out); });
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,36 @@
+// Where `check` writes what it found: text on standard output, and the forms for machines in files beside it.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cmd/check/budget.h"
+#include "compare/judge.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gpuprof::cmd {
+
+class CheckOutputs {
+ public:
+  void declare(CLI::App& app);
+
+  // Whether what was asked for fits together; to be known before anything is recorded.
+  [[nodiscard]] Status usable(bool budget) const;
+
+  [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;
+  [[nodiscard]] Status write(const Budget& budget, const BudgetResult& result) const;
+
+ private:
+  [[nodiscard]] bool text_wanted() const;
+
+  std::string json_;
+  std::string markdown_;
+  std::string junit_;
+  bool annotations_ = false;
+  size_t width_ = 0;
+};
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,222 @@
+#include "cmd/check/recording.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files/output_file.h"
+#include "base/hints.h"
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/process/pidfd.h"
+#include "record/signals.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr int kExitBySignal = 128;  // as a shell shows it
+
+Error system_error(const std::string& what, std::string hint) {
+  return {what + ": " + std::strerror(errno), std::move(hint), kExitUsage};
+}
+
+Status make_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    return system_error("cannot make the folder " + folder, "name another one: -o FOLDER");
+  }
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Error{folder + " is not a folder", "name another one: -o FOLDER", kExitUsage};
+  }
+  return {};
+}
+
+// What the commands print is for people: it goes beside the profile, and standard output stays ours.
+Result<UniqueFd> open_log(const std::string& file) {
+  auto log = OutputFile::open(file, {});
+  if (!log) {
+    Error error = std::move(log).error();
+    error.exit_code = kExitUsage;
+    return error;
+  }
+  if (const Status done = log->commit(); !done) {
+    return Error{done.error().message, done.error().hint, kExitUsage};
+  }
+  return log->take_fd();
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words, int log, const sigset_t& mask) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody would read its profile
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string& word : words) {
+    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): exec's
+  }
+  arguments.push_back(nullptr);
+  ::execv("/proc/self/exe", arguments.data());
+  ::_exit(kExitNotExecutable);
+}
+
+// "exit status 3", "signal 9 (Killed)"; empty: all went well.
+std::string failure_text(int status) {
+  if (WIFSIGNALED(status)) {
+    return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+  }
+  return WEXITSTATUS(status) == 0 ? "" : "exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+class Runner {
+ public:
+  Runner(const RunPlan& plan, record::Signals signals) : plan_(plan), signals_(std::move(signals)) {}
+
+  Result<RecordedRuns> run() {
+    recorded_.files.resize(plan_.sides.size());
+    total_ = (plan_.warmup + plan_.runs) * plan_.sides.size();
+    for (size_t round = 0; round < plan_.warmup + plan_.runs; ++round) {
+      for (size_t place = 0; place < plan_.sides.size(); ++place) {
+        // Each side goes first every other time: what drifts while it runs then falls upon both.
+        const size_t side = round % 2 == 0 ? place : plan_.sides.size() - 1 - place;
+        if (Status done = one_run(side, round); !done) {
+          return std::move(done).error();
+        }
+        if (stopped_ != 0) {
+          return stopped_error();
+        }
+        if (!recorded_.failures.empty() && done_ <= plan_.sides.size()) {
+          return std::move(recorded_);  // the first run of a command that never works
+        }
+      }
+    }
+    return std::move(recorded_);
+  }
+
+ private:
+  Status one_run(size_t side, size_t round) {
+    const bool warms_up = round < plan_.warmup;
+    const RunSide& what = plan_.sides[side];
+    const std::string number = std::to_string(warms_up ? round + 1 : round + 1 - plan_.warmup);
+    const std::string name = what.name + (warms_up ? "-warmup-" : "-") + number;
+    const std::string file = plan_.folder + "/" + name;
+    auto log = open_log(file + ".log");
+    if (!log) {
+      return std::move(log).error();
+    }
+    std::vector<std::string> words = {"gpuprof", "record", "-q", "-o", warms_up ? "/dev/null" : file + ".txt"};
+    words.insert(words.end(), plan_.record_options.begin(), plan_.record_options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), what.command.begin(), what.command.end());
+    const uint64_t begin = monotonic_ns();
+    const auto status = record(words, log->get());
+    if (!status) {
+      return status.error();
+    }
+    ++done_;
+    const std::string failure = failure_text(*status);
+    log::info("run " + std::to_string(done_) + " of " + std::to_string(total_) + ", " + name + ": " +
+              (failure.empty() ? duration_text(monotonic_ns() - begin) : failure));
+    if (!failure.empty()) {
+      recorded_.failures.push_back("run " + name + " failed with " + failure + ": see " + file + ".log");
+    } else if (!warms_up) {
+      recorded_.files[side].push_back(file + ".txt");
+    }
+    return {};
+  }
+
+  // The wait status of a recording.
+  Result<int> record(const std::vector<std::string>& words, int log) {
+    const pid_t pid = ::fork();
+    if (pid < 0) {
+      return system_error("cannot start a recording", hints::kMoreProcesses);
+    }
+    if (pid == 0) {
+      become(words, log, signals_.original_mask());
+    }
+    const UniqueFd ended = open_pidfd(pid);
+    if (!ended) {
+      Error error = system_error("cannot watch a recording", hints::kMoreFiles);
+      ::kill(pid, SIGTERM);
+      ::waitpid(pid, nullptr, 0);
+      return error;
+    }
+    while (!has_ended(ended)) {
+      std::array<pollfd, 2> fds = {{{ended.get(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}}};
+      ::poll(fds.data(), fds.size(), -1);
+      pass_signals(pid);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return status;
+  }
+
+  // The recording ends its command and its profile; we end with it.
+  void pass_signals(pid_t pid) {
+    while (const auto event = signals_.next()) {
+      if (record::is_stop(event->signal)) {
+        stopped_ = event->signal;
+        if (!event->from_terminal) {
+          ::kill(pid, event->signal);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Error stopped_error() const {
+    return {"stopped by signal " + std::to_string(stopped_) + " (" + ::strsignal(stopped_) + ") after " +
+                std::to_string(done_ - 1) + " of " + std::to_string(total_) + " runs",
+            "nothing was judged; the profiles of whole runs are in " + plan_.folder, kExitBySignal + stopped_};
+  }
+
+  const RunPlan& plan_;
+  record::Signals signals_;
+  RecordedRuns recorded_;
+  size_t total_ = 0;
+  size_t done_ = 0;
+  int stopped_ = 0;
+};
+
+}  // namespace
+
+Result<RecordedRuns> record_runs(const RunPlan& plan) {
+  if (Status made = make_folder(plan.folder); !made) {
+    return std::move(made).error();
+  }
+  auto signals = record::Signals::block();
+  if (!signals) {
+    return Error{signals.error().message, signals.error().hint, kExitUsage};
+  }
+  return Runner(plan, std::move(*signals)).run();
+}
+
+std::string fresh_folder() {
+  const time_t now = ::time(nullptr);
+  tm parts{};
+  ::localtime_r(&now, &parts);
+  std::array<char, 64> text{};
+  ::strftime(text.data(), text.size(), "gpuprof-check-%Y%m%d-%H%M%S", &parts);
+  std::string name = text.data();
+  struct stat info {};
+  for (int again = 2; ::lstat(name.c_str(), &info) == 0; ++again) {
+    name = text.data() + ("-" + std::to_string(again));
+  }
+  return name;
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""`gpuprof check` on profiles: verdicts, exit codes, and input that must not be compared."""
+
+import json
+import os
+import shutil
+
+import made
+import rig
+
+PASS, REGRESSION, UNUSABLE, INCONCLUSIVE = 0, 1, 2, 125
+
+
+class CheckFiles(rig.RuntimeTest):
+    def side(self, name, runs=5, work=None, **facts):
+        return [made.write(os.path.join(self.folder, f"{name}-{i}.txt"), work, seed=f"{name} {i}", **facts)
+                for i in range(1, runs + 1)]
+
+    def check(self, *arguments, expect):
+        run = self.run_command([rig.GPUPROF, "check", *arguments])
+        out, err = run.stdout.decode(), run.stderr.decode()
+        self.assertEqual(run.returncode, expect, f"{arguments}\n{out}\n{err}")
+        self.assertNotIn("terminate called", err)
+        return out, err
+
+    def refused(self, *arguments, saying):
+        out, err = self.check(*arguments, expect=UNUSABLE)
+        self.assertEqual(out, "")
+        self.assertRegex(err, saying)
+        errors = [line for line in err.splitlines() if line.startswith("gpuprof: error")]
+        self.assertEqual(len(errors), 1, err)
+
+    def inconclusive(self, *arguments, saying):
+        out, _ = self.check(*arguments, expect=INCONCLUSIVE)
+        self.assertRegex(" ".join(out.split()), saying)
+        return out
+
+    # What it is for.
+
+    def test_the_same_program_passes(self):
+        self.check(*self.side("old"), "--", *self.side("new"), expect=PASS)
+
+    def test_a_slower_kernel_is_named(self):
+        out, _ = self.check(*self.side("old"), "--", *self.side("new", work=made.slower("kernel_7", 1.1)),
+                            expect=REGRESSION)
+        self.assertIn("kernel_7", out)
+        self.assertNotIn("kernel_3", out)
+
+    def test_several_outputs_at_once(self):
+        names = {option: os.path.join(self.folder, f"out.{option}") for option in ("json", "markdown", "junit")}
+        options = [word for option, name in names.items() for word in (f"--{option}", name)]
+        out, _ = self.check(*options, "--annotations", *self.side("old"), "--",
+                            *self.side("new", work=made.slower("kernel_7", 1.1)), expect=REGRESSION)
+        self.assertIn("::error", out)
+        for option, name in names.items():
+            with open(name, encoding="utf-8") as file:
+                self.assertIn("kernel_7", file.read(), option)
+        with open(names["json"], encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["schema_version"], 1)
+
+    def test_json_takes_the_place_of_the_text(self):
+        out, _ = self.check("--json", "-", *self.side("old"), "--", *self.side("new"), expect=PASS)
+        json.loads(out)
+
+    def test_packed_profiles_are_read(self):
+        old = self.side("old")
+        self.run_command(["gzip", *old])
+        self.check(*(f"{name}.gz" for name in old), "--", *self.side("new"), expect=PASS)
+
+    # What is refused: exit code 2 and one clear line.
+
+    def test_usage(self):
+        old = self.side("old", runs=1)[0]
+        for arguments, saying in (((), "nothing to check"), ((old,), "two sides"), ((old, "--"), "two sides"),
+                                  (("--", old), "two sides"), ((old, "--", old, "--", old), "two sides"),
+                                  (("--nonsense", old, "--", old), "unknown option '--nonsense'"),
+                                  (("--save", old, "--", old), "--save without --baseline"),
+                                  (("-o", "x", old, "--", old), "--runs"),
+                                  (("--max", "250ms", old), "a budget is"),
+                                  (("--function", "x", "--max", "soon", old), "no time"),
+                                  (("--function", "(", "--max", "1s", old), "--function"),
+                                  (("--json", "a", "--junit", "a", old, "--", old), "one name"),
+                                  (("--runs", "3", "--", "true"), "two commands"),
+                                  (("--self", "3", "--", "true", "---", "true"), "one command"),
+                                  (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, saying=saying)
+
+    def test_what_is_no_profile(self):
+        old = self.side("old")
+        garbage = os.path.join(self.folder, "garbage")
+        with open(garbage, "wb") as file:
+            file.truncate(1 << 30)
+        empty = os.path.join(self.folder, "empty")
+        with open(empty, "wb"):
+            pass
+        for name, saying in ((garbage, "garbage"), (empty, "empty"), (self.folder, "[Dd]irectory"),
+                             (os.path.join(self.folder, "none"), "No such file"), ("/dev/null", "/dev/null")):
+            with self.subTest(name=name):
+                self.refused(*old, "--", name, saying=saying)
+
+    def test_another_version_of_the_format(self):
+        old, newer = self.side("old"), self.side("newer", version="4.0")
+        self.refused(*old, "--", *newer, saying="4.0")
+
+    def test_another_unit(self):
+        self.refused(*self.side("old"), "--", *self.side("counted", counts_only=True), saying="no GPU times")
+
+    def test_a_profile_without_work(self):
+        self.refused(*self.side("old"), "--", *self.side("idle", work={}), saying="no GPU work")
+
+    def test_a_copy_is_not_a_second_run(self):
+        old, new = self.side("old"), self.side("new")
+        copy, link = os.path.join(self.folder, "copy.txt"), os.path.join(self.folder, "link.txt")
+        shutil.copy(new[0], copy)
+        os.link(new[0], link)
+        for again in (copy, link, new[0]):
+            self.refused(*old, "--", *new, again, saying="the same recording as .*new-1.txt")
+        self.refused(old[0], "--", old[0], saying="the same recording")
+
+    # What is inconclusive: never green, never red.
+
+    def test_one_run_a_side(self):
+        self.inconclusive(*self.side("old", runs=1), "--", *self.side("new", runs=1), saying="run")
+
+    def test_another_device_or_driver(self):
+        old = self.side("old")
+        self.inconclusive(*old, "--", *self.side("device", device="NVIDIA A100"), saying="NVIDIA A100")
+        self.inconclusive(*old, "--", *self.side("driver", driver="NVIDIA 570.1"), saying="570.1")
+
+    def test_cut_and_lossy_profiles(self):
+        old, new = self.side("old"), self.side("new", runs=4)
+        for facts, saying in (({"whole": False}, "cut"), ({"lost": 200}, "lost|loss"), ({"exit_status": "3"}, "3")):
+            with self.subTest(facts=facts):
+                last = made.write(os.path.join(self.folder, "last.txt"), seed=str(facts), **facts)
+                out = self.inconclusive(*old, "--", *new, last, saying=saying)
+                self.assertIn("last.txt", out)
+
+    def test_a_loss_that_is_allowed(self):
+        self.check("--max-loss", "50", *self.side("old"), "--", *self.side("new", lost=200), expect=PASS)
+
+    def test_two_different_programs(self):
+        others = {(("main", "other"), f"something_else_{i}"): (3 + i, 1_000_000 * (i + 1)) for i in range(12)}
+        self.inconclusive(*self.side("old"), "--", *self.side("other", work=others), saying="program")
+
+    # Budgets.
+
+    def test_budgets(self):
+        runs = self.side("run", runs=3, noise=0)
+        for option, regex, limit, expect in (("--function", "^layer1$", "400ms", PASS),
+                                             ("--function", "^layer1$", "200ms", REGRESSION),
+                                             ("--function", "^main$", "1s", PASS),
+                                             ("--function", "^main$|^layer1$", "0.9s", REGRESSION),
+                                             ("--kernel", "^kernel_0$", "40ms", PASS),
+                                             ("--kernel", "^kernel_0$", "39999us", REGRESSION)):
+            with self.subTest(regex=regex, limit=limit):
+                self.check(option, regex, "--max", limit, *runs, expect=expect)
+        out, _ = self.check("--kernel", "kernel_0", "--max", "1s", "--json", "-", *runs, expect=PASS)
+        self.assertEqual([run["ns"] for run in json.loads(out)["runs"]], [40_000_000] * 3)
+
+    def test_a_budget_of_nothing(self):
+        self.refused("--function", "solve", "--max", "250ms", *self.side("run", runs=2), saying="matches 'solve'")
+        self.refused("--kernel", "layer1", "--max", "250ms", *self.side("run", runs=2), saying="matches 'layer1'")
+
+    def test_a_budget_of_a_profile_that_lacks_something(self):
+        cut = made.write(os.path.join(self.folder, "cut.txt"), whole=False)
+        self.inconclusive("--kernel", "kernel_0", "--max", "1s", cut, saying="cut short")
+        self.check("--kernel", "kernel_0", "--max", "1ms", cut, expect=REGRESSION)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""`gpuprof check --runs`, `--self` and `--baseline`: programs that check records itself, on the mock driver."""
+
+import glob
+import os
+import signal
+import subprocess
+
+import rig
+
+APP = os.environ["MOCK_CUDA_APP"]
+MOCKS = os.environ["MOCK_CUDA_DIR"]
+PASS, REGRESSION, UNUSABLE, INCONCLUSIVE = 0, 1, 2, 125
+
+
+class CheckRuns(rig.RuntimeTest):
+    def setUp(self):
+        super().setUp()
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS}
+        self.environment.pop("GITHUB_SHA", None)
+        self.environment.pop("CI_COMMIT_SHA", None)
+        self.out = os.path.join(self.folder, "out")
+
+    def script(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho {name} >> order\n{text}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def app(self, name, launches=200, after=""):
+        return self.script(name, f"{APP} --launches $(({launches} + $$ % 3)) --kernels-only\n{after}")
+
+    def check(self, *arguments, expect):
+        run = self.run_command([rig.GPUPROF, "check", *arguments], env=self.environment, timeout=280)
+        out, err = run.stdout.decode(), run.stderr.decode()
+        self.assertEqual(run.returncode, expect, f"{arguments}\n{out}\n{err}")
+        return " ".join(out.split()), err
+
+    def order(self):
+        with open(os.path.join(self.folder, "order"), encoding="utf-8") as file:
+            return file.read().split()
+
+    def test_runs_take_turns(self):
+        out, err = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", self.app("b", 400),
+                              expect=REGRESSION)
+        self.assertEqual(self.order(), "a b b a a b b a".split())
+        self.assertIn("run 8 of 8, new-3: ", err.replace("old-3", "new-3"))
+        self.assertIn(f"the profiles are in {self.out}", err)
+        names = sorted(os.path.basename(name) for name in glob.glob(f"{self.out}/*.txt"))
+        self.assertEqual(names, [f"{side}-{i}.txt" for side in ("new", "old") for i in (1, 2, 3)])
+        self.assertNotIn("{", out)  # what the programs print is not in our output, ...
+        with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
+            self.assertIn("total_ns", file.read())  # ... but beside the profile
+
+    def test_the_same_program_is_no_regression(self):
+        code = self.run_command([rig.GPUPROF, "check", "--runs", "4", "-o", self.out, "--", self.app("a"), "---",
+                                 self.app("b")], env=self.environment).returncode
+        self.assertIn(code, (PASS, INCONCLUSIVE))
+
+    def test_a_run_that_fails_leaves_no_verdict(self):
+        failing = self.app("b", 400, "test $(grep -c b order) != 3 || exit 3")
+        out, _ = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", failing, expect=INCONCLUSIVE)
+        self.assertRegex(out, "new-2 failed with exit status 3")
+        self.assertEqual(len(self.order()), 8)
+
+    def test_a_program_that_never_works_is_tried_once(self):
+        for text, saying in (("exit 7", "exit status 7"), ("kill -9 $$", "signal 9")):
+            with self.subTest(text=text):
+                out, _ = self.check("--runs", "5", "-o", self.out, "--", self.script("a", text), "---", self.app("b"),
+                                    expect=INCONCLUSIVE)
+                self.assertIn(saying, out)
+        self.assertLessEqual(len(self.order()), 4)
+        out, _ = self.check("--runs", "5", "-o", self.out, "--", "./nonexistent", "---", self.app("b"),
+                            expect=INCONCLUSIVE)
+        self.assertIn("exit status 127", out)
+
+    def test_runs_without_gpu_work(self):
+        out, _ = self.check("--runs", "2", "--warmup", "0", "-o", self.out, "--", self.app("a"), "---", "true",
+                            expect=INCONCLUSIVE)
+        self.assertIn("no GPU work", out)
+
+    def test_the_noise_of_one_program(self):
+        out, _ = self.check("--self", "4", "-o", self.out, "--", self.app("a"), expect=PASS)
+        self.assertIn("%", out)
+        self.assertEqual(len(self.order()), 5)
+
+    def test_a_budget_of_runs(self):
+        self.check("--function", "solve", "--max", "1h", "--runs", "2", "-o", self.out, "--", self.app("a"), expect=PASS)
+        self.check("--function", "solve", "--max", "1ns", "--runs", "2", "-o", self.out, "--", self.app("a"),
+                   expect=REGRESSION)
+
+    def test_options_of_record(self):
+        self.check("--self", "3", "--warmup", "0", "--record=--stacks=none", "-o", self.out, "--", self.app("a"),
+                   expect=INCONCLUSIVE)
+        self.assertEqual(rig.Profile(f"{self.out}/run-1.txt").meta()["stack_engine"], ["none"])
+
+    def test_baselines(self):
+        kept = os.path.join(self.folder, "kept")
+        arguments = ["--baseline", kept, "--save", "--runs", "4", "-o", self.out]
+        out, err = self.check(*arguments, "--commit", "first", "--", self.app("a"), expect=INCONCLUSIVE)
+        self.assertIn("nothing was compared", out)
+        self.assertIn("kept as a baseline", err)
+        folders = glob.glob(f"{kept}/*/*-first")
+        self.assertEqual(len(folders), 1)
+        self.assertEqual(len(os.listdir(folders[0])), 4)
+        # The same commit again is compared with nothing; without --save nothing is kept.
+        self.check("--baseline", kept, "--commit", "first", "--runs", "2", "-o", self.out, "--", self.app("a"),
+                   expect=INCONCLUSIVE)
+        self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
+        # Another one that is slower is a regression, and is not kept.
+        _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
+        self.assertIn("the baseline is commit first", err)
+        self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
+        # Recorded profiles do as well as a command.
+        self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
+
+    def test_a_signal_ends_it(self):
+        slow = self.script("slow", f"{APP} --launches 10 --kernels-only; exec sleep 60")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number):
+                check = subprocess.Popen([rig.GPUPROF, "check", "--runs", "3", "-o", self.out, "--", slow, "---", slow],
+                                         cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                before = os.path.join(self.folder, "order")
+                self.assertTrue(rig.wait_for(lambda: os.path.exists(before)))
+                rig.time.sleep(0.3)
+                check.send_signal(number)
+                out, err = check.communicate(timeout=30)
+                self.assertEqual(check.returncode, 128 + number, err)
+                self.assertEqual(out, b"")
+                self.assertIn(b"stopped by signal", err)
+                os.remove(before)
+
+    def test_the_folder_cannot_be_made(self):
+        _, err = self.check("--self", "2", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
+        self.assertIn("/nonexistent/folder", err)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,101 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "catch.h"
+#include "cmd/check/baseline.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/gpuprof-unit.XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string profile(const std::string& text) const {
+    std::ofstream(path_ / "profile.txt") << text;
+    return *this / "profile.txt";
+  }
+
+ private:
+  fs::path path_;
+};
+
+compare::RunFacts facts(const std::string& commit, const std::string& driver = "NVIDIA 580.65.06") {
+  compare::RunFacts made;
+  made.devices = {"NVIDIA H200"};
+  made.driver = driver;
+  made.commit = commit;
+  return made;
+}
+
+std::string newest_commit(const Baseline& baseline, const compare::RunFacts& like) {
+  const auto kept = baseline.newest(like);
+  REQUIRE(kept.ok());
+  return *kept ? (*kept)->commit : "none";
+}
+
+TEST_CASE("a baseline is that of another commit with the same device and driver") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  CHECK(newest_commit(baseline, facts("b")) == "none");
+  REQUIRE(baseline.keep(facts("a"), {folder.profile("one"), folder.profile("one")}).ok());
+  CHECK(newest_commit(baseline, facts("b")) == "a");
+  CHECK(newest_commit(baseline, facts("")) == "a");
+  CHECK(newest_commit(baseline, facts("a")) == "none");
+  CHECK(newest_commit(baseline, facts("b", "NVIDIA 570.1")) == "none");
+  const auto kept = baseline.newest(facts("b"));
+  REQUIRE((*kept)->files.size() == 2);
+  std::ifstream copy((*kept)->files[1]);
+  std::string text;
+  copy >> text;
+  CHECK(text == "one");
+}
+
+TEST_CASE("the newest is taken, and one that is not whole is not seen") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  const auto place = baseline.keep(facts("new"), {folder.profile("x")});
+  REQUIRE(place.ok());
+  const fs::path machine = fs::path(*place).parent_path();
+  for (const char* name : {"20200101T000000Z-old", ".20990101T000000Z-part-1", "20990101T000000Z-empty"}) {
+    fs::create_directory(machine / name);
+  }
+  for (const char* name : {"20200101T000000Z-old", ".20990101T000000Z-part-1"}) {
+    std::ofstream(machine / name / "run-1.txt") << "x";
+  }
+  CHECK(newest_commit(baseline, facts("head")) == "new");
+  CHECK(newest_commit(baseline, facts("new")) == "old");
+}
+
+TEST_CASE("what a profile says chooses no other folder") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  compare::RunFacts hostile = facts("../../outside", "../..");
+  hostile.devices = {"..", "/tmp/x"};
+  const auto place = baseline.keep(hostile, {folder.profile("x")});
+  REQUIRE(place.ok());
+  CHECK(fs::weakly_canonical(*place).string().starts_with(fs::weakly_canonical(folder / "kept").string() + "/"));
+  CHECK(fs::path(*place).parent_path().parent_path() == fs::path(folder / "kept"));
+}
+
+TEST_CASE("a profile that is not there leaves nothing behind, and a file is no folder") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
+  CHECK(newest_commit(baseline, facts("b")) == "none");
+  CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());
+}
+
+}  // namespace
+}  // namespace gpuprof::cmd
