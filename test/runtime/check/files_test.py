@@ -54,18 +54,13 @@ class CheckFiles(rig.RuntimeTest):
         self.assertIn("::error", out)
         for option, name in names.items():
             with open(name, encoding="utf-8") as file:
-                self.assertIn("kernel_7", file.read(), option)
+                self.assertIn("kernel_7", file.read().replace("\\", ""), option)
         with open(names["json"], encoding="utf-8") as file:
             self.assertEqual(json.load(file)["schema_version"], 1)
 
     def test_json_takes_the_place_of_the_text(self):
         out, _ = self.check("--json", "-", *self.side("old"), "--", *self.side("new"), expect=PASS)
         json.loads(out)
-
-    def test_packed_profiles_are_read(self):
-        old = self.side("old")
-        self.run_command(["gzip", *old])
-        self.check(*(f"{name}.gz" for name in old), "--", *self.side("new"), expect=PASS)
 
     # What is refused: exit code 2 and one clear line.
 
