@@ -63,7 +63,7 @@ class Ci(rig.RuntimeTest):
 
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_finds_a_planted_regression(self):
-        self.make_repository(100, 300)
+        self.make_repository(100, 500)
         out = self.gate(expect=(REGRESSION,))
         self.assertIn("heavy", out)
         self.assertIn("solve", out)
