@@ -137,9 +137,15 @@ bool StackView::composes(p::Element element) {
 
 StackView::Known StackView::look_up(bool kernel, p::Element element) {
   const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
+  const uint32_t shown = look_up_shown(kernel, element, kind);
+  shown_[shown].origin = std::min(shown_[shown].origin, origin_of(tables_, element, kernel));
+  return {shown, kind};
+}
+
+uint32_t StackView::look_up_shown(bool kernel, p::Element element, p::FrameKind kind) {
   const FrameClass cls = analyze::frame_class(tables_, element, kernel);
   if (element.is_label || composes(element)) {
-    return {show(element, cls, {.lines = options_.lines}), kind};
+    return show(element, cls, {.lines = options_.lines});
   }
   // Frames are many, but their names are few, and may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
@@ -148,7 +154,7 @@ StackView::Known StackView::look_up(bool kernel, p::Element element) {
   if (added) {
     found->second = show(element, cls, {.files = false});
   }
-  return {found->second, kind};
+  return found->second;
 }
 
 uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions& options) {

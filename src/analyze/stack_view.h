@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/frame_origin.h"
 #include "analyze/labels.h"
 #include "analyze/pattern.h"
 #include "profile/tables.h"
@@ -69,6 +70,9 @@ class StackView {
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
+  // Whose code it is. Of frames that are shown alike, and of which some are the user's own, all are.
+  [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
+
   // A stack that is shown alike: the same one for all that are.
   profile::StackId representative(bool kernel, profile::StackId id);
 
@@ -88,6 +92,7 @@ class StackView {
   struct Shown {
     std::string label;
     FrameClass cls = FrameClass::note;
+    Origin origin = Origin::none;
     uint32_t function = 0;  // the same for all lines of a function
     bool left_out = false;  // by `hide` or `only`
     bool trim_here = false;
@@ -99,6 +104,7 @@ class StackView {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Known& known(bool kernel, profile::Element element);
+  [[nodiscard]] uint32_t look_up_shown(bool kernel, profile::Element element, profile::FrameKind kind);
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
   uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
   bool composes(profile::Element element);

@@ -1,12 +1,12 @@
 #include "output/text.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "analyze/call_path.h"
+#include "analyze/frame_origin.h"
 #include "analyze/labels.h"
 #include "base/utf8.h"
 
@@ -16,16 +16,6 @@ namespace {
 constexpr size_t kMaxFrameWidth = 44;
 constexpr std::string_view kCaller = " <- ";
 constexpr std::string_view kLeftOut = "...";
-
-// A frame that tells a reader nothing: no function is known ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or it is
-// how every thread starts.
-bool tells_nothing(std::string_view frame) {
-  static constexpr std::array<std::string_view, 8> kStart = {
-      "_start",       "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__clone3", "clone3",
-      "start_thread", "[unknown]"};
-  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && frame.find("+0x") != frame.npos;
-  return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
-}
 
 }  // namespace
 
@@ -61,7 +51,7 @@ namespace {
 std::vector<std::string_view> telling_frames(std::span<const std::string_view> path) {
   std::vector<std::string_view> frames;
   std::copy_if(path.rbegin(), path.rend(), std::back_inserter(frames),
-               [](std::string_view frame) { return !tells_nothing(frame); });
+               [](std::string_view frame) { return !analyze::tells_nothing(frame); });
   if (frames.empty()) {
     frames.assign(path.rbegin(), path.rend());
   }

@@ -1,0 +1,107 @@
+#include "analyze/frame_origin.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyze/labels.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+template <size_t N>
+bool starts_with_one(std::string_view text, const std::array<std::string_view, N>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [text](std::string_view prefix) { return text.starts_with(prefix); });
+}
+
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+// "cudaLaunchKernel", "cuMemcpyAsync", "clEnqueueNDRangeKernel", "zeCommandListAppendLaunchKernel", "hipLaunchKernel".
+bool is_vendor_function(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kPrefixes = {"cuda", "cu", "cl", "ze", "zes", "hip"};
+  const bool is_word = name.find_first_of(" <(") == std::string_view::npos;
+  return is_word && std::any_of(kPrefixes.begin(), kPrefixes.end(), [name](std::string_view prefix) {
+           return name.starts_with(prefix) && name.size() > prefix.size() && is_upper(name[prefix.size()]);
+         });
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_vendor_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kNames = {"libcuda.so", "libcudart",      "libOpenCL",
+                                                             "libpocl",    "libze_",         "libamdhip",
+                                                             "libhsa-",    "libnvidia-open", "libigdrcl"};
+  return starts_with_one(name, kNames);
+}
+
+bool is_library(std::string_view path) {
+  static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
+                                                               "/lib32/",   "/usr/include/", "/usr/local/cuda",
+                                                               "/opt/rocm", "/opt/nvidia/",  "/opt/intel/"};
+  static constexpr std::array<std::string_view, 16> kNames = {
+      "libtorch",  "libc10",   "libcublas", "libcudnn",  "libnccl",    "libcufft", "libcusparse",    "libcusolver",
+      "libcurand", "libcupti", "libnvrtc",  "libstdc++", "libpython3", "python3",  "libtensorflow_", "ld-linux"};
+  const bool packaged =
+      path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+  return packaged || starts_with_one(path, kFolders) || starts_with_one(file_name(path), kNames) ||
+         short_python_file(path).size() != path.size();
+}
+
+Origin python_origin(std::string_view file) {
+  return file.starts_with("<frozen ") || is_library(file) ? Origin::library : Origin::own;
+}
+
+Origin native_origin(const p::Tables& tables, const p::Frame& frame, std::string_view name) {
+  const std::string_view module = tables.text(frame.module);
+  if (is_vendor_function(name) || is_vendor_library(file_name(module))) {
+    return Origin::vendor;
+  }
+  static constexpr std::array<std::string_view, 3> kStandard = {"std::", "__gnu_cxx::", "void std::"};
+  const std::string_view file = tables.text(frame.file);
+  const bool nothing_known = module.empty() && file.empty();
+  return nothing_known || starts_with_one(name, kStandard) || is_library(module) || is_library(file) ? Origin::library
+                                                                                                     : Origin::own;
+}
+
+}  // namespace
+
+bool tells_nothing(std::string_view frame) {
+  static constexpr std::array<std::string_view, 8> kStart = {
+      "_start",       "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__clone3", "clone3",
+      "start_thread", "[unknown]"};
+  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && frame.find("+0x") != frame.npos;
+  return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
+}
+
+Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
+  const std::string_view name = frame_name(tables, element);
+  if (tells_nothing(name)) {
+    return Origin::none;
+  }
+  if (kernel) {
+    return Origin::library;
+  }
+  if (element.is_label) {
+    return Origin::own;  // all that is known of it is its name
+  }
+  const p::Frame& frame = tables.frame(element);
+  switch (frame.kind) {
+    case p::FrameKind::python:
+      return python_origin(tables.text(frame.file));
+    case p::FrameKind::native:
+    case p::FrameKind::inlined:
+      return native_origin(tables, frame, name);
+    case p::FrameKind::truncated:
+      return Origin::none;
+    default:
+      return Origin::library;
+  }
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,136 @@
+// The sandwich: what each function of the CPU and all below it launched, and what it launched itself.
+#include "analyze/functions.h"
+
+#include <map>
+#include <string>
+
+#include "analyze/frame_origin.h"
+#include "catch.h"
+#include "folding.h"
+#include "profile/random_profile.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+
+namespace {
+
+FunctionTable functions_of(const Aggregate& rows, StackView& view) {
+  LaunchSums launches;
+  for (const Row& row : rows.rows) {
+    launches.add(rows.work(row), row.weight);
+  }
+  return function_table(launches, view);
+}
+
+// "name total direct", by name.
+std::map<std::string, std::string> shown(const FunctionTable& table) {
+  std::map<std::string, std::string> lines;
+  for (const FunctionLine& line : table.lines) {
+    const std::string file = line.file.empty() ? "" : "@" + std::string(line.file);
+    lines[std::string(line.name) + file] = std::to_string(line.total.ns) + " " + std::to_string(line.direct.ns);
+  }
+  return lines;
+}
+
+// Stacks of frames 1 main.py:main, 2 step in line 10, 3 step in line 20, 4 lib.py:step, 5 a library's native function,
+// 6 cudaLaunchKernel, 7 kernel space, 8 [truncated], 9 an address.
+const char* const kProfile = R"(GPUPROF;3.0
+STRING;1;main
+STRING;2;step
+STRING;3;/src/main.py
+STRING;4;/usr/lib/python3.11/site-packages/lib.py
+STRING;5;at::add
+STRING;6;libtorch.so
+STRING;7;cudaLaunchKernel
+STRING;8;do_syscall_64
+STRING;9;k
+STRING;10;[libcuda.so.1+0x12]
+PROCESS;1;1;0;0;0;0;0;0
+FRAME;1;python;1;3;1;0;0;0x0
+FRAME;2;python;2;3;10;0;0;0x0
+FRAME;3;python;2;3;20;0;0;0x0
+FRAME;4;python;2;4;5;0;0;0x0
+FRAME;5;native;5;0;0;6;0;0x5
+FRAME;6;native;7;0;0;0;0;0x6
+FRAME;7;kernel;8;0;0;0;0;0x7
+FRAME;8;truncated;0;0;0;0;0;0x0
+FRAME;9;unknown;10;0;0;0;0;0x12
+USTACK;1;1;2;3;5;6
+USTACK;2;1;4
+USTACK;3;8;5;9
+USTACK;4;8
+USTACK;5;1;2
+KSTACK;1;7
+)";
+
+std::string work(uint32_t id, uint32_t ustack, uint32_t kstack, uint32_t capture, uint64_t ns) {
+  const std::string n = std::to_string(ns);
+  return "WORK;" + std::to_string(id) + ";1;0;0;" + std::to_string(ustack) + ";" + std::to_string(kstack) + ";" +
+         std::to_string(capture) + ";0;0;0;kernel;9;0\nGPU;0;" + std::to_string(id) + ";1;" + n + ";" + n + ";" + n +
+         ";" + std::to_string(ns * ns) + ";0;0\n";
+}
+
+}  // namespace
+
+TEST_CASE("A function counts once however often it is in a stack, whatever its lines") {
+  const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 1, 0, 20) + work(3, 2, 0, 0, 3));
+  StackView view(rows.tables, {});
+  const FunctionTable table = functions_of(rows, view);
+  CHECK(shown(table) == std::map<std::string, std::string>{{"main@/src/main.py", "123 0"},
+                                                           {"step@/src/main.py", "120 0"},
+                                                           {"step@lib.py", "3 3"},
+                                                           {"at::add", "120 120"},
+                                                           {"cudaLaunchKernel", "120 0"},
+                                                           {"do_syscall_64", "20 0"}});
+  CHECK(table.with_stack.ns == 123);
+}
+
+TEST_CASE("What no function is known of launches nothing, and a stack of nothing else is none") {
+  const Aggregate rows = test::read_all(kProfile + work(1, 3, 0, 0, 100) + work(2, 4, 0, 0, 20) + work(3, 0, 0, 0, 3));
+  StackView view(rows.tables, {});
+  const FunctionTable table = functions_of(rows, view);
+  CHECK(shown(table) == std::map<std::string, std::string>{{"at::add", "100 100"}, {"[libcuda.so.1+0x12]", "100 0"}});
+  CHECK(table.with_stack.ns == 100);
+}
+
+TEST_CASE("A graph's node was launched by what captured it, and counts for both stacks once") {
+  const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 5, 100));
+  StackView view(rows.tables, {});
+  const FunctionTable table = functions_of(rows, view);
+  CHECK(shown(table)["main@/src/main.py"] == "100 0");
+  CHECK(shown(table)["step@/src/main.py"] == "100 100");
+}
+
+TEST_CASE("Whose code a frame is") {
+  const Aggregate rows = test::read_all(kProfile + work(1, 1, 1, 0, 1) + work(2, 2, 0, 0, 1) + work(3, 3, 0, 0, 1));
+  StackView view(rows.tables, {});
+  std::map<std::string, Origin> origins;
+  for (const FunctionLine& line : functions_of(rows, view).lines) {
+    origins[std::string(line.name) + std::string(line.file)] = line.origin;
+  }
+  CHECK(origins["main/src/main.py"] == Origin::own);
+  CHECK(origins["steplib.py"] == Origin::library);
+  CHECK(origins["at::add"] == Origin::library);
+  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);
+  CHECK(origins["do_syscall_64"] == Origin::library);
+  CHECK(origins["[libcuda.so.1+0x12]"] == Origin::none);
+}
+
+TEST_CASE("Direct times make up what has a stack, and no total exceeds it") {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    const Aggregate rows = test::read_all(test::RandomProfile(seed).text);
+    StackView view(rows.tables, {});
+    const FunctionTable table = functions_of(rows, view);
+    Weight direct;
+    for (const FunctionLine& line : table.lines) {
+      CHECK(line.total.ns <= table.with_stack.ns);
+      CHECK(line.direct.ns <= line.total.ns);
+      CHECK(line.direct.count <= line.total.count);
+      direct += line.direct;
+    }
+    CHECK(direct.ns == table.with_stack.ns);
+    CHECK(direct.count == table.with_stack.count);
+    CHECK(direct.bytes == table.with_stack.bytes);
+    CHECK(table.with_stack.ns <= rows.total.ns);
+  }
+}
