@@ -44,9 +44,10 @@ bool is_library(std::string_view path) {
   static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
                                                                "/lib32/",   "/usr/include/", "/usr/local/cuda",
                                                                "/opt/rocm", "/opt/nvidia/",  "/opt/intel/"};
-  static constexpr std::array<std::string_view, 16> kNames = {
-      "libtorch",  "libc10",   "libcublas", "libcudnn",  "libnccl",    "libcufft", "libcusparse",    "libcusolver",
-      "libcurand", "libcupti", "libnvrtc",  "libstdc++", "libpython3", "python3",  "libtensorflow_", "ld-linux"};
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "libtorch",    "libc10",      "libcublas",      "libcudnn", "libnccl",  "libcufft",
+      "libcusparse", "libcusolver", "libcurand",      "libcupti", "libnvrtc", "libstdc++",
+      "libpython3",  "python3",     "libtensorflow_", "libc.so",  "ld-linux"};
   const bool packaged =
       path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
   return packaged || starts_with_one(path, kFolders) || starts_with_one(file_name(path), kNames) ||
@@ -63,10 +64,8 @@ Origin native_origin(const p::Tables& tables, const p::Frame& frame, std::string
     return Origin::vendor;
   }
   static constexpr std::array<std::string_view, 3> kStandard = {"std::", "__gnu_cxx::", "void std::"};
-  const std::string_view file = tables.text(frame.file);
-  const bool nothing_known = module.empty() && file.empty();
-  return nothing_known || starts_with_one(name, kStandard) || is_library(module) || is_library(file) ? Origin::library
-                                                                                                     : Origin::own;
+  return starts_with_one(name, kStandard) || is_library(module) || is_library(tables.text(frame.file)) ? Origin::library
+                                                                                                       : Origin::own;
 }
 
 }  // namespace
