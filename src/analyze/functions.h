@@ -48,7 +48,8 @@ class LaunchSums {
 
  private:
   struct Hash {
-    uint64_t seed = random_seed();
+    Hash() : seed(random_seed()) {}
+    uint64_t seed;
     size_t operator()(const Stacks& stacks) const;
   };
   std::vector<Launch> launches_;
