@@ -21,7 +21,8 @@ _gpuprof() {
     --wait) words="all main" ;;
     --unit) words="us ns" ;;
     --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
-    --by) words="pid tid thread device stream rank host command" ;;
+    --by) words="pid tid thread device stream rank host command range" ;;
+    --sort) words="time calls avg max" ;;
     --graph) words="both launch capture" ;;
     --graphs) words="nodes whole" ;;
     --nvtx) words="frames filter off" ;;
@@ -42,7 +43,6 @@ _gpuprof() {
         words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help"
         ;;
-      report) words="-i --input --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --"
         ;;

@@ -194,10 +194,23 @@ class Aggregator {
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
       add_to(*row, r);
+      if (options_.squares) {
+        add_squares(*row, r.sum_squares_ns2);
+      }
       result_.total = total;
       ++result_.info.records;
     }
     return reason;
+  }
+
+  void add_squares(const Row& row, p::Uint128 squares) {
+    const auto position = static_cast<size_t>(&row - result_.rows.data());
+    if (position >= result_.squares.size()) {
+      result_.squares.resize(position + 1);
+    }
+    const auto low = static_cast<uint64_t>(squares);
+    // Converting 128 bits takes as long as the rest of a row.
+    result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
   }
 
   Reason add(const p::Launch& r) {

@@ -101,6 +101,7 @@ struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
   std::vector<Row> rows;                 // gpu, launch; in the order of their first appearance
+  std::vector<double> squares;           // with AggregateOptions::squares; sums of squared ns, in the order of `rows`
   std::vector<SampleRow> samples;        // in the same order
   std::vector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
@@ -125,6 +126,7 @@ struct AggregateOptions {
   bool host = false;
   bool idle = false;
   bool latency = false;
+  bool squares = false;
 };
 
 Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options = {});

@@ -1,5 +1,6 @@
 #include "analyze/call_path.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "analyze/labels.h"
@@ -9,10 +10,18 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<std::string_view>& path) {
+void append_stack(StackView& view, bool kernel, p::StackId id, std::vector<PathFrame>& path) {
   for (const uint32_t frame : view.frames(kernel, id)) {
-    path.emplace_back(view.label(frame));
+    path.push_back({.label = view.label(frame),
+                    .name = view.name(frame),
+                    .location = view.location(frame),
+                    .cls = view.frame_class(frame),
+                    .origin = view.origin(frame)});
   }
+}
+
+PathFrame mark(std::string_view text) {
+  return {.label = text, .name = text, .location = {}, .cls = FrameClass::mark};
 }
 
 // Equal texts are mostly one text, and it may be long.
@@ -62,7 +71,14 @@ PathKey PathTexts::key(const p::Work& r) {
 }
 
 std::vector<std::string_view> CallPath::frames() const {
-  std::vector<std::string_view> path;
+  const std::vector<PathFrame> path = shown();
+  std::vector<std::string_view> labels(path.size());
+  std::transform(path.begin(), path.end(), labels.begin(), [](const PathFrame& frame) { return frame.label; });
+  return labels;
+}
+
+std::vector<PathFrame> CallPath::shown() const {
+  std::vector<PathFrame> path;
   if (empty()) {
     return path;
   }
@@ -71,16 +87,16 @@ std::vector<std::string_view> CallPath::frames() const {
   append_stack(view, true, key_.kstack, path);
   if (path.empty()) {
     const bool hidden = view.is_hidden(false, key_.ustack) || view.is_hidden(true, key_.kstack);
-    path.emplace_back(hidden ? kAllHidden : key_.unsampled ? kNotSampled : kNoCpuStack.data());
+    path.push_back(mark(hidden ? kAllHidden : key_.unsampled ? kNotSampled : kNoCpuStack.data()));
   }
   if (index(key_.capture) != 0) {
-    path.emplace_back(kCapturedAt);
+    path.push_back(mark(kCapturedAt));
     append_stack(view, false, key_.capture, path);
     if (view.is_hidden(false, key_.capture)) {
-      path.emplace_back(kAllHidden);
+      path.push_back(mark(kAllHidden));
     }
   } else if (!key_.no_capture.empty()) {
-    path.push_back(key_.no_capture);
+    path.push_back(mark(key_.no_capture));
   }
   return path;
 }

@@ -49,6 +49,14 @@ class PathTexts {
   std::unordered_map<uint64_t, std::string> works_;  // by operation and name
 };
 
+struct PathFrame {
+  std::string_view label;
+  std::string_view name;      // of the label
+  std::string_view location;  // "train.py:31"; empty where the label is the name
+  FrameClass cls = FrameClass::note;
+  Origin origin = Origin::none;
+};
+
 // One path, of which the frames are looked up only when they are written: kept for each line of a large report, they
 // would be far more than the profile.
 class CallPath {
@@ -58,7 +66,8 @@ class CallPath {
 
   [[nodiscard]] bool empty() const { return texts_ == nullptr; }  // otherwise there is a frame at least
   // Root first: those of the launch, then those of the capture of a graph's node. Valid as long as this.
-  [[nodiscard]] std::vector<std::string_view> frames() const;
+  [[nodiscard]] std::vector<PathFrame> shown() const;
+  [[nodiscard]] std::vector<std::string_view> frames() const;  // their labels
 
  private:
   PathKey key_;

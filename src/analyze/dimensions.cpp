@@ -4,23 +4,41 @@
 #include <array>
 #include <utility>
 
+#include "analyze/labels.h"
+
 namespace gpuprof::analyze {
 namespace {
 
 namespace p = gpuprof::profile;
 
-constexpr std::array<std::pair<std::string_view, Dimension>, 8> kWords = {{{"pid", Dimension::pid},
+// Ranges may lie in each other a thousand deep, and have long names.
+constexpr size_t kLongestRangePath = 4096;
+
+constexpr std::array<std::pair<std::string_view, Dimension>, 9> kWords = {{{"pid", Dimension::pid},
                                                                            {"tid", Dimension::tid},
                                                                            {"thread", Dimension::thread},
                                                                            {"device", Dimension::device},
                                                                            {"stream", Dimension::stream},
                                                                            {"rank", Dimension::rank},
                                                                            {"host", Dimension::host},
-                                                                           {"command", Dimension::command}}};
+                                                                           {"command", Dimension::command},
+                                                                           {"range", Dimension::range}}};
 
 std::string_view word(Dimension dimension) {
   const auto* found = std::find_if(kWords.begin(), kWords.end(), [&](const auto& w) { return w.second == dimension; });
   return found == kWords.end() ? std::string_view() : found->first;
+}
+
+// "epoch/step", outermost first.
+std::string range_path(const p::Tables& tables, p::RangeId id) {
+  std::string path;
+  for (const p::Range* range = tables.range(id); range != nullptr; range = tables.range(range->parent)) {
+    path = path.empty() ? range_label(tables, *range) : range_label(tables, *range) + "/" + path;
+    if (path.size() > kLongestRangePath) {
+      return "..." + path.substr(path.size() - kLongestRangePath);
+    }
+  }
+  return path;
 }
 
 // What follows the dimension's word; empty where it is not known.
@@ -46,6 +64,8 @@ std::string value_text(const p::Tables& tables, Dimension dimension, const p::Wo
     }
     case Dimension::command:
       return of_process(&p::Process::command);
+    case Dimension::range:
+      return range_path(tables, work.range);
     case Dimension::device:
       break;
   }

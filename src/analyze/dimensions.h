@@ -11,7 +11,7 @@
 
 namespace gpuprof::analyze {
 
-enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, command };
+enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, command, range };
 
 // "pid", "tid" ...; nothing for any other word.
 std::optional<Dimension> dimension_of(std::string_view word);

@@ -84,7 +84,7 @@ Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
     return Origin::none;
   }
   if (kernel) {
-    return Origin::library;
+    return Origin::vendor;
   }
   if (element.is_label) {
     return Origin::own;  // all that is known of it is its name

@@ -59,7 +59,7 @@ class Functions {
         line.total += weight;
       }
       innermost_ = known->second;
-      if (!kernel && line.origin <= Origin::library) {
+      if (line.origin <= Origin::library) {
         launcher_ = known->second;
       }
     }

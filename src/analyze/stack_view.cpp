@@ -74,6 +74,12 @@ void StackView::push(uint32_t frame) {
   }
 }
 
+std::string_view StackView::location(uint32_t frame) const {
+  constexpr size_t kAround = 3;  // " (" before it, ")" behind it
+  const std::string_view rest = std::string_view(shown_[frame].label).substr(shown_[frame].name_size);
+  return rest.size() <= kAround ? std::string_view() : rest.substr(2, rest.size() - kAround);
+}
+
 StackView::FunctionText StackView::function_text(uint32_t function) const {
   const FunctionKey& known = functions_[function];
   const std::string_view text = std::string_view(*known.key).substr(1);
@@ -171,6 +177,7 @@ uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions&
   }
   Shown& shown = shown_.emplace_back();
   shown.label = label;
+  shown.name_size = name.size();
   shown.cls = cls;
   const auto [known, is_new] =
       function_ids_.try_emplace(std::move(function), static_cast<uint32_t>(function_ids_.size()));

@@ -59,6 +59,11 @@ class StackView {
   uint32_t place_frame(profile::Element element) { return known(false, element).shown; }
 
   [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
+  // The label in its two parts; `location` is "train.py:31", empty where the label is a name alone.
+  [[nodiscard]] std::string_view name(uint32_t frame) const {
+    return std::string_view(shown_[frame].label).substr(0, shown_[frame].name_size);
+  }
+  [[nodiscard]] std::string_view location(uint32_t frame) const;
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
   // Whose line a frame is: the same number for all lines of a function, inlined or not.
@@ -91,6 +96,7 @@ class StackView {
  private:
   struct Shown {
     std::string label;
+    size_t name_size = 0;  // of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
     uint32_t function = 0;  // the same for all lines of a function

@@ -1,14 +1,16 @@
 #include "analyze/summarize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/call_path.h"
-#include "analyze/dimensions.h"
 #include "analyze/labels.h"
+#include "analyze/row_filter.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -19,27 +21,52 @@ struct Sum {
   Weight weight;
   uint64_t min_ns = UINT64_MAX;
   uint64_t max_ns = 0;
+  uint64_t busy_ns = 0;
+  double squares = 0;
 
-  void add(const Row& row) {
+  void add(const Row& row, double row_squares) {
     weight += row.weight;
+    busy_ns += row.busy_ns;
+    squares += row_squares;
     if ((row.kind == RowKind::gpu || row.kind == RowKind::host) && row.weight.count > 0) {
       min_ns = std::min(min_ns, row.min_ns);
       max_ns = std::max(max_ns, row.max_ns);
     }
   }
+  [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
+  [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
+
+  // Squares that are less than the mean's were not recorded.
+  [[nodiscard]] std::optional<uint64_t> deviation() const {
+    if (weight.count == 0 || weight.ns == 0) {
+      return std::nullopt;
+    }
+    constexpr double kRounding = 1e-9;
+    const auto count = static_cast<double>(weight.count);
+    const double mean = static_cast<double>(weight.ns) / count;
+    const double mean_square = squares / count;
+    if (mean_square < mean * mean * (1 - kRounding)) {
+      return std::nullopt;
+    }
+    const double deviation = std::sqrt(std::max(0.0, mean_square - mean * mean));
+    // Of rounding alone it can be no more than this.
+    return deviation < mean * 1e-6 ? 0 : static_cast<uint64_t>(std::min(std::round(deviation), 1e19));
+  }
   [[nodiscard]] SummaryLine line() const {
     SummaryLine line;
     line.weight = weight;
-    line.min_ns = min_ns == UINT64_MAX ? 0 : min_ns;
+    line.min_ns = min();
     line.max_ns = max_ns;
+    line.deviation_ns = deviation();
     return line;
   }
 };
 
 // What decides the order of lines; the second number only where the first is equal.
-enum class Order : uint8_t { ns, count, bytes };
+enum class Order : uint8_t { ns, count, bytes, average, max };
 
-std::pair<uint64_t, uint64_t> measure(const Weight& weight, Order order) {
+std::pair<uint64_t, uint64_t> measure(const Sum& sum, Order order) {
+  const Weight& weight = sum.weight;
   switch (order) {
     case Order::ns:
       return {weight.ns, weight.count};
@@ -47,8 +74,29 @@ std::pair<uint64_t, uint64_t> measure(const Weight& weight, Order order) {
       return {weight.count, weight.ns};
     case Order::bytes:
       return {weight.bytes, weight.count};
+    case Order::average:
+      return {sum.average(), weight.ns};
+    case Order::max:
+      return {sum.max_ns, weight.ns};
   }
   return {};
+}
+
+Order order_of(SortBy sort, bool timed) {
+  if (!timed) {
+    return Order::count;
+  }
+  switch (sort) {
+    case SortBy::time:
+      return Order::ns;
+    case SortBy::calls:
+      return Order::count;
+    case SortBy::average:
+      return Order::average;
+    case SortBy::max:
+      return Order::max;
+  }
+  return Order::ns;
 }
 
 // Heaviest first; equal ones by name, so that a report does not depend on the order of the records.
@@ -58,14 +106,14 @@ std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order orde
   for (auto it = sums.cbegin(); it != sums.cend(); ++it) {
     entries.push_back(it);
   }
-  std::sort(entries.begin(), entries.end(), [order](const auto& a, const auto& b) {
-    const auto x = measure(a->second.weight, order);
-    const auto y = measure(b->second.weight, order);
-    return x != y ? x > y : a->first < b->first;
-  });
-  if (top != 0 && entries.size() > top) {
-    entries.resize(top);
-  }
+  const size_t kept = top == 0 ? entries.size() : std::min(top, entries.size());
+  std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(kept), entries.end(),
+                    [order](const auto& a, const auto& b) {
+                      const auto x = measure(a->second, order);
+                      const auto y = measure(b->second, order);
+                      return x != y ? x > y : a->first < b->first;
+                    });
+  entries.resize(kept);
   return entries;
 }
 
@@ -78,18 +126,20 @@ struct TextLess {
 };
 using WorkSums = std::map<std::string_view, Sum, TextLess>;
 using PathSums = std::map<PathKey, Sum>;
+using GroupSums = std::map<std::string, Sum>;
 
-std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top) {
+std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top, size_t& found) {
   std::vector<SummaryLine> lines;
   for (const auto& entry : heaviest(sums, order, top)) {
     SummaryLine& line = lines.emplace_back(entry->second.line());
     line.work = entry->first;
   }
+  found = sums.size();
   return lines;
 }
 
 std::vector<SummaryLine> path_lines(const std::shared_ptr<PathTexts>& texts, const PathSums& sums, Order order,
-                                    size_t top) {
+                                    size_t top, size_t& found) {
   std::vector<SummaryLine> lines;
   for (const auto& entry : heaviest(sums, order, top)) {
     SummaryLine& line = lines.emplace_back(entry->second.line());
@@ -97,15 +147,28 @@ std::vector<SummaryLine> path_lines(const std::shared_ptr<PathTexts>& texts, con
     line.work = entry->first.work;
     line.path = CallPath(entry->first, texts);
   }
+  found = sums.size();
+  return lines;
+}
+
+std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t top, size_t& found) {
+  std::vector<GroupLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    const Sum& sum = entry->second;
+    lines.push_back({.name = entry->first,
+                     .weight = sum.weight,
+                     .min_ns = sum.min(),
+                     .max_ns = sum.max_ns,
+                     .busy_ns = sum.busy_ns,
+                     .deviation_ns = sum.deviation()});
+  }
+  found = sums.size();
   return lines;
 }
 
 // The devices that had work.
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
-  if (!rows.has_shares) {
-    return lines;
-  }
   struct Use {
     Weight weight;
     uint64_t busy_ns = 0;
@@ -124,7 +187,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   }
   for (const p::Device& device : rows.tables.devices()) {
     const auto use = uses.find(index(device.id));
-    if (use != uses.end() && use->second.busy_ns + use->second.idle_ns > 0) {
+    if (use != uses.end()) {
       lines.push_back(
           {device_label(rows.tables, device.id), use->second.weight, use->second.busy_ns, use->second.idle_ns});
     }
@@ -132,41 +195,35 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-void summarize_host(const Aggregate& rows, size_t top, Summary& summary) {
-  PathTexts& texts = *summary.texts;
-  WorkSums work;
-  PathSums waits;
-  PathSums allocations;
-  for (const Row& row : rows.host) {
-    work[texts.work(rows.work(row))].add(row);
-    const p::Op op = rows.work(row).op;
-    if (op == p::Op::sync) {
-      waits[texts.key(rows.work(row))].add(row);
-      summary.wait_total += row.weight;
-    } else if (op == p::Op::alloc) {
-      allocations[texts.key(rows.work(row))].add(row);
-      summary.allocation_total += row.weight;
+// Where several processes have a rank.
+bool has_ranks(const p::Tables& tables) {
+  std::set<uint32_t> ranks;
+  for (const p::Process& process : tables.processes()) {
+    if (index(process.rank) != 0) {
+      ranks.insert(index(process.rank));
     }
   }
-  summary.host_work = work_lines(work, Order::ns, top);
-  summary.waits = path_lines(summary.texts, waits, Order::ns, top);
-  summary.allocations = path_lines(summary.texts, allocations, Order::bytes, top);
+  return ranks.size() > 1;
 }
 
-struct SampleSums {
-  std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
-  std::map<uint32_t, Sum> reasons;
-  std::map<uint32_t, Sum> places;
-};
-
-SampleSums sum_samples(const Aggregate& rows) {
-  SampleSums sums;
-  for (const SampleRow& row : rows.samples) {
-    sums.works[index(row.key.work)] += row.count;
-    sums.reasons[index(row.key.reason)].weight.count += row.count;
-    sums.places[index(row.key.place)].weight.count += row.count;
-  }
-  return sums;
+std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool timed, size_t top, size_t& found) {
+  std::erase_if(lines,
+                [](const FunctionLine& line) { return line.origin > Origin::library && line.direct.count == 0; });
+  // What has no name or is not of interest in itself is there for what it launched.
+  const auto key = [timed](const FunctionLine& line) {
+    const Weight& total = line.origin > Origin::library ? line.direct : line.total;
+    return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
+  };
+  found = lines.size();
+  const size_t kept = top == 0 ? lines.size() : std::min(top, lines.size());
+  std::partial_sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(kept), lines.end(),
+                    [&key](const FunctionLine& a, const FunctionLine& b) {
+                      const auto x = key(a);
+                      const auto y = key(b);
+                      return x != y ? x > y : std::tie(a.origin, a.name, a.file) < std::tie(b.origin, b.name, b.file);
+                    });
+  lines.resize(kept);
+  return lines;
 }
 
 PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples) {
@@ -187,61 +244,174 @@ PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples
   return line;
 }
 
-// `work` and `paths` get what samples there are of each.
-void summarize_samples(const Aggregate& rows, size_t top, WorkSums& work, PathSums& paths, Summary& summary) {
-  const SampleSums sums = sum_samples(rows);
-  for (const auto& [id, count] : sums.works) {
-    const PathKey key = summary.texts->key(*rows.tables.work(p::WorkId{id}));
-    work[key.work].weight.count += count;
-    paths[key].weight.count += count;
+// One summary in the making.
+class Summarizer {
+ public:
+  Summarizer(const Aggregate& rows, const SummaryOptions& options)
+      : rows_(rows),
+        options_(options),
+        texts_(std::make_shared<PathTexts>(rows.tables, options.stacks)),
+        filter_(options.kernel, options.path, *texts_) {}
+
+  Summary run() {
+    summary_.texts = texts_;
+    summary_.info = rows_.info;
+    summary_.all = rows_.total;
+    summary_.filtered = !filter_.takes_all();
+    summary_.timed =
+        rows_.info.kind == ProfileKind::durations || (rows_.info.kind == ProfileKind::mixed && rows_.total.ns > 0);
+    sum_work();
+    sum_samples();
+    put_work();
+    sum_host();
+    summary_.devices = device_lines(rows_);
+    summary_.trimmed = texts_->view().trimmed();
+    return std::move(summary_);
   }
-  for (const auto& entry : heaviest(sums.reasons, Order::count, top)) {
-    SummaryLine& line = summary.sample_reasons.emplace_back(entry->second.line());
-    line.work = entry->first == 0 ? kUnknown : rows.tables.text(p::StringId{entry->first});
+
+ private:
+  void sum_work() {
+    const bool ranked = has_ranks(rows_.tables);
+    const std::string_view host = host_of(rows_.info);
+    for (const Row& row : rows_.rows) {
+      const p::Work& work = rows_.work(row);
+      if (!filter_.takes(work)) {
+        continue;
+      }
+      const size_t position = static_cast<size_t>(&row - rows_.rows.data());
+      const double squares = position < rows_.squares.size() ? rows_.squares[position] : 0;
+      const PathKey key = texts_->key(work);
+      summary_.total += row.weight;
+      work_[key.work].add(row, squares);
+      paths_[key].add(row, squares);
+      launches_.add(work, row.weight);
+      if (ranked) {
+        ranks_[dimension_label(rows_.tables, Dimension::rank, work, work.device, host)].add(row, squares);
+      }
+      if (options_.by) {
+        groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host)].add(row, squares);
+      }
+      if (row.kind == RowKind::gpu && (work.flags & p::kWorkGraphNode) != 0) {
+        summary_.graphs.weight += row.weight;
+        summary_.graphs.captured += index(work.capture) != 0 ? row.weight.count : 0;
+      }
+    }
   }
-  for (const auto& entry : heaviest(sums.places, Order::count, top)) {
-    summary.sample_places.push_back(place_line(rows.tables, p::GpuPlaceId{entry->first}, entry->second.weight.count));
+
+  void sum_samples() {
+    std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
+    std::map<uint32_t, Sum> reasons;
+    std::map<uint32_t, Sum> places;
+    for (const SampleRow& row : rows_.samples) {
+      if (filter_.takes(rows_.work(row))) {
+        works[index(row.key.work)] += row.count;
+        reasons[index(row.key.reason)].weight.count += row.count;
+        places[index(row.key.place)].weight.count += row.count;
+        summary_.samples += row.count;
+      }
+    }
+    for (const auto& [id, count] : works) {
+      add_sampled(*rows_.tables.work(p::WorkId{id}), count);
+    }
+    for (const auto& entry : heaviest(reasons, Order::count, options_.limits.others)) {
+      SummaryLine& line = summary_.sample_reasons.emplace_back(entry->second.line());
+      line.work = entry->first == 0 ? kUnknown : rows_.tables.text(p::StringId{entry->first});
+    }
+    for (const auto& entry : heaviest(places, Order::count, options_.limits.others)) {
+      const uint64_t samples = entry->second.weight.count;
+      summary_.sample_places.push_back(place_line(rows_.tables, p::GpuPlaceId{entry->first}, samples));
+    }
+    summary_.found.sample_reasons = reasons.size();
+    summary_.found.sample_places = places.size();
   }
-}
+
+  // In a profile of nothing else, samples are the work.
+  void add_sampled(const p::Work& work, uint64_t count) {
+    const Weight weight{.count = count};
+    if (rows_.info.kind != ProfileKind::stall_samples) {
+      sampled_[texts_->work(work)].weight += weight;
+      return;
+    }
+    const PathKey key = texts_->key(work);
+    work_[key.work].weight += weight;
+    paths_[key].weight += weight;
+    launches_.add(work, weight);
+    summary_.total += weight;
+    if (options_.by) {
+      groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host_of(rows_.info))].weight += weight;
+    }
+  }
+
+  void put_work() {
+    const Order order = order_of(options_.sort, summary_.timed);
+    const SummaryOptions::Limits& limits = options_.limits;
+    if (rows_.info.kind == ProfileKind::stall_samples) {
+      summary_.all.count = rows_.sample_count;
+    }
+    summary_.work = work_lines(work_, order, limits.work, summary_.found.work);
+    summary_.call_paths = path_lines(texts_, paths_, order, limits.paths, summary_.found.call_paths);
+    summary_.sampled_work = work_lines(sampled_, Order::count, limits.work, summary_.found.sampled_work);
+    summary_.groups = group_lines(groups_, order, limits.work, summary_.found.groups);
+    put_ranks();
+    FunctionTable functions = function_table(launches_, texts_->view());
+    summary_.with_stack = functions.with_stack;
+    summary_.functions =
+        function_lines(std::move(functions.lines), summary_.timed, limits.functions, summary_.found.functions);
+  }
+
+  // The straggler of a job, whatever else is sorted by.
+  void put_ranks() {
+    const bool shared = rows_.has_shares;
+    summary_.ranks = group_lines(ranks_, Order::ns, 0, summary_.found.ranks);
+    std::stable_sort(summary_.ranks.begin(), summary_.ranks.end(), [shared](const GroupLine& a, const GroupLine& b) {
+      return shared ? a.busy_ns > b.busy_ns : a.weight.ns > b.weight.ns;
+    });
+    if (options_.limits.work != 0 && summary_.ranks.size() > options_.limits.work) {
+      summary_.ranks.resize(options_.limits.work);
+    }
+  }
+
+  void sum_host() {
+    WorkSums work;
+    PathSums waits;
+    PathSums allocations;
+    for (const Row& row : rows_.host) {
+      const p::Work& of = rows_.work(row);
+      if (!filter_.takes(of)) {
+        continue;
+      }
+      work[texts_->work(of)].add(row, 0);
+      if (of.op == p::Op::sync) {
+        waits[texts_->key(of)].add(row, 0);
+        summary_.wait_total += row.weight;
+      } else if (of.op == p::Op::alloc) {
+        allocations[texts_->key(of)].add(row, 0);
+        summary_.allocation_total += row.weight;
+      }
+    }
+    const size_t top = options_.limits.others;
+    summary_.host_work = work_lines(work, Order::ns, top, summary_.found.host_work);
+    summary_.waits = path_lines(texts_, waits, Order::ns, top, summary_.found.waits);
+    summary_.allocations = path_lines(texts_, allocations, Order::bytes, top, summary_.found.allocations);
+  }
+
+  const Aggregate& rows_;
+  const SummaryOptions& options_;
+  std::shared_ptr<PathTexts> texts_;
+  RowFilter filter_;
+  Summary summary_;
+  WorkSums work_;
+  PathSums paths_;
+  WorkSums sampled_;
+  GroupSums groups_;
+  GroupSums ranks_;
+  LaunchSums launches_;
+};
 
 }  // namespace
 
-Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks) {
-  Summary summary;
-  summary.texts = std::make_shared<PathTexts>(rows.tables, stacks);
-  summary.info = rows.info;
-  summary.total = rows.total;
-  summary.timed =
-      rows.info.kind == ProfileKind::durations || (rows.info.kind == ProfileKind::mixed && rows.total.ns > 0);
-
-  WorkSums work;
-  PathSums paths;
-  for (const Row& row : rows.rows) {
-    const PathKey key = summary.texts->key(rows.work(row));
-    work[key.work].add(row);
-    paths[key].add(row);
-    if (row.kind == RowKind::gpu && (rows.work(row).flags & p::kWorkGraphNode) != 0) {
-      summary.graphs.weight += row.weight;
-      summary.graphs.captured += index(rows.work(row).capture) != 0 ? row.weight.count : 0;
-    }
-  }
-  WorkSums sampled_work;
-  PathSums sampled_paths;
-  summarize_samples(rows, top, sampled_work, sampled_paths, summary);
-  if (rows.info.kind == ProfileKind::stall_samples) {
-    summary.total.count = rows.sample_count;
-    work = std::move(sampled_work);
-    paths = std::move(sampled_paths);
-  } else {
-    summary.sampled_work = work_lines(sampled_work, Order::count, top);
-  }
-  const Order order = summary.timed ? Order::ns : Order::count;
-  summary.work = work_lines(work, order, top);
-  summary.call_paths = path_lines(summary.texts, paths, order, top);
-  summary.devices = device_lines(rows);
-  summarize_host(rows, top, summary);
-  summary.trimmed = summary.texts->view().trimmed();
-  return summary;
+Summary summarize(const Aggregate& rows, const SummaryOptions& options) {
+  return Summarizer(rows, options).run();
 }
 
 }  // namespace gpuprof::analyze

@@ -3,15 +3,40 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyze/aggregate.h"
 #include "analyze/call_path.h"
+#include "analyze/dimensions.h"
+#include "analyze/functions.h"
+#include "analyze/pattern.h"
 #include "analyze/stack_view.h"
 
 namespace gpuprof::analyze {
+
+// What the lines of kernels, paths and groups are sorted by, the greatest first. Where nothing was timed: by calls.
+enum class SortBy : uint8_t { time, calls, average, max };
+
+struct SummaryOptions {
+  // At most so many lines of each kind, the heaviest; 0 for all.
+  struct Limits {
+    size_t work = 0;
+    size_t functions = 0;
+    size_t paths = 0;
+    size_t others = 0;
+  };
+  Limits limits;
+  SortBy sort = SortBy::time;
+  std::optional<Dimension> by;
+  // What is shown of the profile: work whose name `kernel` matches, from where a frame of the CPU matches `path`. All
+  // but `info`, `all` and `devices` is of that work alone.
+  std::optional<Pattern> kernel;
+  std::optional<Pattern> path;
+  StackOptions stacks;
+};
 
 // One line of a report: GPU or host work, or such work together with the call path that launched it.
 struct SummaryLine {
@@ -21,14 +46,25 @@ struct SummaryLine {
   Weight weight;
   uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
   uint64_t max_ns = 0;
+  std::optional<uint64_t> deviation_ns;  // standard deviation of one record; none where the profile has no squares
 };
 
-// busy_ns + idle_ns is how long the device was watched.
+// busy_ns + idle_ns is how long the device was watched; both are 0 where the profile does not say.
 struct DeviceLine {
   std::string name;  // "device 0 NVIDIA H200"
   Weight weight;
   uint64_t busy_ns = 0;
   uint64_t idle_ns = 0;
+};
+
+// All work of one value of a dimension: "rank 3".
+struct GroupLine {
+  std::string name;
+  Weight weight;
+  uint64_t min_ns = 0;
+  uint64_t max_ns = 0;
+  uint64_t busy_ns = 0;  // of its devices' time; 0 where the profile does not say how that was shared
+  std::optional<uint64_t> deviation_ns;
 };
 
 // The nodes of CUDA graphs, which are part of the other GPU work.
@@ -51,14 +87,21 @@ struct PlaceLine {
 struct Summary {
   ProfileInfo info;
   std::shared_ptr<PathTexts> texts;  // what its lines refer to, besides the rows
-  Weight total;
-  std::vector<SummaryLine> work;        // every one, by weight, heaviest first
-  std::vector<SummaryLine> call_paths;  // the same
+  Weight all;                        // of the whole profile
+  Weight total;                      // of what is shown
+  bool filtered = false;             // that may be less than all
+  std::vector<SummaryLine> work;
+  std::vector<SummaryLine> call_paths;
   bool timed = false;                   // lines are in the order of ns; otherwise in that of count
-  std::vector<DeviceLine> devices;      // in the order of the profile; none where it does not say how they were shared
+  std::vector<FunctionLine> functions;  // by total, heaviest first; those that tell nothing only if they launched work
+  Weight with_stack;                    // FunctionTable::with_stack
+  std::vector<DeviceLine> devices;      // those with work, in the order of the profile
+  std::vector<GroupLine> groups;        // of SummaryOptions::by
+  std::vector<GroupLine> ranks;         // the busiest first, where several processes have one
   GraphSummary graphs;
   // Samples of GPU code, heaviest first. In a profile that has nothing else, `total`, `work` and `call_paths` are
   // theirs.
+  uint64_t samples = 0;  // that are shown
   std::vector<SummaryLine> sampled_work;
   std::vector<SummaryLine> sample_reasons;
   std::vector<PlaceLine> sample_places;
@@ -69,10 +112,28 @@ struct Summary {
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;
+  // How many lines there are without a limit.
+  struct Found {
+    size_t work = 0;
+    size_t call_paths = 0;
+    size_t functions = 0;
+    size_t groups = 0;
+    size_t ranks = 0;
+    size_t sampled_work = 0;
+    size_t sample_reasons = 0;
+    size_t sample_places = 0;
+    size_t host_work = 0;
+    size_t waits = 0;
+    size_t allocations = 0;
+  };
+  Found found;
+
+  // Options ask for work of which there is none.
+  [[nodiscard]] bool nothing_matches() const { return filtered && total.count == 0 && samples == 0; }
 };
 
-// Call paths are those of one process name, CPU stack as it is shown, and work. `top`: at most so many lines of each,
-// the heaviest; 0 for all. The summary's texts are those of `rows`.
-Summary summarize(const Aggregate& rows, size_t top, const StackOptions& stacks = {});
+// Call paths are those of one process name, CPU stack as it is shown, and work. The summary's texts are those of
+// `rows`. Standard deviations need AggregateOptions::squares, devices ::idle.
+Summary summarize(const Aggregate& rows, const SummaryOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -1,4 +1,4 @@
-#include "output/report.h"
+#include "output/report/report.h"
 
 #include <CLI/CLI.hpp>
 #include <utility>
@@ -15,13 +15,37 @@ namespace {
 
 constexpr size_t kMostLines = 1'000'000'000;
 
+// What one screen holds: kernels and functions are a line each, paths several.
+constexpr analyze::SummaryOptions::Limits kScreen{.work = 6, .functions = 9, .paths = 3, .others = 3};
+
+const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
+  static const std::vector<std::pair<std::string, analyze::SortBy>> kSorts = {{"time", analyze::SortBy::time},
+                                                                              {"calls", analyze::SortBy::calls},
+                                                                              {"avg", analyze::SortBy::average},
+                                                                              {"max", analyze::SortBy::max}};
+  return kSorts;
+}
+
+constexpr size_t kWidth = 80;
+
 class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--top", top_, "lines in each table, 0 for all (default 20)")
-        ->check(CLI::Range(size_t{0}, kMostLines));  // also keeps -1 from being taken for 2^64 - 1
-    app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
+    top_option_ = app.add_option("--top", top_, "lines in each table, 0 for all (default: about one screen in all)")
+                      ->check(CLI::Range(size_t{0}, kMostLines));  // also keeps -1 from being taken for 2^64 - 1
+    app.add_option("--sort", options_.sort, "sort kernels and paths by time (default), calls, avg or max")
+        ->transform(CLI::Transformer(sorts()))
+        ->type_name("WHAT");
+    app.add_option("--by", by_,
+                   "one more table: GPU time by pid, tid, thread, device, stream, rank, host, command or range")
+        ->type_name("WHAT");
+    app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
+        ->type_name("REGEX");
+    app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
+        ->type_name("REGEX");
+    app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
+    app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
@@ -29,24 +53,25 @@ class Report : public Command {
   }
 
   Result<int> run() override {
-    analyze::StackOptions stacks;
-    if (Status chosen = stacks_.apply(stacks); !chosen) {
+    if (Status chosen = choose(); !chosen) {
       return std::move(chosen).error();
     }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true});
+    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true});
     if (!rows) {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
-    const analyze::Summary summary = analyze::summarize(*rows, top_, stacks);
+    const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
-    const size_t width = width_ != 0 ? width_ : terminal_width();
+    if (summary.nothing_matches() && rows->info.kind != analyze::ProfileKind::empty) {
+      return nothing_matches();
+    }
     Status written = write_output("-", [&](TextStream& out) {
-      json_ ? output::report_json(summary, out) : output::report_table(summary, width, out);
+      json_ ? output::report_json(summary, out) : output::report_text(summary, shape_, out);
     });
     if (!written) {
       return std::move(written).error();
@@ -61,11 +86,54 @@ class Report : public Command {
   }
 
  private:
+  // From the texts of options.
+  Status choose() {
+    if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
+      return chosen;
+    }
+    options_.stacks.lines = true;
+    for (const auto& [name, text, pattern] :
+         {std::tuple("--kernel", &kernel_, &options_.kernel), {"--path", &path_, &options_.path}}) {
+      if (text->empty()) {
+        continue;
+      }
+      auto compiled = analyze::Pattern::compile(name, *text);
+      if (!compiled) {
+        return std::move(compiled).error();
+      }
+      *pattern = std::move(compiled).value();
+    }
+    if (!by_.empty()) {
+      options_.by = analyze::dimension_of(by_);
+      if (!options_.by) {
+        return Error{"--by: there is no '" + by_ + "'",
+                     "it is one of pid, tid, thread, device, stream, rank, host, command, range", kExitUsage};
+      }
+    }
+    options_.limits =
+        top_option_->count() == 0 && !json_ ? kScreen : analyze::SummaryOptions::Limits{top_, top_, top_, top_};
+    shape_.width = shape_.width != 0 ? shape_.width : terminal_width(kWidth);
+    shape_.colors = terminal_colors();
+    return {};
+  }
+
+  [[nodiscard]] Error nothing_matches() const {
+    const std::string options =
+        (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") + (path_.empty() ? "" : " --path '" + path_ + "'");
+    return {"no work matches" + options, "`gpuprof report --top 0 --full` lists all kernels and call paths",
+            kExitNothing};
+  }
+
   Input input_;
   MinCoverage coverage_;
   StackChoices stacks_;
-  size_t top_ = 20;
-  size_t width_ = 0;
+  analyze::SummaryOptions options_;
+  output::ReportOptions shape_{.width = 0};
+  const CLI::Option* top_option_ = nullptr;
+  size_t top_ = 20;  // of --json
+  std::string by_;
+  std::string kernel_;
+  std::string path_;
   bool json_ = false;
 };
 

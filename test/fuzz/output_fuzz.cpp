@@ -13,7 +13,7 @@
 #include "output/chrome_trace.h"
 #include "output/folded.h"
 #include "output/latency.h"
-#include "output/report.h"
+#include "output/report/report.h"
 #include "output/svg.h"
 #include "profile/tables.h"
 #include "profile_input.h"
@@ -49,8 +49,8 @@ void fold(const analyze::Aggregate& rows, bool lines) {
 }
 
 void report(const analyze::Aggregate& rows) {
-  const analyze::Summary summary = analyze::summarize(rows, 10);
-  collect_text([&](TextStream& out) { output::report_table(summary, 100, out); });
+  const analyze::Summary summary = analyze::summarize(rows, {.limits = {10, 10, 10, 10}});
+  collect_text([&](TextStream& out) { output::report_text(summary, {.width = 100, .colors = true}, out); });
   collect_text([&](TextStream& out) { output::report_json(summary, out); });
 }
 

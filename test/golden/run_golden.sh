@@ -30,6 +30,10 @@ compare() {
   if [ "${UPDATE:-0}" = 1 ]; then
     cp "$actual/result" "$expected"
   fi
+  case $1$expected in
+    report*.report) # one screen is 80 columns wide
+      LC_ALL=C.UTF-8 grep -nE '^.{81}' "$actual/result" && { echo "$expected: lines of more than 80 characters"; failed=1; } ;;
+  esac
   diff -u "$expected" "$actual/result" || failed=1
   compared=$((compared + 1))
 }
@@ -43,10 +47,11 @@ compare folded_lines flame --unit ns --lines
 compare folded_lenient flame --unit ns --lenient
 compare stderr flame
 compare lenient.stderr flame --lenient
-compare report.stderr report --width 120
-compare coverage.stderr report --width 120 --min-coverage 1
+compare report.stderr report
+compare coverage.stderr report --min-coverage 1
 compare latency.stderr latency
-compare report report --width 120
+compare report report
+compare report_full report --full --top 0
 compare json report --json
 compare dump dump
 compare raw dump --raw

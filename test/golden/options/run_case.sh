@@ -23,6 +23,11 @@ status=$?
   cat "$actual/err"
   echo "--- exit status $status"
 } > "$actual/result"
+case $arguments in
+  *--width* | *--full* | *--json* | flame* | export* | latency* | dump* | merge*) ;;
+  report*) # one screen is 80 columns wide
+    LC_ALL=C.UTF-8 grep -nE '^.{81}' "$actual/out" && { echo "$name: lines of more than 80 characters"; exit 1; } ;;
+esac
 if [ "${UPDATE:-0}" = 1 ]; then
   cp "$actual/result" "$name.expected"
 fi

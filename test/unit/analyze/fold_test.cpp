@@ -235,7 +235,7 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
   REQUIRE(reader);
   const auto rows = aggregate(*reader);
   REQUIRE(rows);
-  const Summary all = summarize(rows.value(), 0);
+  const Summary all = summarize(rows.value());
   CHECK(all.timed);
   REQUIRE(all.work.size() == 2);
   CHECK(all.work[0].work == "[copy HtoD]");
@@ -249,7 +249,7 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
   CHECK(all.call_paths[1].path.frames() == std::vector<std::string_view>{"main", "step"});
   CHECK(all.call_paths[1].process == "app");
   CHECK(all.call_paths[1].weight.ns == 32);
-  CHECK(summarize(rows.value(), 1).call_paths.size() == 1);
+  CHECK(summarize(rows.value(), {.limits = {.paths = 1}}).call_paths.size() == 1);
 }
 
 // Records wait in a queue on the way to their rows; nothing that a reader sees may depend on that.

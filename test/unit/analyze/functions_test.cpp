@@ -112,7 +112,7 @@ TEST_CASE("Whose code a frame is") {
   CHECK(origins["steplib.py"] == Origin::library);
   CHECK(origins["at::add"] == Origin::library);
   CHECK(origins["cudaLaunchKernel"] == Origin::vendor);
-  CHECK(origins["do_syscall_64"] == Origin::library);
+  CHECK(origins["do_syscall_64"] == Origin::vendor);
   CHECK(origins["[libcuda.so.1+0x12]"] == Origin::none);
 }
 

@@ -249,13 +249,13 @@ TEST_CASE("a stall's stack of which nothing is shown says so") {
 TEST_CASE("a report joins the stacks that are shown alike") {
   const Aggregate rows = test::read_all(
       Stacks().stack({"p:m@1", "p:f@2", "p:f@5"}).stack({"p:m@1", "p:f@5"}).stack({"p:m@1", "p:f@4"}).text());
-  CHECK(summarize(rows, 0).call_paths.size() == 3);
-  const Summary joined = summarize(rows, 0, {.collapse_recursion = true});
+  CHECK(summarize(rows).call_paths.size() == 3);
+  const Summary joined = summarize(rows, {.stacks = {.collapse_recursion = true}});
   REQUIRE(joined.call_paths.size() == 2);
   CHECK(joined.call_paths[0].weight.ns == 4);
   CHECK(joined.call_paths[1].weight.ns == 3);
   CHECK(joined.call_paths[1].path.frames() == std::vector<std::string_view>{"m (f.py:1)", "f (f.py:5)"});
-  const Summary hidden = summarize(rows, 0, {.hide = patterns({"."})});
+  const Summary hidden = summarize(rows, {.stacks = {.hide = patterns({"."})}});
   REQUIRE(hidden.call_paths.size() == 1);
   CHECK(hidden.call_paths[0].weight.ns == 7);
   CHECK(hidden.call_paths[0].path.frames() == std::vector<std::string_view>{"[all frames hidden]"});
@@ -338,7 +338,7 @@ TEST_CASE("every choice keeps the sums, in the order of the stack, of random sta
     CHECK(folded.tree.total().ns == (uint64_t{1} << all.size()) - 1);
     CHECK(folded.tree.total().count == all.size());
     uint64_t reported = 0;
-    for (const SummaryLine& line : summarize(rows, 0, options).call_paths) {
+    for (const SummaryLine& line : summarize(rows, {.stacks = options}).call_paths) {
       reported += line.weight.ns;
       CHECK_FALSE(line.path.empty());
     }

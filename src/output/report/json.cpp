@@ -1,10 +1,11 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/json_stream.h"
-#include "output/report.h"
+#include "output/report/report.h"
 #include "output/text.h"
 #include "output/weight.h"
 
@@ -12,12 +13,14 @@ namespace gpuprof::output {
 namespace {
 
 using analyze::DeviceLine;
+using analyze::FunctionLine;
+using analyze::GroupLine;
 using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
 using analyze::SummaryLine;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 const char* kind_word(ProfileKind kind) {
   switch (kind) {
@@ -35,6 +38,36 @@ const char* kind_word(ProfileKind kind) {
   return "";
 }
 
+const char* origin_word(analyze::Origin origin) {
+  switch (origin) {
+    case analyze::Origin::own:
+      return "own";
+    case analyze::Origin::library:
+      return "library";
+    case analyze::Origin::vendor:
+      return "vendor";
+    case analyze::Origin::none:
+      return "none";
+  }
+  return "";
+}
+
+// Of SummaryLine and GroupLine.
+template <typename Line>
+void put_numbers(const Line& line, bool timed, JsonObject& object) {
+  object.number("count", line.weight.count);
+  if (timed) {
+    object.number("ns", line.weight.ns);
+    object.number("avg_ns", average_ns(line.weight));
+    object.number("min_ns", line.min_ns);
+    object.number("max_ns", line.max_ns);
+    if (line.deviation_ns) {
+      object.number("stddev_ns", *line.deviation_ns);
+    }
+    object.number("bytes", line.weight.bytes);
+  }
+}
+
 void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
   stream.checkpoint();
   JsonObject object(stream.text());
@@ -43,14 +76,45 @@ void put_line(const SummaryLine& line, bool timed, TextStream& stream) {
     object.text("process", shown_text(line.process));
     json_path(line.path.frames(), object.key("path"), stream);
   }
-  object.number("count", line.weight.count);
-  if (timed) {
-    object.number("ns", line.weight.ns);
-    object.number("avg_ns", average_ns(line.weight));
-    object.number("min_ns", line.min_ns);
-    object.number("max_ns", line.max_ns);
-    object.number("bytes", line.weight.bytes);
+  put_numbers(line, timed, object);
+}
+
+void put_group(const GroupLine& line, const Summary& summary, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.text("name", shown_text(line.name));
+  put_numbers(line, summary.timed, object);
+  if (line.busy_ns > 0) {
+    object.number("busy_ns", line.busy_ns);
   }
+}
+
+void put_function(const FunctionLine& line, bool timed, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.text("name", shown_text(line.name));
+  if (!line.file.empty()) {
+    object.text("file", shown_text(line.file));
+  }
+  object.word("origin", origin_word(line.origin));
+  object.number("total_count", line.total.count);
+  object.number("direct_count", line.direct.count);
+  if (timed) {
+    object.number("total_ns", line.total.ns);
+    object.number("direct_ns", line.direct.ns);
+  }
+}
+
+void put_place(const analyze::PlaceLine& place, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.number("samples", place.samples);
+  object.text("function", shown_text(place.function));
+  object.number("offset", place.offset);
+  object.text("instruction", shown_text(place.instruction));
+  object.text("source_function", shown_text(place.source_function));
+  object.text("file", shown_text(place.file));
+  object.number("line", place.line);
 }
 
 void put_meta(const ProfileInfo& info, TextStream& stream) {
@@ -70,6 +134,13 @@ void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out)
   for (const auto& [name, count] : counts) {
     object.foreign_key(name) += std::to_string(count);
   }
+}
+
+void put_weight(const analyze::Weight& weight, std::string& out) {
+  JsonObject object(out);
+  object.number("ns", weight.ns);
+  object.number("count", weight.count);
+  object.number("bytes", weight.bytes);
 }
 
 Json device_json(const DeviceLine& device) {
@@ -98,6 +169,20 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   if (summary.graphs.weight.count > 0) {
     object.value("graphs", graphs_json(summary.graphs));
   }
+  const auto put_group_of = [&](const GroupLine& line) { put_group(line, summary, stream); };
+  if (!summary.groups.empty()) {
+    json_array(summary.groups, object.key("groups"), put_group_of);
+  }
+  if (!summary.ranks.empty()) {
+    json_array(summary.ranks, object.key("ranks"), put_group_of);
+  }
+  if (summary.info.samples > 0) {
+    const auto put_count = [&stream](const SummaryLine& line) { put_line(line, false, stream); };
+    json_array(summary.sampled_work, object.key("sampled_work"), put_count);
+    json_array(summary.sample_reasons, object.key("sample_reasons"), put_count);
+    json_array(summary.sample_places, object.key("sample_places"),
+               [&stream](const analyze::PlaceLine& place) { put_place(place, stream); });
+  }
   const auto put_timed = [&stream](const SummaryLine& line) { put_line(line, true, stream); };
   if (!summary.host_work.empty()) {
     json_array(summary.host_work, object.key("host_work"), put_timed);
@@ -123,12 +208,15 @@ void report_json(const Summary& summary, TextStream& stream) {
     object.number("schema_version", kSchemaVersion);
     object.word("kind", kind_word(info.kind));
     object.flag("complete", info.complete);
-    object.number("gpu_ns", summary.total.ns);
+    object.number("gpu_ns", summary.all.ns);
     object.number("gpu_records", info.gpu_records);
     object.number("with_stack", info.with_stack);
     object.number("launches", info.launches);
-    object.number("count", summary.total.count);
-    object.number("bytes", summary.total.bytes);
+    object.number("count", summary.all.count);
+    object.number("bytes", summary.all.bytes);
+    object.number("samples", info.samples);
+    put_weight(summary.total, object.key("shown"));
+    put_weight(summary.with_stack, object.key("shown_with_stack"));
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
     put_counts(info.losses, object.key("losses"));
@@ -137,6 +225,8 @@ void report_json(const Summary& summary, TextStream& stream) {
     put_meta(info, stream);
     const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, stream); };
     json_array(summary.work, object.key("work"), put);
+    json_array(summary.functions, object.key("functions"),
+               [&](const FunctionLine& line) { put_function(line, summary.timed, stream); });
     json_array(summary.call_paths, object.key("call_paths"), put);
     put_optional(summary, object, stream);
   }

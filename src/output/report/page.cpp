@@ -1,0 +1,126 @@
+#include "output/report/page.h"
+
+#include <algorithm>
+
+#include "analyze/kernel_names.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+constexpr size_t kFirstColumn = 8;
+constexpr size_t kColumn = 8;
+constexpr size_t kFactWord = 9;
+constexpr std::string_view kGap = "  ";
+constexpr std::string_view kBelow = "          ";  // a name below its numbers
+constexpr size_t kLeastName = 20;
+
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kDim = "\033[2m";
+constexpr std::string_view kPlain = "\033[0m";
+
+}  // namespace
+
+std::string short_duration(uint64_t ns) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  constexpr uint64_t kMostSeconds = 9999;
+  return ns / kSecond < kMostSeconds ? duration_text(ns) : short_count_text(ns / kSecond / 3600) + " h";
+}
+
+std::string cut_front(const std::string& text, size_t width) {
+  constexpr std::string_view kCut = "...";
+  size_t length = utf8_length(text);
+  if (length <= width) {
+    return text;
+  }
+  size_t at = 0;
+  for (const size_t kept = width - std::min(width, kCut.size()); length > kept; --length) {
+    at += std::max<size_t>(utf8_sequence(std::string_view(text).substr(at)), 1);
+  }
+  return std::string(kCut).append(text.substr(at));
+}
+
+void Page::fact(std::string_view word, const std::string& text) {
+  std::string out(word);
+  out.append(word.size() < kFactWord ? kFactWord - word.size() : 1, ' ');
+  line(cut_middle(out + text, options_.full ? std::string::npos : std::max(width(), kLeastName)));
+}
+
+void Page::title(std::string_view text, size_t shown, size_t found) {
+  std::string& out = stream_.text();
+  out.append("\n").append(options_.colors ? kBold : "").append(text).append(options_.colors ? kPlain : "");
+  if (found > shown) {
+    out.append(" (").append(count_text(shown)).append(" of ").append(count_text(found)).append(")");
+  }
+  line("");
+}
+
+void Page::line(const std::string& text) {
+  stream_.text().append(text).append("\n");
+  stream_.checkpoint();
+}
+
+void Page::dim_line(const std::string& text) {
+  line(options_.colors ? std::string(kDim).append(text).append(kPlain) : text);
+}
+
+void Page::clauses(std::string_view text, std::string_view indent) {
+  constexpr std::string_view kFurther = "      ";
+  std::string out(indent);
+  bool begins = true;  // nothing stands in the line yet
+  while (!text.empty()) {
+    const size_t comma = text.find(", ");
+    const std::string_view clause = comma == std::string_view::npos ? text : text.substr(0, comma + 1);
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 2);
+    if (!begins && utf8_length(out) + utf8_length(clause) + 1 > width()) {
+      line(out);
+      out = kFurther;
+      begins = true;
+    }
+    out.append(begins ? "" : " ").append(clause);
+    begins = false;
+  }
+  line(out);
+}
+
+std::string Page::name(std::string_view name, size_t width, Naming naming) const {
+  const std::string shown = shown_name(shown_text(name));
+  if (options_.full) {
+    return shown;
+  }
+  return naming == Naming::signature ? analyze::short_kernel_name(shown, width) : cut_middle(shown, width);
+}
+
+std::string Page::numbers_text(const std::vector<std::string>& numbers) {
+  std::string out;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    append_right(numbers[i], (i == 0 ? kFirstColumn : kColumn), out.append(i == 0 ? "" : " "));
+  }
+  return out.append(kGap);
+}
+
+size_t Page::room(size_t numbers) const {
+  const size_t used = numbers_text(std::vector<std::string>(numbers)).size();
+  return std::max(kLeastName, width() > used ? width() - used : 0);
+}
+
+void Page::columns(const std::vector<std::string>& columns, std::string_view name) {
+  dim_line(numbers_text(columns).append(name));
+}
+
+void Page::row(const std::vector<std::string>& numbers, std::string_view name, Naming naming) {
+  const std::string text = numbers_text(numbers);
+  const size_t room = this->room(numbers.size());
+  const size_t below = std::max(kLeastName, width() > kBelow.size() ? width() - kBelow.size() : 0);
+  const std::string shown = this->name(name, below, naming);
+  if (options_.full || utf8_length(shown) <= room) {
+    line(text + shown);
+    return;
+  }
+  line(text.substr(0, text.find_last_not_of(' ') + 1));
+  line(std::string(kBelow) + shown);
+}
+
+}  // namespace gpuprof::output

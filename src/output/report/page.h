@@ -1,0 +1,58 @@
+// The lines of a report: columns of numbers with a name behind them, in a width. Internal to the report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_stream.h"
+#include "output/report/report.h"
+
+namespace gpuprof::output {
+
+// "1.23 ms"; hours for what is longer than any column: "5.1M h".
+std::string short_duration(uint64_t ns);
+
+// The last `width` characters, with "..." before them where that is not all.
+std::string cut_front(const std::string& text, size_t width);
+
+// What a name is: of a signature only what people read is shown, anything else is cut in the middle.
+enum class Naming : uint8_t { signature, plain };
+
+class Page {
+ public:
+  Page(const ReportOptions& options, TextStream& stream) : options_(options), stream_(stream) {}
+
+  [[nodiscard]] size_t width() const { return options_.width; }
+  [[nodiscard]] bool full() const { return options_.full; }
+
+  // "host     node1, 2026-11-23": what a reader looks for by its first word.
+  void fact(std::string_view word, const std::string& text);
+  // An empty line and a title; where there are more than `shown` lines: "Top kernels (5 of 34)".
+  void title(std::string_view text, size_t shown, size_t found);
+  void line(const std::string& text);
+  void dim_line(const std::string& text);
+  // Clauses that are parted by ", ", in as many lines as the width needs; the first one behind `indent`.
+  void clauses(std::string_view text, std::string_view indent);
+
+  // A name as it is shown where it may take `width` characters.
+  [[nodiscard]] std::string name(std::string_view name, size_t width, Naming naming = Naming::signature) const;
+
+  // What is left for a name behind so many numbers.
+  [[nodiscard]] size_t room(size_t numbers) const;
+
+  // Names of columns over those of `row`.
+  void columns(const std::vector<std::string>& columns, std::string_view name);
+  // The name goes behind the numbers, or below them where it does not fit there without losing anything.
+  void row(const std::vector<std::string>& numbers, std::string_view name, Naming naming = Naming::signature);
+
+ private:
+  static std::string numbers_text(const std::vector<std::string>& numbers);
+
+  const ReportOptions& options_;
+  TextStream& stream_;
+};
+
+}  // namespace gpuprof::output

@@ -1,0 +1,138 @@
+#include "output/report/paths.h"
+
+#include <algorithm>
+#include <string>
+
+#include "analyze/frame_origin.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::Origin;
+using analyze::PathFrame;
+
+constexpr size_t kMostFrames = 6;
+constexpr size_t kBetween = 2;  // a name and its location
+constexpr std::string_view kIndent = "          ";
+constexpr size_t kLeast = 20;
+
+bool is_mark(const PathFrame& frame) {
+  return frame.cls == analyze::FrameClass::mark || frame.cls == analyze::FrameClass::note;
+}
+
+// What tells something; anything is better than nothing.
+std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
+  std::vector<PathFrame> kept;
+  std::copy_if(frames.begin(), frames.end(), std::back_inserter(kept),
+               [](const PathFrame& frame) { return !analyze::tells_nothing(frame.name); });
+  return kept.empty() ? frames : kept;
+}
+
+// Positions in the order in which they are given up last.
+std::vector<size_t> by_importance(const std::vector<PathFrame>& frames) {
+  std::vector<size_t> order(frames.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = frames.size() - 1 - i;
+  }
+  const auto outermost_own =
+      std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
+  const auto innermost_own =
+      std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
+  const auto importance = [&](size_t position) {
+    const PathFrame& frame = frames[position];
+    if (is_mark(frame)) {
+      return 0;
+    }
+    if (frame.origin == Origin::own) {
+      return &frame == &*innermost_own ? 1 : &frame == &*outermost_own ? 2 : 3;
+    }
+    return frame.origin == Origin::library ? 4 : 5;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return importance(a) < importance(b); });
+  return order;
+}
+
+// Whether each frame is shown.
+std::vector<bool> chosen(const std::vector<PathFrame>& frames, bool all) {
+  if (all || frames.size() <= kMostFrames + 1) {
+    return std::vector<bool>(frames.size(), true);
+  }
+  std::vector<bool> shown(frames.size(), false);
+  const std::vector<size_t> order = by_importance(frames);
+  for (size_t i = 0; i < kMostFrames; ++i) {
+    shown[order[i]] = true;
+  }
+  // To say that one is left out takes its line.
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const bool alone = (i == 0 || shown[i - 1]) && (i + 1 == frames.size() || shown[i + 1]);
+    shown[i] = shown[i] || alone;
+  }
+  return shown;
+}
+
+struct Line {
+  std::string name;
+  std::string location;
+  size_t left_out = 0;  // frames, instead of one
+  bool own = false;
+};
+
+// The location gets what the name leaves, but half the room if it needs that.
+Line frame_line(const PathFrame& frame, size_t room, const Page& page) {
+  Line line;
+  line.location = shown_name(shown_ends(frame.location));
+  const size_t location = line.location.empty() ? 0 : kBetween + std::min(utf8_length(line.location), room / 2);
+  const bool is_signature = frame.cls == analyze::FrameClass::native || frame.cls == analyze::FrameClass::inlined;
+  line.name = page.name(frame.name, room - location, is_signature ? Naming::signature : Naming::plain);
+  line.own = frame.origin == Origin::own;
+  return line;
+}
+
+std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room, const Page& page) {
+  const std::vector<bool> shown = chosen(frames, page.full());
+  std::vector<Line> lines;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (shown[i]) {
+      lines.push_back(frame_line(frames[i], room, page));
+      continue;
+    }
+    if (lines.empty() || lines.back().left_out == 0) {
+      lines.emplace_back();
+    }
+    ++lines.back().left_out;
+  }
+  return lines;
+}
+
+}  // namespace
+
+void print_frames(const analyze::CallPath& path, Page& page) {
+  const size_t room = std::max(kLeast, page.width() - std::min(page.width(), kIndent.size()));
+  const std::vector<Line> lines = frame_lines(telling(path.shown()), room, page);
+  size_t names = 0;  // how wide those with a location are, where that leaves all locations their room
+  for (const Line& line : lines) {
+    const size_t width = utf8_length(line.name) + kBetween;
+    names = line.location.empty() || width + utf8_length(line.location) > room ? names : std::max(names, width);
+  }
+  for (const Line& line : lines) {
+    std::string text(kIndent);
+    if (line.left_out > 0) {
+      page.dim_line(text + "... " + count_text(line.left_out) + " frames");
+      continue;
+    }
+    text += line.name;
+    if (!line.location.empty()) {
+      const size_t used = utf8_length(line.name);
+      const size_t location = utf8_length(line.location);
+      const size_t aligned = location < room && names + location <= room ? names : 0;
+      text.append(std::max(aligned, used + kBetween) - used, ' ');
+      text += page.full() ? line.location : cut_front(line.location, room - std::min(room, used + kBetween));
+    }
+    line.own ? page.line(text) : page.dim_line(text);
+  }
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,24 @@
+// A summary as text: one screen for a terminal, and JSON for programs.
+#pragma once
+
+#include <cstddef>
+
+#include "analyze/summarize.h"
+#include "base/text_stream.h"
+
+namespace gpuprof::output {
+
+struct ReportOptions {
+  size_t width = 80;    // no line is longer from 60 on; of a narrower one the numbers alone are wider
+  bool colors = false;  // with the escape sequences of a terminal
+  bool full = false;    // names and paths as they are in the profile, whatever the width
+};
+
+// What a section has is one table, the heaviest first; sections without anything are left out.
+void report_text(const analyze::Summary& summary, const ReportOptions& options, TextStream& stream);
+
+// One object; "schema_version" changes when a field changes its meaning or goes away. Times are integers, in ns.
+// docs/schema/report.json is its schema.
+void report_json(const analyze::Summary& summary, TextStream& stream);
+
+}  // namespace gpuprof::output

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Every JSON output against its published schema in docs/schema, by a validator that is not ours (python3-jsonschema).
+
+Another output joins with its schema and a function that yields (name, text) pairs: see SUITES.
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import rig
+
+try:
+    import jsonschema
+except ImportError:  # a Python that is not the distribution's has not its packages
+    DISTRIBUTION = "/usr/bin/python3"
+    if os.path.realpath(sys.executable) != os.path.realpath(DISTRIBUTION) and os.path.exists(DISTRIBUTION):
+        os.execv(DISTRIBUTION, [DISTRIBUTION, *sys.argv])
+    print("skipped: no validator (package python3-jsonschema)")
+    sys.exit(rig.SKIPPED)
+
+GOLDEN = os.path.join(rig.SOURCE, "test/golden")
+
+
+def output_of(*arguments):
+    """Standard output, where there is some: a profile that is refused has none."""
+    run = subprocess.run([rig.GPUPROF, *arguments], capture_output=True, text=True, check=False)
+    return run.stdout
+
+
+def reports():
+    profiles = sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True))
+    for profile in profiles:
+        if os.path.basename(profile) == "CMakeLists.txt":
+            continue
+        for options in ([], ["--by", "rank", "--top", "0"], ["--kernel", "add|gemm|copy", "--sort", "avg"]):
+            yield f"{profile} {options}", output_of("report", "--json", "--lenient", *options, profile)
+    if rig.why_not("opencl") is None:
+        with tempfile.TemporaryDirectory() as folder:
+            profile = os.path.join(folder, "p.txt")
+            record = [rig.GPUPROF, "record", "-q", "-o", profile, "--", rig.EXAMPLE]
+            subprocess.run(record, capture_output=True, check=True, timeout=120)
+            yield "a recording of the example", output_of("report", "--json", "--top", "0", profile)
+
+
+# Schema, what to hold against it, and how many outputs there are at least: none at all would prove nothing.
+SUITES = (("report.json", reports, 30),)
+
+
+def faults(validator, text):
+    return [f"{list(error.absolute_path)}: {error.message}" for error in validator.iter_errors(json.loads(text))]
+
+
+class Schemas(unittest.TestCase):
+    def test_every_output_follows_its_schema(self):
+        for file, outputs, least in SUITES:
+            with open(os.path.join(rig.SOURCE, "docs/schema", file), encoding="utf-8") as page:
+                schema = json.load(page)
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            checked = 0
+            for name, text in outputs():
+                with self.subTest(schema=file, output=name):
+                    if text:
+                        self.assertEqual(faults(validator, text), [])
+                        checked += 1
+            self.assertGreaterEqual(checked, least, file)
+
+    def test_the_validator_can_fail(self):
+        with open(os.path.join(rig.SOURCE, "docs/schema/report.json"), encoding="utf-8") as page:
+            validator = jsonschema.Draft202012Validator(json.load(page))
+        good = json.loads(output_of("report", "--json", os.path.join(GOLDEN, "train.txt")))
+        for spoil in ({"schema_version": 1}, {"gpu_ns": -1}, {"functions": [{}]}, {"a member of none": 1}):
+            self.assertNotEqual(faults(validator, json.dumps({**good, **spoil})), [], spoil)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,107 @@
+// What the golden reports do not show: colours, extreme numbers, widths.
+#include "output/report/report.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "analyze/summarize.h"
+#include "base/utf8.h"
+#include "catch.h"
+#include "output/report/page.h"
+#include "profile/random_profile.h"
+#include "profile/text_input.h"
+
+using namespace gpuprof;
+using analyze::SummaryOptions;
+using output::ReportOptions;
+
+namespace {
+
+analyze::Aggregate read_all(const std::string& text) {
+  auto reader = test::open_text(text);
+  REQUIRE(reader);
+  auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true});
+  REQUIRE(rows);
+  return std::move(rows).value();
+}
+
+std::string report(const analyze::Aggregate& rows, const ReportOptions& shape, const SummaryOptions& options = {}) {
+  const analyze::Summary summary = analyze::summarize(rows, options);
+  return collect_text([&](TextStream& out) { output::report_text(summary, shape, out); });
+}
+
+const char* const kTwoKernels = R"(GPUPROF;3.0
+STRING;1;fast
+STRING;2;slow
+PROCESS;1;1;0;0;0;0;0;0
+WORK;1;1;0;0;0;0;0;0;0;0;kernel;1;0
+WORK;2;1;0;0;0;0;0;0;0;0;kernel;2;0
+GPU;0;1;4;100;10;40;3000;0;0
+GPU;0;2;2;2000;1000;1000;0;0;0
+)";
+
+}  // namespace
+
+TEST_CASE("A duration that is longer than a column is told in hours") {
+  CHECK(output::short_duration(0) == "0 ns");
+  CHECK(output::short_duration(1'230'000) == "1.23 ms");
+  CHECK(output::short_duration(9'998'000'000'000) == "9,998 s");
+  CHECK(output::short_duration(36'000'000'000'000) == "10 h");
+  CHECK(output::short_duration(UINT64_MAX) == "5.1M h");
+}
+
+TEST_CASE("A path is cut at its front") {
+  CHECK(output::cut_front("/src/train.py:17", 16) == "/src/train.py:17");
+  CHECK(output::cut_front("/src/train.py:17", 15) == "...train.py:17");
+  CHECK(output::cut_front("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F", 4) == "\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F");
+  CHECK(output::cut_front("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F-", 4) == "...-");
+}
+
+TEST_CASE("Colours are there when they are asked for, and nowhere else") {
+  const analyze::Aggregate rows = read_all(kTwoKernels);
+  CHECK(report(rows, {.colors = false}).find('\033') == std::string::npos);
+  const std::string colored = report(rows, {.colors = true});
+  CHECK(colored.find("\033[1mTop kernels and copies\033[0m") != std::string::npos);
+  // Whatever is switched on is switched off in its line.
+  std::istringstream lines(colored);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t last = line.rfind("\033[");
+    CHECK((last == std::string::npos || line.substr(last).starts_with("\033[0m")));
+  }
+}
+
+TEST_CASE("The standard deviation is that of single calls, and unknown where the profile has no squares") {
+  const analyze::Aggregate rows = read_all(kTwoKernels);
+  const analyze::Summary summary = analyze::summarize(rows);
+  REQUIRE(summary.work.size() == 2);
+  CHECK_FALSE(summary.work[0].deviation_ns);
+  CHECK(summary.work[1].deviation_ns == 11);  // sqrt(3000 / 4 - 25 * 25)
+}
+
+TEST_CASE("What is sorted by decides what comes first") {
+  const analyze::Aggregate rows = read_all(kTwoKernels);
+  const auto first = [&rows](analyze::SortBy sort) {
+    const analyze::Summary summary = analyze::summarize(rows, {.limits = {.work = 1}, .sort = sort});
+    REQUIRE(summary.work.size() == 1);
+    CHECK(summary.found.work == 2);
+    return std::string(summary.work[0].work);
+  };
+  CHECK(first(analyze::SortBy::time) == "slow");
+  CHECK(first(analyze::SortBy::calls) == "fast");
+  CHECK(first(analyze::SortBy::average) == "slow");
+  CHECK(first(analyze::SortBy::max) == "slow");
+}
+
+TEST_CASE("No line of any report is wider than asked for, and none has a byte that a terminal obeys") {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const analyze::Aggregate rows = read_all(test::RandomProfile(seed).text);
+    for (const size_t width : {size_t{60}, size_t{80}, size_t{132}}) {
+      std::istringstream lines(report(rows, {.width = width}));
+      for (std::string line; std::getline(lines, line);) {
+        CHECK(utf8_length(line) <= width);
+        CHECK(std::none_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
+      }
+    }
+  }
+}
