@@ -86,7 +86,7 @@ void Page::clauses(std::string_view text, std::string_view indent) {
 }
 
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
-  const std::string shown = shown_name(shown_text(name));
+  std::string shown = shown_name(shown_text(name));
   if (options_.full) {
     return shown;
   }
@@ -103,7 +103,7 @@ std::string Page::numbers_text(const std::vector<std::string>& numbers) {
 
 size_t Page::room(size_t numbers) const {
   const size_t used = numbers_text(std::vector<std::string>(numbers)).size();
-  return std::max(kLeastName, width() > used ? width() - used : 0);
+  return width() > used ? width() - used : 0;
 }
 
 void Page::columns(const std::vector<std::string>& columns, std::string_view name) {

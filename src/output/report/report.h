@@ -9,7 +9,7 @@
 namespace gpuprof::output {
 
 struct ReportOptions {
-  size_t width = 80;    // no line is longer from 60 on; of a narrower one the numbers alone are wider
+  size_t width = 80;    // no line is longer from 80 on; in less, what is told in a sentence may be
   bool colors = false;  // with the escape sequences of a terminal
   bool full = false;    // names and paths as they are in the profile, whatever the width
 };

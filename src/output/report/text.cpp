@@ -157,7 +157,6 @@ void print_headline(const Summary& summary, Page& page) {
   }
   line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.info.gpu_records) + " operations, " +
        percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack");
-  line(graphs_line(summary));
   line(samples_line(summary.info));
 }
 
@@ -177,6 +176,12 @@ class Shares {
 
 const char* counted(const Summary& summary) {
   return summary.info.kind == ProfileKind::stall_samples ? "samples" : "calls";
+}
+
+void print_graphs(const Summary& summary, Page& page) {
+  if (const std::string line = graphs_line(summary); !line.empty()) {
+    page.clauses(line, "");
+  }
 }
 
 void print_filter(const Summary& summary, Page& page) {
@@ -398,6 +403,7 @@ void report_text(const Summary& summary, const ReportOptions& options, TextStrea
   print_devices(summary.devices, page);
   print_headline(summary, page);
   print_filter(summary, page);
+  print_graphs(summary, page);
   const bool stalls = summary.info.kind == ProfileKind::stall_samples;
   const auto work = [](const SummaryLine& line) { return line.work; };
   print_work(
