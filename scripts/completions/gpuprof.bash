@@ -43,6 +43,7 @@ _gpuprof() {
         words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help"
         ;;
+      report) words="-i --input --sort --by --kernel --path --full --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --"
         ;;
