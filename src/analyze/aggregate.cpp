@@ -15,6 +15,7 @@ namespace p = gpuprof::profile;
 
 using Reason = std::optional<std::string>;
 
+constexpr const char* kAfterEnd = "there are records after END";
 constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
 
 // Where a part does not fit, `sum` keeps its value.
@@ -61,19 +62,23 @@ class Aggregator {
       : reader_(reader), options_(options), map_(result_.samples) {}
 
   // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
-  Status take(const p::Record& record) {
-    if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
-      return refuse(reader_.line(), "there are records after END");
+  Status take(const p::Reader::Batch& batch) {
+    if (batch.record != nullptr) {
+      return take(*batch.record);
     }
-    if (const auto* sample = std::get_if<p::EuStall>(&record)) {
-      return wait(*sample);
+    if (!batch.samples.empty()) {
+      uint64_t line = reader_.line() - batch.samples.size();
+      for (const p::EuStall& sample : batch.samples) {
+        if (Status taken = ended_ ? refuse(++line, kAfterEnd) : wait(sample, ++line); !taken) {
+          return taken;
+        }
+      }
+      return {};
     }
     if (Status settled = settle(); !settled) {
       return settled;
     }
-    const auto* const gpu = std::get_if<p::Gpu>(&record);
-    const Reason reason = gpu != nullptr ? add(*gpu) : take_other(record);
-    return reason ? refuse(reader_.line(), *reason) : Status();
+    return batch.gpu.empty() ? take_rows(batch.shares) : take_rows(batch.gpu);
   }
 
   // Adds the waiting samples to their rows. Due before anything that comes after them is looked at.
@@ -111,6 +116,49 @@ class Aggregator {
     uint64_t line = 0;
   };
 
+  Status take(const p::Record& record) {
+    if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
+      return refuse(reader_.line(), kAfterEnd);
+    }
+    if (const auto* sample = std::get_if<p::EuStall>(&record)) {
+      return wait(*sample, reader_.line());
+    }
+    if (Status settled = settle(); !settled) {
+      return settled;
+    }
+    const Reason reason = take_other(record);
+    return reason ? refuse(reader_.line(), *reason) : Status();
+  }
+
+  // In a large profile finding a row is waiting for memory, three times in turn. So all records' waits of one kind go
+  // together.
+  template <typename Measured>
+  Status take_rows(std::span<const Measured> records) {
+    for (const Measured& r : records) {
+      result_.tables.prefetch(r.work);
+    }
+    for (const Measured& r : records) {
+      if (const uint32_t position = result_.tables.position(r.work); position < rows_of_.size()) {
+        __builtin_prefetch(&rows_of_[position]);
+      }
+    }
+    for (const Measured& r : records) {
+      const uint32_t position = result_.tables.position(r.work);
+      if (position < rows_of_.size() && rows_of_[position] != kNone) {
+        __builtin_prefetch(&result_.rows[rows_of_[position]], 1);
+      }
+    }
+    uint64_t line = reader_.line() - records.size();
+    for (const Measured& r : records) {
+      ++line;
+      const Reason reason = ended_ ? Reason(kAfterEnd) : add(r);
+      if (Status refused = reason ? refuse(line, *reason) : Status(); !refused) {
+        return refused;
+      }
+    }
+    return {};
+  }
+
   Status refuse(uint64_t line, std::string_view reason) {
     if (!reader_.lenient()) {
       return reader_.error_at(line, reason);
@@ -119,12 +167,12 @@ class Aggregator {
     return {};
   }
 
-  Status wait(const p::EuStall& record) {
+  Status wait(const p::EuStall& record, uint64_t line) {
     Waiting& waiting = queue_[queued_++ % kQueue];
     waiting.key = key_of(record);
     waiting.count = record.count;
     waiting.hash = map_.begin(waiting.key);
-    waiting.line = reader_.line();
+    waiting.line = line;
     if (queued_ - settled_ <= kQueue / 2) {
       return {};
     }
@@ -246,6 +294,9 @@ class Aggregator {
 
   // What comes by the thousand, and definitions. The tables check ids.
   Reason take_other(const p::Record& record) {
+    if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
+      return add(*gpu);
+    }
     if (const auto* share = std::get_if<p::Share>(&record)) {
       return add(*share);
     }
@@ -425,10 +476,10 @@ class Aggregator {
 Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options) {
   Aggregator aggregator(reader, options);
   for (;;) {
-    auto next = reader.next();
-    const bool at_end = next && !next->has_value();
+    auto next = reader.next_batch();
+    const bool at_end = next && next->at_end();
     // What waits comes from lines before this one, so its error goes first.
-    Status taken = next && !at_end ? aggregator.take(**next) : aggregator.settle();
+    Status taken = next && !at_end ? aggregator.take(*next) : aggregator.settle();
     if (!taken) {
       return std::move(taken).error();
     }

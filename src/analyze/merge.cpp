@@ -7,7 +7,10 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "analyze/merge_ids.h"
 #include "profile/tables.h"
@@ -20,6 +23,8 @@ namespace p = gpuprof::profile;
 using Reason = std::optional<std::string>;
 
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+constexpr const char* kAfterEnd = "there are records after END";
 
 // Said once for all inputs, or summed.
 constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
@@ -166,6 +171,7 @@ class Merger {
     }
     shift_ = shift_of(header, clock_);
     tables_ = {};
+    gpu_works_.clear();
     ended_ = false;
     has_end_ = !input.reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
@@ -201,27 +207,92 @@ class Merger {
 
  private:
   Status take_records(p::Reader& reader, const Header& header) {
-    std::optional<p::Record> record = header.next;
-    while (record) {
-      const Reason reason = ended_ && !std::holds_alternative<p::Unknown>(*record)
-                                ? Reason("there are records after END")
-                                : take_record(*record);
-      if (sink_failed_) {
-        return *sink_failed_;
+    if (!header.next) {
+      return {};
+    }
+    p::Record first = *header.next;
+    Status taken = take_one(reader, first);
+    while (taken) {
+      auto batch = reader.next_batch();
+      if (!batch) {
+        return std::move(batch).error();
       }
-      if (reason && !reader.lenient()) {
-        return reader.error_here(*reason);
+      if (batch->at_end()) {
+        return {};
       }
-      if (reason) {
-        reader.count_bad();
+      taken = batch->record != nullptr ? take_one(reader, *batch->record) : take_rows(reader, *batch);
+    }
+    return taken;
+  }
+
+  Status take_one(p::Reader& reader, p::Record& record) {
+    return settle(reader, reader.line(),
+                  ended_ && !std::holds_alternative<p::Unknown>(record) ? Reason(kAfterEnd) : take_record(record));
+  }
+
+  Status take_rows(p::Reader& reader, const p::Reader::Batch& batch) {
+    if (!batch.samples.empty()) {
+      return take_rows(reader, batch.samples);
+    }
+    return batch.gpu.empty() ? take_rows(reader, batch.shares) : take_rows(reader, batch.gpu);
+  }
+
+  template <typename Row>
+  Status take_rows(p::Reader& reader, std::span<const Row> rows) {
+    for (const Row& row : rows) {
+      tables_.prefetch(row.work);
+    }
+    for (const Row& row : rows) {
+      if (const uint32_t position = tables_.position(row.work); position < gpu_works_.size()) {
+        __builtin_prefetch(&gpu_works_[position]);
       }
-      auto next = reader.next();
-      if (!next) {
-        return std::move(next).error();
+    }
+    uint64_t line = reader.line() - rows.size();
+    for (const Row& row : rows) {
+      row_ = row;
+      if (Status settled = settle(reader, ++line, ended_ ? Reason(kAfterEnd) : take_row(*std::get_if<Row>(&row_)));
+          !settled) {
+        return settled;
       }
-      record = *next;
     }
     return {};
+  }
+
+  // Of what became of the record in that line.
+  Status settle(p::Reader& reader, uint64_t line, const Reason& reason) {
+    if (sink_failed_) {
+      return *sink_failed_;
+    }
+    if (reason && !reader.lenient()) {
+      return reader.error_at(line, *reason);
+    }
+    if (reason) {
+      reader.count_bad(line);
+    }
+    return {};
+  }
+
+  // `row` is that in row_. What take_record() does, where what there is to know about its work is known already.
+  template <typename Row>
+  Reason take_row(Row& row) {
+    const uint32_t position = tables_.position(row.work);
+    const bool known = position < gpu_works_.size() && index(gpu_works_[position]) != 0;
+    if constexpr (!std::is_same_v<Row, p::EuStall>) {
+      if (known) {
+        row.work = gpu_works_[position];
+        Reason reason = shift_slice(row.slice);
+        if (!reason) {
+          put(row_);
+        }
+        return reason;
+      }
+    }
+    Reason reason = take_record(row_);
+    if (!reason && !known) {
+      gpu_works_.resize(tables_.works().size());
+      gpu_works_[position] = row.work;
+    }
+    return reason;
   }
 
   void look_at_the_end(const MergeInput& input) {
@@ -331,11 +402,15 @@ class Merger {
       slice = &sample->slice;
     }
     if (slice != nullptr) {
-      return __builtin_add_overflow(*slice, shift_.slices, slice) ? Reason("the slice's number exceeds 64 bits")
-                                                                  : Reason();
+      return shift_slice(*slice);
     }
     shift_times(record);
     return std::nullopt;
+  }
+
+  Reason shift_slice(uint64_t& slice) const {
+    return __builtin_add_overflow(slice, shift_.slices, &slice) ? Reason("the slice's number exceeds 64 bits")
+                                                                : Reason();
   }
 
   void shift_times(p::Record& record) const {
@@ -361,7 +436,9 @@ class Merger {
   Clock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
-  p::Tables tables_;  // of this input
+  p::Tables tables_;                  // of this input
+  std::vector<p::WorkId> gpu_works_;  // the result's, by their position in `tables_`; 0: no row of it was taken so far
+  p::Record row_;
   Shift shift_;
   bool ended_ = false;   // this input
   bool has_end_ = true;  // where it is whole

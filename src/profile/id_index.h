@@ -21,6 +21,12 @@ class IdIndex {
     return sparse_.empty() ? kNone : find_sparse(id);
   }
   [[nodiscard]] bool has(uint32_t id) const { return find(id) != kNone; }
+  // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
+  [[gnu::always_inline]] void prefetch(uint32_t id) const {
+    if (id < dense_.size()) {
+      __builtin_prefetch(&dense_[id]);
+    }
+  }
   void insert(uint32_t id, uint32_t position);
 
  private:

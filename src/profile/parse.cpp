@@ -343,20 +343,20 @@ bool looks_like_a_kind(std::string_view text) {
          text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
 }
 
-std::optional<Record> parse_line(Line line, ParseContext& context) {
+void parse_line(Line line, ParseContext& context, std::optional<Record>& record) {
   const std::string_view text(line.begin, static_cast<size_t>(line.end - line.begin));
   const Kind* const frequent = frequent_kind(text);
   const size_t name_size = frequent != nullptr ? frequent->name.size() : std::min(text.find(';'), text.size());
   const std::string_view name = text.substr(0, name_size);
   const Kind* const kind = frequent != nullptr ? frequent : find_kind(name);
-  std::optional<Record> record;
+  record.reset();
   if (kind == nullptr) {
     if (looks_like_a_kind(name)) {
       record = Unknown{name};
     } else {
       context.reason = kNoRecord;
     }
-    return record;
+    return;
   }
   Fields fields(line.begin + name_size + 1, line.end, name_size < text.size(), true);
   Input input{fields, context};
@@ -364,7 +364,6 @@ std::optional<Record> parse_line(Line line, ParseContext& context) {
     context.reason = std::string(name).append(": ").append(fields.reason());
     record.reset();
   }
-  return record;
 }
 
 }  // namespace gpuprof::profile

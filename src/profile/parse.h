@@ -29,8 +29,9 @@ struct ParseContext {
   std::string reason;                    // why parse_line() gave nothing
 };
 
-// Nothing, with context.reason set, for a line that is no record. Text is unescaped in place: a line is parsed once.
-std::optional<Record> parse_line(Line line, ParseContext& context);
+// Nothing in `record`, with context.reason set, for a line that is no record. Text is unescaped in place: a line is
+// parsed once.
+void parse_line(Line line, ParseContext& context, std::optional<Record>& record);
 
 // What a later version may call a new kind.
 bool looks_like_a_kind(std::string_view text);

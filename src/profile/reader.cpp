@@ -3,19 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "profile/number_row.h"
 #include "profile/parse.h"
 #include "profile/published.h"
+#include "profile/rows.h"
 
 namespace gpuprof::profile {
 namespace {
 
 constexpr size_t kFirstBuffer = size_t{64} << 10U;
 constexpr size_t kChunk = size_t{256} << 10U;  // stays in the second-level cache, together with what is made of it
+constexpr size_t kMostRows = 64;               // of a batch; stay in the first-level cache
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
 constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
@@ -37,7 +41,7 @@ class Lines {
  public:
   explicit Lines(UniqueFd fd) : fd_(std::move(fd)) {}
   explicit Lines(std::string_view text)
-      : buffer_(new char[text.size()]), capacity_(text.size()), end_(text.size()), at_eof_(true) {
+      : buffer_(new char[text.size() + NumberRow::kSlack]), capacity_(text.size()), end_(text.size()), at_eof_(true) {
     std::copy(text.begin(), text.end(), buffer_.get());
   }
 
@@ -70,6 +74,10 @@ class Lines {
       }
     }
   }
+
+  // What is there already, without taking it. NumberRow::kSlack bytes behind it are readable.
+  [[nodiscard]] std::string_view ready() const { return {buffer_.get() + begin_, end_ - begin_}; }
+  void skip(size_t bytes) { begin_ += bytes; }
 
   // What comes next, without taking it; as much as one read gives.
   bool peek(std::string_view& out, size_t wanted) {
@@ -115,7 +123,7 @@ class Lines {
       return;
     }
     const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
-    std::unique_ptr<char[]> larger(new char[capacity]);  // not cleared: it is about to be written
+    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not cleared: it is about to be written
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
     }
@@ -162,6 +170,10 @@ struct Reader::State {
   ReaderOptions options;
   ParseContext context;
   std::optional<PublishedForm> published;  // where the input is in that form
+  std::optional<Record> record;            // of next_batch()
+  std::array<Gpu, kMostRows> gpu;          // the same three
+  std::array<EuStall, kMostRows> samples;
+  std::array<Share, kMostRows> shares;
   uint64_t line = 0;
   uint64_t skipped_bad = 0;
   uint64_t last_refused = 0;  // a line
@@ -186,11 +198,19 @@ struct Reader::State {
                  std::string(kRecordHint)};
   }
 
+  template <typename Row>
+  std::span<const Row> take_rows(std::string_view kind, std::array<Row, kMostRows>& rows);
+  Batch take_rows();
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
-  std::optional<Record> parse(const Line& from) {
+  // Nothing in `record`, which is empty before, for a line that is none; context.reason says why, if there is a reason.
+  void parse(const Line& from, std::optional<Record>& out) {
     context.reason.clear();
-    return published ? published->take(from, context.reason) : parse_line(from, context);
+    if (published) {
+      out = published->take(from, context.reason);
+    } else {
+      parse_line(from, context, out);
+    }
   }
 };
 
@@ -217,6 +237,49 @@ Status Reader::State::check_version(const Line& header) {
                    "record it again");
   }
   return {};
+}
+
+// The rows of that kind that come next and are whole in the buffer. Any other line ends them.
+template <typename Row>
+std::span<const Row> Reader::State::take_rows(std::string_view kind, std::array<Row, kMostRows>& rows) {
+  const std::string_view text = lines.ready();
+  const char* const limit = text.data() + text.size();
+  const char* at = text.data();
+  size_t taken = 0;
+  while (taken < rows.size() && static_cast<size_t>(limit - at) > kind.size() &&
+         std::memcmp(at, kind.data(), kind.size()) == 0) {
+    const char* const next = take_row(at + kind.size(), limit, rows[taken]);
+    if (next == nullptr) {
+      break;
+    }
+    at = next;
+    ++taken;
+  }
+  lines.skip(static_cast<size_t>(at - text.data()));
+  line += taken;
+  return {rows.data(), taken};
+}
+
+Reader::Batch Reader::State::take_rows() {
+  Batch batch;
+  const std::string_view text = lines.ready();
+  if (published || text.empty()) {
+    return batch;
+  }
+  switch (text.front()) {
+    case 'G':
+      batch.gpu = take_rows(kGpuRow, gpu);
+      break;
+    case 'E':
+      batch.samples = take_rows(kEuStallRow, samples);
+      break;
+    case 'S':
+      batch.shares = take_rows(kShareRow, shares);
+      break;
+    default:
+      break;
+  }
+  return batch;
 }
 
 // `begin` is what the input begins with, the whole input where it is shorter than the longest kind.
@@ -284,13 +347,37 @@ Result<Reader> Reader::open(std::unique_ptr<State> state) {
 }
 
 Result<std::optional<Record>> Reader::next() {
+  std::optional<Record> record;
+  Status read = read_record(record);
+  if (!read) {
+    return std::move(read).error();
+  }
+  return record;
+}
+
+Result<Reader::Batch> Reader::next_batch() {
+  State& s = *state_;
+  Batch batch = s.take_rows();
+  if (batch.at_end()) {
+    if (Status read = read_record(s.record); !read) {
+      return read.error();
+    }
+    batch.record = s.record ? &*s.record : nullptr;
+  }
+  return batch;
+}
+
+// Nothing at the end of the input.
+Status Reader::read_record(std::optional<Record>& record) {
   State& s = *state_;
   if (s.published) {
-    if (std::optional<Record> more = s.published->next()) {
-      return more;
+    record = s.published->next();
+    if (record) {
+      return {};
     }
   }
   for (;;) {
+    record.reset();
     Line line;
     switch (s.lines.next(line)) {
       case Lines::Outcome::line:
@@ -299,7 +386,7 @@ Result<std::optional<Record>> Reader::next() {
         s.cut_short = true;
         [[fallthrough]];
       case Lines::Outcome::end:
-        return std::optional<Record>();
+        return {};
       case Lines::Outcome::too_long:
         ++s.line;
         return s.at_line("the line is longer than 64 MiB", kRecordHint);
@@ -310,9 +397,10 @@ Result<std::optional<Record>> Reader::next() {
     if (line.begin == line.end) {
       continue;  // an empty line says nothing
     }
-    if (std::optional<Record> record = s.parse(line)) {
+    s.parse(line, record);
+    if (record) {
       s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
-      return record;
+      return {};
     }
     if (s.context.reason.empty()) {
       continue;  // it says what another line said

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,16 @@ struct ReaderOptions {
 
 class Reader {
  public:
+  // Lines of one of the kinds that come by the million, one directly after another, the last one in line(); or one
+  // record of any kind. Nothing at all is the end of the input.
+  struct Batch {
+    Record* record = nullptr;
+    std::span<const Gpu> gpu;
+    std::span<const EuStall> samples;
+    std::span<const Share> shares;
+    [[nodiscard]] bool at_end() const { return record == nullptr && gpu.empty() && samples.empty() && shares.empty(); }
+  };
+
   // `name` is what errors call the input ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's
   // or its major version is another than ours.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
@@ -34,6 +45,10 @@ class Reader {
   // The next record; nullopt at the end of the input. A last line without a newline is what a killed recorder
   // leaves behind: it is not parsed, and cut_short() says so.
   Result<std::optional<Record>> next();
+
+  // The same for who reads a whole profile: many records at a time where they are alike, and no copies. Valid until
+  // the next call.
+  Result<Batch> next_batch();
 
   // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
   [[nodiscard]] Error error_here(std::string_view what) const;
@@ -52,6 +67,7 @@ class Reader {
 
  private:
   struct State;
+  Status read_record(std::optional<Record>& record);
   static Result<Reader> open(std::unique_ptr<State> state);
   explicit Reader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -52,6 +52,8 @@ class Tables {
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
   [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone
 
+  [[gnu::always_inline]] void prefetch(WorkId id) const { works_.prefetch(index(id)); }  // for position()
+
   // All of them, in the order of their definitions.
   [[nodiscard]] std::span<const Process> processes() const { return process_rows_; }
   [[nodiscard]] std::span<const Device> devices() const { return device_rows_; }

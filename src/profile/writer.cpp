@@ -23,39 +23,55 @@ void escape(std::string_view text, std::string& out) {
   append_escaped(text, ";\\", out);
 }
 
-// Appends the fields of one line; each adds its own ';'.
+// Appends the fields of one line; each adds its own ';'. Numbers are put together here first: they are what a large
+// profile is made of, and a string checks its capacity for each piece.
 class Line {
  public:
   Line(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
-  ~Line() { out_ += '\n'; }
+  ~Line() {
+    text_[size_++] = '\n';
+    hand_over();
+  }
 
   template <typename T>
-  requires std::unsigned_integral<T> Line& operator<<(T value) { return digits(value, 10); }
+  requires std::unsigned_integral<T> Line& operator<<(T value) { return number(value); }
   template <typename Id>
-  requires std::is_enum_v<Id> Line& operator<<(Id id) { return digits(index(id), 10); }
+  requires std::is_enum_v<Id> Line& operator<<(Id id) { return number(index(id)); }
   Line& operator<<(std::string_view text) {
-    out_ += ';';
+    text_[size_++] = ';';
+    hand_over();
     escape(text, out_);
     return *this;
   }
   Line& word(std::string_view text) {
-    out_ += ';';
+    text_[size_++] = ';';
+    hand_over();
     out_ += text;
     return *this;
   }
   Line& hex(uint64_t value) {
-    digits(value, 16);
+    make_room();
+    std::memcpy(&text_[size_], ";0x", 3);
+    put(&text_[size_ + 3], value, 16);
     return *this;
   }
+  // 128 bits are slow to divide: once by what leaves 64 of them.
   Line& wide(Uint128 value) {
+    if (value <= UINT64_MAX) {
+      return number(static_cast<uint64_t>(value));
+    }
     std::array<char, 40> text{};
     size_t at = text.size();
-    do {
-      text[--at] = static_cast<char>('0' + static_cast<int>(value % 10));
-      value /= 10;
-    } while (value != 0);
+    while (value != 0) {
+      constexpr uint64_t kPart = 10'000'000'000'000'000'000U;  // the largest power of 10 that fits
+      auto part = static_cast<uint64_t>(value % kPart);
+      value /= kPart;
+      for (size_t digits = 0; value != 0 ? digits < 19 : part != 0; ++digits, part /= 10) {
+        text[--at] = static_cast<char>('0' + part % 10);
+      }
+    }
     return word(std::string_view(&text[at], text.size() - at));
   }
   // A text element must not look like a frame id or an address: its first byte is escaped where it would.
@@ -70,22 +86,38 @@ class Line {
     if (first < '0' || first > '9') {
       return *this << element.text;
     }
-    out_ += ';';
+    word({});
     append_hex_escape(static_cast<unsigned char>(first), out_);
     escape(element.text.substr(1), out_);
     return *this;
   }
 
  private:
-  Line& digits(uint64_t value, int base) {
-    std::array<char, 20> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, base);
-    out_ += base == 16 ? ";0x" : ";";
-    out_.append(text.data(), end.ptr);
+  static constexpr size_t kMostDigits = 20;
+
+  Line& number(uint64_t value) {
+    make_room();
+    text_[size_] = ';';
+    put(&text_[size_ + 1], value, 10);
     return *this;
+  }
+  void put(char* at, uint64_t value, int base) {
+    const auto end = std::to_chars(at, at + kMostDigits, value, base);
+    size_ = static_cast<size_t>(end.ptr - text_.data());
+  }
+  void make_room() {
+    if (text_.size() - size_ < kMostDigits + 8) {
+      hand_over();
+    }
+  }
+  void hand_over() {
+    out_.append(text_.data(), size_);
+    size_ = 0;
   }
 
   std::string& out_;
+  std::array<char, 256> text_;  // not cleared
+  size_t size_ = 0;
 };
 
 void put(const Meta& r, std::string& out) {

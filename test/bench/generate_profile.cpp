@@ -1,7 +1,10 @@
-// Writes a profile of any size to standard output, for measuring `gpuprof flame`.
-//   generate_profile [records] [stacks] [gpu|eustall]
+// Writes a profile of any size to standard output, for measuring the commands that read.
+//   generate_profile [records] [stacks] [gpu|eustall] [places] [works]
+// There is a WORK a stack, or as many as `works` says. The `places` of samples (200: one a kernel) lie evenly in the
+// kernels; a sample is at any place of its WORK's kernel.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -31,9 +34,21 @@ struct Random {
 
 enum class Kind { gpu, stall };
 
+struct Shape {
+  uint32_t stacks = 0;
+  uint32_t places = 0;  // of samples
+  uint32_t works = 0;   // at least one a stack
+  Kind kind = Kind::gpu;
+};
+
 class Generator {
  public:
-  Generator(uint64_t records, uint32_t stacks, Kind kind) : records_(records), stacks_(stacks), kind_(kind) {}
+  Generator(uint64_t records, const Shape& shape)
+      : records_(records),
+        stacks_(shape.stacks),
+        works_(std::max(shape.works, shape.stacks)),
+        places_of_kernel_(std::max(1U, shape.places / kKernels)),
+        kind_(shape.kind) {}
 
   bool run() {
     p::format_header(out_);
@@ -84,14 +99,21 @@ class Generator {
       p::format_line(p::Stack{false, p::StackId{i}, elements}, out_);
       p::format_line(work(i - 1), out_);
     }
+    for (uint32_t i = stacks_; i < works_; ++i) {
+      p::format_line(work(i), out_);
+    }
   }
 
-  // Of samples: a place in each kernel, and what was waited for there.
+  // Of samples: the places in each kernel, and what was waited for there.
   void define_places() {
     p::format_line(p::GpuModule{p::GpuModuleId{1}, string("kernels.cl"), p::StringId{}}, out_);
     for (uint32_t i = 1; i <= kKernels; ++i) {
       const p::StringId instruction = string("mad(8) r" + std::to_string(i) + ".0<1>:f;");
-      p::format_line(p::GpuPlace{p::GpuPlaceId{i}, p::GpuModuleId{1}, kernels_[i - 1], 16 * i, instruction, {}}, out_);
+      for (uint32_t k = 0; k < places_of_kernel_; ++k) {
+        const p::GpuPlaceId id{1 + (i - 1) * places_of_kernel_ + k};
+        const uint64_t offset = 16 * (i + k);
+        p::format_line(p::GpuPlace{id, p::GpuModuleId{1}, kernels_[i - 1], offset, instruction, {}}, out_);
+      }
     }
     for (const char* reason : {"active", "control", "pipestall", "send"}) {
       reasons_.push_back(string(reason));
@@ -99,24 +121,23 @@ class Generator {
     p::format_line(p::Sampling{p::SamplingId{1}, 4096, string("cycles")}, out_);
   }
 
-  p::Work work(uint32_t stack) const {
+  p::Work work(uint32_t work) const {
     p::Work r;
-    r.id = p::WorkId{1 + stack};
+    r.id = p::WorkId{1 + work};
     r.process = p::ProcessId{1};
     r.tid = 4243;
     r.thread = thread_;
-    r.ustack = p::StackId{1 + stack};
+    r.ustack = p::StackId{1 + work % stacks_};
     r.device = p::DeviceId{1};
-    r.stream = 7;
-    r.name = kernels_[stack % kKernels];
+    r.stream = 7 + work / stacks_;
+    r.name = kernels_[work % kKernels];
     return r;
   }
 
   void gpu(uint64_t i) {
     p::Gpu r;
-    const uint32_t stack = random_.below(stacks_);
     r.slice = i / 100000;
-    r.work = p::WorkId{1 + stack};
+    r.work = p::WorkId{1 + random_.below(works_)};
     r.count = 1 + random_.below(50);
     r.min_ns = 1000 + random_.below(1000);
     r.max_ns = r.min_ns + 500;
@@ -130,10 +151,11 @@ class Generator {
 
   void stall(uint64_t i) {
     p::EuStall r;
-    const uint32_t stack = random_.below(stacks_);
+    const uint32_t work = random_.below(works_);
+    const uint32_t place = places_of_kernel_ == 1 ? 0 : random_.below(places_of_kernel_);
     r.slice = i / 100000;
-    r.work = p::WorkId{1 + stack};
-    r.place = p::GpuPlaceId{1 + stack % kKernels};
+    r.work = p::WorkId{1 + work};
+    r.place = p::GpuPlaceId{1 + work % kKernels * places_of_kernel_ + place};
     r.reason = reasons_[random_.below(static_cast<uint32_t>(reasons_.size()))];
     r.sampling = p::SamplingId{1};
     r.count = 1 + random_.below(50);
@@ -156,6 +178,8 @@ class Generator {
 
   uint64_t records_;
   uint32_t stacks_;
+  uint32_t works_;
+  uint32_t places_of_kernel_;
   Kind kind_;
   std::string out_;
   Random random_;
@@ -171,9 +195,14 @@ class Generator {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const uint64_t records = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000000;
-  const auto stacks = static_cast<uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 10000);
-  const std::string wanted = argc > 3 ? argv[3] : "gpu";
-  const Kind kind = wanted == "eustall" ? Kind::stall : Kind::gpu;
-  return Generator(records, stacks == 0 ? 1 : stacks, kind).run() ? 0 : 1;
+  const auto argument = [&](int at, uint64_t otherwise) {
+    return argc > at ? std::strtoull(argv[at], nullptr, 10) : otherwise;
+  };
+  const uint64_t records = argument(1, 1000000);
+  Shape shape;
+  shape.stacks = std::max(1U, static_cast<uint32_t>(argument(2, 10000)));
+  shape.kind = argc > 3 && std::string(argv[3]) == "eustall" ? Kind::stall : Kind::gpu;
+  shape.places = static_cast<uint32_t>(argument(4, kKernels));
+  shape.works = static_cast<uint32_t>(argument(5, 0));
+  return Generator(records, shape).run() ? 0 : 1;
 }
