@@ -124,8 +124,16 @@ class TreeBuilder {
     add_work(work, work.device, weight, work_leaf(work, row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note));
   }
 
+  // By work and place: what was found for one row is what most rows after it need, and so is the memory where it lies.
   void add_samples() {
+    std::vector<std::pair<uint64_t, uint32_t>> order;
+    order.reserve(rows_.samples.size());
     for (const SampleRow& row : rows_.samples) {
+      order.emplace_back(join_ids(index(row.key.work), index(row.key.place)), static_cast<uint32_t>(order.size()));
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [key, at] : order) {
+      const SampleRow& row = rows_.samples[at];
       const p::Work& work = rows_.work(row);
       add_work(work, work.device, {.count = row.count}, sample_end(row));
     }
@@ -228,8 +236,18 @@ class TreeBuilder {
     return node;
   }
 
-  // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
   NodeId work_path(const Site& site) {
+    const bool own = site.ustack == site.work.ustack && site.kstack == site.work.kstack && site.no_stack == kNoCpuStack;
+    if (!own || &site.work != last_work_ || site.device != last_device_) {
+      last_path_ = make_work_path(site);
+      last_work_ = own ? &site.work : nullptr;
+      last_device_ = site.device;
+    }
+    return last_path_;
+  }
+
+  // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
+  NodeId make_work_path(const Site& site) {
     NodeId node = dimensions(site.work, site.device);
     node = tree_.child(node, process_leaf(site.work));
     if (options_.ranges == RangeFrames::frames) {
@@ -324,13 +342,21 @@ class TreeBuilder {
     LabelId offset{};
   };
   NodeId end_path(NodeId node, const SampleEnd& end) {
-    node = tree_.descend(tree_.child(node, end.kernel), end.place);
-    return tree_.child(tree_.child(node, end.reason), end.offset);
+    if (node != last_end_.path || end.kernel != last_end_.kernel || end.place.begin != last_end_.place.begin) {
+      last_end_ = {.path = node, .kernel = end.kernel, .place = end.place};
+      last_end_.node = tree_.descend(tree_.child(node, end.kernel), end.place);
+    }
+    return tree_.child(tree_.child(last_end_.node, end.reason), end.offset);
   }
 
   SampleEnd sample_end(const SampleRow& row) {
     const p::Work& work = rows_.work(row);
-    const ShownPlace& place = shown_place(row.key.place, work.name);
+    if (last_place_ == nullptr || row.key.place != last_place_id_ || work.name != last_place_kernel_) {
+      last_place_ = &shown_place(row.key.place, work.name);
+      last_place_id_ = row.key.place;
+      last_place_kernel_ = work.name;
+    }
+    const ShownPlace& place = *last_place_;
     return {.kernel = work_leaf(work, FrameClass::gpu),
             .place = place.run,
             .reason = text_label(row.key.reason, FrameClass::gpu_detail),
@@ -438,6 +464,19 @@ class TreeBuilder {
   std::string_view host_;
   size_t parts_ = 0;
   size_t range_frames_ = 0;
+  // What was found last, as the same is often looked for again. A node keeps its meaning when it is split.
+  const p::Work* last_work_ = nullptr;  // with its own stacks
+  p::DeviceId last_device_{};
+  NodeId last_path_ = FlameTree::kRoot;
+  const ShownPlace* last_place_ = nullptr;  // in places_
+  p::GpuPlaceId last_place_id_{};
+  p::StringId last_place_kernel_{};
+  struct {
+    NodeId path = FlameTree::kRoot;  // no sample ends there
+    LabelId kernel{};
+    FlameTree::Run place;
+    NodeId node = FlameTree::kRoot;  // the place's
+  } last_end_;
   std::vector<LabelId> path_;                               // being put together
   std::unordered_map<uint32_t, FlameTree::Run> stacks_[2];  // by kernel or not
   std::unordered_map<uint32_t, FlameTree::Run> ranges_;
