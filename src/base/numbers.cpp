@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace gpuprof {
 namespace {
@@ -130,7 +131,7 @@ std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns) 
     return std::nullopt;
   }
   const double ns = number * static_cast<double>(factor);
-  return ns < 9e18 ? std::optional(static_cast<uint64_t>(ns + 0.5)) : std::nullopt;
+  return ns < 9e18 ? std::optional(static_cast<uint64_t>(std::llround(ns))) : std::nullopt;
 }
 
 }  // namespace gpuprof

@@ -61,6 +61,7 @@ std::vector<std::string> names_of(const Run& run, const Budget& budget, const st
   }
   std::stable_sort(found.begin(), found.end(), [](const Named& a, const Named& b) { return a.ns > b.ns; });
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (Named& one : found) {
     names.push_back(std::move(one.name));
   }
