@@ -1,4 +1,6 @@
 // gpuprof <command> ...: finds the command, lets it parse its options and run, prints its error.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -7,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/files/standard_streams.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "cmd/command.h"
+#include "cmd/options.h"
 
 namespace {
 
@@ -24,6 +28,12 @@ int fail(const Error& error) {
   return error.exit_code;
 }
 
+// What was asked for, and a failure where it cannot be written.
+int print(const std::string& text) {
+  const gpuprof::Status written = gpuprof::write_all(STDOUT_FILENO, text, "standard output");
+  return written ? 0 : fail(written.error());
+}
+
 // `arguments` begins with the command's name, as a program's does.
 int run(const Entry& entry, const std::vector<const char*>& arguments) {
   const std::string name = std::string("gpuprof ") + entry.name;
@@ -32,12 +42,15 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
   bool verbose = false;
   app.add_flag("-q,--quiet", quiet, "print errors and warnings only");
   app.add_flag("-v,--verbose", verbose, "say what is being tried");
+  gpuprof::cmd::set_help(app);
   const auto command = entry.make();
   command->declare(app);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help
+    return print(app.help("", dynamic_cast<const CLI::CallForAllHelp*>(&success) != nullptr
+                                  ? CLI::AppFormatMode::All
+                                  : CLI::AppFormatMode::Normal));  // --help, --help-all
   } catch (const CLI::ParseError& error) {
     // The value of an option that does not exist looks like an argument of its own: the option is the cause to name.
     const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
@@ -54,9 +67,8 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
 }
 
 int unknown(std::string_view first) {
-  const std::string what = first.empty()            ? "no command given"
-                           : first.starts_with("-") ? "unknown option '" + std::string(first) + "'"
-                                                    : "unknown command '" + std::string(first) + "'";
+  const std::string what = first.starts_with("-") ? "unknown option '" + std::string(first) + "'"
+                                                  : "unknown command '" + std::string(first) + "'";
   const Entry* const similar = gpuprof::cmd::similar_command(first);
   const std::string meant = similar == nullptr ? "" : "did you mean " + std::string(similar->name) + "? ";
   return fail({what, meant + "the commands are " + gpuprof::cmd::command_names() + "; gpuprof --help says more",
@@ -70,15 +82,14 @@ int dispatch(std::vector<const char*> arguments) {
   };
   const auto name = std::find_if_not(arguments.begin(), arguments.end(), is_level);
   if (name == arguments.end()) {
-    return unknown("");
+    std::fputs((gpuprof::cmd::help_text() + "\n").c_str(), stderr);
+    return fail({"no command given", "begin with: gpuprof record -- COMMAND", gpuprof::kExitUsage});
   }
   std::rotate(arguments.begin(), name, name + 1);  // the command's name comes first, and what was before it second
   const std::string_view first = arguments.front();
-  if (first == "--version") {
+  if (first == "--version" || first == "-V" || first == "version") {
     const std::string commit(gpuprof::commit());
-    std::printf("gpuprof %s%s\n", std::string(gpuprof::version()).c_str(),
-                commit.empty() ? "" : (" (commit " + commit + ")").c_str());
-    return 0;
+    return print("gpuprof " + std::string(gpuprof::version()) + (commit.empty() ? "\n" : " (commit " + commit + ")\n"));
   }
   if (const Entry* const entry = gpuprof::cmd::find_command(first)) {
     return run(*entry, arguments);
@@ -89,7 +100,7 @@ int dispatch(std::vector<const char*> arguments) {
     return entry != nullptr ? run(*entry, {entry->name, "--help"}) : unknown(arguments[1]);
   }
   if (help_wanted) {
-    return std::fputs(gpuprof::cmd::help_text().c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+    return print(gpuprof::cmd::help_text());
   }
   return unknown(first);
 }

@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report diff check latency export merge dump doctor --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report diff check latency export merge dump doctor help version --help --version" -- "$current")
     return
   fi
   if [[ $command == record || $command == check ]]; then
@@ -15,7 +15,7 @@ _gpuprof() {
       fi
     done
   fi
-  local words="" shown="--trim-to --python --only --hide --collapse-recursion"
+  local words="" shown="--root --trim-to --from-start --no-lines --python --only --hide --collapse-recursion"
   case $previous in
     --stacks) words="auto inproc bpf fp none" ;;
     --wait) words="all main" ;;
@@ -37,25 +37,25 @@ _gpuprof() {
     case $command in
       record)
         words="-o --output -p --pid --user --preserve-env --stacks --interval --wait --timeline --latency --graphs --nvtx-range
-          --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --"
+          --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)
         words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
-          --min-coverage $shown --lenient -q -v --help"
+          --min-coverage $shown --lenient -q -v --help --help-all"
         ;;
-      report) words="-i --input --sort --by --kernel --path --full --top --width --json --min-coverage $shown --lenient -q -v --help" ;;
+      report) words="-i --input --sort --by --kernel --path --full --top --width --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
       diff)
-        words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --"
+        words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --help-all --"
         ;;
       check)
         words="--runs --self --warmup -o --output --record --baseline --save --commit --material --min-effect --max-loss --thresholds --function
-          --kernel --max --json --markdown --junit --annotations --width $shown -q -v --help --"
+          --kernel --max --json --markdown --junit --annotations --width $shown -q -v --help --help-all --"
         ;;
-      latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help" ;;
-      export) words="-i --input --format -o --output $shown --lenient -q -v --help" ;;
-      merge) words="-o --output --lenient -q -v --help" ;;
-      dump) words="-i --input --raw --lenient -q -v --help" ;;
-      doctor) words="--json --help" ;;
+      latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help --help-all" ;;
+      export) words="-i --input --format -o --output $shown --lenient -q -v --help --help-all" ;;
+      merge) words="-o --output --lenient -q -v --help --help-all" ;;
+      dump) words="-i --input --raw --lenient -q -v --help --help-all" ;;
+      doctor) words="--json --help --help-all" ;;
     esac
     if [[ $current != -* && $command != record && $command != doctor ]]; then
       mapfile -t COMPREPLY < <(compgen -f -- "$current")

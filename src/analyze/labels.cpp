@@ -110,7 +110,7 @@ std::string frame_label(const p::Tables& tables, p::Element element, const Label
   const std::string_view file = tables.text(frame.file);
   if ((options.lines || shows_line(frame)) && !file.empty()) {
     label.append(" (").append(python ? short_python_file(file) : file);
-    if (frame.line != 0) {
+    if (options.numbers && frame.line != 0) {
       label.append(":").append(std::to_string(frame.line));
     }
     label += ')';

@@ -11,8 +11,9 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
-  bool files = true;   // false: the name alone
-  bool lines = false;  // append " (file:line)" to native frames that have one; Python and GPU frames always show it
+  bool files = true;    // false: the name alone
+  bool lines = false;   // append " (file:line)" to native frames that have one; Python and GPU frames always show it
+  bool numbers = true;  // false: the file without the line
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";

@@ -16,6 +16,17 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, 
   });
 }
 
+// What libc runs before main, or before a thread's function. Where it has no symbols, its frames are known by the
+// module.
+bool is_start_up(std::string_view name) {
+  constexpr std::string_view kNames[] = {"_start",           "__clone",      "clone",        "__clone3",      "clone3",
+                                         "__clone_internal", "start_thread", "thread_start", "_dl_start_user"};
+  constexpr std::string_view kBegins[] = {"__libc_start_", "[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [name](std::string_view begin) { return name.starts_with(begin); });
+}
+
 // The key of what is shown as `text`.
 std::string key_of(FrameClass cls, std::string_view text) {
   return std::string(1, static_cast<char>(cls)).append(text);
@@ -25,21 +36,77 @@ std::string key_of(FrameClass cls, std::string_view text) {
 
 std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   path_.clear();
-  std::span<const p::Element> elements = tables_.stack(kernel, id);
+  const std::span<const p::Element> elements = tables_.stack(kernel, id);
   const bool has_python = std::any_of(elements.begin(), elements.end(), [&](p::Element element) {
     return known(kernel, element).kind == p::FrameKind::python;
   });
-  elements = elements.subspan(kernel || options_.trim_to.empty() ? 0 : trim_begin(id, elements));
+  const auto trimmed = kernel ? std::nullopt : trim_begin(id, elements);
+  const bool whole = kernel || trimmed || options_.from_start;
+  const size_t program = whole ? 0 : program_begin(elements, has_python);
   bool interpreter = false;
-  for (const p::Element element : elements) {
-    const Known& frame = known(kernel, element);
+  for (size_t i = trimmed.value_or(0); i < elements.size(); ++i) {
+    const Known& frame = known(kernel, elements[i]);
     // What is inlined into the interpreter's code is its code, too.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    if (shows(frame, interpreter, has_python)) {
+    // That a stack is not whole stays to be seen.
+    const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
+    if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown);
     }
   }
   return path_;
+}
+
+// Where the program's own code begins: at main or at the first <module>, whichever comes first. What runs a <module> is
+// the interpreter and runpy; one that a thread or an import comes to begins nothing.
+size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
+  const bool only_python = has_python && options_.python == PythonFrames::frames;
+  bool python_before = false;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Known& frame = known(false, elements[i]);
+    const Role role = frame.role;
+    const bool interpreters = frame.kind == p::FrameKind::interpreter || role == Role::python_main;
+    if ((role == Role::main || role == Role::python_main) && !python_before && !(only_python && interpreters)) {
+      return i;
+    }
+    if (role == Role::module && !python_before && options_.python != PythonFrames::off) {
+      return i;
+    }
+    python_before = python_before || (frame.kind == p::FrameKind::python && role != Role::runner);
+  }
+  return after_start_up(elements);
+}
+
+size_t StackView::after_start_up(std::span<const p::Element> elements) {
+  size_t begin = 0;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Known& frame = known(false, elements[i]);
+    const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
+    if (frame.role == Role::start_up) {
+      begin = i + 1;
+    } else if (!is_note) {
+      break;
+    }
+  }
+  return begin < elements.size() ? begin : 0;  // nothing else is there to be shown
+}
+
+StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
+  const std::string_view name = frame_name(tables_, element);
+  if (cls == FrameClass::python) {
+    const std::string_view file = tables_.text(tables_.frame(element).file);
+    return name == "<module>"                                        ? Role::module
+           : file == "<frozen runpy>" || file.ends_with("/runpy.py") ? Role::runner
+                                                                     : Role::other;
+  }
+  if (cls != FrameClass::native && cls != FrameClass::interpreter) {
+    return Role::other;
+  }
+  if (without_parameters(name) == "main") {
+    const std::string_view module = element.is_label ? std::string_view() : tables_.text(tables_.frame(element).module);
+    return module.substr(module.rfind('/') + 1).starts_with("python") ? Role::python_main : Role::main;
+  }
+  return is_start_up(name) ? Role::start_up : Role::other;
 }
 
 bool StackView::shows(const Known& frame, bool interpreter, bool has_python) const {
@@ -87,7 +154,10 @@ StackView::FunctionText StackView::function_text(uint32_t function) const {
   return {name, name.size() == text.size() ? std::string_view() : text.substr(name.size() + 1)};
 }
 
-size_t StackView::trim_begin(p::StackId id, std::span<const p::Element> elements) {
+std::optional<size_t> StackView::trim_begin(p::StackId id, std::span<const p::Element> elements) {
+  if (options_.trim_to.empty()) {
+    return std::nullopt;
+  }
   const auto found = std::find_if(elements.begin(), elements.end(),
                                   [this](p::Element element) { return shown_[known(false, element).shown].trim_here; });
   const bool has = found != elements.end();
@@ -95,7 +165,7 @@ size_t StackView::trim_begin(p::StackId id, std::span<const p::Element> elements
     ++trimmed_.stacks;
     trimmed_.without += has ? 0 : 1;
   }
-  return has ? static_cast<size_t>(found - elements.begin()) : 0;
+  return has ? std::optional(static_cast<size_t>(found - elements.begin())) : std::nullopt;
 }
 
 p::StackId StackView::representative(bool kernel, p::StackId id) {
@@ -145,13 +215,13 @@ StackView::Known StackView::look_up(bool kernel, p::Element element) {
   const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
   const uint32_t shown = look_up_shown(kernel, element, kind);
   shown_[shown].origin = std::min(shown_[shown].origin, origin_of(tables_, element, kernel));
-  return {shown, kind};
+  return {shown, kind, role_of(element, analyze::frame_class(tables_, element, kernel))};
 }
 
 uint32_t StackView::look_up_shown(bool kernel, p::Element element, p::FrameKind kind) {
   const FrameClass cls = analyze::frame_class(tables_, element, kernel);
   if (element.is_label || composes(element)) {
-    return show(element, cls, {.lines = options_.lines});
+    return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }
   // Frames are many, but their names are few, and may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |

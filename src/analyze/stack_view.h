@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,12 +34,17 @@ enum class PythonFrames : uint8_t {
 // rootward of trim_to takes them away.
 struct StackOptions {
   std::string trim_to;  // user stacks begin at their outermost frame of this function, where they have it
+  // false: user stacks begin where the program does, at `main` or at <module> (of Python, behind at most the runpy
+  // module), and those that have neither, as threads do, behind the code of libc that starts a thread. Not where
+  // trim_to is found.
+  bool from_start = false;
   PythonFrames python = PythonFrames::frames;
   std::vector<Pattern> only;  // frames of which one of these matches the name or the label; empty: all
   std::vector<Pattern> hide;  // no frames of which one of these does
   // Wherever up to kLongestCycle functions follow themselves directly, only the innermost occurrence stays.
   bool collapse_recursion = false;
-  bool lines = false;  // append " (file:line)" to native frames that have one
+  bool lines = false;   // append " (file:line)" to native frames that have one
+  bool numbers = true;  // false: "(file)" where "(file:line)" would be
 };
 
 inline constexpr size_t kLongestCycle = 16;
@@ -94,6 +100,15 @@ class StackView {
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 
  private:
+  // What a frame is at a stack's root.
+  enum class Role : uint8_t {
+    other,
+    start_up,  // of libc: before main, or a thread's function
+    runner,    // Python's runpy
+    main,
+    python_main,  // main of the program python3
+    module,       // Python's <module>
+  };
   struct Shown {
     std::string label;
     size_t name_size = 0;  // of the label
@@ -106,6 +121,7 @@ class StackView {
   struct Known {
     uint32_t shown = kNone;
     profile::FrameKind kind = profile::FrameKind::native;
+    Role role = Role::other;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -114,7 +130,10 @@ class StackView {
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
   uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
   bool composes(profile::Element element);
-  size_t trim_begin(profile::StackId id, std::span<const profile::Element> elements);
+  std::optional<size_t> trim_begin(profile::StackId id, std::span<const profile::Element> elements);
+  size_t program_begin(std::span<const profile::Element> elements, bool has_python);
+  size_t after_start_up(std::span<const profile::Element> elements);
+  [[nodiscard]] Role role_of(profile::Element element, FrameClass cls) const;
   [[nodiscard]] bool shows(const Known& frame, bool interpreter, bool has_python) const;
   void push(uint32_t frame);
 

@@ -8,10 +8,10 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kExitCodes =
-    "exit codes: 0 success, 1 failure, 2 usage, 3 less coverage than --min-coverage asks for,\n"
+    "exit codes: 0 success, 1 failure, 2 usage, 3 less coverage than --min-coverage,\n"
     "            4 the profile holds nothing of what was asked for;\n"
-    "            record exits as the program that it runs, 126 if that can not be executed,\n"
-    "            127 if it does not exist;\n"
+    "            record exits as the program that it runs, 126 if that can not be\n"
+    "            executed, 127 if it does not exist;\n"
     "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive\n";
 
 }  // namespace
@@ -54,7 +54,7 @@ std::string help_text() {
     text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");
   }
-  return text + "\n  gpuprof <command> --help   its options\n  gpuprof --version\n\n" + kExitCodes;
+  return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" + kExitCodes;
 }
 
 const Entry* similar_command(std::string_view name) {

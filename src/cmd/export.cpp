@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
 #include "profile/tables.h"
@@ -21,10 +23,10 @@ class Export : public Command {
     app.add_option("--format", format_, "chrome: a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open")
         ->required()
         ->check(CLI::IsMember({"chrome"}));
-    app.add_option("-o,--output", output_,
-                   "file to write; - is standard output (default); an existing file is kept as FILE.old")
-        ->type_name("FILE");
+    add_file_option(app, "-o,--output", output_,
+                    "file to write; - is standard output (default); an existing file is kept as FILE.old");
     stacks_.declare(app);
+    show_in_help(app, {"--input", "--format", "--output", "--root", "--hide"});
   }
 
   Result<int> run() override {
@@ -36,14 +38,21 @@ class Export : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
+    if (Status may = may_write(output_, input_.files); !may) {
+      return std::move(may).error();
+    }
+    const FileLimitAsError limit;
     auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
       return std::move(file).error();
     }
-    const UniqueFd fd = file->take_fd();
+    UniqueFd fd = file->take_fd();
+    WrittenFile result{.place = {}, .bytes = 0, .regular = file->is_regular()};
     profile::Tables tables;
-    output::ChromeTrace trace(tables, stacks,
-                              [&](std::string_view text) { return write_all(fd.get(), text, file->name()); });
+    output::ChromeTrace trace(tables, stacks, [&](std::string_view text) {
+      result.bytes += text.size();
+      return write_all(fd.get(), text, file->name());
+    });
     if (Status read = read_all(*reader, tables, trace); !read) {
       return std::move(read).error();
     }
@@ -53,9 +62,15 @@ class Export : public Command {
     if (Status written = trace.finish(); !written) {
       return std::move(written).error();
     }
-    if (const auto named = file->finish(); !named) {
-      return named.error();
+    if (Status closed = close_written(std::move(fd), file->name()); !closed) {
+      return std::move(closed).error();
     }
+    auto named = file->finish();
+    if (!named) {
+      return std::move(named).error();
+    }
+    result.place = std::move(*named);
+    tell_written(result, "open it in https://ui.perfetto.dev");
     warn(*reader, trace);
     stacks_.explain(trace.trimmed());
     return 0;

@@ -8,6 +8,8 @@
 #include "base/numbers.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "output/folded.h"
 #include "output/svg.h"
@@ -58,8 +60,8 @@ class Flame : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("-o,--output", output_, "file for the folded stacks; - is standard output (default)");
-    app.add_option("--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
+    add_file_option(app, "-o,--output", output_, "file for the folded stacks; - is standard output (default)");
+    add_file_option(app, "--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
     app.add_option("--title", title_, "of the flame graph");
     declare_weight(app);
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
@@ -84,6 +86,7 @@ class Flame : public Command {
                    "work, or show as [stack not sampled]")
         ->check(CLI::IsMember({"spread", "show"}));
     coverage_.declare(app);
+    show_in_help(app, {"--input", "--output", "--svg", "--weight", "--by", "--root", "--hide", "--no-lines"});
   }
 
   Result<int> run() override {
@@ -94,13 +97,19 @@ class Flame : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
+    if (Status may = may_write_all(); !may) {
+      return std::move(may).error();
+    }
     auto folded = analyze::fold(*reader, fold_);
     if (!folded) {
       return std::move(folded).error();
     }
     warn_of_gaps(*folded);
     warn_of_coverage(*folded);
-    const WeightChoice weight = choose_weight(*folded);
+    WeightChoice weight = choose_weight(*folded);
+    if (Status fine = choose_unit(folded->tree, weight); !fine) {
+      return std::move(fine).error();
+    }
     explain(*folded, weight.kind);
     if (Status written = write(*folded, weight); !written) {
       return std::move(written).error();
@@ -154,6 +163,9 @@ class Flame : public Command {
     fold_.graph = graph_ == "launch"    ? GraphStacks::launch
                   : graph_ == "capture" ? GraphStacks::capture
                                         : GraphStacks::both;
+    if (fold_.stacks.lines && stacks_.without_lines()) {
+      return Error{"both --lines and --no-lines", "give one of them", kExitUsage};
+    }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
     return stacks_.apply(fold_.stacks);
@@ -167,6 +179,35 @@ class Flame : public Command {
       choice.kind = WeightKind::count;
     }
     return choice;
+  }
+
+  // Nothing that is there is lost, and neither output is lost to the other.
+  [[nodiscard]] Status may_write_all() const {
+    if (!svg_.empty() && svg_ == output_) {
+      return Error{"both -o and --svg write " + output_, "name two files", kExitUsage};
+    }
+    for (const std::string& path : {svg_, output_.empty() && svg_.empty() ? std::string("-") : output_}) {
+      if (Status may = path.empty() ? Status() : may_write(path, input_.files); !may) {
+        return may;
+      }
+    }
+    return {};
+  }
+
+  // Less than a microsecond in all would be no stack at all: it is shown in nanoseconds, unless us were asked for.
+  [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
+    constexpr uint64_t kNsInUs = 1000;
+    const uint64_t total = output::raw_weight(tree.total(), weight.kind);
+    if (weight.kind != WeightKind::time || weight.unit != output::TimeUnit::us || total == 0 || total >= kNsInUs ||
+        (!svg_.empty() && output_.empty())) {
+      return {};
+    }
+    if (!unit_.empty()) {
+      return Error{"all of it takes " + duration_text(total) + ", which is 0 us", "try --unit ns", kExitNothing};
+    }
+    log::info("all of it takes " + duration_text(total) + ", so the stacks are in ns (see --unit)");
+    weight.unit = output::TimeUnit::ns;
+    return {};
   }
 
   // What a user would otherwise wonder about.
@@ -236,13 +277,14 @@ class Flame : public Command {
 
   [[nodiscard]] Status write(const FoldResult& folded, const WeightChoice& weight) const {
     if (!svg_.empty()) {
-      if (Status drawn = write_output(svg_, output::svg(folded.tree, svg_options(folded, weight)));
+      const std::string picture = output::svg(folded.tree, svg_options(folded, weight));
+      if (Status drawn = write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
           !drawn || output_.empty()) {
         return drawn;
       }
     }
-    return write_output(output_.empty() ? "-" : output_,
-                        [&](TextStream& out) { output::write_folded(folded.tree, weight, out); });
+    return write_file(output_.empty() ? "-" : output_, "",
+                      [&](TextStream& out) { output::write_folded(folded.tree, weight, out); });
   }
 
   Input input_;
@@ -253,7 +295,7 @@ class Flame : public Command {
   std::string svg_;
   std::string title_;
   std::string weight_;
-  std::string unit_ = "us";
+  std::string unit_;
   std::string by_;
   std::string graph_;
   std::string nvtx_;

@@ -1,5 +1,7 @@
 #include "cmd/input.h"
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,12 +14,34 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/options.h"
 #include "output/trust.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
+
+// Something is connected to standard input that is meant to be read. Never /dev/null, a closed descriptor or a
+// terminal: programs are started with these where nobody has thought of their input.
+bool stdin_has_input() {
+  struct stat info {};
+  if (::fstat(STDIN_FILENO, &info) != 0) {
+    return false;
+  }
+  return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
+}
+
+// Says once what is waited for, where that takes longer than a second.
+void wait_for_first_bytes(int fd, const std::string& name) {
+  constexpr int kPatienceMs = 1000;
+  struct stat info {};
+  pollfd ready{fd, POLLIN, 0};
+  if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
+      ::poll(&ready, 1, kPatienceMs) == 0) {
+    log::info("waiting for a profile from " + name + ", which has brought nothing yet");
+  }
+}
 
 std::string losses_text(const analyze::ProfileInfo& info) {
   std::string text;
@@ -51,29 +75,44 @@ std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
 }  // namespace
 
 void Input::declare(CLI::App& app) {
-  app.add_option("-i,--input,FILE", path,
-                 "profile to read; - is standard input (default: standard input, or " + std::string(kDefaultFile) +
-                     " where that is a terminal)");
+  add_file_option(
+      app, "-i,--input,FILE", path,
+      "profile to read, as it is or compressed (gzip, zstd); - is standard input (default: a pipe or file that "
+      "is standard input, else " +
+          std::string(kDefaultFile) + ")");
   app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
 }
 
-Result<profile::Reader> Input::open() const {
-  std::string source = path;
-  if (source.empty()) {
-    source = ::isatty(STDIN_FILENO) == 1 ? kDefaultFile : "-";
-  }
-  auto fd = open_input(source);
+Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files) {
+  auto fd = open_input(path);
   if (!fd) {
     return std::move(fd).error();
   }
-  auto reader = profile::Reader::open(std::move(fd).value(), source == "-" ? "stdin" : source,
-                                      profile::ReaderOptions{.lenient = lenient});
-  if (!reader && source != path && source == "-") {
-    Error error = std::move(reader).error();
-    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
-    return error;
+  const std::string name = path == "-" ? "stdin" : path;
+  files.push_back(FileId::of(fd->get()));
+  wait_for_first_bytes(fd->get(), name);
+  return profile::Reader::open(std::move(fd).value(), name, profile::ReaderOptions{.lenient = lenient});
+}
+
+Result<profile::Reader> Input::open() {
+  const bool chosen = !path.empty();
+  const std::string source = chosen ? path : stdin_has_input() ? "-" : kDefaultFile;
+  auto reader = open_profile(source, lenient, files);
+  if (Status may = may_write_profile("-", files); reader && !may) {
+    return std::move(may).error();
   }
-  return reader;
+  if (reader || chosen) {
+    return reader;
+  }
+  Error error = std::move(reader).error();
+  if (source == "-") {
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
+  } else if (::access(kDefaultFile, F_OK) != 0) {
+    error.hint = ::access("gpuprof.0.txt", F_OK) == 0
+                     ? "each rank has its own: gpuprof merge gpuprof.*.txt -o gpuprof.txt joins them"
+                     : "record one first: gpuprof record -- COMMAND; or name one: -i FILE";
+  }
+  return error;
 }
 
 void warn_of_gaps(const analyze::ProfileInfo& info) {

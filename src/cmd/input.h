@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyze/aggregate.h"
 #include "base/result.h"
+#include "cmd/output.h"
 #include "profile/reader.h"
 
 namespace CLI {
@@ -19,9 +21,16 @@ struct Input {
 
   void declare(CLI::App& app);
 
-  // Without -i: standard input, or gpuprof.txt in the current folder where that is a terminal.
-  [[nodiscard]] Result<profile::Reader> open() const;
+  // Without -i: standard input where something is connected to it (a pipe, a socket, a file with bytes), else
+  // gpuprof.txt in the current folder. Compressed profiles are unpacked.
+  [[nodiscard]] Result<profile::Reader> open();
+
+  std::vector<FileId> files;  // what has been opened
 };
+
+// Opens the profile `path`, which may be - for standard input, and adds it to `files`. A pipe that brings nothing for a
+// second is told of on stderr, and waited for.
+Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);
 
 // Tells on stderr what the profile lacks: cut short, losses, skipped lines, contradictions.
 void warn_of_gaps(const analyze::ProfileInfo& info);

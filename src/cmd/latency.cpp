@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
 
@@ -28,11 +29,12 @@ class Latency : public Command {
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
+    show_in_help(app, {"--input", "--paths", "--kernel", "--top", "--json"});
     app.footer(
-        "Phases: call to queued (from the API call to when the driver queued the work), queued to submitted,\n"
-        "submitted to start, and call to start, the whole way. Rows of a histogram are powers of two; the bars of\n"
-        "each column are in proportion to its longest one. Percentiles are at most an eighth too high.\n"
-        "--trim-to, --python, --only, --hide and --collapse-recursion need --paths.");
+        "Phases: call to queued (from the API call to when the driver queued the work), queued to submitted, "
+        "submitted to start, and call to start, the whole way. Rows of a histogram are powers of two; the bars of "
+        "each column are in proportion to its longest one. Percentiles are at most an eighth too high. "
+        "What is shown of stacks (--root, --hide ...) can be chosen with --paths only.");
   }
 
   Result<int> run() override {
@@ -46,8 +48,8 @@ class Latency : public Command {
       };
     }
     if (stacks_.any() && !options_.paths) {
-      return Error{"--trim-to, --python, --only, --hide and --collapse-recursion need --paths",
-                   "without --paths no stacks are shown", kExitUsage};
+      return Error{std::string(StackChoices::kNames) + " need --paths", "without --paths no stacks are shown",
+                   kExitUsage};
     }
     if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
       return std::move(chosen).error();

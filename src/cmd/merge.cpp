@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
 #include "profile/writer.h"
 
 namespace gpuprof::cmd {
@@ -19,14 +21,12 @@ class Merge : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "profiles to join; - is standard input")->required()->expected(-1);
-    app.add_option("-o,--output", output_,
-                   "profile to write; - is standard output (default); an existing file is kept as FILE.old")
-        ->type_name("FILE");
+    add_file_option(app, "-o,--output", output_,
+                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
     app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
     app.footer(
         "Times of the profiles are joined by their Unix start times, and slices to the nearest one of the profile "
-        "that\n"
-        "started first. A process is told from those of other hosts by its host's name (flame --by host).");
+        "that started first. A process is told from those of other hosts by its host's name (flame --by host).");
   }
 
   Result<int> run() override {
@@ -34,6 +34,10 @@ class Merge : public Command {
     if (!inputs) {
       return std::move(inputs).error();
     }
+    if (Status may = may_write_profile(output_, read_); !may) {
+      return std::move(may).error();
+    }
+    const FileLimitAsError limit;
     auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
       return std::move(file).error();
@@ -51,9 +55,11 @@ class Merge : public Command {
     if (Status flushed = writer.flush(); !flushed) {
       return std::move(flushed).error();
     }
-    if (const auto named = file->finish(); !named) {
+    const auto named = file->finish();
+    if (!named) {
       return named.error();
     }
+    tell_written({*named, writer.bytes_written(), file->is_regular()}, "gpuprof report " + *named + " shows it");
     for (const std::string& warning : merged->warnings) {
       log::warn(warning);
     }
@@ -61,27 +67,23 @@ class Merge : public Command {
   }
 
  private:
-  [[nodiscard]] Result<std::vector<analyze::MergeInput>> open_inputs() const {
+  Result<std::vector<analyze::MergeInput>> open_inputs() {
     if (std::count(files_.begin(), files_.end(), "-") > 1) {
       return Error{"merge: standard input is named more than once", "write one of the profiles to a file", kExitUsage};
     }
     std::vector<analyze::MergeInput> inputs;
     for (const std::string& path : files_) {
-      auto fd = open_input(path);
-      if (!fd) {
-        return std::move(fd).error();
-      }
-      const std::string name = path == "-" ? "stdin" : path;
-      auto reader = profile::Reader::open(std::move(fd).value(), name, {.lenient = lenient_});
+      auto reader = open_profile(path, lenient_, read_);
       if (!reader) {
         return std::move(reader).error();
       }
-      inputs.push_back({name, std::move(reader).value()});
+      inputs.push_back({path == "-" ? "stdin" : path, std::move(reader).value()});
     }
     return inputs;
   }
 
   std::vector<std::string> files_;
+  std::vector<FileId> read_;
   std::string output_ = "-";
   bool lenient_ = false;
 };

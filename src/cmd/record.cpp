@@ -10,13 +10,22 @@
 #include <cstdio>
 
 #include "backend/backend.h"
+#include "base/log.h"
+#include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "output/text.h"
 #include "record/ipc/channel.h"
 #include "record/session.h"
+#include "record/write/output_name.h"
 
 namespace gpuprof::cmd {
 namespace {
+
+constexpr uint64_t kMsNs = 1'000'000;
+constexpr uint64_t kSecondNs = 1'000'000'000;
 
 // The target was ended by a signal, and so are we: shells and CI then see what they would have seen without us.
 [[noreturn]] void die_like(int signal) {
@@ -31,18 +40,25 @@ namespace {
   ::_exit(128 + signal);
 }
 
+// With which the user looks at the profile.
+std::string next_command(const std::string& file) {
+  if (file == "gpuprof.txt") {
+    return "gpuprof report";
+  }
+  return "gpuprof report " + output::shown_name(shell_word(file.starts_with("-") ? "./" + file : file));
+}
+
 class Record final : public Command {
  public:
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "Usage: gpuprof record [options] -- COMMAND [ARGS...]\n"
-        "       gpuprof record [options] -p PID\n"
-        "SIGUSR1 to gpuprof switches recording on, SIGUSR2 off.\n"
-        "Exits as the command did. 127: the command was not found, 126: it cannot be run, 3: see --min-coverage.");
+        "With -p PID there is no command. SIGUSR1 to gpuprof switches recording on, SIGUSR2 off. Exits as the command "
+        "did. 127: the command was not found, 126: it cannot be run, 3: see --min-coverage.");
     declare_target(app);
     declare_contents(app);
     declare_window(app);
+    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--latency", "--timeline"});
     app.prefix_command();
   }
 
@@ -57,6 +73,9 @@ class Record final : public Command {
     if (!result) {
       return result.error();
     }
+    if (!result->file.empty()) {
+      log::info("next: " + next_command(result->file));
+    }
     if (WIFSIGNALED(result->wait_status)) {
       die_like(WTERMSIG(result->wait_status));
     }
@@ -69,10 +88,9 @@ class Record final : public Command {
 
  private:
   void declare_target(CLI::App& app) {
-    app.add_option("-o,--output", options_.output,
-                   "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt; an existing "
-                   "file is kept as FILE.old)")
-        ->type_name("FILE");
+    add_file_option(app, "-o,--output", options_.output,
+                    "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt, or "
+                    "gpuprof.%r.txt where there are several ranks; an existing file is kept as FILE.old)");
     app.add_option("-p,--pid", options_.attach_pid,
                    "record this running process: by a library that is brought into it; where that is impossible, its "
                    "launches are counted by uprobes")
@@ -107,9 +125,8 @@ class Record final : public Command {
   }
 
   void declare_contents(CLI::App& app) {
-    app.add_option("--interval", interval_, "length of a time slice in seconds (default 1)")
-        ->check(CLI::Range(0.01, 86400.0))
-        ->type_name("SECONDS");
+    add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
+                        10 * kMsNs, 86'400 * kSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_option("--graphs", graphs_,
@@ -123,14 +140,12 @@ class Record final : public Command {
     app.add_option("--nvtx-range", options_.nvtx_range,
                    "record only what is launched inside of NVTX ranges of this name (and domain)")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--delay", delay_, "begin to record so long after the start (default 0)")
-        ->check(CLI::Range(0.0, 1e6))
-        ->type_name("SECONDS");
-    app.add_option("--duration", duration_,
-                   "record for so long; a command then goes on without being recorded, with -p gpuprof ends (default "
-                   "to the end)")
-        ->check(CLI::Range(0.001, 1e6))
-        ->type_name("SECONDS");
+    add_duration_option(app, "--delay", options_.recording.delay_ns,
+                        "begin to record so long after the start: 500ms, 10s (default 0)", 0, 1'000'000 * kSecondNs);
+    add_duration_option(app, "--duration", options_.recording.duration_ns,
+                        "record for so long: 10s, 2m; a command then goes on without being recorded, with -p gpuprof "
+                        "ends (default to the end)",
+                        kMsNs, 1'000'000 * kSecondNs);
     app.add_flag("--start-paused", options_.recording.paused, "begin to record at SIGUSR1 (kill -USR1 of gpuprof)");
   }
 
@@ -151,6 +166,9 @@ class Record final : public Command {
   }
 
   Status take_options() {
+    if (options_.output.empty()) {
+      options_.output = record::default_output();
+    }
     if (options_.preserve_environment && options_.user.empty()) {
       return Error{"record: --preserve-env without --user", "without --user the command gets this environment anyway",
                    kExitUsage};
@@ -159,7 +177,7 @@ class Record final : public Command {
       return Error{"--nvtx-range: the name is longer than " + std::to_string(record::kMaxNvtxRange) + " bytes",
                    "name an outer range", kExitUsage};
     }
-    if (options_.recording.paused && delay_ > 0) {
+    if (options_.recording.paused && options_.recording.delay_ns > 0) {
       return Error{"record: both --delay and --start-paused", "give one of them", kExitUsage};
     }
     options_.stacks = stacks_ == "bpf"      ? record::StackChoice::bpf
@@ -167,11 +185,8 @@ class Record final : public Command {
                       : stacks_ == "fp"     ? record::StackChoice::frame_pointers
                       : stacks_ == "none"   ? record::StackChoice::none
                                             : record::StackChoice::best;
-    options_.interval_ns = static_cast<uint64_t>(interval_ * 1e9);
     options_.wait_for_children = wait_ == "all";
     options_.whole_graphs = graphs_ == "whole";
-    options_.recording.delay_ns = static_cast<uint64_t>(delay_ * 1e9);
-    options_.recording.duration_ns = static_cast<uint64_t>(duration_ * 1e9);
     return {};
   }
 
@@ -181,9 +196,6 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
-  double interval_ = 1.0;
-  double delay_ = 0;
-  double duration_ = 0;
 };
 
 }  // namespace

@@ -40,9 +40,14 @@ void StackChoices::declare(CLI::App& app) {
   app.add_option("--only", only_, "leave out all CPU frames but those whose name matches; may be repeated")
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  trim_to_option_ = app.add_option("--trim-to", trim_to_,
+  trim_to_option_ = app.add_option("--root,--trim-to", trim_to_,
                                    "begin stacks at their outermost frame of this function, where they have it")
                         ->type_name("FUNCTION");
+  app.add_flag("--from-start", from_start_,
+               "show what runs before main, <module> or a thread's function, too: frames of the loader, libc and the "
+               "interpreter");
+  app.add_flag("--no-lines", no_lines_,
+               "Python frames without their line: stacks stay the same where a file's lines have moved");
   app.add_option("--python", python_,
                  "in stacks with Python frames: frames (default), without the interpreter's own machine code; native, "
                  "with it; off, only machine code")
@@ -51,13 +56,13 @@ void StackChoices::declare(CLI::App& app) {
 }
 
 bool StackChoices::any() const {
-  return collapse_recursion_ || !hide_.empty() || !only_.empty() || trim_to_option_->count() > 0 || !python_.empty();
+  return collapse_recursion_ || !hide_.empty() || !only_.empty() || trim_to_option_->count() > 0 || !python_.empty() ||
+         from_start_ || no_lines_;
 }
 
 Status StackChoices::apply(analyze::StackOptions& options) const {
   if (trim_to_option_->count() > 0 && trim_to_.empty()) {
-    return Error{"--trim-to: the function's name is empty", "`gpuprof flame` shows how functions are named",
-                 kExitUsage};
+    return Error{"--root: the function's name is empty", "`gpuprof flame` shows how functions are named", kExitUsage};
   }
   if (Status compiled = compile("--hide", hide_, options.hide); !compiled) {
     return compiled;
@@ -66,6 +71,8 @@ Status StackChoices::apply(analyze::StackOptions& options) const {
     return compiled;
   }
   options.trim_to = trim_to_;
+  options.from_start = from_start_;
+  options.numbers = !no_lines_;
   options.collapse_recursion = collapse_recursion_;
   options.python = python_ == "native" ? analyze::PythonFrames::native
                    : python_ == "off"  ? analyze::PythonFrames::off
@@ -78,11 +85,10 @@ void StackChoices::explain(const analyze::StackView::Trimmed& trimmed) const {
     return;
   }
   if (trimmed.without == trimmed.stacks) {
-    log::warn("--trim-to: no stack has a function " + quoted(trim_to_),
-              "`gpuprof flame` shows how functions are named");
+    log::warn("--root: no stack has a function " + quoted(trim_to_), "`gpuprof flame` shows how functions are named");
   } else {
     log::info(std::to_string(trimmed.without) + " of " + std::to_string(trimmed.stacks) + " stacks have no function " +
-              quoted(trim_to_) + " (--trim-to) and are shown whole");
+              quoted(trim_to_) + " (--root): these begin as without it");
   }
 }
 

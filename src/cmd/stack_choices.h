@@ -18,13 +18,19 @@ class StackChoices {
  public:
   void declare(CLI::App& app);
 
+  [[nodiscard]] bool without_lines() const { return no_lines_; }
+
   // One of the options was given.
   [[nodiscard]] bool any() const;
+
+  // The options, for a message.
+  static constexpr const char* kNames =
+      "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
 
   // Sets what was chosen; `lines` stays as it is. The Error of a bad or empty value has the exit code kExitUsage.
   Status apply(analyze::StackOptions& options) const;
 
-  // Tells on stderr how many stacks --trim-to has not trimmed.
+  // Tells on stderr how many stacks --root has not trimmed.
   void explain(const analyze::StackView::Trimmed& trimmed) const;
 
  private:
@@ -32,6 +38,8 @@ class StackChoices {
   std::vector<std::string> hide_;
   std::vector<std::string> only_;
   std::string trim_to_;
+  bool from_start_ = false;
+  bool no_lines_ = false;
   const CLI::Option* trim_to_option_ = nullptr;
   std::string python_;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/packed_input.h"
 #include "profile/number_row.h"
 #include "profile/parse.h"
 #include "profile/published.h"
@@ -29,9 +30,8 @@ struct Magic {
   std::string_view bytes;
   const char* tool;
 };
-constexpr Magic kCompressed[] = {{"\x1f\x8b", "zcat"},
-                                 {"\x28\xb5\x2f\xfd", "zstdcat"},
-                                 {"\xfd"
+// Compressed in a way that is not read here, as PackedInput's are.
+constexpr Magic kCompressed[] = {{"\xfd"
                                   "7zXZ",
                                   "xzcat"},
                                  {"BZh", "bzcat"}};
@@ -90,18 +90,28 @@ class Lines {
     return true;
   }
 
-  [[nodiscard]] int error() const { return error_; }
+  // Takes what comes next, of which some has been peeked at, for compressed.
+  void unpack() {
+    packed_ = std::make_unique<PackedInput>(std::string_view(buffer_.get() + begin_, end_ - begin_));
+    begin_ = end_ = 0;
+    at_eof_ = false;
+  }
+
+  [[nodiscard]] const Error& error() const { return error_; }
 
  private:
   bool fill() {
     make_room();
+    if (packed_) {
+      return fill_unpacked();
+    }
     for (;;) {
       const ssize_t n = ::read(fd_.get(), buffer_.get() + end_, capacity_ - end_);
       if (n < 0 && errno == EINTR) {
         continue;
       }
       if (n < 0) {
-        error_ = errno;
+        error_ = Error{std::strerror(errno), std::string(kRecordHint)};
         return false;
       }
       end_ += static_cast<size_t>(n);
@@ -109,6 +119,18 @@ class Lines {
       filled_ = end_ == capacity_;
       return true;
     }
+  }
+
+  bool fill_unpacked() {
+    auto n = packed_->read(fd_.get(), buffer_.get() + end_, capacity_ - end_);
+    if (!n) {
+      error_ = std::move(n).error();
+      return false;
+    }
+    end_ += *n;
+    at_eof_ = *n == 0;
+    filled_ = end_ == capacity_;
+    return true;
   }
 
   void make_room() {
@@ -138,7 +160,8 @@ class Lines {
   size_t end_ = 0;
   bool at_eof_ = false;
   bool filled_ = false;
-  int error_ = 0;
+  Error error_;
+  std::unique_ptr<PackedInput> packed_;
 };
 
 bool parse_version(std::string_view text, int& major, int& minor) {
@@ -185,7 +208,7 @@ struct Reader::State {
     return Error{name + ":" + std::to_string(number) + ": " + std::string(what), std::string(hint)};
   }
   [[nodiscard]] Error read_error() const {
-    return Error{"cannot read " + name + ": " + std::strerror(lines.error()), std::string(kRecordHint)};
+    return Error{"cannot read " + name + ": " + lines.error().message, lines.error().hint};
   }
   [[nodiscard]] Error not_a_profile(std::string_view begin) const {
     for (const Magic& magic : kCompressed) {
@@ -338,6 +361,12 @@ Result<Reader> Reader::open(std::unique_ptr<State> state) {
   std::string_view begin;
   if (!state->lines.peek(begin, kLongestKind)) {
     return state->read_error();
+  }
+  if (PackedInput::knows(begin)) {
+    state->lines.unpack();
+    if (!state->lines.peek(begin, kLongestKind)) {
+      return state->read_error();
+    }
   }
   Status header = state->read_header(begin);
   if (!header) {

@@ -17,9 +17,9 @@ namespace gpuprof::record {
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
-  std::vector<std::string> command;  // what to run; empty with `attach_pid`
-  uint32_t attach_pid = 0;           // record this running process instead
-  std::string output = "gpuprof.txt";
+  std::vector<std::string> command;   // what to run; empty with `attach_pid`
+  uint32_t attach_pid = 0;            // record this running process instead
+  std::string output;                 // its name, as of write/output_name.h
   std::string user;                   // run the command as this user ...
   bool preserve_environment = false;  // ... with our environment, but for the names of the user
   StackChoice stacks = StackChoice::best;
@@ -37,6 +37,7 @@ struct SessionOptions {
 struct SessionResult {
   int wait_status = 0;            // of the command, as of waitpid; 0 for attach_pid
   profile::WorkCoverage covered;  // as `report` counts it
+  std::string file;               // the profile, where it is a file and holds something; else empty
 };
 
 // Records what the backends can tell, writes the profile and prints the summary line.

@@ -1,6 +1,7 @@
 #include "base/files/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,20 +94,62 @@ Status write_output(const std::string& path, std::string_view text) {
   return write_output(path, [text](TextStream& out) { out.append(text); });
 }
 
-Status write_output(const std::string& path, const std::function<void(TextStream&)>& write) {
-  if (path == "-") {
-    return stream_to(STDOUT_FILENO, write, "standard output");
-  }
-  auto file = OutputFile::open(path, {});
+namespace {
+
+Result<WrittenFile> write_file(const std::string& path, const OutputOptions& options,
+                               const std::function<void(TextStream&)>& write) {
+  const FileLimitAsError limit;
+  auto file = OutputFile::open(path, options);
   if (!file) {
     return std::move(file).error();
   }
-  const UniqueFd fd = file->take_fd();
-  if (Status written = stream_to(fd.get(), write, path); !written) {
-    return written;
+  WrittenFile written{.place = {}, .bytes = 0, .regular = file->is_regular()};
+  UniqueFd fd = file->take_fd();
+  TextStream out([&](std::string_view piece) {
+    written.bytes += piece.size();
+    return write_all(fd.get(), piece, file->name());
+  });
+  write(out);
+  Status done = out.finish();
+  if (done) {
+    done = close_written(std::move(fd), file->name());
   }
-  const auto done = file->finish();
-  return done ? Status() : Status(done.error());
+  if (!done) {
+    return std::move(done).error();
+  }
+  auto place = file->finish();
+  if (!place) {
+    return std::move(place).error();
+  }
+  written.place = std::move(*place);
+  return written;
+}
+
+}  // namespace
+
+Status write_output(const std::string& path, const std::function<void(TextStream&)>& write) {
+  if (path == "-") {
+    const FileLimitAsError limit;
+    return stream_to(STDOUT_FILENO, write, "standard output");
+  }
+  const auto written = write_file(path, {}, write);
+  return written ? Status() : Status(written.error());
+}
+
+Result<WrittenFile> write_keeping_old(const std::string& path, const std::function<void(TextStream&)>& write) {
+  return write_file(path, {.keep_old = true, .mode = 0666, .stop = {}}, write);
+}
+
+FileLimitAsError::FileLimitAsError() : before_(::signal(SIGXFSZ, SIG_IGN)) {}
+
+FileLimitAsError::~FileLimitAsError() {
+  if (before_ != SIG_ERR) {
+    ::signal(SIGXFSZ, before_);
+  }
+}
+
+Status close_written(UniqueFd fd, const std::string& name) {
+  return ::close(fd.release()) == 0 || errno == EINTR ? Status() : errno_error("cannot write " + name, errno);
 }
 
 }  // namespace gpuprof

@@ -1,6 +1,7 @@
 // Files: opening input, and output that is there as a whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -31,5 +32,29 @@ Status write_output(const std::string& path, std::string_view text);
 
 // The same for a text that `write` hands on piece by piece.
 Status write_output(const std::string& path, const std::function<void(TextStream&)>& write);
+
+struct WrittenFile {
+  std::string place;   // where it is
+  uint64_t bytes = 0;  // of it
+  bool regular = false;
+};
+
+// Puts what `write` hands on into a file that nobody has to fear for: one that was there is kept as NAME.old.
+Result<WrittenFile> write_keeping_old(const std::string& path, const std::function<void(TextStream&)>& write);
+
+// For as long as it lives, a limit on the size of files (ulimit -f) is an error of write() and does not end us.
+class FileLimitAsError {
+ public:
+  FileLimitAsError();
+  ~FileLimitAsError();
+  FileLimitAsError(const FileLimitAsError&) = delete;
+  FileLimitAsError& operator=(const FileLimitAsError&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+// Closes what was written; where the bytes come to the disk only then, their failure comes then, too.
+Status close_written(UniqueFd fd, const std::string& name);
 
 }  // namespace gpuprof

@@ -1,6 +1,8 @@
 #include "base/files/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,6 +50,30 @@ bool is_mounted(int folder, const std::string& entry) {
   return ::statx(folder, entry.c_str(), AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &there) == 0 &&
          ::statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) == 0 &&
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
+}
+
+// Makes the others that write into a folder wait while one looks at a name and takes it. Not for ever: anybody who may
+// read the folder can hold it, too.
+class FolderLock {
+ public:
+  explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    constexpr int kTries = 100;
+    constexpr int kStepMs = 10;
+    for (int i = 0; fd_ && i < kTries && ::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
+      ::poll(nullptr, 0, kStepMs);
+    }
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+// "folder/gpuprof.txt" with a number: "folder/gpuprof.17.txt".
+std::string numbered(const std::string& name, const std::string& number) {
+  const size_t begin = folder_of(name).size();
+  const size_t dot = name.rfind('.');
+  const size_t at = dot == std::string::npos || dot <= begin ? name.size() : dot;
+  return name.substr(0, at) + "." + number + name.substr(at);
 }
 
 // Nobody can have made this name before us.
@@ -109,6 +135,9 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
     return OutputFile(std::move(fd).value(), name);
   }
   file.keep_old_ = options.keep_old;
+  if (file.is_being_written()) {
+    file.take_another_name();
+  }
   Status made = there ? file.check_replaceable() : Status();
   if (made) {
     made = file.make_temporary(options.mode);
@@ -167,6 +196,7 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // says that it is being written, for as long as this process has it open
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
@@ -208,9 +238,40 @@ Status OutputFile::rotate() const {
   return {};
 }
 
+// By another gpuprof, which holds a lock on it.
+bool OutputFile::is_being_written() const {
+  struct stat info {};
+  if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(info.st_mode)) {
+    return false;
+  }
+  const UniqueFd there(
+      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return there && ::flock(there.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void OutputFile::take_another_name() {
+  const std::string wanted = name_;
+  const std::string pid = std::to_string(::getpid());
+  struct stat info {};
+  for (int i = 1;; ++i) {  // process ids are the same in different containers
+    name_ = numbered(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
+    entry_ = name_.substr(folder_of(name_).size());
+    if (::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      break;
+    }
+  }
+  log::warn(wanted + " is being written by another gpuprof: this one writes " + name_,
+            "give each its own name: -o NAME, in which %p stands for the process, %h for the host, %r for the rank");
+}
+
 Status OutputFile::commit() {
   if (temporary_.empty()) {
     return {};
+  }
+  const FolderLock lock(folder_.get());
+  if (is_being_written()) {
+    take_another_name();
   }
   if (Status kept = rotate(); !kept) {
     return kept;

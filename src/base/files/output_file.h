@@ -15,9 +15,10 @@
 namespace gpuprof {
 
 struct OutputOptions {
-  bool keep_old = false;  // an existing file becomes NAME.old
-  mode_t mode = 0666;     // less the umask, and less what a file that is replaced does not permit
-  StopRequested stop;     // of the waiting for a pipe's reader
+  // An existing file becomes NAME.old. One that another gpuprof still writes stays, and ours gets a name of its own.
+  bool keep_old = false;
+  mode_t mode = 0666;  // less the umask, and less what a file that is replaced does not permit
+  StopRequested stop;  // of the waiting for a pipe's reader
 };
 
 // A file to write, under a name of its own until commit(): what is not finished leaves an earlier file in its place.
@@ -41,8 +42,9 @@ class OutputFile {
   Result<std::string> finish();
 
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
+  [[nodiscard]] bool is_regular() const { return static_cast<bool>(file_); }
   void set_owner(uid_t uid, gid_t gid) const;                      // of a regular file
-  [[nodiscard]] const std::string& name() const { return name_; }  // for messages
+  [[nodiscard]] const std::string& name() const { return name_; }  // the one that it gets; for messages
   // Where the file is now: its name, but where that leads elsewhere (its folder was moved), the real path. nullopt: it
   // has been removed. Others than regular files have their name only.
   [[nodiscard]] std::optional<std::string> place() const;
@@ -55,6 +57,8 @@ class OutputFile {
   Status make_temporary(mode_t mode);
   void narrow(mode_t before) const;
   Status rotate() const;
+  [[nodiscard]] bool is_being_written() const;
+  void take_another_name();
 
   UniqueFd fd_;
   UniqueFd file_;      // the same file, to find it again; regular ones only, as are the next four

@@ -48,7 +48,8 @@ void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Tota
 Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
                                bool budget_exceeded) {
   Status named = settle_name(output, facts);
-  const SessionResult result{wait_status, covered_work(facts)};
+  const profile::WorkCoverage covered = covered_work(facts);
+  const SessionResult result{wait_status, covered, output.is_regular() && covered.any() ? facts.file : ""};
   auto failure = failure_of(facts, std::move(written), std::move(named));
   if (failure && result.wait_status == 0) {
     return std::move(*failure);

@@ -11,6 +11,7 @@
 #include "base/exit_status.h"
 #include "base/hints.h"
 #include "base/process/pidfd.h"
+#include "record/target/exec_error.h"
 
 namespace gpuprof::record {
 namespace {
@@ -27,22 +28,12 @@ struct ExecFailure {
   ::_exit(kExitNotFound);
 }
 
-Error exec_error(const std::string& program, const ExecFailure& failure) {
-  const std::string text = std::strerror(failure.error);
+Error start_error(const std::vector<std::string>& command, const ExecFailure& failure) {
   if (failure.step != nullptr) {
-    return {"the command cannot " + std::string(failure.step) + ": " + text,
+    return {"the command cannot " + std::string(failure.step) + ": " + std::strerror(failure.error),
             failure.error == EPERM ? "run gpuprof as root (sudo) to use --user" : "", kExitFailure};
   }
-  if (failure.error == ENOENT || failure.error == ENOTDIR) {
-    return {"cannot run '" + program + "': not found",
-            program.find('/') == std::string::npos ? "check the name, or give a path such as ./" + program
-                                                   : "check the path",
-            kExitNotFound};
-  }
-  return {"cannot run '" + program + "': " + text,
-          failure.error == EACCES ? "make it executable: chmod +x " + program
-                                  : "is it a program for this machine? try `file " + program + "`",
-          kExitNotExecutable};
+  return exec_error(command, failure.error);
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
@@ -110,7 +101,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
   } while (n < 0 && errno == EINTR);
   if (n == static_cast<ssize_t>(sizeof(failure))) {
     ::waitpid(pid, nullptr, 0);
-    return exec_error(spec.command.front(), failure);
+    return start_error(spec.command, failure);
   }
   UniqueFd pidfd = open_pidfd(pid);
   if (!pidfd) {

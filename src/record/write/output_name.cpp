@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "record/process/rank.h"
@@ -18,16 +20,35 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
+// A number in a variable of the environment; empty: none.
+std::string number_in(std::string_view variable) {
+  const char* const value = std::getenv(std::string(variable).c_str());
+  return value != nullptr && is_rank(value) ? value : "";
+}
+
 std::string rank() {
   for (const std::string_view name : kRankVariables) {
-    if (const char* value = std::getenv(std::string(name).c_str()); value != nullptr && is_rank(value)) {
+    if (std::string value = number_in(name); !value.empty()) {
       return value;
     }
   }
   return "0";
 }
 
+// Not every launcher tells how many there are, but whoever is not rank 0 is not alone.
+bool is_one_of_several() {
+  constexpr std::string_view kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
+                                         "SLURM_STEP_NUM_TASKS"};
+  return std::strtoul(rank().c_str(), nullptr, 10) > 0 ||
+         std::any_of(std::begin(kSizes), std::end(kSizes),
+                     [](std::string_view name) { return std::strtoul(number_in(name).c_str(), nullptr, 10) > 1; });
+}
+
 }  // namespace
+
+std::string default_output() {
+  return is_one_of_several() ? "gpuprof.%r.txt" : "gpuprof.txt";
+}
 
 Result<std::string> expand_output_name(const std::string& pattern) {
   std::string name;

@@ -8,6 +8,10 @@
 
 namespace gpuprof::record {
 
+// Where a recording goes that has not been told: gpuprof.txt, but "gpuprof.%r.txt" where it is one of several ranks, by
+// the launcher's variables, as they would all take that name.
+std::string default_output();
+
 // Replaces %p (process id of the recorder), %h (host name), %r (rank by the launcher's variables, 0 without) and %%.
 Result<std::string> expand_output_name(const std::string& pattern);
 

@@ -151,14 +151,54 @@ TEST_CASE("a Python file is shown from its package on") {
 TEST_CASE("the interpreter's own code is hidden below Python frames, unless it is asked for") {
   const std::vector<std::string> words = {"i:_start", "libc_start", "i:eval", "p:main@3",
                                           "i:call",   "l:inl",      "ext",    "launch"};
-  CHECK(shown(words, {}) == "libc_start main (f.py:3) ext launch");
-  CHECK(shown(words, {.python = PythonFrames::native}) == "_start libc_start eval main (f.py:3) call inl ext launch");
-  CHECK(shown(words, {.python = PythonFrames::off}) == "_start libc_start eval call inl ext launch");
-  CHECK(shown({"i:_start", "i:run", "ext"}, {}) == "_start run ext");
+  CHECK(shown(words, {.from_start = true}) == "libc_start main (f.py:3) ext launch");
+  CHECK(shown(words, {.from_start = true, .python = PythonFrames::native}) ==
+        "_start libc_start eval main (f.py:3) call inl ext launch");
+  CHECK(shown(words, {.from_start = true, .python = PythonFrames::off}) ==
+        "_start libc_start eval call inl ext launch");
+  CHECK(shown({"i:_start", "i:run", "ext"}, {.from_start = true}) == "_start run ext");
   CHECK(shown({"p:f@1", "ext", "l:inl"}, {}) == "f (f.py:1) ext inl");
-  CHECK(shown({"x:[no Python frames]", "clone", "ext"}, {}) == "[no Python frames] clone ext");
-  CHECK(shown({"x:[no Python frames]", "clone", "ext"}, {.python = PythonFrames::off}) == "clone ext");
+  CHECK(shown({"x:[no Python frames]", "cloned", "ext"}, {}) == "[no Python frames] cloned ext");
+  CHECK(shown({"x:[no Python frames]", "cloned", "ext"}, {.python = PythonFrames::off}) == "cloned ext");
   CHECK(shown({"p:f", "a"}, {}) == "f a");
+}
+
+TEST_CASE("stacks begin at main, unless all of them is asked for") {
+  const std::vector<std::string> words = {"_start", "__libc_start_main@@GLIBC_2.34", "main", "f"};
+  CHECK(shown(words, {}) == "main f");
+  CHECK(shown(words, {.from_start = true}) == "_start __libc_start_main@@GLIBC_2.34 main f");
+  CHECK(shown({"_start", "[app+0x77]", "main(int, char**)", "main", "f"}, {}) == "main(int, char**) main f");
+  CHECK(shown({"_start", "f", "ns::main", "domain"}, {}) == "f ns::main domain");
+  CHECK(shown(words, {.trim_to = "f"}) == "f");
+  CHECK(shown(words, {.trim_to = "_start"}) == "_start __libc_start_main@@GLIBC_2.34 main f");
+  CHECK(shown(words, {.trim_to = "none"}) == "main f");
+  CHECK(shown({"f", "p:main@1"}, {}) == "f main (f.py:1)");
+}
+
+TEST_CASE("stacks of Python begin at the program's module, and not at what runs it") {
+  const std::vector<std::string> words = {"_start", "i:main", "i:Py_RunMain", "p:<module>@9", "p:g@2", "p:<module>@1"};
+  CHECK(shown(words, {}) == "<module> (f.py:9) g (f.py:2) <module> (f.py:1)");
+  CHECK(shown(words, {.python = PythonFrames::native}) ==
+        "main Py_RunMain <module> (f.py:9) g (f.py:2) <module> (f.py:1)");
+  CHECK(shown(words, {.python = PythonFrames::off}) == "main Py_RunMain");
+  // A program that embeds Python has a main of its own.
+  CHECK(shown({"_start", "main", "i:PyRun", "p:<module>@9", "g"}, {}) == "main <module> (f.py:9) g");
+  // A thread that imports something has not begun with it.
+  CHECK(shown({"clone3", "start_thread", "i:boot", "p:run@1", "p:<module>@2", "g"}, {}) ==
+        "run (f.py:1) <module> (f.py:2) g");
+}
+
+TEST_CASE("stacks of threads begin behind what starts a thread") {
+  CHECK(shown({"clone3", "start_thread", "worker", "clone", "g"}, {}) == "worker clone g");
+  CHECK(shown({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
+  CHECK(shown({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
+  CHECK(shown({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // or nothing would be left of it
+  CHECK(shown({"worker", "main_loop"}, {}) == "worker main_loop");
+}
+
+TEST_CASE("Python frames without their lines are the same where a file has changed above them") {
+  CHECK(shown({"p:a@1", "p:b@2", "c@3"}, {.numbers = false}) == "a (f.py) b (f.py) c");
+  CHECK(shown({"p:a@7", "p:b@8", "c@9"}, {.numbers = false}) == "a (f.py) b (f.py) c");
 }
 
 TEST_CASE("the lines of native frames are shown on request, those of Python frames always") {
@@ -288,12 +328,14 @@ StackOptions random_options(std::mt19937& random) {
   options.collapse_recursion = random() % 2 == 0;
   options.lines = random() % 2 == 0;
   options.trim_to = random() % 3 == 0 ? "b" : "";
+  options.from_start = random() % 2 == 0;
+  options.numbers = random() % 4 != 0;
   return options;
 }
 
 std::vector<std::string> random_words(std::mt19937& random) {
-  static const std::vector<std::string> kWords = {"a",     "b",      "c@1", "p:a@1",       "p:a@2",
-                                                  "p:f@3", "i:eval", "l:c", "x:[libx+0x1]"};
+  static const std::vector<std::string> kWords = {"a",      "b",   "c@1",          "p:a@1",        "p:a@2", "p:f@3",
+                                                  "i:eval", "l:c", "x:[libx+0x1]", "p:<module>@4", "main",  "clone3"};
   std::vector<std::string> words;
   if (random() % 4 == 0) {
     words.emplace_back("[truncated]");
@@ -344,7 +386,9 @@ TEST_CASE("every choice keeps the sums, in the order of the stack, of random sta
     }
     CHECK(reported == rows.total.ns);
     StackOptions everything;
+    everything.from_start = true;
     everything.lines = options.lines;
+    everything.numbers = options.numbers;
     everything.python = PythonFrames::native;
     StackView whole(rows.tables, everything);
     StackView view(rows.tables, options);

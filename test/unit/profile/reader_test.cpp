@@ -281,10 +281,13 @@ TEST_CASE("what is not a profile") {
   CHECK(first_error(std::string(1000, '\0')) == not_a_profile);
   CHECK(first_error(std::string(3000000, 'A')) == not_a_profile);
   CHECK(first_error("META;a;b\n") == not_a_profile);  // a profile whose first line was lost
-  const auto gzip = open_text("\x1f\x8b\x08 ...");
+  const auto bzip = open_text("BZh91AY ...");
+  REQUIRE_FALSE(bzip);
+  CHECK(bzip.error().message == "p.txt:1: this is a compressed file, not a profile");
+  CHECK(bzip.error().hint == "unpack it first: bzcat FILE | gpuprof flame");
+  const auto gzip = open_text("\x1f\x8b\x08\x01\x02\x03");
   REQUIRE_FALSE(gzip);
-  CHECK(gzip.error().message == "p.txt:1: this is a compressed file, not a profile");
-  CHECK(gzip.error().hint == "unpack it first: zcat FILE | gpuprof flame");
+  CHECK(gzip.error().message == "cannot read p.txt: its gzip data is cut short");
 }
 
 TEST_CASE("bad fields name the line, the field and the reason") {

@@ -7,6 +7,7 @@
 
 #include "catch.h"
 
+using gpuprof::record::default_output;
 using gpuprof::record::expand_output_name;
 
 TEST_CASE("names of outputs") {
@@ -21,4 +22,34 @@ TEST_CASE("names of outputs") {
   CHECK(expand_output_name("x%q").error().exit_code == 2);
   CHECK_FALSE(expand_output_name("x%").ok());
   ::unsetenv("SLURM_PROCID");
+}
+
+TEST_CASE("the default name has the rank where there are several") {
+  const char* const all[] = {"OMPI_COMM_WORLD_RANK",
+                             "PMIX_RANK",
+                             "PMI_RANK",
+                             "MV2_COMM_WORLD_RANK",
+                             "RANK",
+                             "SLURM_PROCID",
+                             "PMI_SIZE",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "WORLD_SIZE",
+                             "SLURM_STEP_NUM_TASKS",
+                             "MV2_COMM_WORLD_SIZE"};
+  for (const char* name : all) {
+    ::unsetenv(name);
+  }
+  CHECK(default_output() == "gpuprof.txt");
+  ::setenv("PMI_RANK", "0", 1);
+  CHECK(default_output() == "gpuprof.txt");
+  ::setenv("PMI_SIZE", "1", 1);
+  CHECK(default_output() == "gpuprof.txt");
+  ::setenv("PMI_SIZE", "2", 1);
+  CHECK(default_output() == "gpuprof.%r.txt");
+  ::unsetenv("PMI_SIZE");
+  ::setenv("PMI_RANK", "1", 1);  // whoever is not the first is not alone
+  CHECK(default_output() == "gpuprof.%r.txt");
+  ::setenv("PMI_RANK", "../1", 1);
+  CHECK(default_output() == "gpuprof.txt");
+  ::unsetenv("PMI_RANK");
 }
