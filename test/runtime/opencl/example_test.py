@@ -57,8 +57,10 @@ class OpenClExample(rig.RuntimeTest):
             for site, (kernel, _) in SITES.items():
                 if has(frames, site):
                     self.assertTrue(frames[-1].startswith(kernel + "_[G]"), frames)
-            self.assertEqual(frames[1], "_start", frames)
+            self.assertEqual(frames[1], "main", frames)
             self.assertNotIn("[truncated]", frames)
+        for frames, _ in self.folded("--from-start"):
+            self.assertEqual(frames[1], "_start", frames)
         coverage = profile.coverage()
         self.assertEqual(coverage["stack_whole"], coverage["launches"], stderr)
         self.assertNotIn("stack_truncated", coverage)
