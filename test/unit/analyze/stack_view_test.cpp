@@ -164,13 +164,13 @@ TEST_CASE("the interpreter's own code is hidden below Python frames, unless it i
 }
 
 TEST_CASE("stacks begin at main, unless all of them is asked for") {
-  const std::vector<std::string> words = {"_start", "__libc_start_main@@GLIBC_2.34", "main", "f"};
+  const std::vector<std::string> words = {"_start", "__libc_start_main_impl", "main", "f"};
   CHECK(shown(words, {}) == "main f");
-  CHECK(shown(words, {.from_start = true}) == "_start __libc_start_main@@GLIBC_2.34 main f");
+  CHECK(shown(words, {.from_start = true}) == "_start __libc_start_main_impl main f");
   CHECK(shown({"_start", "[app+0x77]", "main(int, char**)", "main", "f"}, {}) == "main(int, char**) main f");
   CHECK(shown({"_start", "f", "ns::main", "domain"}, {}) == "f ns::main domain");
   CHECK(shown(words, {.trim_to = "f"}) == "f");
-  CHECK(shown(words, {.trim_to = "_start"}) == "_start __libc_start_main@@GLIBC_2.34 main f");
+  CHECK(shown(words, {.trim_to = "_start"}) == "_start __libc_start_main_impl main f");
   CHECK(shown(words, {.trim_to = "none"}) == "main f");
   CHECK(shown({"f", "p:main@1"}, {}) == "f main (f.py:1)");
 }
