@@ -81,9 +81,8 @@ class TreeBuilder {
 
  private:
   static constexpr LabelId kNoLabel{UINT32_MAX};
-  // Each work that is spread, and each range that work was done in, has a path of its own, of up to 1000 stacks and
-  // 1024 ranges: a small file could ask for any amount of memory.
-  static constexpr size_t kMostParts = 4'000'000;
+  // Each range that work was done in has a path of its own, of up to 1024 ranges: a small file could ask for any amount
+  // of memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;
 
   void add_all() {
@@ -197,7 +196,7 @@ class TreeBuilder {
       return;
     }
     static const std::vector<StackDonors::Donor> kNone;
-    const auto& donors = options_.spread && parts_ < kMostParts ? donors_.of(work) : kNone;
+    const auto& donors = options_.spread && parts_ < StackDonors::kMostParts ? donors_.of(work) : kNone;
     parts_ += donors.size();
     if (donors.empty()) {
       result_.not_sampled += weight;

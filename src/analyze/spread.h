@@ -1,5 +1,5 @@
 // Launches that got no stack because of --max-overhead were chosen at random: the stacks of the same work's other
-// launches stand for theirs. Internal to fold.cpp.
+// launches stand for theirs. For fold.cpp and for compare, whose paths are those of `flame`.
 #pragma once
 
 #include <array>
@@ -21,6 +21,10 @@ class StackDonors {
     uint64_t ns = 0;
     uint64_t count = 0;
   };
+
+  // Each work that is spread has a path for each of its donors: a small file could ask for any amount of memory. Past
+  // so many in all, the rest stays as it is.
+  static constexpr size_t kMostParts = 4'000'000;
 
   explicit StackDonors(const Aggregate& rows) : rows_(rows) {}
 

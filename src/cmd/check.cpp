@@ -23,6 +23,7 @@
 #include "cmd/check/outputs.h"
 #include "cmd/check/recording.h"
 #include "cmd/command.h"
+#include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "compare/judge.h"
 
@@ -101,8 +102,8 @@ class Check final : public Command {
     app.add_option("--warmup", warmup_, "runs of each command before them, which do not count (default 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
         ->type_name("N");
-    app.add_option("-o,--output", folder_,
-                   "folder for the profiles that are recorded (default a new one, gpuprof-check-DATE-TIME)")
+    add_file_option(app, "-o,--output", folder_,
+                    "folder for the profiles that are recorded (default a new one, gpuprof-check-DATE-TIME)")
         ->type_name("FOLDER");
     app.add_option("--record", record_options_, "an option for `gpuprof record`: --record=--graphs=whole; repeatable")
         ->type_name("OPTION")
@@ -110,9 +111,9 @@ class Check final : public Command {
   }
 
   void declare_baseline(CLI::App& app) {
-    app.add_option("--baseline", baseline_,
-                   "compare with profiles kept in this folder: the newest of another commit, of the same devices and "
-                   "driver")
+    add_file_option(
+        app, "--baseline", baseline_,
+        "compare with profiles kept in this folder: the newest of another commit, of the same devices and driver")
         ->type_name("FOLDER");
     app.add_flag("--save", save_, "keep the new profiles there, unless they are a regression");
     app.add_option("--commit", commit_, "commit of the new side, for --baseline (default as `record` finds it)")
@@ -132,8 +133,8 @@ class Check final : public Command {
                    "of a run's GPU work that may have been lost; more is inconclusive (default 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
-    app.add_option("--thresholds", thresholds_, "file that says what may be slower, by how much, until when and why")
-        ->type_name("FILE");
+    add_file_option(app, "--thresholds", thresholds_,
+                    "file that says what may be slower, by how much, until when and why");
     app.add_option("--function", function_, "with --max: functions, by a regular expression (POSIX extended)")
         ->type_name("REGEX");
     app.add_option("--kernel", kernel_, "with --max: kernels, by a regular expression (POSIX extended)")
@@ -259,6 +260,9 @@ class Check final : public Command {
     if (!failures.empty()) {
       judgement.outcome = Outcome::inconclusive;
     }
+    if (Status may = outputs_.may_write(opened_); !may) {
+      return std::move(may).error();
+    }
     if (Status written = outputs_.write(runs, judgement); !written) {
       return std::move(written).error();
     }
@@ -286,7 +290,7 @@ class Check final : public Command {
       return usage("two sides are wanted: profiles of old runs, --, profiles of new runs",
                    "gpuprof check old-*.txt -- new-*.txt; --runs K records them itself");
     }
-    RunReader reader(stack_options_);
+    RunReader reader(stack_options_, opened_);
     const auto old_runs = reader.read(sides->first);
     if (!old_runs) {
       return old_runs.error();
@@ -323,7 +327,7 @@ class Check final : public Command {
     if (!recorded) {
       return std::move(recorded).error();
     }
-    RunReader reader(stack_options_);
+    RunReader reader(stack_options_, opened_);
     const Runs old_runs = read_recorded(reader, recorded->files[0], recorded->failures);
     const Runs new_runs = read_recorded(reader, recorded->files[1], recorded->failures);
     return old_runs.empty() || new_runs.empty() ? nothing_to_judge(recorded->failures)
@@ -339,7 +343,7 @@ class Check final : public Command {
     if (!recorded) {
       return std::move(recorded).error();
     }
-    RunReader reader(stack_options_);
+    RunReader reader(stack_options_, opened_);
     const Runs runs = read_recorded(reader, recorded->files[0], recorded->failures);
     if (runs.empty()) {
       return nothing_to_judge(recorded->failures);
@@ -382,7 +386,7 @@ class Check final : public Command {
   }
 
   Result<int> run_baseline() {
-    RunReader reader(stack_options_);
+    RunReader reader(stack_options_, opened_);
     auto side = new_side(reader, "new");
     if (!side) {
       return std::move(side).error();
@@ -432,7 +436,7 @@ class Check final : public Command {
   }
 
   Result<int> run_budget() {
-    RunReader reader(stack_options_);
+    RunReader reader(stack_options_, opened_);
     const auto side = new_side(reader, "run");
     if (!side) {
       return side.error();
@@ -444,6 +448,9 @@ class Check final : public Command {
     result->reasons.insert(result->reasons.begin(), side->failures.begin(), side->failures.end());
     if (result->outcome == Outcome::pass && !side->failures.empty()) {
       result->outcome = Outcome::inconclusive;
+    }
+    if (Status may = outputs_.may_write(opened_); !may) {
+      return std::move(may).error();
     }
     if (Status written = outputs_.write(budget_, *result); !written) {
       return std::move(written).error();
@@ -470,6 +477,7 @@ class Check final : public Command {
   CheckOutputs outputs_;
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
+  std::vector<FileId> opened_;
   std::string kept_in_;  // the profiles that were recorded
 };
 

@@ -1,6 +1,5 @@
 #include "output/compare/diff.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,16 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/files/file.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
 #include "compare/comparison.h"
 #include "compare/doubts.h"
 #include "compare/run.h"
-#include "profile/reader.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -39,13 +39,6 @@ constexpr size_t kPlainWidth = 80;
 struct Sides {
   std::vector<std::string> files;
   size_t old_files = 0;
-};
-
-// What tells files apart, whatever they are called.
-struct Identity {
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool operator==(const Identity&) const = default;
 };
 
 class Diff : public Command {
@@ -68,8 +61,8 @@ class Diff : public Command {
         app.add_flag("--folded", folded_, "print folded stacks with two columns, as difffolded.pl does");
     json->excludes(markdown)->excludes(folded);
     markdown->excludes(folded);
-    auto* const svg = app.add_option("--svg", svg_, "draw a differential flame graph into this file, instead");
-    svg->type_name("FILE")->excludes(json)->excludes(markdown)->excludes(folded);
+    auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file, instead");
+    svg->excludes(json)->excludes(markdown)->excludes(folded);
     app.add_flag("--inverse", inverse_,
                  "of the flame graph: widths are those of the old side, so that what is gone shows")
         ->needs(svg);
@@ -176,35 +169,34 @@ class Diff : public Command {
     return sides;
   }
 
-  static Result<Run> read(UniqueFd fd, const std::string& name, bool lenient, const analyze::StackOptions& stacks) {
-    auto reader = profile::Reader::open(std::move(fd), name, {.lenient = lenient});
-    if (!reader) {
-      return std::move(reader).error();
-    }
-    return compare::read_run(*reader, name, stacks);
-  }
-
-  // As many at a time as there are cores. All files are opened first: a name that is wrong is told at once.
+  // All are opened first: a name that is wrong is told at once, and so is an output that must not be written. Then as
+  // many are read at a time as there are cores.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
-    std::vector<UniqueFd> opened;
-    std::vector<Identity> known;
+    std::vector<profile::Reader> readers;
+    std::vector<FileId> opened;
     for (const std::string& file : sides.files) {
-      auto fd = open_input(file);
-      if (!fd) {
-        return std::move(fd).error();
+      auto reader = open_profile(file, lenient_, opened);
+      if (!reader) {
+        return std::move(reader).error();
       }
-      tell_of_same(file, fd->get(), known);
-      opened.push_back(std::move(fd).value());
+      readers.push_back(std::move(reader).value());
+      if (std::count(opened.begin(), opened.end(), opened.back()) > 1) {
+        log::warn(escaped(file) + " is named more than once: it is compared with itself");
+      }
+    }
+    if (Status may = may_write(svg_.empty() ? "-" : svg_, opened); !may) {
+      return std::move(may).error();
     }
     const size_t cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<Run> runs;
-    for (size_t first = 0; first < opened.size(); first += cores) {
+    for (size_t first = 0; first < readers.size(); first += cores) {
       std::vector<std::future<Result<Run>>> reading;
-      for (size_t at = first; at < std::min(first + cores, opened.size()); ++at) {
+      for (size_t at = first; at < std::min(first + cores, readers.size()); ++at) {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
         const std::string name = sides.files[at] == "-" ? "stdin" : sides.files[at];
-        reading.push_back(std::async(policy, [this, name, fd = std::move(opened[at])]() mutable {
-          return read(std::move(fd), name, lenient_, stack_options_);
+        reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
+          profile::Reader own = std::move(reader);  // closed at its end
+          return compare::read_run(own, name, stack_options_);
         }));
       }
       for (std::future<Result<Run>>& one : reading) {
@@ -218,21 +210,10 @@ class Diff : public Command {
     return runs;
   }
 
-  static void tell_of_same(const std::string& file, int fd, std::vector<Identity>& known) {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-      return;
-    }
-    const Identity identity{status.st_dev, status.st_ino};
-    if (std::find(known.begin(), known.end(), identity) != known.end()) {
-      log::warn(escaped(file) + " is named more than once: it is compared with itself");
-    }
-    known.push_back(identity);
-  }
-
   [[nodiscard]] Status write(const output::DiffLines& lines, const std::string& notice) const {
     if (!svg_.empty()) {
-      return write_output(svg_, output::diff_svg(lines, inverse_, notice));
+      const std::string picture = output::diff_svg(lines, inverse_, notice);
+      return write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
     }
     const output::DiffOptions options{.top = top_, .width = chosen_width(), .full_names = full_};
     return write_output("-", [&](TextStream& out) {

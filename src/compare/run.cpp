@@ -11,6 +11,7 @@
 
 #include "analyze/call_path.h"
 #include "analyze/labels.h"
+#include "analyze/spread.h"
 #include "base/hash.h"
 
 namespace gpuprof::compare {
@@ -102,7 +103,7 @@ struct SiteHash {
 class RunBuilder {
  public:
   RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, Run& run)
-      : rows_(rows), tables_(rows.tables), view_(rows.tables, stacks), run_(run) {}
+      : rows_(rows), tables_(rows.tables), view_(rows.tables, stacks), donors_(rows), run_(run) {}
 
   void build() {
     const ProfileKind kind = rows_.info.kind;
@@ -113,7 +114,7 @@ class RunBuilder {
       }
     } else {
       for (const analyze::Row& row : rows_.rows) {
-        add(rows_.work(row), {row.weight.ns, row.weight.count});
+        add_launched(rows_.work(row), row.weight);
       }
     }
     add_functions();
@@ -138,6 +139,24 @@ class RunBuilder {
     run_.paths[known->second].cost += cost;
     run_.kernels[kernel].cost += cost;
     run_.total += cost;
+  }
+
+  // What --max-overhead left without a stack is spread as `flame` does it: how much that is differs from run to run.
+  void add_launched(const p::Work& work, const analyze::Weight& weight) {
+    const bool unsampled = (work.flags & p::kWorkUnsampled) != 0 && index(work.ustack) == 0 && index(work.kstack) == 0;
+    static const std::vector<analyze::StackDonors::Donor> kNone;
+    const auto& donors = unsampled && parts_ < analyze::StackDonors::kMostParts ? donors_.of(work) : kNone;
+    if (donors.empty()) {
+      return add(work, {weight.ns, weight.count});
+    }
+    parts_ += donors.size();
+    const std::vector<analyze::Weight> parts = analyze::split(weight, donors);
+    p::Work launched = work;
+    for (size_t at = 0; at < parts.size(); ++at) {
+      launched.ustack = donors[at].ustack;
+      launched.kstack = donors[at].kstack;
+      add(launched, {parts[at].ns, parts[at].count});
+    }
   }
 
   // Works are many, but their operations and names are few, and a name may be long.
@@ -265,6 +284,7 @@ class RunBuilder {
   const Aggregate& rows_;
   const p::Tables& tables_;
   analyze::StackView view_;
+  analyze::StackDonors donors_;
   Run& run_;
   std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // by operation and STRING
   std::unordered_map<std::string, uint32_t> kernels_;       // by name
@@ -274,6 +294,7 @@ class RunBuilder {
   std::unordered_map<std::u32string, uint32_t> stack_ids_;  // the functions of a stack -> its number
   std::vector<const std::u32string*> stacks_;
   std::unordered_map<uint64_t, uint32_t> paths_;  // by kernel and stack
+  size_t parts_ = 0;                              // that unsampled work was split into
   size_t kept_frames_ = 0;
   size_t path_frames_ = 0;
   uint64_t cut_paths_ = 0;

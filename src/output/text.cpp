@@ -7,6 +7,7 @@
 
 #include "analyze/call_path.h"
 #include "analyze/frame_origin.h"
+#include "analyze/kernel_names.h"
 #include "analyze/labels.h"
 #include "base/utf8.h"
 
@@ -43,6 +44,11 @@ std::string shown_ends(std::string_view name) {
   constexpr size_t kEnd = 4096;  // far more than a table is wide
   return name.size() <= 2 * kEnd ? std::string(name)
                                  : std::string(name.substr(0, kEnd)).append(name.substr(name.size() - kEnd));
+}
+
+std::string shown_kernel(std::string_view name, size_t width) {
+  // Not shown_ends(): of a signature that lacks its middle the brackets do not match.
+  return analyze::short_kernel_name(shown_name(shown_text(name)), width);
 }
 
 namespace {

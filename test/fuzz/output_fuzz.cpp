@@ -1,16 +1,23 @@
 // Any bytes as a profile, up to what users see of it: no output may crash, and folded stacks must hold every
-// nanosecond. Its inputs are those of profile_fuzz.cpp, which looks at reading and adding up. Not run: `dump`, and what
-// trims, hides or groups stacks.
+// nanosecond, and so must what diff and check make of it. Its inputs are those of profile_fuzz.cpp, which looks at
+// reading and adding up. Not run: `dump`, and what trims, hides or groups stacks.
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyze/fold.h"
 #include "analyze/latency.h"
 #include "analyze/summarize.h"
+#include "compare/comparison.h"
+#include "compare/judge.h"
+#include "compare/run.h"
 #include "output/chrome_trace.h"
+#include "output/compare/check.h"
+#include "output/compare/diff.h"
 #include "output/folded.h"
 #include "output/latency.h"
 #include "output/report/report.h"
@@ -79,6 +86,69 @@ void chrome_trace(std::string_view text) {
   require(static_cast<bool>(written.finish()));
 }
 
+// What an input is compared with when it is not itself: one kernel from one stack.
+const compare::Run& small_run() {
+  static const compare::Run run = [] {
+    constexpr std::string_view kProfile =
+        "GPUPROF;3.0\nSTRING;1;main\nSTRING;2;gemm<float, 4>\nSTRING;3;cupti\nSTRING;4;GPU\n"
+        "FRAME;1;native;1;0;0;0;0;0x1\nUSTACK;1;1\nPROCESS;1;1;0;0;1;1;0;0\nDEVICE;1;3;0;4;0\n"
+        "WORK;1;1;1;0;1;0;0;0;1;0;kernel;2;0\nGPU;0;1;2;100;50;50;5000;0;0\n";
+    auto reader = profile::Reader::open_text(kProfile, "small");
+    require(static_cast<bool>(reader));
+    auto read = compare::read_run(*reader, "small", {});
+    require(static_cast<bool>(read) && read->total.ns == 100);
+    return std::move(read).value();
+  }();
+  return run;
+}
+
+void require_exact(const compare::Comparison& all) {
+  for (size_t at = 0; at < all.runs.size(); ++at) {
+    compare::Cost kernels;
+    compare::Cost paths;
+    for (const compare::KernelLine& kernel : all.kernels) {
+      kernels += kernel.costs[at];
+    }
+    for (const compare::PathLine& path : all.paths) {
+      paths += path.costs[at];
+    }
+    require(kernels.ns == all.totals[at].ns && kernels.count == all.totals[at].count);
+    require(paths.ns == all.totals[at].ns && paths.count == all.totals[at].count);
+  }
+}
+
+void differences(std::span<const compare::Run> before, std::span<const compare::Run> after, bool same) {
+  const compare::Comparison all = compare::compare(before, after);
+  require_exact(all);
+  const output::DiffLines lines = output::diff_lines(all, after.front().timed, {});
+  require(!same || lines.nothing_differs());
+  const output::DiffOptions options{.top = 10};
+  collect_text([&](TextStream& out) { output::diff_text(lines, options, out); });
+  collect_text([&](TextStream& out) { output::diff_markdown(lines, options, out); });
+  collect_text([&](TextStream& out) { output::diff_json(lines, out); });
+  collect_text([&](TextStream& out) { output::diff_folded(lines, out); });
+  require(!output::diff_svg(lines, !same, "").empty());
+}
+
+// Three runs a side, the fewest that get a verdict.
+void verdict(const std::vector<compare::Run>& before, const std::vector<compare::Run>& after, bool same) {
+  const compare::Comparison all = compare::compare(before, after);
+  const compare::Judgement judgement = compare::judge(all, {});
+  require(!same || judgement.outcome != compare::Outcome::regression);
+  collect_text([&](TextStream& out) { output::check_text(all, judgement, 80, out); });
+  collect_text([&](TextStream& out) { output::check_markdown(all, judgement, out); });
+  collect_text([&](TextStream& out) { output::check_json(all, judgement, out); });
+  collect_text([&](TextStream& out) { output::check_junit(all, judgement, out); });
+  collect_text([&](TextStream& out) { output::check_annotations(all, judgement, out); });
+}
+
+void compare_runs(const analyze::Aggregate& rows, bool same) {
+  const compare::Run run = compare::run_of(rows, "fuzz", {});
+  const compare::Run& other = same ? run : small_run();
+  differences({&run, 1}, {&other, 1}, same);
+  verdict({3, run}, {3, other}, same);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -92,6 +162,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     report(*rows);
     latencies(*rows, size % 2 != 0);
     chrome_trace(text);
+    compare_runs(*rows, size % 4 < 2);
   }
   return 0;
 }

@@ -1,25 +1,13 @@
 #include "cmd/check/inputs.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "base/files/file.h"
 #include "base/hints.h"
-#include "profile/reader.h"
+#include "cmd/input.h"
 
 namespace gpuprof::cmd {
 namespace {
-
-// Of an open file; empty for a pipe, whose bytes come once.
-std::string file_identity(int fd) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return {};
-  }
-  return "file " + std::to_string(info.st_dev) + " " + std::to_string(info.st_ino);
-}
 
 // When and where it was recorded; empty where the profile does not say. No two recordings begin in one nanosecond.
 std::string recording_identity(const analyze::ProfileInfo& info) {
@@ -56,16 +44,14 @@ Status RunReader::refuse_copy(const std::string& file, const std::string& identi
 }
 
 Result<compare::Run> RunReader::read_one(const std::string& file) {
-  auto fd = open_input(file);
-  if (!fd) {
-    return std::move(fd).error();
-  }
-  if (Status first = refuse_copy(file, file_identity(fd->get())); !first) {
-    return std::move(first).error();
-  }
-  auto reader = profile::Reader::open(std::move(*fd), file);
+  auto reader = open_profile(file, false, opened_);
   if (!reader) {
     return std::move(reader).error();
+  }
+  const FileId& id = opened_.back();
+  const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
+  if (Status first = refuse_copy(file, identity); !first) {
+    return std::move(first).error();
   }
   auto run = compare::read_run(*reader, file, stacks_);
   if (!run) {

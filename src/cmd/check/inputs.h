@@ -1,12 +1,13 @@
 // The profiles that `check` is given, and what is wrong with them.
 #pragma once
 
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyze/stack_view.h"
 #include "base/result.h"
+#include "cmd/output.h"
 #include "compare/run.h"
 
 namespace gpuprof::cmd {
@@ -15,15 +16,18 @@ namespace gpuprof::cmd {
 // no GPU work or no GPU times, or is a copy of one that was read before, which is no second run.
 class RunReader {
  public:
-  explicit RunReader(analyze::StackOptions stacks) : stacks_(std::move(stacks)) {}
+  // What it opens is added to `opened`.
+  RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
 
   Result<std::vector<compare::Run>> read(const std::vector<std::string>& files);
 
  private:
   Result<compare::Run> read_one(const std::string& file);
+  // `identity` of a recording or of a file; an empty one is not known.
   Status refuse_copy(const std::string& file, const std::string& identity);
 
   analyze::StackOptions stacks_;
+  std::vector<FileId>& opened_;
   std::vector<std::pair<std::string, std::string>> seen_;  // identity of a recording or a file, and its file
 };
 

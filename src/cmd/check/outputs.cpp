@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
+#include <utility>
 
-#include "base/files/file.h"
+#include "cmd/options.h"
 #include "cmd/terminal.h"
 #include "output/compare/check.h"
 
@@ -17,15 +19,15 @@ constexpr const char* kStdout = "-";
 using Write = std::function<void(TextStream&)>;
 
 Status write_to(const std::string& file, const Write& write) {
-  return file.empty() ? Status() : write_output(file, write);
+  return file.empty() ? Status() : write_file(file, "", write);
 }
 
 }  // namespace
 
 void CheckOutputs::declare(CLI::App& app) {
-  app.add_option("--json", json_, "also write JSON; -: to standard output, in place of the text")->type_name("FILE");
-  app.add_option("--markdown", markdown_, "also write Markdown, for a pull request; - as of --json")->type_name("FILE");
-  app.add_option("--junit", junit_, "also write JUnit XML; - as of --json")->type_name("FILE");
+  add_file_option(app, "--json", json_, "also write JSON; -: to standard output, in place of the text");
+  add_file_option(app, "--markdown", markdown_, "also write Markdown, for a pull request; - as of --json");
+  add_file_option(app, "--junit", junit_, "also write JUnit XML; - as of --json");
   app.add_flag("--annotations", annotations_, "also print annotations, which GitHub shows beside a run");
   app.add_option("--width", width_, "of the text, in characters (default: the terminal's)")
       ->check(CLI::Range(size_t{40}, kMaxWidth));
@@ -44,6 +46,15 @@ Status CheckOutputs::usable(bool budget) const {
     const auto same = std::count_if(files.begin(), files.end(), [&](const auto* other) { return *other == *file; });
     if (!file->empty() && same > 1) {
       return Error{"check: two outputs have one name, " + *file, "give each a file of its own", kExitUsage};
+    }
+  }
+  return may_write({});
+}
+
+Status CheckOutputs::may_write(std::span<const FileId> read) const {
+  for (const std::string& file : {json_, markdown_, junit_, std::string(kStdout)}) {
+    if (Status may = file.empty() ? Status() : cmd::may_write(file, read); !may) {
+      return may;
     }
   }
   return {};

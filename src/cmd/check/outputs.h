@@ -1,10 +1,12 @@
 // Where `check` writes what it found: text on standard output, and the forms for machines in files beside it.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/result.h"
 #include "cmd/check/budget.h"
+#include "cmd/output.h"
 #include "compare/judge.h"
 
 namespace CLI {
@@ -17,8 +19,12 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Whether what was asked for fits together; to be known before anything is recorded.
+  // Whether what was asked for fits together, and no profile lies where it goes; to be known before anything is
+  // recorded.
   [[nodiscard]] Status usable(bool budget) const;
+
+  // That no file is lost to an output: neither what was `read` nor another profile.
+  [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;
   [[nodiscard]] Status write(const Budget& budget, const BudgetResult& result) const;

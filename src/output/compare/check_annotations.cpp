@@ -71,7 +71,7 @@ void check_annotations(const Comparison& runs, const Judgement& judgement, TextS
   for (size_t at = 0; at < judgement.findings.size() && count < kMostAnnotations; ++at) {
     const Finding& finding = judgement.findings[at];
     if (finding.what != Finding::What::path && finding.verdict == Verdict::slower) {
-      const std::string name = cut_middle(shown_name(shown_ends(finding_name(runs, finding))), kNameWidth);
+      const std::string name = short_finding_name(runs, finding, kNameWidth);
       put("error", "gpuprof: " + name + " is slower", message_of(runs, judgement, at), out);
       ++count;
       stream.checkpoint();

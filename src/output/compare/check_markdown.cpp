@@ -71,7 +71,7 @@ std::string path_cell(const Comparison& runs, const Finding& finding) {
 
 void put_row(const Comparison& runs, const Finding& finding, std::string& out) {
   const bool path = finding.what == Finding::What::path;
-  out.append("| ").append(path ? path_cell(runs, finding) : code(finding_name(runs, finding)));
+  out.append("| ").append(path ? path_cell(runs, finding) : code(short_finding_name(runs, finding, kNameWidth)));
   out.append(" | ").append(mean_duration_text(finding.old_ns));
   out.append(" | ").append(mean_duration_text(finding.new_ns));
   out.append(" | ").append(change_text(finding));

@@ -43,10 +43,6 @@ void append_wrapped(std::string_view text, size_t width, std::string_view indent
   out += '\n';
 }
 
-std::string kernel_name(const Comparison& runs, const Finding& finding, size_t width) {
-  return cut_middle(shown_name(shown_ends(finding_name(runs, finding))), width);
-}
-
 void put_path(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
   const bool worded = finding.verdict != Verdict::slower && finding.verdict != Verdict::unclear;
   out.append("    ").append(worded ? "" : finding.verdict == Verdict::slower ? "slower " : "grew most ");
@@ -56,7 +52,7 @@ void put_path(const Comparison& runs, const Finding& finding, size_t width, std:
 }
 
 void put_kernel(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
-  out.append("  ").append(kernel_name(runs, finding, width - 2)).append("\n");
+  out.append("  ").append(short_finding_name(runs, finding, width - 2)).append("\n");
   append_wrapped("    " + change_text(finding) + "; " + cost_text(finding), width, "    ", out);
   if (!finding.note.empty()) {
     append_wrapped("    " + finding.note, width, "    ", out);

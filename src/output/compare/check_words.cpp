@@ -7,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "compare/judge_text.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 
@@ -127,6 +128,12 @@ std::string finding_name(const Comparison& runs, const Finding& finding) {
       return runs.kernels[runs.paths[finding.line].kernel].name;
   }
   return "";
+}
+
+std::string short_finding_name(const Comparison& runs, const Finding& finding, size_t width) {
+  const std::string name = finding_name(runs, finding);
+  const bool kernel = finding.what == Finding::What::kernel || finding.what == Finding::What::path;
+  return kernel ? shown_kernel(name, width) : cut_middle(name, width);
 }
 
 std::vector<std::string_view> finding_path(const Comparison& runs, const Finding& finding) {

@@ -21,6 +21,9 @@ std::string what_was_compared(const compare::Comparison& runs, const compare::Ju
 // "total", a kernel's name as the profile has it.
 std::string finding_name(const compare::Comparison& runs, const compare::Finding& finding);
 
+// The same for people: a kernel's name is short, and has at most `width` characters.
+std::string short_finding_name(const compare::Comparison& runs, const compare::Finding& finding, size_t width);
+
 // Root first. Of a path.
 std::vector<std::string_view> finding_path(const compare::Comparison& runs, const compare::Finding& finding);
 

@@ -10,8 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/labels.h"
 #include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 namespace {
@@ -324,10 +325,13 @@ std::string_view match_name(compare::Match match) {
   return "";
 }
 
-std::string short_kernel_text(std::string_view name) {
-  constexpr std::string_view kVoid = "void ";
-  const std::string_view shown = analyze::without_parameters(name);
-  return std::string(shown.starts_with(kVoid) ? shown.substr(kVoid.size()) : shown);
+std::string kernel_text(std::string_view name, bool full, size_t width) {
+  return full ? cut_middle(shown_name(shown_ends(name)), width) : shown_kernel(name, width);
+}
+
+std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width) {
+  const bool alike = kernel_text(line.name, full, width) == kernel_text(line.old_name, full, width);
+  return kernel_text(line.old_name, full || alike, width);
 }
 
 std::string function_text(const compare::FunctionLine& function) {

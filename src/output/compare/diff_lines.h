@@ -54,8 +54,10 @@ std::string_view change_word(compare::Change change);
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// A kernel as people read it, of what shown_ends() leaves of its name.
-std::string short_kernel_text(std::string_view name);
+// A kernel's name in at most `width` characters. `full`: as the profile has it, but for what is cut in the middle.
+std::string kernel_text(std::string_view name, bool full, size_t width);
+// Of a kernel that was renamed, what it was: whole where the short names do not tell the two apart.
+std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);
 
 // "step (model.py)"
 std::string function_text(const compare::FunctionLine& function);

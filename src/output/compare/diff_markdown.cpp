@@ -19,15 +19,18 @@ using compare::RunFacts;
 constexpr size_t kMostName = 120;
 constexpr size_t kMostFrames = 6;  // of a path, from the kernel on
 
-// Foreign text as code: a name neither ends the span nor the cell, and is no link and no mention.
-std::string code(std::string_view text) {
-  std::string plain = cut_middle(shown_name(shown_ends(text)), kMostName);
+// Printable text as code: a name neither ends the span nor the cell, and is no link and no mention.
+std::string span(std::string plain) {
   std::replace(plain.begin(), plain.end(), '`', '\'');
   std::string out = "`";
   for (const char c : plain) {
     out.append(c == '|' ? "\\|" : std::string_view(&c, 1));
   }
   return out + "`";
+}
+
+std::string code(std::string_view text) {
+  return span(cut_middle(shown_name(shown_ends(text)), kMostName));
 }
 
 class Markdown {
@@ -107,12 +110,12 @@ class Markdown {
   }
 
   [[nodiscard]] std::string kernel_code(const std::string& name) const {
-    const std::string shown = shown_ends(name);
-    return code(options_.full_names ? shown : short_kernel_text(shown));
+    return span(kernel_text(name, options_.full_names, kMostName));
   }
 
   [[nodiscard]] std::string kernel(const compare::KernelLine& line) const {
-    const std::string was = line.old_name.empty() ? "" : ", was " + kernel_code(line.old_name);
+    const std::string was =
+        line.old_name.empty() ? "" : ", was " + span(old_kernel_text(line, options_.full_names, kMostName));
     return mark(line.change) + kernel_code(line.name) + was;
   }
 

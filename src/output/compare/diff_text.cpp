@@ -27,12 +27,6 @@ constexpr size_t kPercent = 8;
 constexpr size_t kWide = 100;      // from here on there is room for both parts of a change
 constexpr size_t kLeastName = 24;  // whatever the width
 
-std::string kernel_text(const std::string& name, const DiffOptions& options, size_t width) {
-  const std::string shown = shown_ends(name);
-  return options.full_names ? cut_middle(shown_name(shown), width)
-                            : cut_middle(shown_name(short_kernel_text(shown)), width);
-}
-
 class Text {
  public:
   Text(const DiffLines& lines, const DiffOptions& options, TextStream& stream)
@@ -161,10 +155,11 @@ class Text {
   static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
 
   [[nodiscard]] std::string kernel(const KernelLine& line, size_t room) const {
-    std::string text = kernel_text(line.name, options_, room);
+    std::string text = kernel_text(line.name, options_.full_names, room);
     if (!line.old_name.empty()) {
       const std::string was = "    renamed, was ";
-      text += "\n" + was + kernel_text(line.old_name, options_, std::max(options_.width, kLeastName) - was.size());
+      text +=
+          "\n" + was + old_kernel_text(line, options_.full_names, std::max(options_.width, kLeastName) - was.size());
     }
     return text;
   }
@@ -180,7 +175,7 @@ class Text {
   // The kernel, and on a line of its own who launches it.
   [[nodiscard]] std::string path(const PathLine& line, size_t room) const {
     const std::string begin = mark(line.change);
-    std::string text = begin + kernel_text(all_.kernels[line.kernel].name, options_, room - begin.size());
+    std::string text = begin + kernel_text(all_.kernels[line.kernel].name, options_.full_names, room - begin.size());
     if (line.functions.empty()) {
       return text + "\n    <- " + std::string(analyze::kNoCpuStack);
     }

@@ -86,11 +86,11 @@ void Page::clauses(std::string_view text, std::string_view indent) {
 }
 
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
-  std::string shown = shown_name(shown_text(name));
-  if (options_.full) {
-    return shown;
+  if (naming == Naming::signature && !options_.full) {
+    return shown_kernel(name, width);
   }
-  return naming == Naming::signature ? analyze::short_kernel_name(shown, width) : cut_middle(shown, width);
+  std::string shown = shown_name(shown_text(name));
+  return options_.full ? shown : cut_middle(shown, width);
 }
 
 std::string Page::numbers_text(const std::vector<std::string>& numbers) {

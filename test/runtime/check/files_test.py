@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 import made
 import rig
@@ -15,6 +16,11 @@ class CheckFiles(rig.RuntimeTest):
     def side(self, name, runs=5, work=None, **facts):
         return [made.write(os.path.join(self.folder, f"{name}-{i}.txt"), work, seed=f"{name} {i}", **facts)
                 for i in range(1, runs + 1)]
+
+    @staticmethod
+    def text_of(name):
+        with open(name, encoding="utf-8") as file:
+            return file.read()
 
     def check(self, *arguments, expect):
         run = self.run_command([rig.GPUPROF, "check", *arguments])
@@ -62,7 +68,41 @@ class CheckFiles(rig.RuntimeTest):
         out, _ = self.check("--json", "-", *self.side("old"), "--", *self.side("new"), expect=PASS)
         json.loads(out)
 
+    def test_what_was_there_is_kept_and_what_is_written_is_told(self):
+        report = os.path.join(self.folder, "out.json")
+        with open(report, "w", encoding="utf-8") as file:
+            file.write("mine")
+        _, err = self.check("--json", report, *self.side("old"), "--", *self.side("new"), expect=PASS)
+        self.assertRegex(err, r"wrote .*out\.json, [0-9.]+ KiB")
+        with open(report + ".old", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+
+    def test_compressed_profiles(self):
+        old, new = self.side("old"), self.side("new", work=made.slower("kernel_7", 1.1))
+        plain = self.check(*old, "--", *new, expect=REGRESSION)[0]
+        for name in old + new:
+            subprocess.run(["gzip", name], check=True)
+        packed = self.check(*(f"{name}.gz" for name in old), "--", *(f"{name}.gz" for name in new), expect=REGRESSION)[0]
+        self.assertEqual(packed, plain)
+
     # What is refused: exit code 2 and one clear line.
+
+    def test_no_profile_is_written_over(self):
+        old, new = self.side("old", runs=3), self.side("new", runs=3)
+        other = self.side("other", runs=1)[0]
+        kept = os.path.join(self.folder, "out.old")
+        os.rename(new[0], kept)
+        new[0] = kept
+        with open(kept[: -len(".old")], "w", encoding="utf-8") as file:
+            file.write("what would be kept in the place of a profile that is read")
+        texts = {name: self.text_of(name) for name in [*old, *new, other]}
+        for option in ("--json", "--markdown", "--junit"):
+            for name, saying in ((old[0], "it is"), (new[1], "it is"), (other, "it is a profile"),
+                                 (kept[: -len(".old")], "would take the place of")):
+                with self.subTest(option=option, name=name):
+                    self.refused(option, name, *old, "--", *new, saying=f"cannot write .*{saying}")
+        self.refused("--json", old[0], "--kernel", ".", "--max", "1s", *old, saying="cannot write .*it is")
+        self.assertEqual({name: self.text_of(name) for name in texts}, texts)
 
     def test_usage(self):
         old = self.side("old", runs=1)[0]

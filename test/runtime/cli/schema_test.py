@@ -32,6 +32,11 @@ def output_of(*arguments):
     return run.stdout
 
 
+def text_of(file):
+    with open(file, encoding="utf-8") as page:
+        return page.read()
+
+
 def reports():
     profiles = sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True))
     for profile in profiles:
@@ -47,8 +52,27 @@ def reports():
             yield "a recording of the example", output_of("report", "--json", "--top", "0", profile)
 
 
+def differences():
+    for old in sorted(glob.glob(os.path.join(GOLDEN, "diff/*.old.txt"))):
+        new = old.replace(".old.txt", ".new.txt")
+        for options in ([], ["--kernel", "add|gemm|copy"], ["--only", "main|train"]):
+            yield f"{old} {options}", output_of("diff", "--json", *options, old, new)
+            yield f"{old} {options}, several runs", output_of("diff", "--json", *options, old, old, "--", new, new, new)
+    for golden in sorted(glob.glob(os.path.join(GOLDEN, "diff/*.json"))):
+        yield golden, text_of(golden)
+
+
+def verdicts():
+    for golden in sorted(glob.glob(os.path.join(GOLDEN, "check/*.json"))):
+        yield golden, text_of(golden)
+    profiles = sorted(glob.glob(os.path.join(GOLDEN, "diff/*.old.txt")))
+    for old in profiles:
+        new = old.replace(".old.txt", ".new.txt")
+        yield f"{old} {new}", output_of("check", "--json", "-", old, "--", new)
+
+
 # Schema, what to hold against it, and how many outputs there are at least: none at all would prove nothing.
-SUITES = (("report.json", reports, 30),)
+SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6))
 
 
 def faults(validator, text):

@@ -74,6 +74,30 @@ TEST_CASE("a graph's node is below the capture, and a run without times counts l
   CHECK(launches.total.count == 5);
 }
 
+TEST_CASE("what --max-overhead left without a stack is spread over the stacks of the same work") {
+  const std::string works =
+      "STRING;9;other\nFRAME;4;native;6;0;0;0;0;0x0\nUSTACK;4;1;4\n"
+      "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;4;0;0;0;1;0;kernel;4;0\n"
+      "WORK;3;1;1;0;0;0;0;0;1;0;kernel;4;UNSAMPLED\nWORK;4;1;1;0;0;0;0;0;1;0;kernel;9;UNSAMPLED\n"
+      "GPU;0;1;3;300;100;100;30000;0;0\nGPU;0;2;1;100;100;100;10000;0;0\n"
+      "GPU;0;3;4;401;100;101;40201;0;0\nGPU;0;4;1;7;7;7;49;0;0\n";
+  const std::string flag = std::to_string(profile::kWorkUnsampled);
+  std::string text = std::string(kNames) + works;
+  for (size_t at = text.find("UNSAMPLED"); at != std::string::npos; at = text.find("UNSAMPLED")) {
+    text.replace(at, 9, flag);
+  }
+  const Run run = run_of_text(text);
+  CHECK(run.total.ns == 808);
+  REQUIRE(run.paths.size() == 3);
+  CHECK(text_of(run, run.paths[0]) == "main;step;gemm");
+  CHECK(run.paths[0].cost.ns == 300 + 301);  // three quarters of it, and what rounding left
+  CHECK(run.paths[0].cost.count == 3 + 3);
+  CHECK(text_of(run, run.paths[1]) == "main;copy_all;gemm");
+  CHECK(run.paths[1].cost.ns == 100 + 100);
+  CHECK(text_of(run, run.paths[2]) == "[stack not sampled];other");  // none of the same work has a stack
+  CHECK(run.paths[2].cost.ns == 7);
+}
+
 TEST_CASE("what is known of a run comes from its META lines") {
   const Run run = run_of_text(
       "META;command;./app 3\nMETA;host;n1\nMETA;gpu.driver;580.95.05\nMETA;source.commit;abc\n"
