@@ -7,7 +7,7 @@
 Runs of both programs are recorded in turns (two of the first, one of the slower) for so many seconds. Each comparison
 draws its runs from these: two disjoint groups of the first program (a false alarm is one that is red), or one group of
 each (found is one that is red). Comparisons share runs, so they are not independent of each other: the figures are as
-good as the number of runs, which is printed. At least one comparison of each kind shares none. Prints one JSON object.
+good as the number of runs, which is printed. Prints one JSON object.
 Needs python3 with torch, and no network.
 """
 
