@@ -62,7 +62,7 @@ class RecordCupti(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
         sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
         found = dict.fromkeys(sites, 0)
-        for frames, ns in self.folded():
+        for frames, ns in self.folded("--from-start"):
             # CPU frames only: two of the kernels are called like a site.
             cpu = [frame for frame in frames if not frame.endswith(("_[G]", "_[g]"))]
             self.assertEqual(frames[1], "_start", frames)
