@@ -125,14 +125,19 @@ class TreeBuilder {
 
   // By work and place: what was found for one row is what most rows after it need, and so is the memory where it lies.
   void add_samples() {
+    // The rows do not lie in this order: the wait for one passes while those before it are added.
+    constexpr size_t kAhead = 16;
     std::vector<std::pair<uint64_t, uint32_t>> order;
     order.reserve(rows_.samples.size());
     for (const SampleRow& row : rows_.samples) {
       order.emplace_back(join_ids(index(row.key.work), index(row.key.place)), static_cast<uint32_t>(order.size()));
     }
     std::sort(order.begin(), order.end());
-    for (const auto& [key, at] : order) {
-      const SampleRow& row = rows_.samples[at];
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i + kAhead < order.size()) {
+        __builtin_prefetch(&rows_.samples[order[i + kAhead].second]);
+      }
+      const SampleRow& row = rows_.samples[order[i].second];
       const p::Work& work = rows_.work(row);
       add_work(work, work.device, {.count = row.count}, sample_end(row));
     }
