@@ -40,32 +40,41 @@ bool is_vendor_library(std::string_view name) {
   return starts_with_one(name, kNames);
 }
 
-bool is_library(std::string_view path) {
+// By where it lies: a source file as well as a module.
+bool is_installed(std::string_view path) {
   static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
                                                                "/lib32/",   "/usr/include/", "/usr/local/cuda",
                                                                "/opt/rocm", "/opt/nvidia/",  "/opt/intel/"};
+  const bool packaged =
+      path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+  return packaged || starts_with_one(path, kFolders) || short_python_file(path).size() != path.size();
+}
+
+bool is_library(std::string_view module) {
   static constexpr std::array<std::string_view, 17> kNames = {
       "libtorch",    "libc10",      "libcublas",      "libcudnn", "libnccl",  "libcufft",
       "libcusparse", "libcusolver", "libcurand",      "libcupti", "libnvrtc", "libstdc++",
       "libpython3",  "python3",     "libtensorflow_", "libc.so",  "ld-linux"};
-  const bool packaged =
-      path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
-  return packaged || starts_with_one(path, kFolders) || starts_with_one(file_name(path), kNames) ||
-         short_python_file(path).size() != path.size();
+  return is_installed(module) || starts_with_one(file_name(module), kNames);
 }
 
 Origin python_origin(std::string_view file) {
-  return file.starts_with("<frozen ") || is_library(file) ? Origin::library : Origin::own;
+  return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-Origin native_origin(const p::Tables& tables, const p::Frame& frame, std::string_view name) {
-  const std::string_view module = tables.text(frame.module);
-  if (is_vendor_function(name) || is_vendor_library(file_name(module))) {
+// The program's own functions may be called as a vendor's are ("clRender"). CUDA's runtime, though, is often linked
+// into the program itself, and has no source there.
+bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
+  return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
+}
+
+// `module` and `file` are empty where they are not known.
+Origin native_origin(std::string_view name, std::string_view module, std::string_view file) {
+  if (is_vendor_library(file_name(module)) || (is_vendor_function(name) && may_be_vendors(name, module, file))) {
     return Origin::vendor;
   }
   static constexpr std::array<std::string_view, 3> kStandard = {"std::", "__gnu_cxx::", "void std::"};
-  return starts_with_one(name, kStandard) || is_library(module) || is_library(tables.text(frame.file)) ? Origin::library
-                                                                                                       : Origin::own;
+  return starts_with_one(name, kStandard) || is_library(module) || is_installed(file) ? Origin::library : Origin::own;
 }
 
 }  // namespace
@@ -87,7 +96,7 @@ Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
     return Origin::vendor;
   }
   if (element.is_label) {
-    return Origin::own;  // all that is known of it is its name
+    return native_origin(name, {}, {});
   }
   const p::Frame& frame = tables.frame(element);
   switch (frame.kind) {
@@ -95,7 +104,7 @@ Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
       return python_origin(tables.text(frame.file));
     case p::FrameKind::native:
     case p::FrameKind::inlined:
-      return native_origin(tables, frame, name);
+      return native_origin(name, tables.text(frame.module), tables.text(frame.file));
     case p::FrameKind::truncated:
       return Origin::none;
     default:

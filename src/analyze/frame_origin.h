@@ -13,9 +13,9 @@ enum class Origin : uint8_t {
   own,      // of the program that was recorded, also of what it was built from
   library,  // installed: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder; a
             // framework's library wherever it lies (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
-  vendor,  // the interface that work is put on a GPU by: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue...;
-           // and kernel space below it
-  none,    // it tells nothing: see tells_nothing()
+  vendor,   // the interface that work is put on a GPU by: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue...
+            // outside of the program's own modules; and kernel space below it
+  none,     // it tells nothing: see tells_nothing()
 };
 
 // `kernel`: it is a frame of a KSTACK.

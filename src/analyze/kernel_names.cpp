@@ -210,7 +210,8 @@ void drop_unread(std::vector<Component>& parts) {
     const Component& part = parts[i];
     const bool is_last = i + 1 == parts.size();
     const bool of_lambda = part.name == "operator()" && !is_last;
-    if (part.is_unnamed || is_version(part) || of_lambda || (part.name.empty() && !is_last)) {
+    const bool qualifies = !is_last && (is_version(part) || part.name.empty());
+    if (part.is_unnamed || of_lambda || qualifies) {
       continue;
     }
     if (part.is_lambda && !kept.empty() && kept.back().is_lambda) {

@@ -81,11 +81,10 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
   size_t begin = 0;
   for (size_t i = 0; i < elements.size(); ++i) {
     const Known& frame = known(false, elements[i]);
-    const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if (frame.role == Role::start_up) {
       begin = i + 1;
-    } else if (!is_note) {
-      break;
+    } else if (shown_[frame.shown].cls != FrameClass::mark) {
+      break;  // also where outer frames are missing: what follows was called by one of them
     }
   }
   return begin < elements.size() ? begin : 0;  // nothing else is there to be shown

@@ -26,13 +26,14 @@ const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
   return kSorts;
 }
 
+constexpr size_t kScreenLines = 60;
 constexpr size_t kWidth = 80;
 
 class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    top_option_ = app.add_option("--top", top_, "lines in each table, 0 for all (default: about one screen in all)")
+    top_option_ = app.add_option("--top", top_, "lines in each table, 0 for all (default: about 60 lines in all)")
                       ->check(CLI::Range(size_t{0}, kMostLines));  // also keeps -1 from being taken for 2^64 - 1
     app.add_option("--sort", options_.sort, "sort kernels and paths by time (default), calls, avg or max")
         ->transform(CLI::Transformer(sorts()))
@@ -46,7 +47,7 @@ class Report : public Command {
         ->type_name("REGEX");
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
-        ->check(CLI::Range(size_t{40}, kMaxWidth));
+        ->check(CLI::Range(kWidth, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
     coverage_.declare(app);
@@ -112,6 +113,8 @@ class Report : public Command {
     }
     options_.limits =
         top_option_->count() == 0 && !json_ ? kScreen : analyze::SummaryOptions::Limits{top_, top_, top_, top_};
+    shape_.lines = top_option_->count() == 0 && !shape_.full ? kScreenLines : 0;
+    shape_.from_start = options_.stacks.from_start;
     shape_.width = shape_.width != 0 ? shape_.width : terminal_width(kWidth);
     shape_.colors = terminal_colors();
     return {};

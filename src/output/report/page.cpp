@@ -1,6 +1,7 @@
 #include "output/report/page.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "analyze/kernel_names.h"
 #include "base/numbers.h"
@@ -93,6 +94,25 @@ std::string Page::name(std::string_view name, size_t width, Naming naming) const
   return options_.full ? shown : cut_middle(shown, width);
 }
 
+std::unordered_set<std::string_view> Page::alike(const std::vector<std::string_view>& names) const {
+  std::unordered_set<std::string_view> found;
+  if (options_.full) {
+    return found;
+  }
+  std::unordered_map<std::string, std::string_view> first;  // of each that is shown
+  for (const std::string_view name : names) {
+    const auto [known, is_new] = first.try_emplace(this->name(name, room_below()), name);
+    if (!is_new && known->second != name) {
+      found.insert({known->second, name});
+    }
+  }
+  return found;
+}
+
+size_t Page::room_below() const {
+  return std::max(kLeastName, width() > kBelow.size() ? width() - kBelow.size() : 0);
+}
+
 std::string Page::numbers_text(const std::vector<std::string>& numbers) {
   std::string out;
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -113,8 +133,7 @@ void Page::columns(const std::vector<std::string>& columns, std::string_view nam
 void Page::row(const std::vector<std::string>& numbers, std::string_view name, Naming naming) {
   const std::string text = numbers_text(numbers);
   const size_t room = this->room(numbers.size());
-  const size_t below = std::max(kLeastName, width() > kBelow.size() ? width() - kBelow.size() : 0);
-  const std::string shown = this->name(name, below, naming);
+  const std::string shown = this->name(name, room_below(), naming);
   if (options_.full || utf8_length(shown) <= room) {
     line(text + shown);
     return;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/text_stream.h"
@@ -27,6 +28,8 @@ class Page {
 
   [[nodiscard]] size_t width() const { return options_.width; }
   [[nodiscard]] bool full() const { return options_.full; }
+  // Also those that tell nothing.
+  [[nodiscard]] bool all_frames() const { return options_.full || options_.from_start; }
 
   // "host     node1, 2026-11-23": what a reader looks for by its first word.
   void fact(std::string_view word, const std::string& text);
@@ -40,6 +43,9 @@ class Page {
   // A name as it is shown where it may take `width` characters.
   [[nodiscard]] std::string name(std::string_view name, size_t width, Naming naming = Naming::signature) const;
 
+  // Those of `names` that look like another one of them when they are shown as signatures.
+  [[nodiscard]] std::unordered_set<std::string_view> alike(const std::vector<std::string_view>& names) const;
+
   // What is left for a name behind so many numbers.
   [[nodiscard]] size_t room(size_t numbers) const;
 
@@ -49,6 +55,7 @@ class Page {
   void row(const std::vector<std::string>& numbers, std::string_view name, Naming naming = Naming::signature);
 
  private:
+  [[nodiscard]] size_t room_below() const;  // for a name in a line of its own
   static std::string numbers_text(const std::vector<std::string>& numbers);
 
   const ReportOptions& options_;

@@ -111,7 +111,7 @@ std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room,
 
 void print_frames(const analyze::CallPath& path, Page& page) {
   const size_t room = std::max(kLeast, page.width() - std::min(page.width(), kIndent.size()));
-  const std::vector<Line> lines = frame_lines(telling(path.shown()), room, page);
+  const std::vector<Line> lines = frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), room, page);
   size_t names = 0;  // how wide those with a location are, where that leaves all locations their room
   for (const Line& line : lines) {
     const size_t width = utf8_length(line.name) + kBetween;

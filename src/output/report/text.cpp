@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "output/report/fit.h"
 #include "output/report/page.h"
 #include "output/report/paths.h"
 #include "output/report/report.h"
@@ -110,7 +111,8 @@ void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
     }
     constexpr size_t kLeast = 20;
     const size_t room = std::max(kLeast, page.width() - std::min(page.width(), text.size()));
-    page.line(cut_middle(shown_name(shown_ends(device.name)), page.full() ? std::string::npos : room) + text);
+    const std::string name = shown_name(shown_ends(device.name));
+    page.full() ? page.line(name + text) : page.clauses(cut_middle(name, room) + text, "");
   }
   if (devices.size() > shown) {
     page.line("... " + count_text(devices.size() - shown) + " more devices");
@@ -198,6 +200,10 @@ std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
+std::string_view work_of(const SummaryLine& line) {
+  return line.work;
+}
+
 // Kernels, and groups of them.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
@@ -206,6 +212,9 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
     return;
   }
   const Shares shares(summary, summary.total);
+  std::vector<std::string_view> names;
+  std::transform(lines.begin(), lines.end(), std::back_inserter(names), name);
+  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
   if (summary.timed) {
     page.columns({"share", "time", "calls", "avg", "max", "stdev"}, "name");
@@ -223,7 +232,7 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
       numbers.push_back(short_duration(line.max_ns));
       numbers.push_back(deviation_text(line.deviation_ns));
     }
-    page.row(numbers, name(line), naming);
+    page.row(numbers, name(line), alike.count(name(line)) != 0 ? Naming::plain : naming);
   }
 }
 
@@ -256,6 +265,13 @@ void print_functions(const Summary& summary, Page& page) {
     return;
   }
   const Shares shares(summary, summary.total);
+  std::vector<std::string_view> names;
+  for (const FunctionLine& line : summary.functions) {
+    if (line.file.empty()) {
+      names.push_back(line.name);
+    }
+  }
+  const auto alike = page.alike(names);
   page.title("Top functions, with all that they call", summary.functions.size(), summary.found.functions);
   if (summary.timed) {
     page.columns({"total", "direct", "time", "calls"}, "function");
@@ -269,7 +285,7 @@ void print_functions(const Summary& summary, Page& page) {
     }
     numbers.push_back(short_count_text(line.total.count));
     if (line.file.empty()) {
-      page.row(numbers, line.name);
+      page.row(numbers, line.name, alike.count(line.name) != 0 ? Naming::plain : Naming::signature);
     } else {
       page.row(numbers, python_function(line, page.room(numbers.size()), page), Naming::plain);
     }
@@ -289,10 +305,13 @@ void print_paths(const Lines& lines, const char* title, size_t found, const std:
     return;
   }
   const bool named = several_processes(lines);
+  std::vector<std::string_view> names;
+  std::transform(lines.begin(), lines.end(), std::back_inserter(names), work_of);
+  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
   page.columns(columns, "name, and where it was launched");
   for (const SummaryLine& line : lines) {
-    page.row(numbers(line), line.work);
+    page.row(numbers(line), line.work, alike.count(line.work) != 0 ? Naming::plain : Naming::signature);
     if (named) {
       page.dim_line("          in " + page.name(line.process, 40));
     }
@@ -316,10 +335,14 @@ void print_counts(const Lines& lines, const char* title, size_t found, uint64_t 
   if (lines.empty()) {
     return;
   }
+  std::vector<std::string_view> names;
+  std::transform(lines.begin(), lines.end(), std::back_inserter(names), work_of);
+  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
   page.columns({"share", "samples"}, "name");
   for (const SummaryLine& line : lines) {
-    page.row({percent_text(line.weight.count, whole), short_count_text(line.weight.count)}, line.work);
+    page.row({percent_text(line.weight.count, whole), short_count_text(line.weight.count)}, line.work,
+             alike.count(line.work) != 0 ? Naming::plain : Naming::signature);
   }
 }
 
@@ -394,9 +417,7 @@ void print_trust(const Summary& summary, Page& page) {
   }
 }
 
-}  // namespace
-
-void report_text(const Summary& summary, const ReportOptions& options, TextStream& stream) {
+void print_all(const Summary& summary, const ReportOptions& options, TextStream& stream) {
   Page page(options, stream);
   print_facts(summary.info, page);
   print_losses(summary.info, page);
@@ -405,11 +426,10 @@ void report_text(const Summary& summary, const ReportOptions& options, TextStrea
   print_filter(summary, page);
   print_graphs(summary, page);
   const bool stalls = summary.info.kind == ProfileKind::stall_samples;
-  const auto work = [](const SummaryLine& line) { return line.work; };
   print_work(
       summary, summary.groups, "Groups", summary.found.groups,
       [](const GroupLine& line) -> std::string_view { return line.name; }, Naming::plain, page);
-  print_work(summary, summary.work, stalls ? "Top GPU symbols" : "Top kernels and copies", summary.found.work, work,
+  print_work(summary, summary.work, stalls ? "Top GPU symbols" : "Top kernels and copies", summary.found.work, work_of,
              Naming::signature, page);
   print_functions(summary, page);
   print_call_paths(summary, page);
@@ -417,6 +437,23 @@ void report_text(const Summary& summary, const ReportOptions& options, TextStrea
   print_samples(summary, page);
   print_host(summary, page);
   print_trust(summary, page);
+}
+
+bool is_longer(const Summary& summary, const ReportOptions& options) {
+  const std::string text = collect_text([&](TextStream& out) { print_all(summary, options, out); });
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) > options.lines;
+}
+
+}  // namespace
+
+void report_text(const Summary& summary, const ReportOptions& options, TextStream& stream) {
+  if (options.lines == 0) {
+    return print_all(summary, options, stream);
+  }
+  Summary fitted = summary;
+  while (is_longer(fitted, options) && give_up_line(fitted)) {
+  }
+  print_all(fitted, options, stream);
 }
 
 }  // namespace gpuprof::output

@@ -116,6 +116,45 @@ TEST_CASE("Whose code a frame is") {
   CHECK(origins["[libcuda.so.1+0x12]"] == Origin::none);
 }
 
+TEST_CASE("A name alone tells whose code it is only where nothing else does") {
+  const Aggregate rows = test::read_all(R"(GPUPROF;3.0
+STRING;1;clRender
+STRING;2;/home/me/app
+STRING;3;/home/me/python3_train.py
+STRING;4;train
+STRING;5;clFlush
+STRING;6;/usr/lib/libMesaOpenCL.so.1
+STRING;7;cudaLaunchKernel
+STRING;8;cudaCheck
+STRING;9;/home/me/check.cu
+STRING;10;k
+PROCESS;1;1;0;0;0;0;0;0
+FRAME;1;python;4;3;1;0;0;0x0
+FRAME;2;native;1;0;0;2;0;0x5
+FRAME;3;native;5;0;0;6;0;0x5
+FRAME;4;native;7;0;0;2;0;0x5
+FRAME;5;native;8;9;3;2;0;0x5
+USTACK;1;1;5;2;3;4
+USTACK;2;clEnqueueNDRangeKernel;std::sort;render
+WORK;1;1;0;0;1;0;0;0;0;0;kernel;10;0
+WORK;2;1;0;0;2;0;0;0;0;0;kernel;10;0
+GPU;0;1;1;100;100;100;10000;0;0
+GPU;0;2;1;100;100;100;10000;0;0
+)");
+  StackView view(rows.tables, {});
+  const FunctionTable table = functions_of(rows, view);
+  std::map<std::string, Origin> origins;
+  for (const FunctionLine& line : table.lines) {
+    origins[std::string(line.name)] = line.origin;
+  }
+  CHECK(origins["train"] == Origin::own);
+  CHECK(origins["clRender"] == Origin::own);
+  CHECK(origins["cudaCheck"] == Origin::own);
+  CHECK(origins["clFlush"] == Origin::vendor);
+  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);  // of the runtime that is linked into the program
+  CHECK(shown(table)["clRender"] == "100 100");
+}
+
 TEST_CASE("Direct times make up what has a stack, and no total exceeds it") {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     const Aggregate rows = test::read_all(test::RandomProfile(seed).text);

@@ -106,6 +106,13 @@ TEST_CASE("A name that is no name stays as it is") {
   CHECK(short_kernel_name(std::string(100000, '<')).size() == 100000);
 }
 
+TEST_CASE("A kernel may be called as a version's namespace is") {
+  for (const char* name : {"__1", "__cxx11", "CUB_x_NS"}) {
+    CHECK(short_kernel_name(name) == name);
+    CHECK(short_kernel_name(std::string("void ") + name + "(int)") == name);
+  }
+}
+
 TEST_CASE("A name is fitted into a width by what it says least with") {
   const std::string name =
       "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, bool, "

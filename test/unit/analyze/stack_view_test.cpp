@@ -192,6 +192,8 @@ TEST_CASE("stacks of threads begin behind what starts a thread") {
   CHECK(shown({"clone3", "start_thread", "worker", "clone", "g"}, {}) == "worker clone g");
   CHECK(shown({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
   CHECK(shown({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
+  CHECK(shown({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
+        "[truncated] [libc.so.6+0x41c93] my_compare");                    // libc called back: how it began is not known
   CHECK(shown({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // or nothing would be left of it
   CHECK(shown({"worker", "main_loop"}, {}) == "worker main_loop");
 }

@@ -79,6 +79,65 @@ TEST_CASE("The standard deviation is that of single calls, and unknown where the
   CHECK(summary.work[1].deviation_ns == 11);  // sqrt(3000 / 4 - 25 * 25)
 }
 
+TEST_CASE("Two names of a table that look the same when shortened keep what tells them apart") {
+  const analyze::Aggregate rows = read_all(R"(GPUPROF;3.0
+STRING;1;void ns::f(int)
+STRING;2;void ns::f(float)
+STRING;3;void ns::g(int)
+PROCESS;1;1;0;0;0;0;0;0
+WORK;1;1;0;0;0;0;0;0;0;0;kernel;1;0
+WORK;2;1;0;0;0;0;0;0;0;0;kernel;2;0
+WORK;3;1;0;0;0;0;0;0;0;0;kernel;3;0
+GPU;0;1;1;10;10;10;100;0;0
+GPU;0;2;1;10;10;10;100;0;0
+GPU;0;3;1;10;10;10;100;0;0
+)");
+  const std::string text = report(rows, {});
+  CHECK(text.find("  void ns::f(int)\n") != std::string::npos);
+  CHECK(text.find("  void ns::f(float)\n") != std::string::npos);
+  CHECK(text.find("  ns::g\n") != std::string::npos);
+}
+
+TEST_CASE("Frames that tell nothing are left out, but not where all are asked for") {
+  const analyze::Aggregate rows = read_all(R"(GPUPROF;3.0
+STRING;1;k
+STRING;2;_start
+STRING;3;main
+STRING;4;[libx.so+0x12]
+STRING;5;launch
+PROCESS;1;1;0;0;0;0;0;0
+FRAME;1;native;2;0;0;0;0;0x1
+FRAME;2;native;3;0;0;0;0;0x2
+FRAME;3;unknown;4;0;0;0;0;0x3
+FRAME;4;native;5;0;0;0;0;0x4
+USTACK;1;1;2;3;4
+WORK;1;1;0;0;1;0;0;0;0;0;kernel;1;0
+GPU;0;1;1;10;10;10;100;0;0
+)");
+  const std::string brief = report(rows, {});
+  CHECK(brief.find("[libx.so+0x12]") == std::string::npos);
+  CHECK(report(rows, {.full = true}).find("          [libx.so+0x12]\n") != std::string::npos);
+  const std::string all = report(rows, {.from_start = true}, {.stacks = {.from_start = true}});
+  CHECK(all.find("          _start\n          main\n          [libx.so+0x12]\n          launch\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("Tables give up lines until the report has as many as asked for, and say so") {
+  std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
+  for (int i = 1; i <= 40; ++i) {
+    const std::string n = std::to_string(i);
+    text.append("STRING;" + n + ";kernel_" + n + "\n")
+        .append("WORK;" + n + ";1;0;0;0;0;0;0;0;0;kernel;" + n + ";0\nGPU;0;" + n + ";1;10;10;10;100;0;0\n");
+  }
+  const analyze::Aggregate rows = read_all(text);
+  const auto lines = [](const std::string& report) { return std::count(report.begin(), report.end(), '\n'); };
+  CHECK(lines(report(rows, {})) > 60);
+  CHECK(lines(report(rows, {.lines = 60})) == 60);
+  const std::string least = report(rows, {.lines = 1});
+  CHECK(least.find("Top kernels and copies (3 of 40)") != std::string::npos);
+  CHECK(least.find("Top call paths (1 of 40)") != std::string::npos);
+}
+
 TEST_CASE("What is sorted by decides what comes first") {
   const analyze::Aggregate rows = read_all(kTwoKernels);
   const auto first = [&rows](analyze::SortBy sort) {
