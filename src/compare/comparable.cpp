@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/utf8.h"
+#include "compare/setup.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -28,7 +29,7 @@ std::string percent(double value) {
 void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
   using analyze::ProfileKind;
   const std::string file = escaped(facts.file);
-  if (!facts.exit_status.empty() && facts.exit_status != "0") {
+  if (has_failed(facts)) {
     reasons.push_back(file + ": its program failed (exit status " + escaped(facts.exit_status) + ")");
   }
   if (facts.info.kind == ProfileKind::launch_counts || facts.info.kind == ProfileKind::stall_samples) {
@@ -45,22 +46,18 @@ void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& o
   }
 }
 
-// What differs between the first run and another one; each kind is said once.
+// What differs between runs; each kind is said once.
 void look_at_setup(const Comparison& runs, Reasons& reasons) {
-  bool device = false;
-  bool driver = false;
   const RunFacts& first = *runs.runs.front();
-  for (const RunFacts* facts : runs.runs) {
-    if (!device && facts->devices != first.devices) {
-      device = true;
-      reasons.push_back("not the same device: " + joined(first.devices) + " (" + escaped(first.file) + ") and " +
-                        joined(facts->devices) + " (" + escaped(facts->file) + ")");
-    }
-    if (!driver && facts->driver != first.driver && !facts->driver.empty() && !first.driver.empty()) {
-      driver = true;
-      reasons.push_back("not the same driver: " + escaped(first.driver) + " (" + escaped(first.file) + ") and " +
-                        escaped(facts->driver) + " (" + escaped(facts->file) + ")");
-    }
+  const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),
+                                  [&first](const RunFacts* facts) { return facts->devices != first.devices; });
+  if (other != runs.runs.end()) {
+    reasons.push_back("not the same device: " + joined(first.devices) + " (" + escaped(first.file) + ") and " +
+                      joined((*other)->devices) + " (" + escaped((*other)->file) + ")");
+  }
+  if (const std::vector<KnownDriver> drivers = known_drivers(runs.runs); drivers.size() > 1) {
+    reasons.push_back("not the same driver: " + escaped(drivers[0].name) + " (" + escaped(drivers[0].run->file) +
+                      ") and " + escaped(drivers[1].name) + " (" + escaped(drivers[1].run->file) + ")");
   }
 }
 

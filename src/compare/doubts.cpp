@@ -8,6 +8,7 @@
 #include "base/exit_status.h"
 #include "base/hints.h"
 #include "base/utf8.h"
+#include "compare/setup.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -21,17 +22,6 @@ std::string quoted(const std::string& text) {
   return text.empty() ? "unknown" : "'" + escaped(text) + "'";
 }
 
-template <typename Fact>
-std::set<std::string> facts_of(Facts runs, Fact fact) {
-  std::set<std::string> all;
-  for (const RunFacts* run : runs) {
-    if (std::string text = fact(*run); !text.empty()) {
-      all.insert(std::move(text));
-    }
-  }
-  return all;
-}
-
 std::string listed(const std::set<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) {
@@ -41,22 +31,34 @@ std::string listed(const std::set<std::string>& texts) {
 }
 
 // Where one side does not say, there is nothing to compare.
-template <typename Fact>
-void tell_difference(const char* what, Facts old_runs, Facts new_runs, Fact fact, std::vector<std::string>& told) {
-  const auto before = facts_of(old_runs, fact);
-  const auto after = facts_of(new_runs, fact);
+void tell_difference(const char* what, const std::set<std::string>& before, const std::set<std::string>& after,
+                     std::vector<std::string>& told) {
   if (!before.empty() && !after.empty() && before != after) {
     told.push_back(std::string(what) + " differ: " + listed(before) + " -> " + listed(after) +
                    ", which may be all of the difference");
   }
 }
 
-std::string devices_text(const RunFacts& run) {
-  std::string text;
-  for (const std::string& device : run.devices) {
-    text.append(text.empty() ? "" : " + ").append(device);
+std::set<std::string> devices_of(Facts runs) {
+  std::set<std::string> all;
+  for (const RunFacts* run : runs) {
+    std::string text;
+    for (const std::string& device : run->devices) {
+      text.append(text.empty() ? "" : " + ").append(device);
+    }
+    if (!text.empty()) {
+      all.insert(std::move(text));
+    }
   }
-  return text;
+  return all;
+}
+
+std::set<std::string> drivers_of(Facts runs) {
+  std::set<std::string> all;
+  for (KnownDriver& driver : known_drivers(runs)) {
+    all.insert(std::move(driver.name));
+  }
+  return all;
 }
 
 void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
@@ -72,7 +74,7 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   if (run.info.skipped_bad > 0) {
     told.push_back(file + "bad lines skipped: " + std::to_string(run.info.skipped_bad));
   }
-  if (!run.exit_status.empty() && run.exit_status != "0" && !run.exit_status.starts_with("still running")) {
+  if (has_failed(run)) {
     told.push_back(file + "the recorded program ended with " + escaped(run.exit_status));
   }
   for (const std::string& warning : run.info.warnings) {
@@ -128,9 +130,8 @@ Status check_related(const Comparison& all) {
 
 std::vector<std::string> doubts(Facts old_runs, Facts new_runs) {
   std::vector<std::string> told;
-  tell_difference("the devices", old_runs, new_runs, devices_text, told);
-  tell_difference(
-      "the drivers", old_runs, new_runs, [](const RunFacts& run) { return run.driver; }, told);
+  tell_difference("the devices", devices_of(old_runs), devices_of(new_runs), told);
+  tell_difference("the drivers", drivers_of(old_runs), drivers_of(new_runs), told);
   for (const Facts side : {old_runs, new_runs}) {
     for (const RunFacts* run : side) {
       tell_gaps(*run, told);

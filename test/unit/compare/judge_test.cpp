@@ -225,6 +225,21 @@ TEST_CASE("runs that must not be compared") {
         }).find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("another driver is seen where the first run does not say its own") {
+  Sides sides(30, 5);
+  sides.facts(0).driver.clear();
+  CHECK(sides.judged().outcome == Outcome::pass);
+  sides.facts(6).driver = "2.0";
+  CHECK(sides.judged().outcome == Outcome::inconclusive);
+  CHECK(reasons_of(sides.judged()) == "not the same driver: 1.0 (old1.txt) and 2.0 (new1.txt)\n");
+}
+
+TEST_CASE("a process that was attached to and runs on has not failed") {
+  Sides sides(30, 5);
+  sides.facts(2).exit_status = "still running";
+  CHECK(sides.judged().outcome == Outcome::pass);
+}
+
 TEST_CASE("too few runs") {
   for (const size_t runs : {1, 2}) {
     Sides sides(30, runs);
