@@ -61,8 +61,9 @@ void look_at_setup(const Comparison& runs, Reasons& reasons) {
   }
 }
 
-// Less than half of the time of either side is in kernels that the other one has, too.
-bool two_programs(const Comparison& runs) {
+// The side of which less than half of the time is in kernels that the other one has, too; nullptr: there is none. One
+// is enough: a program that does next to nothing any more is no faster one.
+const char* two_programs(const Comparison& runs) {
   double all[2] = {0, 0};
   double matched[2] = {0, 0};
   for (size_t run = 0; run < runs.runs.size(); ++run) {
@@ -74,7 +75,10 @@ bool two_programs(const Comparison& runs) {
       }
     }
   }
-  return all[0] > 0 && all[1] > 0 && matched[0] < all[0] / 2 && matched[1] < all[1] / 2;
+  if (all[0] <= 0 || all[1] <= 0) {
+    return nullptr;
+  }
+  return matched[0] < all[0] / 2 ? "old" : matched[1] < all[1] / 2 ? "new" : nullptr;
 }
 
 std::string too_few(const Comparison& runs, const JudgeOptions& options, bool one_side) {
@@ -100,9 +104,9 @@ Reasons incomparable(const Comparison& runs, const JudgeOptions& options, bool o
     look_at_run(*runs.runs[run], runs.totals[run], options, reasons);
   }
   look_at_setup(runs, reasons);
-  if (!one_side && two_programs(runs)) {
-    reasons.emplace_back(
-        "these are two different programs: less than half of the GPU time of either side is in kernels that both have");
+  if (const char* side = one_side ? nullptr : two_programs(runs); side != nullptr) {
+    reasons.push_back("these are two different programs: less than half of the GPU time of the " + std::string(side) +
+                      " side is in kernels that both have");
   }
   return reasons;
 }

@@ -240,6 +240,22 @@ TEST_CASE("a process that was attached to and runs on has not failed") {
   CHECK(sides.judged().outcome == Outcome::pass);
 }
 
+TEST_CASE("a program that does next to nothing any more does not pass") {
+  for (const bool shrunk : {true, false}) {
+    Sides sides(12, 5);
+    for (size_t kernel = 1; kernel < 12; ++kernel) {
+      sides.comparison.kernels[kernel].change = shrunk ? Change::gone : Change::appeared;
+      for (size_t run = 0; run < 10; ++run) {
+        sides.comparison.kernels[kernel].costs[run].ns *= (run < 5) == shrunk ? 1 : 0;
+      }
+    }
+    CHECK(sides.judged().outcome == Outcome::inconclusive);
+    CHECK(reasons_of(sides.judged()) ==
+          std::string("these are two different programs: less than half of the GPU time of the ") +
+              (shrunk ? "old" : "new") + " side is in kernels that both have\n");
+  }
+}
+
 TEST_CASE("too few runs") {
   for (const size_t runs : {1, 2}) {
     Sides sides(30, runs);
