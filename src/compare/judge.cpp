@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "compare/comparable.h"
@@ -321,20 +322,25 @@ size_t runs_needed(double variance_of_run, double effect) {
   return 0;
 }
 
-// A pass says that there was no slowdown of min_effect_percent, and not only that none was found.
+// A pass says that there was no slowdown of min_effect_percent, or of what the thresholds allow, and not only that none
+// was found.
 void Judge::ask_what_was_seen() {
-  const auto ask = [this](const Tested& tested, const std::string& name) {
-    if (!(tested.finding.high_percent < options_.min_effect_percent)) {
-      const size_t needed = runs_needed(pooled_variance(tested.values), log_change(options_.min_effect_percent));
-      judgement_.reasons.push_back(not_seen_text(name, tested.finding, options_.min_effect_percent, needed));
+  const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
+  const auto ask = [this, runs](const Tested& tested, std::string_view rule, const std::string& name) {
+    const Threshold* entry = options_.thresholds.find(rule);
+    const double allowed = std::max(options_.min_effect_percent, entry == nullptr ? 0 : entry->percent);
+    if (tested.finding.verdict != Verdict::excused && !(tested.finding.high_percent < allowed)) {
+      const size_t needed = runs_needed(pooled_variance(tested.values), log_change(allowed));
+      judgement_.reasons.push_back(not_seen_text(name, tested.finding, allowed, needed > runs ? needed : 0));
     }
   };
-  ask(total_, "the total");
+  ask(total_, kTotal, "the total");
   for (const Tested& kernel : kernels_) {
     const Finding& finding = kernel.finding;
     const bool heavy = finding.old_ns >= kHeavyShare * total_.finding.old_ns && total_.finding.old_ns > 0;
-    if (heavy && judgement_.reasons.empty() && finding.verdict != Verdict::excused) {
-      ask(kernel, runs_.kernels[finding.line].name);
+    if (heavy && judgement_.reasons.empty()) {
+      const std::string& name = runs_.kernels[finding.line].name;
+      ask(kernel, name, name);
     }
   }
 }

@@ -14,7 +14,7 @@ std::string unequal_variances_text();
 std::string only_in_time_text(const Finding& finding);
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
 std::string drift_text(const Finding& total);
-// `needed`: runs a side that would show a slowdown of `percent`; 0: too many.
+// `needed`: runs a side that would show a slowdown of `percent`; 0: nothing to say.
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed);
 
 }  // namespace gpuprof::compare

@@ -333,6 +333,26 @@ TEST_CASE("thresholds excuse a kernel, its paths and the total") {
   CHECK(of_kernel(sides.judged(with_thresholds("caller 40% wanted")), 7)->verdict == Verdict::slower);
 }
 
+TEST_CASE("thresholds may allow more than what a pass must have seen") {
+  Sides sides(12, 5);
+  sides.slow_down(7, 4);
+  const Judgement judgement = sides.judged(with_thresholds("kernel_7 1000% meant\n[total] 1000% meant"));
+  CHECK(judgement.outcome == Outcome::pass);
+  CHECK(reasons_of(judgement).empty());
+  CHECK(judgement.findings.front().verdict == Verdict::excused);
+  CHECK(sides.judged(with_thresholds("kernel_7 1000% meant")).outcome == Outcome::pass);
+  CHECK(sides.judged(with_thresholds("[total] 1000% meant")).outcome == Outcome::regression);
+}
+
+TEST_CASE("more runs are advised only where there are fewer") {
+  Sides sides(1, 5);
+  sides.comparison.kernels[0].costs[9].ns *= 2;  // wide, as one run is an outlier
+  const Judgement judgement = sides.judged();
+  CHECK(judgement.outcome == Outcome::inconclusive);
+  const size_t at = reasons_of(judgement).find("about ");
+  CHECK((at == std::string::npos || std::stoul(reasons_of(judgement).substr(at + 6)) > 5));
+}
+
 TEST_CASE("the paths of a slower kernel") {
   Sides sides(30, 5);
   std::vector<Cost> half = sides.comparison.kernels[7].costs;
