@@ -53,8 +53,15 @@ void excuse_kernel(const Comparison& runs, std::span<const uint32_t> paths, cons
   }
 }
 
-void excuse_total(const Comparison& runs, std::span<const Tested> kernels, const JudgeOptions& options,
-                  double material_ns, Finding& total) {
+void excuse_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel) {
+  const Threshold* entry = options.thresholds.find(runs.kernels[kernel.line].name);
+  if (kernel.verdict == Verdict::appeared && entry != nullptr && 100 * kernel.new_ns <= entry->percent * total_ns) {
+    kernel.note = excused_text(options.thresholds, *entry);
+  }
+}
+
+void excuse_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
+                  const JudgeOptions& options, double material_ns, Finding& total) {
   if (total.verdict != Verdict::slower) {
     return;
   }
@@ -63,27 +70,23 @@ void excuse_total(const Comparison& runs, std::span<const Tested> kernels, const
     excuse(options, *entry, total);
     return;
   }
-  std::vector<Cost> rest(runs.totals);
-  const Finding* excused = nullptr;
-  for (const Tested& kernel : kernels) {
-    if (kernel.finding.verdict == Verdict::excused) {
-      excused = &kernel.finding;
-      for (size_t run = 0; run < rest.size(); ++run) {
-        rest[run].ns -= std::min(rest[run].ns, runs.kernels[kernel.finding.line].costs[run].ns);
-      }
-    }
-  }
-  if (excused == nullptr) {
+  if (excused.empty()) {
     return;
   }
+  std::vector<Cost> rest(runs.totals);
+  for (const Finding* kernel : excused) {
+    for (size_t run = 0; run < rest.size(); ++run) {
+      rest[run].ns -= std::min(rest[run].ns, runs.kernels[kernel->line].costs[run].ns);
+    }
+  }
   Tested without;
-  without.values = values_of(rest, runs.old_runs, {});
+  without.values = values_of(rest, runs.old_runs, factor);
   without.difference = plain_difference(without.values);
   describe(rest, without);
   judge_finding(options.total_level, options, material_ns, without.finding);
   if (without.finding.verdict != Verdict::slower) {
     total.verdict = Verdict::excused;
-    total.note = excused->note;
+    total.note = excused.back()->note;
   }
 }
 

@@ -43,6 +43,7 @@ class Judge {
   void test_total();
   void test_unmatched();
   void list_one_sided();
+  void excuse();
   void second_opinion(Tested& tested) const;
   void look_at_cycles(std::span<const Cost> costs, Tested& tested);
   void gather();
@@ -274,6 +275,26 @@ void Judge::list_one_sided() {
   }
 }
 
+void Judge::excuse() {
+  std::vector<const Finding*> excused;
+  for (Tested& kernel : kernels_) {
+    excuse_kernel(runs_, paths_[kernel.finding.line], options_, material_ns_, kernel.finding);
+    if (kernel.finding.verdict == Verdict::excused) {
+      excused.push_back(&kernel.finding);
+    }
+  }
+  for (Finding& kernel : one_sided_) {
+    excuse_appeared(runs_, options_, total_.finding.old_ns, kernel);
+    if (!kernel.note.empty()) {
+      excused.push_back(&kernel);
+    }
+  }
+  excuse_total(runs_, excused, {}, options_, material_ns_, total_.finding);
+  if (unmatched_) {
+    excuse_total(runs_, excused, factor_, options_, material_ns_, unmatched_->finding);
+  }
+}
+
 // The total first, then kernels, the worst first, with their paths.
 void Judge::gather() {
   std::vector<Finding> lines = std::move(one_sided_);
@@ -377,10 +398,7 @@ Judgement Judge::run() {
   test_kernels();
   test_unmatched();
   list_one_sided();
-  for (Tested& kernel : kernels_) {
-    excuse_kernel(runs_, paths_[kernel.finding.line], options_, material_ns_, kernel.finding);
-  }
-  excuse_total(runs_, kernels_, options_, material_ns_, total_.finding);
+  excuse();
   gather();
   decide();
   return std::move(judgement_);

@@ -407,6 +407,26 @@ TEST_CASE("a new kernel counts by what it adds to the total") {
   CHECK(of_kernel(replaced.judged(), 8)->verdict == Verdict::gone);
 }
 
+TEST_CASE("thresholds excuse a new kernel by its name, or by the total") {
+  Sides sides(30, 5);
+  sides.comparison.kernels[7].change = Change::appeared;
+  for (size_t run = 0; run < 5; ++run) {
+    sides.comparison.kernels[7].costs[run] = {};
+  }
+  for (const char* allowed : {"kernel_7 4% wanted", "kernel_? 4% wanted", "[total] 4% wanted"}) {
+    const Judgement judgement = sides.judged(with_thresholds(allowed));
+    CHECK(judgement.outcome == Outcome::pass);
+    CHECK(judgement.findings[1].what == Finding::What::unmatched);
+    CHECK(judgement.findings[1].verdict == Verdict::excused);
+    CHECK(judgement.findings[1].note == "gate.txt:1: up to 4%: wanted");
+    CHECK(of_kernel(judgement, 7)->verdict == Verdict::appeared);
+  }
+  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // it is 1 of 29
+  CHECK(sides.judged(with_thresholds("kernel_8 4% wanted")).outcome == Outcome::regression);
+  sides.slow_down(8, 1.5);
+  CHECK(sides.judged(with_thresholds("kernel_7 4% wanted")).outcome == Outcome::regression);
+}
+
 TEST_CASE("a kernel that only some runs have") {
   Sides sides(30, 5);
   for (const size_t run : {1, 6}) {
