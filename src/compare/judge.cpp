@@ -9,6 +9,7 @@
 
 #include "compare/comparable.h"
 #include "compare/excuse.h"
+#include "compare/judge_factor.h"
 #include "compare/judge_paths.h"
 #include "compare/judge_text.h"
 #include "compare/line_test.h"
@@ -382,6 +383,9 @@ void Judge::decide() {
     judgement_.reasons.clear();
     judgement_.outcome = Outcome::regression;
     return;
+  }
+  if (std::string doubt = doubt_of_factor(kernels_, factor_, runs_.old_runs, options_); !doubt.empty()) {
+    judgement_.reasons.push_back(std::move(doubt));
   }
   ask_what_was_seen();
   judgement_.outcome = judgement_.reasons.empty() ? Outcome::pass : Outcome::inconclusive;

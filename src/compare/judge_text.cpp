@@ -49,6 +49,16 @@ std::string excused_text(const Thresholds& thresholds, const Threshold& entry) {
          (entry.expires.empty() ? "" : " until " + entry.expires) + ": " + escaped(entry.reason);
 }
 
+std::string most_slower_text(double percent, size_t kernels, size_t apart) {
+  const std::string all = std::to_string(kernels);
+  if (apart == 0) {
+    return "all kernels may be slower: what the " + all + " of them have in common is " + signed_percent(percent) +
+           ", by clocks or by the program";
+  }
+  return "most kernels may be slower: what the " + all + " of them have in common is " + signed_percent(percent) +
+         ", and " + std::to_string(apart) + " did not take part in it";
+}
+
 std::string drift_text(const Finding& total) {
   return "the second half of the runs took " + signed_percent(total.change_percent) +
          " of GPU time against the first: is the machine still warming up, or busy?";

@@ -13,6 +13,8 @@ std::string few_kernels_text(size_t kernels);
 std::string unequal_variances_text();
 std::string only_in_time_text(const Finding& finding);
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
+// `percent`: that all `kernels` have in common; `apart`: those that did not take part.
+std::string most_slower_text(double percent, size_t kernels, size_t apart);
 std::string drift_text(const Finding& total);
 // `needed`: runs a side that would show a slowdown of `percent`; 0: nothing to say.
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed);

@@ -169,6 +169,35 @@ TEST_CASE("all kernels slower alike are the total's") {
   CHECK(of_kernel(judgement, 3)->verdict == Verdict::same);
 }
 
+TEST_CASE("most kernels slower, in runs that differ as much, do not pass") {
+  const std::vector<double> common{0.95, 1.06, 0.99, 1.04, 0.96, 1.05, 0.97, 1.02, 0.94, 1.03};
+  const auto made = [&common](size_t slower, double factor) {
+    Sides sides(12, 5);
+    for (size_t kernel = 0; kernel < slower; ++kernel) {
+      sides.slow_down(kernel, factor);
+    }
+    for (KernelLine& kernel : sides.comparison.kernels) {
+      for (size_t run = 0; run < 10; ++run) {
+        kernel.costs[run].ns = static_cast<uint64_t>(static_cast<double>(kernel.costs[run].ns) * common[run]);
+      }
+    }
+    return sides;
+  };
+  Sides most = made(7, 1.1);
+  CHECK(most.judged().outcome == Outcome::inconclusive);
+  CHECK(reasons_of(most.judged()).find("most kernels may be slower: what the 12 of them have in common is +") == 0);
+  CHECK(reasons_of(most.judged()).find("and 5 did not take part") != std::string::npos);
+  CHECK(most.judged(with_thresholds("[total] 20% wanted")).outcome == Outcome::pass);
+
+  Sides all = made(12, 1.09);  // too little for the total's level
+  CHECK(all.judged().findings.front().verdict == Verdict::same);
+  CHECK(all.judged().outcome == Outcome::inconclusive);
+  CHECK(reasons_of(all.judged()).find("all kernels may be slower") == 0);
+
+  CHECK(made(0, 1).judged().outcome == Outcome::pass);
+  CHECK(made(5, 0.7).judged().outcome == Outcome::pass);  // faster
+}
+
 TEST_CASE("a slowdown that is the clock's") {
   Sides sides(30, 5);
   sides.slow_down_all(1.05);

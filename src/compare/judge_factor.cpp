@@ -1,0 +1,46 @@
+#include "compare/judge_factor.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compare/judge_text.h"
+
+namespace gpuprof::compare {
+namespace {
+
+constexpr size_t kLeastApart = 2;
+constexpr size_t kPartApart = 10;  // or one kernel in so many
+
+bool may_grow(const JudgeOptions& options, std::string_view rule, double percent) {
+  const Threshold* entry = options.thresholds.find(rule);
+  return entry != nullptr && percent <= entry->percent;
+}
+
+}  // namespace
+
+std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const double> factor, size_t old_runs,
+                            const JudgeOptions& options) {
+  Values shared;
+  shared.all.assign(factor.begin(), factor.end());
+  shared.old_runs = old_runs;
+  if (factor.empty() || !shared.testable()) {
+    return "";
+  }
+  const Difference growth = plain_difference(shared);
+  const double percent = shared.percent(growth.mean);
+  if (percent <= options.material_percent || may_grow(options, kTotal, percent)) {
+    return "";
+  }
+  // Faster than the rest only: with what the runs have in common they may cost what they did. One that is faster beyond
+  // that has been changed.
+  const double margin = growth.margin(options.total_level);
+  const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const Tested& kernel) {
+    return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;
+  }));
+  if (apart >= std::max(kLeastApart, kernels.size() / kPartApart)) {
+    return most_slower_text(percent, kernels.size(), apart);
+  }
+  return growth.p_above() <= options.false_discovery_rate ? most_slower_text(percent, kernels.size(), 0) : "";
+}
+
+}  // namespace gpuprof::compare
