@@ -44,7 +44,7 @@ struct Finding {
   double high_percent = 0;
   double p = 1;                           // of the test, one-sided for slower
   double adjusted_p = 1;                  // BH over kernels, Holm over the paths of a kernel
-  std::optional<double> permutation_p;    // exact second opinion, from 8 runs a side on
+  std::optional<double> permutation_p;    // second opinion by permutation, from 8 runs a side on
   double launches_percent = 0;            // what of the change is more launches ...
   double duration_percent = 0;            // ... and what is longer ones
   std::optional<double> cycles_percent;   // the change in cycles, where clocks are known

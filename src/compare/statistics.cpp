@@ -170,12 +170,13 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
   for (const double value : variances) {
     logs.push_back(std::log(std::max(value, least)) - digamma(freedom / 2) + std::log(freedom / 2));
   }
+  const double most = freedom * static_cast<double>(variances.size());
   const double beyond_chance = variance(logs) - trigamma(freedom / 2);
   if (beyond_chance <= 0) {
-    return {.freedom = std::numeric_limits<double>::infinity(), .variance = mean(variances)};
+    return {.freedom = std::numeric_limits<double>::infinity(), .variance = mean(variances), .most = most};
   }
   const double prior = 2 * trigamma_inverse(beyond_chance);
-  return {.freedom = prior, .variance = std::exp(mean(logs) + digamma(prior / 2) - std::log(prior / 2))};
+  return {.freedom = prior, .variance = std::exp(mean(logs) + digamma(prior / 2) - std::log(prior / 2)), .most = most};
 }
 
 namespace {
@@ -304,7 +305,7 @@ Difference pooled_difference(std::span<const double> old_side, std::span<const d
   }
   return {.mean = mean(new_side) - mean(old_side),
           .error = std::sqrt(shared * (1 / n_old + 1 / n_new)),
-          .freedom = own + prior.freedom};
+          .freedom = std::min(own + prior.freedom, prior.most)};
 }
 
 Difference welch_difference(std::span<const double> old_side, std::span<const double> new_side) {

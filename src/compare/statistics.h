@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,7 @@ double trigamma_inverse(double y);  // y > 0
 struct VariancePrior {
   double freedom = 0;  // infinite: the variances differ by no more than chance; 0: there is no prior
   double variance = 0;
+  double most = std::numeric_limits<double>::infinity();  // freedom of all lines together: no line's test has more
 };
 
 // `variances` have `freedom` degrees each. Fewer than two of them have no prior.
@@ -40,7 +42,8 @@ std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
 // The share of ways to part all values into sides of these sizes of which the difference of the means (new - old) is
-// at least the one seen. All ways where they are at most kMostSplits, else as many drawn with `seed`.
+// at least the one seen. All ways where they are at most kMostSplits, else a tenth as many, drawn with `seed`, the one
+// seen among them.
 inline constexpr uint64_t kMostSplits = 200'000;
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
 

@@ -175,7 +175,7 @@ std::string cost_text(const Finding& finding) {
   if (finding.permutation_p) {
     char p[32];
     static_cast<void>(std::snprintf(p, sizeof(p), "%.2g", *finding.permutation_p));
-    text.append("; exact permutation test: p = ").append(p);
+    text.append("; permutation test: p = ").append(p);
   }
   if (finding.cycles_percent) {
     text += "; in GPU cycles " + signed_percent(*finding.cycles_percent);

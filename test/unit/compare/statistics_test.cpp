@@ -96,6 +96,14 @@ TEST_CASE("a moderated t is limma's") {
   }
 }
 
+TEST_CASE("no test has more freedom than all lines together") {
+  const VariancePrior prior = fit_variance_prior(std::vector<double>{1, 1, 1}, 4);
+  CHECK(std::isinf(prior.freedom));
+  const std::vector<double> side{1, 2, 3};
+  CHECK(pooled_difference(side, side, prior).freedom == 12);
+  CHECK(pooled_difference(side, side).freedom == 4);
+}
+
 TEST_CASE("adjusted for the number of tests") {
   const std::vector<double> p{0.01, 0.04, 0.03, 0.005, 0.5, 0.02};
   const std::vector<double> bh{0.03, 0.048, 0.045, 0.03, 0.5, 0.04};
