@@ -54,7 +54,8 @@ std::string help_text() {
     text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");
   }
-  return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" + kExitCodes;
+  return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" +
+         kExitCodes;
 }
 
 const Entry* similar_command(std::string_view name) {
