@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
@@ -23,27 +24,54 @@ using analyze::ProfileKind;
 
 constexpr std::string_view kTruncated = "[truncated]";
 
-std::string meta_text(const analyze::ProfileInfo& info, const char* key) {
-  const auto found = info.meta.find(key);
-  return found == info.meta.end() ? std::string() : found->second;
+// A merged profile has the values of all its ranks, and some drivers are several; sorted, so that no order counts.
+std::set<std::string> meta_values(const analyze::ProfileInfo& info, const char* key) {
+  std::set<std::string> values;
+  const auto [begin, end] = info.meta.equal_range(key);
+  std::transform(begin, end, std::inserter(values, values.end()), [](const auto& meta) { return meta.second; });
+  return values;
 }
 
-// META gpu.sm_clock_mhz.<device> = "samples mean min max". What can not be read is not known.
+std::string joined(const std::set<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) {
+    text.append(text.empty() ? "" : ", ").append(value);
+  }
+  return text;
+}
+
+std::string meta_text(const analyze::ProfileInfo& info, const char* key) {
+  return joined(meta_values(info, key));
+}
+
+// "0" where no rank is known to have failed, else how those that did have ended.
+std::string exit_status_of(const analyze::ProfileInfo& info) {
+  std::set<std::string> values = meta_values(info, "target.exit_status");
+  if (values.size() > 1) {
+    values.erase("0");
+  }
+  return joined(values);
+}
+
+// META gpu.sm_clock_mhz.<device> = "samples mean min max". What can not be read is not known, nor is a clock of which
+// two ranks say different things: each has devices of its own that it calls 0.
 std::map<std::string, Clock> clocks_of(const analyze::ProfileInfo& info) {
   constexpr std::string_view kPrefix = "gpu.sm_clock_mhz.";
   std::map<std::string, Clock> clocks;
-  for (auto meta = info.meta.lower_bound(std::string(kPrefix)); meta != info.meta.end(); ++meta) {
-    if (!meta->first.starts_with(kPrefix)) {
-      break;
-    }
+  auto meta = info.meta.lower_bound(std::string(kPrefix));
+  while (meta != info.meta.end() && meta->first.starts_with(kPrefix)) {
+    const auto& [key, text] = *meta;
+    const auto next = info.meta.upper_bound(key);
     unsigned long long samples = 0;
     Clock clock;
-    const int read = std::sscanf(meta->second.c_str(), "%llu %lf %lf %lf", &samples, &clock.mean_mhz, &clock.min_mhz,
-                                 &clock.max_mhz);
-    if (read == 4 && samples > 0 && clock.mean_mhz > 0) {
+    const int read =
+        std::sscanf(text.c_str(), "%llu %lf %lf %lf", &samples, &clock.mean_mhz, &clock.min_mhz, &clock.max_mhz);
+    const bool agreed = std::all_of(meta, next, [&first = text](const auto& other) { return other.second == first; });
+    if (agreed && read == 4 && samples > 0 && clock.mean_mhz > 0) {
       clock.samples = samples;
-      clocks[meta->first.substr(kPrefix.size())] = clock;
+      clocks[key.substr(kPrefix.size())] = clock;
     }
+    meta = next;
   }
   return clocks;
 }
@@ -76,7 +104,7 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
   facts.command = meta_text(rows.info, "command");
   facts.host = meta_text(rows.info, "host");
   facts.commit = meta_text(rows.info, "source.commit");
-  facts.exit_status = meta_text(rows.info, "target.exit_status");
+  facts.exit_status = exit_status_of(rows.info);
   facts.clocks = clocks_of(rows.info);
   const p::WorkCoverage& covered = rows.info.covered;
   facts.lost_percent =

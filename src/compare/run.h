@@ -58,11 +58,12 @@ struct RunFacts {
   std::string file;  // what errors call it
   analyze::ProfileInfo info;
   std::vector<std::string> devices;  // "NVIDIA H200", one for each device that had work, sorted
-  std::string driver;                // empty: not known
+  // Of a merged profile these four hold each value once, sorted, joined by ", ".
+  std::string driver;  // empty: not known
   std::string command;
   std::string host;
   std::string commit;                   // of the program that was recorded, where record was told or found one
-  std::string exit_status;              // META target.exit_status; empty: not known
+  std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: not known
   std::map<std::string, Clock> clocks;  // by device
   double lost_percent = 0;              // of GPU work, as profile::coverage reckons it
 };

@@ -110,3 +110,22 @@ TEST_CASE("what is known of a run comes from its META lines") {
   REQUIRE(run.facts.clocks.size() == 1);
   CHECK(run.facts.clocks.at("NVIDIA H100").mean_mhz == 1980.5);
 }
+
+TEST_CASE("what the ranks of a merged profile say does not depend on their order") {
+  const std::string first =
+      "META;target.exit_status;0\nMETA;gpu.driver;PoCL 3\nMETA;host;a\nMETA;source.commit;1\n"
+      "META;gpu.sm_clock_mhz.0;10 1000 900 1100\nMETA;gpu.sm_clock_mhz.1;10 1500 900 1600\n";
+  const std::string second =
+      "META;target.exit_status;signal 9 (SIGKILL)\nMETA;gpu.driver;NVIDIA 550\nMETA;host;b\nMETA;source.commit;1\n"
+      "META;gpu.sm_clock_mhz.0;10 1200 900 1300\nMETA;gpu.sm_clock_mhz.1;10 1500 900 1600\n";
+  for (const std::string& text : {first + second, second + first}) {
+    const compare::RunFacts facts = run_of_text(text).facts;
+    CHECK(facts.exit_status == "signal 9 (SIGKILL)");
+    CHECK(facts.driver == "NVIDIA 550, PoCL 3");
+    CHECK(facts.host == "a, b");
+    CHECK(facts.commit == "1");
+    CHECK(facts.clocks.count("0") == 0);
+    REQUIRE(facts.clocks.count("1") == 1);
+    CHECK(facts.clocks.at("1").mean_mhz == 1500);
+  }
+}
