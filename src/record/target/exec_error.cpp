@@ -47,6 +47,10 @@ std::string interpreted(std::span<const std::string> command) {
   return file.ends_with(".py") ? through("python3", command) : file.ends_with(".sh") ? through("sh", command) : "";
 }
 
+bool has_first_line(const std::string& file) {
+  return read_text(AT_FDCWD, file.c_str(), 2) == "#!";
+}
+
 // The program that the file's first line names; empty: none.
 std::string interpreter_of(const std::string& file) {
   constexpr size_t kMost = 256;
@@ -69,9 +73,10 @@ std::string hint_for_unknown(std::span<const std::string> command) {
   }
   struct stat info {};
   if (::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-    const std::string hint = ::access(name.c_str(), X_OK) == 0 ? "" : interpreted(command);
-    std::string here = "./" + shell_words(command);
-    return hint.empty() ? kTry + here : hint;
+    // Without a first line that names its interpreter the kernel runs no script, executable or not.
+    const bool runs = ::access(name.c_str(), X_OK) == 0 && has_first_line(name);
+    const std::string hint = runs ? "" : interpreted(command);
+    return hint.empty() ? kTry + ("./" + shell_words(command)) : hint;
   }
   if (S_ISDIR(info.st_mode)) {
     return "'" + name + "' is a directory; name the program in it";
@@ -96,7 +101,7 @@ std::string hint_for_denied(std::span<const std::string> command) {
   }
   const std::string hint = interpreted(command);
   const std::string executable = "make it executable: chmod +x " + shell_word(file);
-  return hint.empty() ? executable : hint + ", or " + executable;
+  return hint.empty() ? executable : has_first_line(file) ? hint + ", or " + executable : hint;
 }
 
 }  // namespace
