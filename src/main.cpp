@@ -30,6 +30,7 @@ int fail(const Error& error) {
 
 // What was asked for, and a failure where it cannot be written.
 int print(const std::string& text) {
+  const gpuprof::FileLimitAsError limit;
   const gpuprof::Status written = gpuprof::write_all(STDOUT_FILENO, text, "standard output");
   return written ? 0 : fail(written.error());
 }

@@ -79,6 +79,17 @@ std::optional<Dimension> dimension_of(std::string_view text) {
   return found == kWords.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::string dimension_words(std::string_view before_last) {
+  std::string words;
+  for (const auto& [word, dimension] : kWords) {
+    words.append(dimension == kWords.front().second  ? ""
+                 : dimension == kWords.back().second ? " " + std::string(before_last) + " "
+                                                     : ", ");
+    words.append(word);
+  }
+  return words;
+}
+
 std::string device_label(const p::Tables& tables, p::DeviceId id) {
   const p::Device* device = tables.device(id);
   if (device == nullptr) {

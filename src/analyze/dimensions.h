@@ -16,6 +16,9 @@ enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, c
 // "pid", "tid" ...; nothing for any other word.
 std::optional<Dimension> dimension_of(std::string_view word);
 
+// All of them: "pid, tid, ... and range" with "and" before the last.
+std::string dimension_words(std::string_view before_last);
+
 // "device 0 NVIDIA H200"; with its uuid where the profile has another one of that name. "[no device]" for 0.
 std::string device_label(const profile::Tables& tables, profile::DeviceId id);
 

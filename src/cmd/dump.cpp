@@ -243,6 +243,7 @@ class Dump : public Command {
       return std::move(opened).error();
     }
     p::Reader& reader = *opened;
+    const FileLimitAsError limit;
     TextStream out([](std::string_view text) { return write_all(STDOUT_FILENO, text, "standard output"); });
     if (raw_) {
       p::format_header(out.text());

@@ -67,9 +67,7 @@ class Flame : public Command {
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
     stacks_.declare(app);
-    app.add_option("--by", by_,
-                   "put these at the root, in this order: a list of pid, tid, thread, device, stream, rank, host, "
-                   "command")
+    app.add_option("--by", by_, "put these at the root, in this order: a list of " + analyze::dimension_words("and"))
         ->type_name("LIST");
     app.add_option("--graph", graph_,
                    "stacks of CUDA graph nodes: launch (of the graph), capture (of the node), or both (default), one "
@@ -144,9 +142,7 @@ class Flame : public Command {
       const size_t end = std::min(by_.find(',', at), by_.size());
       const auto dimension = analyze::dimension_of(by_.substr(at, end - at));
       if (!dimension) {
-        return Error{"--by: '" + by_.substr(at, end - at) +
-                         "' is not one of pid, tid, thread, device, stream, rank, "
-                         "host and command",
+        return Error{"--by: '" + by_.substr(at, end - at) + "' is not one of " + analyze::dimension_words("and"),
                      "for example --by rank,device", kExitUsage};
       }
       fold_.by.push_back(*dimension);
@@ -183,7 +179,7 @@ class Flame : public Command {
 
   // Nothing that is there is lost, and neither output is lost to the other.
   [[nodiscard]] Status may_write_all() const {
-    if (!svg_.empty() && svg_ == output_) {
+    if (!svg_.empty() && !output_.empty() && are_same_output(svg_, output_)) {
       return Error{"both -o and --svg write " + output_, "name two files", kExitUsage};
     }
     for (const std::string& path : {svg_, output_.empty() && svg_.empty() ? std::string("-") : output_}) {

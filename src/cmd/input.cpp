@@ -22,14 +22,14 @@ namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
-// Something is connected to standard input that is meant to be read. Never /dev/null, a closed descriptor or a
-// terminal: programs are started with these where nobody has thought of their input.
+// Something is connected to standard input that is meant to be read. Never /dev/null, a closed descriptor, a
+// terminal or a socket: programs are started with these where nobody has thought of their input.
 bool stdin_has_input() {
   struct stat info {};
   if (::fstat(STDIN_FILENO, &info) != 0) {
     return false;
   }
-  return S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
+  return S_ISFIFO(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
 }
 
 // Says once what is waited for, where that takes longer than a second.
@@ -39,7 +39,7 @@ void wait_for_first_bytes(int fd, const std::string& name) {
   pollfd ready{fd, POLLIN, 0};
   if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
       ::poll(&ready, 1, kPatienceMs) == 0) {
-    log::info("waiting for a profile from " + name + ", which has brought nothing yet");
+    log::warn("waiting for a profile from " + name + ", which has brought nothing yet");
   }
 }
 

@@ -59,7 +59,7 @@ class Merge : public Command {
     if (!named) {
       return named.error();
     }
-    tell_written({*named, writer.bytes_written(), file->is_regular()}, "gpuprof report " + *named + " shows it");
+    tell_written({*named, writer.bytes_written(), file->is_regular()}, report_command(*named) + " shows it");
     for (const std::string& warning : merged->warnings) {
       log::warn(warning);
     }

@@ -11,6 +11,7 @@
 #include "base/exit_status.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/shell.h"
 #include "output/text.h"
 #include "profile/reader.h"
 
@@ -76,7 +77,36 @@ Status may_write(const std::string& path, std::span<const FileId> inputs) {
   if (Status may = may_write_profile(path, inputs); !may || path == "-") {
     return may;
   }
-  return is_profile(path) ? Status(refused(path, "it is a profile")) : Status();
+  if (is_profile(path)) {
+    return refused(path, "it is a profile");
+  }
+  const std::string old = path + ".old";
+  struct stat info {};
+  const bool is_kept = ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+  return is_kept && is_profile(old) ? Status(refused(path, "the one that is there would take the place of " +
+                                                               shown_name(old) + ", which is a profile"))
+                                    : Status();
+}
+
+bool are_same_output(const std::string& one, const std::string& other) {
+  const auto parts = [](const std::string& path) {
+    const size_t entry = path.rfind('/') + 1;  // 0 where there is none
+    return std::pair(entry == 0 ? std::string(".") : path.substr(0, entry), path.substr(entry));
+  };
+  const auto [folder, entry] = parts(one);
+  const auto [other_folder, other_entry] = parts(other);
+  struct stat info {};
+  struct stat other_info {};
+  return one == other || (entry == other_entry && ::stat(folder.c_str(), &info) == 0 &&
+                          ::stat(other_folder.c_str(), &other_info) == 0 && info.st_dev == other_info.st_dev &&
+                          info.st_ino == other_info.st_ino);
+}
+
+std::string report_command(const std::string& file) {
+  if (file == "gpuprof.txt") {
+    return "gpuprof report";
+  }
+  return "gpuprof report " + shown_name(shell_word(file.starts_with("-") ? "./" + file : file));
 }
 
 Status write_file(const std::string& path, std::string_view advice, const std::function<void(TextStream&)>& write) {

@@ -23,11 +23,18 @@ struct FileId {
 };
 
 // That a command which has read `inputs` may write what it makes of them to `path`: that is none of them (nor is it
-// what `path` would be kept as), and no other profile either. The Error has the exit code kExitUsage. `path` may be - .
+// what `path` would be kept as), and no other profile is lost by it either. The Error has the exit code kExitUsage.
+// `path` may be - .
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
 // The same for a command that writes profiles, in whose place others are kept as NAME.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
+
+// That both lead to one entry of one folder, however they are spelt.
+bool are_same_output(const std::string& one, const std::string& other);
+
+// With which the user looks at the profile.
+std::string report_command(const std::string& file);
 
 // Writes a file as write_keeping_old() does, and tells its name, its size and what to do with it: "wrote
 // flame.svg, 1.02 MiB: open it in a browser".

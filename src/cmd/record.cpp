@@ -40,14 +40,6 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
   ::_exit(128 + signal);
 }
 
-// With which the user looks at the profile.
-std::string next_command(const std::string& file) {
-  if (file == "gpuprof.txt") {
-    return "gpuprof report";
-  }
-  return "gpuprof report " + output::shown_name(shell_word(file.starts_with("-") ? "./" + file : file));
-}
-
 class Record final : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -74,7 +66,7 @@ class Record final : public Command {
       return result.error();
     }
     if (!result->file.empty()) {
-      log::info("next: " + next_command(result->file));
+      log::info("next: " + report_command(result->file));
     }
     if (WIFSIGNALED(result->wait_status)) {
       die_like(WTERMSIG(result->wait_status));

@@ -38,13 +38,14 @@ class Report : public Command {
     app.add_option("--sort", options_.sort, "sort kernels and paths by time (default), calls, avg or max")
         ->transform(CLI::Transformer(sorts()))
         ->type_name("WHAT");
-    app.add_option("--by", by_,
-                   "one more table: GPU time by pid, tid, thread, device, stream, rank, host, command or range")
-        ->type_name("WHAT");
-    app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
-        ->type_name("REGEX");
-    app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
-        ->type_name("REGEX");
+    by_option_ =
+        app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT");
+    kernel_option_ =
+        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
+            ->type_name("REGEX");
+    path_option_ =
+        app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
+            ->type_name("REGEX");
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
         ->check(CLI::Range(kWidth, kMaxWidth));
@@ -93,10 +94,15 @@ class Report : public Command {
       return chosen;
     }
     options_.stacks.lines = true;
-    for (const auto& [name, text, pattern] :
-         {std::tuple("--kernel", &kernel_, &options_.kernel), {"--path", &path_, &options_.path}}) {
-      if (text->empty()) {
+    for (const auto& [option, name, text, pattern] :
+         {std::tuple(kernel_option_, "--kernel", &kernel_, &options_.kernel),
+          {path_option_, "--path", &path_, &options_.path}}) {
+      if (option->count() == 0) {
         continue;
+      }
+      if (text->empty()) {
+        return Error{std::string(name) + ": the regular expression is empty",
+                     "leave " + std::string(name) + " out to see everything", kExitUsage};
       }
       auto compiled = analyze::Pattern::compile(name, *text);
       if (!compiled) {
@@ -104,11 +110,10 @@ class Report : public Command {
       }
       *pattern = std::move(compiled).value();
     }
-    if (!by_.empty()) {
+    if (by_option_->count() > 0) {
       options_.by = analyze::dimension_of(by_);
       if (!options_.by) {
-        return Error{"--by: there is no '" + by_ + "'",
-                     "it is one of pid, tid, thread, device, stream, rank, host, command, range", kExitUsage};
+        return Error{"--by: there is no '" + by_ + "'", "it is one of " + analyze::dimension_words("and"), kExitUsage};
       }
     }
     options_.limits =
@@ -133,6 +138,9 @@ class Report : public Command {
   analyze::SummaryOptions options_;
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;
+  const CLI::Option* by_option_ = nullptr;
+  const CLI::Option* kernel_option_ = nullptr;
+  const CLI::Option* path_option_ = nullptr;
   size_t top_ = 20;  // of --json
   std::string by_;
   std::string kernel_;

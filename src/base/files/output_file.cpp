@@ -135,6 +135,8 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
     return OutputFile(std::move(fd).value(), name);
   }
   file.keep_old_ = options.keep_old;
+  file.busy_hint_ = options.busy_hint;
+  file.is_worthless_ = options.is_worthless;
   if (file.is_being_written()) {
     file.take_another_name();
   }
@@ -216,6 +218,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       folder_(std::move(other.folder_)),
       entry_(std::move(other.entry_)),
       keep_old_(other.keep_old_),
+      busy_hint_(other.busy_hint_),
+      is_worthless_(other.is_worthless_),
       temporary_(std::exchange(other.temporary_, {})),
       name_(std::move(other.name_)) {}
 
@@ -225,11 +229,28 @@ OutputFile::~OutputFile() {
   }
 }
 
+// Whether there is a NAME.old with something in it, and nothing in what would take its place.
+bool OutputFile::would_lose_old() const {
+  struct stat old {};
+  if (is_worthless_ == nullptr || ::fstatat(folder_.get(), (entry_ + ".old").c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(old.st_mode) || old.st_size == 0) {
+    return false;
+  }
+  struct stat info {};
+  const UniqueFd there(
+      ::openat(folder_.get(), entry_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return there && ::fstat(there.get(), &info) == 0 && S_ISREG(info.st_mode) && is_worthless_(there.get());
+}
+
 // An empty file is nothing to keep, and a link is not the file that it leads to.
 Status OutputFile::rotate() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(info.st_mode) || info.st_size == 0) {
+    return {};
+  }
+  if (would_lose_old()) {
+    log::warn("the earlier " + name_ + " holds no GPU work: it is replaced, and " + name_ + ".old stays as it is");
     return {};
   }
   if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
@@ -238,7 +259,7 @@ Status OutputFile::rotate() const {
   return {};
 }
 
-// By another gpuprof, which holds a lock on it.
+// By another gpuprof, most likely, which holds a lock on it.
 bool OutputFile::is_being_written() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -261,8 +282,7 @@ void OutputFile::take_another_name() {
       break;
     }
   }
-  log::warn(wanted + " is being written by another gpuprof: this one writes " + name_,
-            "give each its own name: -o NAME, in which %p stands for the process, %h for the host, %r for the rank");
+  log::warn(wanted + " is being written by another program: this one writes " + name_, busy_hint_);
 }
 
 Status OutputFile::commit() {

@@ -15,10 +15,14 @@
 namespace gpuprof {
 
 struct OutputOptions {
-  // An existing file becomes NAME.old. One that another gpuprof still writes stays, and ours gets a name of its own.
+  // An existing file becomes NAME.old. One that another program still writes stays, and ours gets a name of its own.
   bool keep_old = false;
   mode_t mode = 0666;  // less the umask, and less what a file that is replaced does not permit
   StopRequested stop;  // of the waiting for a pipe's reader
+  const char* busy_hint = "give each its own name";  // where another program still writes it
+  // With keep_old: of an open regular file that there is nothing in it for which a NAME.old should be lost. It is
+  // replaced where there is one. None: every file is worth it.
+  bool (*is_worthless)(int fd) = nullptr;
 };
 
 // A file to write, under a name of its own until commit(): what is not finished leaves an earlier file in its place.
@@ -57,6 +61,7 @@ class OutputFile {
   Status make_temporary(mode_t mode);
   void narrow(mode_t before) const;
   Status rotate() const;
+  [[nodiscard]] bool would_lose_old() const;
   [[nodiscard]] bool is_being_written() const;
   void take_another_name();
 
@@ -65,6 +70,8 @@ class OutputFile {
   UniqueFd folder_;    // where it is to have its name
   std::string entry_;  // its name in there
   bool keep_old_ = false;
+  const char* busy_hint_ = nullptr;
+  bool (*is_worthless_)(int fd) = nullptr;
   std::string temporary_;  // its name in there until then; empty: nothing to rename
   std::string name_;
 };

@@ -7,8 +7,13 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
 
+#include "profile/reader.h"
+#include "profile/records.h"
 #include "record/process/rank.h"
 #include "record/signals.h"
 
@@ -94,13 +99,43 @@ bool goes_to_stdout(const std::string& pattern) {
          profile.st_dev == out.st_dev && profile.st_ino == out.st_ino;
 }
 
+namespace {
+
+// A whole profile whose last line counts nothing: no launch, no GPU record, no sample, and none lost.
+bool is_without_gpu_work(int fd) {
+  constexpr off_t kMostLine = 512;
+  std::array<char, kMostLine> bytes{};
+  const auto text = [&](off_t from) {
+    const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), from);
+    return std::string(bytes.data(), static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  };
+  struct stat info {};
+  const std::string begin = text(0);
+  const std::string end = ::fstat(fd, &info) == 0 ? text(std::max<off_t>(info.st_size - kMostLine, 0)) : "";
+  const size_t newline = end.size() < 2 ? std::string::npos : end.rfind('\n', end.size() - 2);
+  if (newline == std::string::npos) {
+    return false;
+  }
+  auto reader = profile::Reader::open_text(begin.substr(0, begin.find('\n') + 1) + end.substr(newline + 1), "profile");
+  const auto record = reader ? reader->next() : Result<std::optional<profile::Record>>(std::nullopt);
+  const auto* const last = record && *record ? std::get_if<profile::End>(&**record) : nullptr;
+  return last != nullptr && last->launches == 0 && last->gpu_records == 0 && last->samples == 0 && last->lost == 0;
+}
+
+}  // namespace
+
 Result<OutputFile> open_profile_file(const std::string& pattern) {
   const auto name = expand_output_name(pattern);
   if (!name) {
     return name.error();
   }
   const auto stop = [] { return pending_stop() != 0; };
-  auto output = OutputFile::open(*name, {.keep_old = true, .mode = 0644, .stop = stop});
+  auto output = OutputFile::open(*name, {.keep_old = true,
+                                         .mode = 0644,
+                                         .stop = stop,
+                                         .busy_hint = "give each its own name: -o NAME, in which %p stands for the "
+                                                      "process, %h for the host, %r for the rank",
+                                         .is_worthless = is_without_gpu_work});
   if (const int signal = pending_stop(); signal != 0 && !output) {
     Error error = std::move(output).error();
     error.exit_code = 128 + signal;
