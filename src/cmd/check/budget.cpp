@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "analyze/stack_view.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/json_stream.h"
@@ -17,6 +19,7 @@ using compare::Outcome;
 using compare::Run;
 
 constexpr size_t kMostNames = 3;
+constexpr std::string_view kTruncated = "[truncated]";
 
 struct Named {
   uint64_t ns = 0;
@@ -47,6 +50,31 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
                                                          [&](uint32_t f) { return matches[f] != 0; })
                                            : matches[path.kernel] != 0;
     ns += counts ? path.cost.ns : 0;  // the sum of all paths fits
+  }
+  return ns;
+}
+
+// A function above it is not known: there is no CPU stack, or not the whole of one. Frames that the user hides are no
+// gap.
+bool lacks_stack(const Run& run, const compare::Path& path) {
+  bool whole = false;
+  for (const uint32_t f : path.functions) {
+    const compare::Function& function = run.functions[f];
+    if (function.note && function.name == kTruncated) {
+      return true;
+    }
+    whole = whole || !function.note || function.name == analyze::kAllHidden;
+  }
+  return !whole;
+}
+
+// What matching functions may have caused, but that no stack says so.
+uint64_t cost_without_stack(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  uint64_t ns = 0;
+  for (const compare::Path& path : run.paths) {
+    const bool counted =
+        std::any_of(path.functions.begin(), path.functions.end(), [&](uint32_t f) { return matches[f] != 0; });
+    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;  // the sum of all paths fits
   }
   return ns;
 }
@@ -107,6 +135,10 @@ Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& bud
                    "`gpuprof report` lists the names; the expression is a POSIX extended one", kExitUsage};
     }
     over = over || one.ns > budget.max_ns;
+    const uint64_t unknown = cost_without_stack(run, budget, matches);
+    if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
+      one.gap = duration_text(unknown) + " of its GPU time has no whole CPU stack";
+    }
     if (!one.gap.empty()) {
       result.reasons.push_back(one.file + ": " + one.gap + ", so it may have needed more");
     }

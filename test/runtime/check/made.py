@@ -27,6 +27,8 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
         return strings[text]
 
     def stack(names):
+        if not names:
+            return 0
         for name in names:
             if name not in frames:
                 number = string(name)

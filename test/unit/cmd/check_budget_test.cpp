@@ -1,0 +1,55 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "cmd/check/budget.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using compare::Outcome;
+
+// 10 ns below solve, and 90 ns of a path through `others`.
+compare::Run run_with(const std::vector<compare::Function>& others) {
+  compare::Run run;
+  run.facts.file = "run.txt";
+  run.facts.info.complete = true;
+  run.functions = {{.name = "solve", .total = {10, 1}}};
+  run.kernels = {{"kernel", {100, 2}}};
+  run.paths = {{0, {0}, {10, 1}}, {0, {}, {90, 1}}};
+  for (const compare::Function& other : others) {
+    run.paths.back().functions.push_back(static_cast<uint32_t>(run.functions.size()));
+    run.functions.push_back(other);
+  }
+  return run;
+}
+
+Outcome outcome_of(const compare::Run& run, uint64_t max_ns) {
+  const auto result = hold_to_budget(std::vector{run}, {true, "^solve$", max_ns}, 1);
+  REQUIRE(result.ok());
+  CHECK(result->reasons.empty() == (result->outcome != Outcome::inconclusive));
+  return result->outcome;
+}
+
+TEST_CASE("work whose stack is not known may be that of a function with a budget") {
+  const std::vector<std::vector<compare::Function>> unknown = {
+      {},
+      {{.name = "[stack not sampled]", .note = true}},
+      {{.name = "[truncated]", .note = true}, {.name = "helper"}},
+  };
+  for (const auto& path : unknown) {
+    CHECK(outcome_of(run_with(path), 99) == Outcome::inconclusive);
+    CHECK(outcome_of(run_with(path), 100) == Outcome::pass);
+    CHECK(outcome_of(run_with(path), 9) == Outcome::regression);
+  }
+}
+
+TEST_CASE("work below other functions, and below those that the user hides, is no gap of a budget") {
+  CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
+  CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);
+  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);  // a function of that name
+}
+
+}  // namespace
+}  // namespace gpuprof::cmd
