@@ -25,6 +25,7 @@
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/stack_choices.h"
+#include "compare/comparable.h"
 #include "compare/judge.h"
 
 namespace gpuprof::cmd {
@@ -401,12 +402,14 @@ class Check final : public Command {
     if (!kept) {
       return kept.error();
     }
-    auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side);
+    const Words unfit = save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Words();
+    auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side, unfit);
     if (!code || !save_) {
       return code;
     }
     // What was not found to be as fast as before must not become what later commits are measured by.
-    if (!side->failures.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
+    // Nor what nothing can be compared with: each later check would be inconclusive, and keep nothing better.
+    if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
       log::info("not kept as a baseline");
       return code;
     }
@@ -427,11 +430,15 @@ class Check final : public Command {
     return compare_runs(*old_runs, side.runs, side.failures);
   }
 
-  Result<int> without_baseline(const NewSide& side) {
+  // `unfit`: why these runs are not kept as one.
+  Result<int> without_baseline(const NewSide& side, const Words& unfit) {
     Words reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
                       " has no profiles of another commit with these devices and this driver" +
                       (save_ ? "" : " (--save keeps these)"));
+    for (const std::string& reason : unfit) {
+      reasons.push_back("not kept: " + reason);
+    }
     return nothing_to_judge(reasons);
   }
 

@@ -178,6 +178,24 @@ class CheckFiles(rig.RuntimeTest):
         others = {(("main", "other"), f"something_else_{i}"): (3 + i, 1_000_000 * (i + 1)) for i in range(12)}
         self.inconclusive(*self.side("old"), "--", *self.side("other", work=others), saying="program")
 
+    # Baselines.
+
+    def test_a_baseline_that_nothing_could_be_compared_with_is_not_kept(self):
+        kept = os.path.join(self.folder, "kept")
+        keep = ["--baseline", kept, "--save", "--commit"]
+        two = self.side("two", runs=2)
+        for name, facts, saying in (("cut", {"whole": False}, "cut"), ("lossy", {"lost": 200}, "lost"),
+                                    ("failed", {"exit_status": "3"}, "failed")):
+            last = made.write(os.path.join(self.folder, f"{name}.txt"), seed=name, **facts)
+            self.inconclusive(*keep, "a", *two, last, saying=f"not kept: .*{name}.txt: .*{saying}")
+            self.assertFalse(os.path.exists(kept))
+        self.inconclusive(*keep, "a", two[0], saying="not kept: 1 runs are too few")
+        self.assertFalse(os.path.exists(kept))
+        _, err = self.check(*keep, "a", *self.side("old"), expect=INCONCLUSIVE)
+        self.assertIn("kept as a baseline", err)
+        _, err = self.check(*keep, "b", *self.side("new"), expect=PASS)
+        self.assertIn("the baseline is commit a", err)
+
     # Budgets.
 
     def test_budgets(self):
