@@ -16,6 +16,9 @@ bool starts_with_one(std::string_view text, const std::array<std::string_view, N
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
+// What is looked at of a name or path. A profile may have millions of frames that share one of many megabytes.
+constexpr size_t kMostText = 4096;  // PATH_MAX
+
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
@@ -83,7 +86,9 @@ bool tells_nothing(std::string_view frame) {
   static constexpr std::array<std::string_view, 8> kStart = {
       "_start",       "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__clone3", "clone3",
       "start_thread", "[unknown]"};
-  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && frame.find("+0x") != frame.npos;
+  constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
+  const std::string_view end = frame.substr(frame.size() - std::min(frame.size(), kMostOffset));
+  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && end.find("+0x") != end.npos;
   return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
 }
 
@@ -96,15 +101,17 @@ Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
     return Origin::vendor;
   }
   if (element.is_label) {
-    return native_origin(name, {}, {});
+    return native_origin(name.substr(0, kMostText), {}, {});
   }
   const p::Frame& frame = tables.frame(element);
+  const std::string_view module = tables.text(frame.module).substr(0, kMostText);
+  const std::string_view file = tables.text(frame.file).substr(0, kMostText);
   switch (frame.kind) {
     case p::FrameKind::python:
-      return python_origin(tables.text(frame.file));
+      return python_origin(file);
     case p::FrameKind::native:
     case p::FrameKind::inlined:
-      return native_origin(name, tables.text(frame.module), tables.text(frame.file));
+      return native_origin(name.substr(0, kMostText), module, file);
     case p::FrameKind::truncated:
       return Origin::none;
     default:

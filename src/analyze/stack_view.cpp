@@ -27,6 +27,9 @@ bool is_start_up(std::string_view name) {
                      [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
+// What is looked at of a name that may be main with its parameters: a hostile one may have megabytes, and many frames.
+constexpr size_t kMostMain = 4096;
+
 // The key of what is shown as `text`.
 std::string key_of(FrameClass cls, std::string_view text) {
   return std::string(1, static_cast<char>(cls)).append(text);
@@ -101,7 +104,7 @@ StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
   if (cls != FrameClass::native && cls != FrameClass::interpreter) {
     return Role::other;
   }
-  if (without_parameters(name) == "main") {
+  if (name.starts_with("main") && without_parameters(name.substr(0, kMostMain)) == "main") {
     const std::string_view module = element.is_label ? std::string_view() : tables_.text(tables_.frame(element).module);
     return module.substr(module.rfind('/') + 1).starts_with("python") ? Role::python_main : Role::main;
   }
