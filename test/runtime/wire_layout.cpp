@@ -89,7 +89,8 @@ class Layout(struct.Struct):
 
     def put(self, data, name, value, at=0):
         offset, form = self.places[name]
-        form.pack_into(data, at + offset, value)
+        # In one piece: pack_into clears the field first, and a recorder that reads it then sees a position gone back.
+        data[at + offset:at + offset + form.size] = form.pack(value)
 
 
 def record(kind, layout=None, tail=b"", **values):
