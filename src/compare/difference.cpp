@@ -54,7 +54,10 @@ Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool t
   const bool one_side = all.before.count <= 0 || all.after.count <= 0;
   all.by_launches =
       !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
-  all.by_duration = all.change - all.by_launches;
+  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {  // centuries of GPU time: not a real one
+    all.by_launches = all.change;
+    all.by_duration = 0;
+  }
   return all;
 }
 
