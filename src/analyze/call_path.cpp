@@ -60,14 +60,13 @@ std::string_view PathTexts::work(const p::Work& work) {
 }
 
 PathKey PathTexts::key(const p::Work& r) {
-  const bool has_stack = index(r.ustack) != 0 || index(r.kstack) != 0;
   return {.process = process_label(tables_, r),
           .ustack = view_.representative(false, r.ustack),
           .kstack = view_.representative(true, r.kstack),
           .work = work(r),
           .capture = view_.representative(false, r.capture),
           .no_capture = index(r.capture) == 0 && (r.flags & p::kWorkGraphNode) != 0 ? no_capture_label(r) : "",
-          .unsampled = (r.flags & p::kWorkUnsampled) != 0 && !has_stack};
+          .unsampled = p::is_unsampled(r)};
 }
 
 std::vector<std::string_view> CallPath::frames() const {

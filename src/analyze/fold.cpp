@@ -223,8 +223,7 @@ class TreeBuilder {
   // A node of a graph does not need its launch's stack where it is shown under its capture's.
   [[nodiscard]] bool lacks_stack_by_choice(const p::Work& work) const {
     const bool shown_by_capture = options_.graph == GraphStacks::capture && is_graph_node(work);
-    return (work.flags & p::kWorkUnsampled) != 0 && index(work.ustack) == 0 && index(work.kstack) == 0 &&
-           !shown_by_capture;
+    return p::is_unsampled(work) && !shown_by_capture;
   }
 
   static bool is_graph_node(const p::Work& work) {

@@ -98,8 +98,7 @@ StackDonors::Groups StackDonors::group(size_t level) const {
   for (const std::vector<Row>* rows : {&rows_.rows, &rows_.host}) {
     for (const Row& row : *rows) {
       const p::Work& work = rows_.work(row);
-      const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
-      if (has_stack && (work.flags & p::kWorkUnsampled) == 0) {
+      if (p::has_stack(work) && (work.flags & p::kWorkUnsampled) == 0) {
         groups[key_of(work, level)].push_back({work.ustack, work.kstack, row.weight.ns, row.weight.count});
       }
     }

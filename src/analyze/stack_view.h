@@ -126,7 +126,7 @@ class StackView {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Known& known(bool kernel, profile::Element element);
-  [[nodiscard]] uint32_t look_up_shown(bool kernel, profile::Element element, profile::FrameKind kind);
+  [[nodiscard]] uint32_t look_up_shown(profile::Element element, profile::FrameKind kind, FrameClass cls);
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
   uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
   bool composes(profile::Element element);

@@ -10,10 +10,6 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-bool has_stack(const p::Work& work) {
-  return index(work.ustack) != 0 || index(work.kstack) != 0;
-}
-
 ProfileKind kind_of(bool timed, bool launches, bool samples) {
   if (timed) {
     return launches ? ProfileKind::mixed : ProfileKind::durations;
@@ -61,7 +57,7 @@ void count_rows(Aggregate& rows) {
         const p::Work& work = rows.work(row);
         info.gpu_records += count;
         info.with_stack += has_stack(work) ? count : 0;
-        info.unsampled += !has_stack(work) && (work.flags & p::kWorkUnsampled) != 0 ? count : 0;
+        info.unsampled += p::is_unsampled(work) ? count : 0;
         timed = true;
         if (rows.has_shares) {
           DeviceTime& time = rows.device_times[work.device];

@@ -171,9 +171,8 @@ class RunBuilder {
 
   // What --max-overhead left without a stack is spread as `flame` does it: how much that is differs from run to run.
   void add_launched(const p::Work& work, const analyze::Weight& weight) {
-    const bool unsampled = (work.flags & p::kWorkUnsampled) != 0 && index(work.ustack) == 0 && index(work.kstack) == 0;
     static const std::vector<analyze::StackDonors::Donor> kNone;
-    const auto& donors = unsampled && parts_ < analyze::StackDonors::kMostParts ? donors_.of(work) : kNone;
+    const auto& donors = p::is_unsampled(work) && parts_ < analyze::StackDonors::kMostParts ? donors_.of(work) : kNone;
     if (donors.empty()) {
       return add(work, {weight.ns, weight.count});
     }
@@ -203,8 +202,7 @@ class RunBuilder {
   }
 
   uint32_t stack_of(const p::Work& work) {
-    const bool has_stack = index(work.ustack) != 0 || index(work.kstack) != 0;
-    const bool unsampled = !has_stack && (work.flags & p::kWorkUnsampled) != 0;
+    const bool unsampled = p::is_unsampled(work);
     const bool node = (work.flags & p::kWorkGraphNode) != 0;
     const bool attached = (work.flags & p::kWorkAttached) != 0;
     const Site site{.ustack = index(view_.representative(false, work.ustack)),

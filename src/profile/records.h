@@ -149,6 +149,16 @@ inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
 inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
 inline constexpr uint32_t kWorkAttached = 4;   // a process that was attached to: a node may be older than the recording
 
+// Of its launch; that of a graph's capture does not count.
+constexpr bool has_stack(const Work& work) {
+  return index(work.ustack) != 0 || index(work.kstack) != 0;
+}
+
+// There is no stack by choice.
+constexpr bool is_unsampled(const Work& work) {
+  return !has_stack(work) && (work.flags & kWorkUnsampled) != 0;
+}
+
 // GPU work of one slice, added up. Several lines with the same key add up.
 struct Gpu {
   uint64_t slice = 0;  // index: the work's end lies in [slice, slice + 1) * META interval_ns after META start_ns
