@@ -3,7 +3,9 @@
 
 #include <time.h>
 
+#include <array>
 #include <cstdint>
+#include <string>
 
 namespace gpuprof {
 
@@ -16,6 +18,15 @@ inline uint64_t clock_ns(clockid_t clock) {
 // CLOCK_MONOTONIC in nanoseconds, the clock of the wire, of bpf_ktime_get_ns and of the profile.
 inline uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
+}
+
+// That time in UTC, as strftime() formats it, in at most 63 characters; empty where there is no such year.
+inline std::string utc_text(time_t seconds, const char* format) {
+  tm parts{};
+  std::array<char, 64> text{};
+  return gmtime_r(&seconds, &parts) == nullptr
+             ? std::string()
+             : std::string(text.data(), strftime(text.data(), text.size(), format, &parts));
 }
 
 // CPU time that this process has used so far, all threads.

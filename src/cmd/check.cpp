@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
@@ -45,12 +46,7 @@ Error usage(const std::string& message, std::string hint) {
 }
 
 std::string today() {
-  const time_t now = ::time(nullptr);
-  tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 16> text{};
-  ::strftime(text.data(), text.size(), "%Y-%m-%d", &parts);
-  return text.data();
+  return utc_text(::time(nullptr), "%Y-%m-%d");
 }
 
 // What lies on both sides of the only `mark`, neither of it empty.

@@ -1,7 +1,5 @@
 #include "output/compare/diff.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -229,12 +227,7 @@ class Diff : public Command {
     });
   }
 
-  [[nodiscard]] size_t chosen_width() const {
-    if (width_ != 0) {
-      return width_;
-    }
-    return ::isatty(STDOUT_FILENO) == 1 ? terminal_width() : kPlainWidth;
-  }
+  [[nodiscard]] size_t chosen_width() const { return width_ != 0 ? width_ : terminal_width(kPlainWidth); }
 
   const CLI::App* app_ = nullptr;
   StackChoices stacks_;

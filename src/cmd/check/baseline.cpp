@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -55,12 +56,7 @@ std::string commit_name(const compare::RunFacts& facts) {
 }
 
 std::string utc_now() {
-  const time_t now = ::time(nullptr);
-  tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  ::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
-  return text.data();
+  return utc_text(::time(nullptr), "%Y%m%dT%H%M%SZ");
 }
 
 // Sorted; empty where the folder cannot be read.

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/text.h"
@@ -151,12 +152,7 @@ std::string date_of(const RunFacts& run) {
     return {};
   }
   const auto seconds = static_cast<std::time_t>(std::strtoull(found->second.c_str(), nullptr, 10) / 1'000'000'000);
-  std::tm date{};
-  char text[32] = "";
-  if (::gmtime_r(&seconds, &date) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &date) == 0) {
-    return {};
-  }
-  return text;
+  return utc_text(seconds, "%Y-%m-%d %H:%M");
 }
 
 // "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/report/fit.h"
@@ -45,12 +46,8 @@ std::string date_text(const std::string& unix_ns) {
   uint64_t ns = 0;
   const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
   const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  std::tm parts{};
-  if (unix_ns.empty() || parsed.ptr != unix_ns.data() + unix_ns.size() || ::gmtime_r(&seconds, &parts) == nullptr) {
-    return {};
-  }
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts));
+  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
+  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
 }
 
 // How the target ended: a profile of one that was killed is of what it did until then.
