@@ -70,7 +70,7 @@ const char* two_programs(const Comparison& runs) {
     const size_t side = run < runs.old_runs ? 0 : 1;
     all[side] += static_cast<double>(runs.totals[run].ns);
     for (const KernelLine& kernel : runs.kernels) {
-      if (kernel.change != Change::appeared && kernel.change != Change::gone) {
+      if (is_on_both_sides(kernel.change)) {
         matched[side] += static_cast<double>(kernel.costs[run].ns);
       }
     }

@@ -27,6 +27,10 @@ enum class Change : uint8_t {
   gone,
 };
 
+constexpr bool is_on_both_sides(Change change) {
+  return change != Change::appeared && change != Change::gone;
+}
+
 struct KernelLine {
   std::string name;      // on the new side; on the old one where it is gone
   std::string old_name;  // on the old side, where that is another

@@ -116,8 +116,7 @@ Status check_related(const Comparison& all) {
   const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
                                       [](const KernelLine& kernel) { return kernel.name.starts_with('['); });
   const bool related = std::any_of(all.kernels.begin(), all.kernels.end(), [&](const KernelLine& kernel) {
-    const bool both = kernel.change != Change::appeared && kernel.change != Change::gone;
-    return both && (all_copies || !kernel.name.starts_with('['));
+    return is_on_both_sides(kernel.change) && (all_copies || !kernel.name.starts_with('['));
   });
   if (related || all.runs.empty() || all.old_runs == 0 || all.old_runs == all.runs.size()) {
     return {};

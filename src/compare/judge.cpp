@@ -41,6 +41,7 @@ class Judge {
   void choose_kernels();
   void take_out_factor();
   void test_kernels();
+  void test_totals(std::span<const double> factor, Tested& tested) const;
   void test_total();
   void test_unmatched();
   void list_one_sided();
@@ -66,7 +67,7 @@ class Judge {
 
 // Of halves, as if each were a side of all runs.
 double Judge::detectable(const Tested& tested, double level) const {
-  Difference difference = tested.difference;
+  EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
     const auto planned = static_cast<double>(planned_runs_);
     const auto n_old = static_cast<double>(tested.values.old_side().size());
@@ -88,7 +89,7 @@ bool Judge::weighs(std::span<const Cost> costs) const {
 void Judge::choose_kernels() {
   for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
     const KernelLine& kernel = runs_.kernels[line];
-    if (kernel.change != Change::appeared && kernel.change != Change::gone && weighs(kernel.costs)) {
+    if (is_on_both_sides(kernel.change) && weighs(kernel.costs)) {
       Tested tested;
       tested.finding.what = Finding::What::kernel;
       tested.finding.line = line;
@@ -215,16 +216,21 @@ void Judge::look_at_cycles(std::span<const Cost> costs, Tested& tested) {
   }
 }
 
-void Judge::test_total() {
-  total_.finding.what = Finding::What::total;
-  total_.values = values_of(runs_.totals, runs_.old_runs, {});
-  total_.difference = plain_difference(total_.values);
-  describe(runs_.totals, total_);
-  total_.finding.minimum_detectable_percent = detectable(total_, options_.total_level);
-  Finding& finding = total_.finding;
+// All of each run, less that factor.
+void Judge::test_totals(std::span<const double> factor, Tested& tested) const {
+  tested.values = values_of(runs_.totals, runs_.old_runs, factor);
+  tested.difference = plain_difference(tested.values);
+  describe(runs_.totals, tested);
+  Finding& finding = tested.finding;
+  finding.minimum_detectable_percent = detectable(tested, options_.total_level);
   finding.adjusted_p = finding.change_percent >= 0 ? finding.p : 1 - finding.p;
   judge_finding(options_.total_level, options_, material_ns_, finding);
   finding.adjusted_p = finding.p;
+}
+
+void Judge::test_total() {
+  total_.finding.what = Finding::What::total;
+  test_totals({}, total_);
   second_opinion(total_);
   look_at_cycles(runs_.totals, total_);
 }
@@ -235,7 +241,7 @@ void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
   for (const KernelLine& kernel : runs_.kernels) {
-    const bool one_sided = kernel.change == Change::appeared || kernel.change == Change::gone;
+    const bool one_sided = !is_on_both_sides(kernel.change);
     any = any || (one_sided && weighs(kernel.costs));
     for (size_t run = 0; run < matched.size() && !one_sided; ++run) {
       matched[run] += kernel.costs[run];
@@ -246,21 +252,14 @@ void Judge::test_unmatched() {
     return;
   }
   unmatched_.emplace();
-  unmatched_->values = values_of(runs_.totals, runs_.old_runs, factor_);
-  unmatched_->difference = plain_difference(unmatched_->values);
-  describe(runs_.totals, *unmatched_);
-  Finding& finding = unmatched_->finding;
-  finding.what = Finding::What::unmatched;
-  finding.minimum_detectable_percent = detectable(*unmatched_, options_.total_level);
-  finding.adjusted_p = finding.change_percent >= 0 ? finding.p : 1 - finding.p;
-  judge_finding(options_.total_level, options_, material_ns_, finding);
-  finding.adjusted_p = finding.p;
+  unmatched_->finding.what = Finding::What::unmatched;
+  test_totals(factor_, *unmatched_);
 }
 
 void Judge::list_one_sided() {
   for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
     const KernelLine& kernel = runs_.kernels[line];
-    if ((kernel.change == Change::appeared || kernel.change == Change::gone) && weighs(kernel.costs)) {
+    if (!is_on_both_sides(kernel.change) && weighs(kernel.costs)) {
       const Means means = means_of(kernel.costs, runs_.old_runs);
       Finding finding;
       finding.what = Finding::What::kernel;
@@ -336,7 +335,8 @@ size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {
     const auto count = static_cast<double>(runs);
-    const Difference difference{.mean = 0, .error = std::sqrt(2 * variance_of_run / count), .freedom = 2 * count - 2};
+    const EstimatedDifference difference{
+        .mean = 0, .error = std::sqrt(2 * variance_of_run / count), .freedom = 2 * count - 2};
     if (difference.detectable(kOutside, kPower) < effect) {
       return runs;
     }

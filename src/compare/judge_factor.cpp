@@ -26,7 +26,7 @@ std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const dou
   if (factor.empty() || !shared.testable()) {
     return "";
   }
-  const Difference growth = plain_difference(shared);
+  const EstimatedDifference growth = plain_difference(shared);
   const double percent = shared.percent(growth.mean);
   if (percent <= options.material_percent || may_grow(options, kTotal, percent)) {
     return "";

@@ -36,7 +36,7 @@ Values values_of(std::span<const Cost> costs, size_t old_runs, std::span<const d
   return values;
 }
 
-Difference plain_difference(const Values& values) {
+EstimatedDifference plain_difference(const Values& values) {
   if (!values.testable()) {
     const double difference = mean(values.new_side()) - mean(values.old_side());
     return {.mean = difference, .error = std::numeric_limits<double>::infinity(), .freedom = 1};
@@ -44,7 +44,7 @@ Difference plain_difference(const Values& values) {
   return welch_difference(values.old_side(), values.new_side());
 }
 
-Difference shrunk_difference(const Values& values, const VariancePrior& prior) {
+EstimatedDifference shrunk_difference(const Values& values, const VariancePrior& prior) {
   return values.testable() ? pooled_difference(values.old_side(), values.new_side(), prior) : plain_difference(values);
 }
 

@@ -31,10 +31,10 @@ double log_change(double percent);
 Values values_of(std::span<const Cost> costs, size_t old_runs, std::span<const double> factor);
 
 // By Welch's test; of fewer than two runs a side nothing is known, and the error is infinite.
-Difference plain_difference(const Values& values);
+EstimatedDifference plain_difference(const Values& values);
 
 // With a variance for both sides, shrunk by the prior.
-Difference shrunk_difference(const Values& values, const VariancePrior& prior);
+EstimatedDifference shrunk_difference(const Values& values, const VariancePrior& prior);
 
 // The variance of a run, both sides together.
 double pooled_variance(const Values& values);

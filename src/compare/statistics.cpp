@@ -276,7 +276,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   }
 }
 
-double Difference::p_above(double least) const {
+double EstimatedDifference::p_above(double least) const {
   const double beyond = mean - least;
   if (error <= 0) {
     return beyond > 0 ? 0 : 1;
@@ -284,16 +284,16 @@ double Difference::p_above(double least) const {
   return student_t_above(beyond / error, freedom);
 }
 
-double Difference::margin(double above) const {
+double EstimatedDifference::margin(double above) const {
   return error <= 0 ? 0 : error * student_t_quantile(above, freedom);
 }
 
-double Difference::detectable(double alpha, double power) const {
+double EstimatedDifference::detectable(double alpha, double power) const {
   return error <= 0 ? 0 : error * (student_t_quantile(alpha, freedom) + student_t_quantile(1 - power, freedom));
 }
 
-Difference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
-                             const VariancePrior& prior) {
+EstimatedDifference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
+                                      const VariancePrior& prior) {
   const auto n_old = static_cast<double>(old_side.size());
   const auto n_new = static_cast<double>(new_side.size());
   const double own = n_old + n_new - 2;
@@ -308,7 +308,7 @@ Difference pooled_difference(std::span<const double> old_side, std::span<const d
           .freedom = std::min(own + prior.freedom, prior.most)};
 }
 
-Difference welch_difference(std::span<const double> old_side, std::span<const double> new_side) {
+EstimatedDifference welch_difference(std::span<const double> old_side, std::span<const double> new_side) {
   const auto n_old = static_cast<double>(old_side.size());
   const auto n_new = static_cast<double>(new_side.size());
   const double a = variance(old_side) / n_old;

@@ -48,7 +48,7 @@ inline constexpr uint64_t kMostSplits = 200'000;
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
 
 // The mean of new - old, its standard error, and the degrees of freedom of that error.
-struct Difference {
+struct EstimatedDifference {
   double mean = 0;
   double error = 0;
   double freedom = 1;
@@ -62,8 +62,8 @@ struct Difference {
 };
 
 // Both sides have at least two values.
-Difference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
-                             const VariancePrior& prior = {});
-Difference welch_difference(std::span<const double> old_side, std::span<const double> new_side);
+EstimatedDifference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
+                                      const VariancePrior& prior = {});
+EstimatedDifference welch_difference(std::span<const double> old_side, std::span<const double> new_side);
 
 }  // namespace gpuprof::compare

@@ -32,7 +32,7 @@ void part_change(const Means& means, Finding& finding) {
 
 void describe(std::span<const Cost> costs, Tested& tested) {
   Finding& finding = tested.finding;
-  const Difference& difference = tested.difference;
+  const EstimatedDifference& difference = tested.difference;
   const Means means = means_of(costs, tested.values.old_runs);
   finding.old_ns = means.old_ns;
   finding.new_ns = means.new_ns;

@@ -23,7 +23,7 @@ Means means_of(std::span<const Cost> costs, size_t old_runs);
 
 struct Tested {
   Values values;
-  Difference difference;
+  EstimatedDifference difference;
   Finding finding;
 };
 

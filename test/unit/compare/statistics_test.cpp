@@ -90,7 +90,7 @@ TEST_CASE("a moderated t is limma's") {
   const std::vector<double> t{4.72877883547641, 1.12500435865991, 0.339653452079695, 5.61491343853363};
   const std::vector<double> p{0.00204281787083701, 0.153686636873485, 0.373368046328773, 0.00091650700273328};
   for (size_t i = 0; i < old_sides.size(); ++i) {
-    const Difference difference = pooled_difference(old_sides[i], new_sides[i], prior);
+    const EstimatedDifference difference = pooled_difference(old_sides[i], new_sides[i], prior);
     CHECK(is_near(difference.mean / difference.error, t[i], 1e-7));
     CHECK(is_near(difference.p_above(), p[i], 1e-7));
   }
@@ -119,14 +119,14 @@ TEST_CASE("adjusted for the number of tests") {
 TEST_CASE("Welch's test and the pooled one") {
   const std::vector<double> old_side{1.0, 1.2, 0.9, 1.1, 1.05};
   const std::vector<double> new_side{1.3, 1.25, 1.6, 1.35, 1.2};
-  const Difference welch = welch_difference(old_side, new_side);
+  const EstimatedDifference welch = welch_difference(old_side, new_side);
   CHECK(is_near(welch.mean, 0.29));
   CHECK(is_near(welch.error, 0.0857321409974112));
   CHECK(is_near(welch.freedom, 7.25804013771098));
   CHECK(is_near(welch.p_above(), 0.00554850332372028));
   CHECK(is_near(pooled_difference(old_side, new_side).p_above(), 0.00480209589857946));
 
-  const Difference uneven = welch_difference({old_side.data(), 3}, new_side);
+  const EstimatedDifference uneven = welch_difference({old_side.data(), 3}, new_side);
   CHECK(is_near(uneven.error, 0.112373385540251));
   CHECK(is_near(uneven.mean - uneven.margin(0.025), 0.0058728159731765, 1e-8));
   CHECK(is_near(uneven.mean + uneven.margin(0.025), 0.607460517360157, 1e-8));
@@ -160,6 +160,6 @@ TEST_CASE("a permutation test counts all splits, or draws some") {
 
 TEST_CASE("the effect that a test finds") {
   // qt(0.995, 8) + qt(0.8, 8)
-  const Difference difference{.mean = 0, .error = 1, .freedom = 8};
+  const EstimatedDifference difference{.mean = 0, .error = 1, .freedom = 8};
   CHECK(is_near(difference.detectable(0.005, 0.8), 4.2442768491, 1e-9));
 }
