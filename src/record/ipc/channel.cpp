@@ -61,7 +61,10 @@ struct Channel::Source {
   bool changed_rights = false;  // since it connected: it is not recorded any more
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
-  bool exited = false;  // seen before the snapshot: nothing more will come
+  // Ours: a process can write over the tails that it is shown, and what was read must not be read again.
+  std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
+  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head went back behind the tail, and was counted
+  bool exited = false;                            // seen before the snapshot: nothing more will come
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;
@@ -295,20 +298,37 @@ bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t byt
   return got == static_cast<ssize_t>(bytes);
 }
 
+// Whether there is something to read. Positions that no writer of ours can produce count once as a malformed record.
+bool Channel::has_records(Source& source, size_t ring) {
+  const uint64_t head = source.snapshot[ring];
+  const uint64_t tail = source.tails[ring];
+  const bool was_behind = std::exchange(source.behind[ring], head < tail);
+  if (head < tail) {  // what lies behind the tail was read; who writes there finds its ring full, and counts that
+    counts_.malformed += was_behind ? 0 : 1;
+    return false;
+  }
+  if (head - tail > GPUPROF_RING_BYTES) {
+    ++counts_.malformed;
+    move_tail(source, ring);
+    return false;
+  }
+  return head != tail;
+}
+
+// To the snapshot, up to which all was read.
+void Channel::move_tail(Source& source, size_t ring) {
+  source.tails[ring] = source.snapshot[ring];
+  store(source.segment->rings[ring].tail, source.tails[ring], std::memory_order_release);
+}
+
 size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
   size_t total = 0;
   for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
-    gpuprof_ring& shared = source.segment->rings[ring];
-    const uint64_t tail = load(shared.tail);
+    const uint64_t tail = source.tails[ring];
+    if (!has_records(source, ring)) {
+      continue;
+    }
     uint64_t available = source.snapshot[ring] - tail;
-    if (available == 0) {
-      continue;
-    }
-    if (available > GPUPROF_RING_BYTES) {  // a position that no writer of ours can produce
-      ++counts_.malformed;
-      store(shared.tail, source.snapshot[ring], std::memory_order_release);
-      continue;
-    }
     const auto begin = static_cast<size_t>(tail % GPUPROF_RING_BYTES);
     while (available > 0) {
       const size_t at = (begin + (source.snapshot[ring] - tail - available)) % GPUPROF_RING_BYTES;
@@ -322,7 +342,7 @@ size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
       available -= run;
       total += run;
     }
-    store(shared.tail, source.snapshot[ring], std::memory_order_release);
+    move_tail(source, ring);
   }
   return total;
 }

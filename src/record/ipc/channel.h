@@ -130,6 +130,8 @@ class Channel {
   bool has_room(uint32_t pid);
   bool read_ring(const Source& source, size_t ring, size_t at, size_t bytes);
   void welcome(Source& source);
+  bool has_records(Source& source, size_t ring);
+  static void move_tail(Source& source, size_t ring);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void count_if_unheard(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);

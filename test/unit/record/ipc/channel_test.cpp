@@ -90,8 +90,8 @@ class FakeTarget {
 
   void write(const std::vector<std::byte>& bytes) {
     gpuprof_ring& ring = segment().rings[0];
-    std::memcpy(reinterpret_cast<std::byte*>(&segment()) + GPUPROF_SEGMENT_DATA_OFFSET + ring.head, bytes.data(),
-                bytes.size());
+    const size_t at = GPUPROF_SEGMENT_DATA_OFFSET + ring.head % GPUPROF_RING_BYTES;
+    std::memcpy(reinterpret_cast<std::byte*>(&segment()) + at, bytes.data(), bytes.size());
     ring.head += bytes.size();
   }
 
@@ -180,6 +180,87 @@ TEST_CASE("records and counters of all rings come through") {
   rig.correlator.close_window(1'000'000);
   rig.correlator.finish();
   CHECK(rig.correlator.totals().coverage.captured == GPUPROF_RING_COUNT);
+}
+
+TEST_CASE("a ring whose head goes back is not read again") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  const auto turn = [&] {
+    channel->snapshot();
+    return channel->drain(rig.correlator);
+  };
+  gpuprof::test::WireBytes wire;
+  wire.name(1, "k").kernel(3, 5000, 5100, 1);
+  const size_t size = wire.bytes().size();
+  target.write(wire.bytes());
+  gpuprof_ring& ring = target.segment().rings[0];
+  CHECK(turn() == size);
+  CHECK(channel->decode_counts().malformed == 0);
+
+  ring.head = 0;
+  for (int again = 0; again < 3; ++again) {
+    CHECK(turn() == 0);
+    CHECK(ring.tail == size);
+    CHECK(channel->decode_counts().malformed == 1);
+  }
+  ring.head = size;
+  CHECK(turn() == 0);
+  CHECK(channel->decode_counts().malformed == 1);
+
+  gpuprof::test::WireBytes more;
+  target.write(more.kernel(4, 6000, 6100, 1).bytes());
+  CHECK(turn() == more.bytes().size());
+  ring.head = 8;
+  CHECK(turn() == 0);
+  CHECK(channel->decode_counts().malformed == 2);
+
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 2);
+}
+
+TEST_CASE("a tail that the target sets back is of no consequence") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  gpuprof::test::WireBytes wire;
+  wire.name(1, "k").kernel(3, 5000, 5100, 1);
+  target.write(wire.bytes());
+  gpuprof_ring& ring = target.segment().rings[0];
+  channel->snapshot();
+  channel->drain(rig.correlator);
+  ring.tail = 0;
+  channel->snapshot();
+  CHECK(channel->drain(rig.correlator) == 0);
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 1);
+  CHECK(channel->decode_counts().malformed == 0);
+}
+
+TEST_CASE("a head beyond what a ring holds is counted once, and what comes after it is read") {
+  const auto channel = open({});
+  Rig rig;
+  FakeTarget target(*channel, "other");
+  rig.correlator.on_source_end(1);
+  channel->accept_all(rig.correlator);
+  gpuprof_ring& ring = target.segment().rings[0];
+  ring.head = 2 * GPUPROF_RING_BYTES;
+  for (int again = 0; again < 2; ++again) {
+    channel->snapshot();
+    CHECK(channel->drain(rig.correlator) == 0);
+    CHECK(ring.tail == 2 * GPUPROF_RING_BYTES);
+    CHECK(channel->decode_counts().malformed == 1);
+  }
+  gpuprof::test::WireBytes wire;
+  target.write(wire.name(1, "k").kernel(3, 5000, 5100, 1).bytes());
+  channel->snapshot();
+  CHECK(channel->drain(rig.correlator) == wire.bytes().size());
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().gpu_records == 1);
 }
 
 TEST_CASE("above the budget, fewer launches get a stack") {
