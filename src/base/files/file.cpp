@@ -42,24 +42,36 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
-std::string read_text(int folder, const char* name, size_t most) {
+BoundedText read_bounded(int fd, size_t most) {
   constexpr size_t kPiece = 4096;
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC));
-  std::string text;
+  BoundedText result;
+  std::string& text = result.text;
   size_t used = 0;
-  while (fd && used < most) {
-    text.resize(std::min(most, used + std::max(used, kPiece)));
-    const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
+  while (used <= most) {  // one byte more than is wanted shows that there is more
+    text.resize(std::min(most + 1, used + std::max(used, kPiece)));
+    const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) {
       continue;
+    }
+    if (got < 0) {
+      result.end = BoundedText::End::failed;
+      result.error = errno;
     }
     if (got <= 0) {
       break;
     }
     used += static_cast<size_t>(got);
   }
-  text.resize(used);
-  return text;
+  if (used > most) {
+    result.end = BoundedText::End::too_large;
+  }
+  text.resize(std::min(used, most));
+  return result;
+}
+
+std::string read_text(int folder, const char* name, size_t most) {
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+  return fd ? read_bounded(fd.get(), most).text : std::string();
 }
 
 std::string first_line(const std::string& path) {

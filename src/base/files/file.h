@@ -16,6 +16,17 @@ namespace gpuprof {
 // Opens `path` for reading; "-" is standard input. A directory is refused here, where the message can be plain.
 Result<UniqueFd> open_input(const std::string& path);
 
+// What was read from a descriptor, up to its end or a limit.
+struct BoundedText {
+  enum class End : uint8_t { whole, too_large, failed };
+  std::string text;  // at most the limit; what was read by then, where it is not whole
+  End end = End::whole;
+  int error = 0;  // errno of `failed`
+};
+
+// For small files, of which more than `most` bytes would be a mistake or an attack.
+BoundedText read_bounded(int fd, size_t most);
+
 // What can be read of a file below the open folder (AT_FDCWD for a path), `most` bytes of it; empty where that is
 // nothing. For the files of /proc, which have no size and may go away at any time.
 std::string read_text(int folder, const char* name, size_t most);

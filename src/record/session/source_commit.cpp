@@ -7,14 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
+#include "base/files/file.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMostFolders = 64;                    // from a folder up to its repository
-constexpr size_t kMostOfFile = size_t{4} << 20U;       // packed-refs has a line a reference
+constexpr size_t kMostOfFile = size_t{16} << 20U;      // packed-refs has a line a reference
 constexpr std::array<size_t, 2> kDigits = {40U, 64U};  // SHA-1, SHA-256
 
 bool is_commit(std::string_view text) {
@@ -27,19 +29,15 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// A regular file's text; nothing else is waited for. Empty: there is none.
+// A regular file's text; nothing else is waited for. Empty: there is none, or not the whole of it can be read.
 std::string text_of(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return {};
   }
-  std::string text;
-  std::array<char, 65536> piece{};
-  for (ssize_t got = 0; text.size() < kMostOfFile && (got = ::read(fd.get(), piece.data(), piece.size())) > 0;) {
-    text.append(piece.data(), static_cast<size_t>(got));
-  }
-  return text;
+  BoundedText read = read_bounded(fd.get(), kMostOfFile);
+  return read.end == BoundedText::End::whole ? std::move(read.text) : std::string();
 }
 
 std::string first_line_of(const std::string& path) {
@@ -97,7 +95,7 @@ std::string checked_out(const std::string& git) {
 
 std::string source_commit(const std::string& given, const Variable& environment, const std::string& folder) {
   if (!given.empty()) {
-    return given;
+    return given == kNoCommit ? std::string() : given;
   }
   for (const char* name : {"GITHUB_SHA", "CI_COMMIT_SHA"}) {
     if (std::string value = environment(name); !value.empty()) {

@@ -3,11 +3,15 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace gpuprof::record {
 
 // The value of an environment variable; empty where it is not set.
 using Variable = std::function<std::string(const char* name)>;
+
+// As --commit: the commit is not known, and must not be looked for where the program does not come from.
+inline constexpr std::string_view kNoCommit = "none";
 
 // `given` (--commit), else what the CI says (GITHUB_SHA, CI_COMMIT_SHA), else the commit that is checked out in the
 // git repository around `folder`; empty: not known. Git is not run: in a stranger's folder its configuration can start

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -111,4 +112,35 @@ TEST_CASE("input that is not there, or a folder, is refused with a hint") {
   const auto folder = open_input("/tmp");
   REQUIRE_FALSE(folder);
   CHECK(folder.error().message == "cannot read /tmp: Is a directory");
+}
+
+TEST_CASE("a bounded read tells a file that is too large from one that fails") {
+  using End = BoundedText::End;
+  const TemporaryFolder folder;
+  const std::string text(10000, 'x');
+  REQUIRE(write_output(folder.file("a"), text));
+  const auto read = [&](const std::string& path, size_t most) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return read_bounded(fd.get(), most);
+  };
+  for (const size_t most : {text.size(), text.size() + 1, size_t{1} << 20U}) {
+    const BoundedText whole = read(folder.file("a"), most);
+    CHECK((whole.end == End::whole && whole.text == text));
+  }
+  for (const size_t most : {size_t{0}, size_t{2}, text.size() - 1}) {
+    const BoundedText cut = read(folder.file("a"), most);
+    CHECK((cut.end == End::too_large && cut.text == text.substr(0, most)));
+  }
+  CHECK(read("/dev/zero", 4096).end == End::too_large);
+  CHECK(read("/dev/null", 0).end == End::whole);
+  const BoundedText failed = read("/tmp", 100);
+  CHECK((failed.end == End::failed && failed.error == EISDIR && failed.text.empty()));
+}
+
+TEST_CASE("the text of a file below a folder is cut, and empty where there is none") {
+  const TemporaryFolder folder;
+  REQUIRE(write_output(folder.file("a"), "#!/bin/sh"));
+  CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 2) == "#!");
+  CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 100) == "#!/bin/sh");
+  CHECK(read_text(AT_FDCWD, folder.file("none").c_str(), 100).empty());
 }

@@ -46,6 +46,24 @@ TEST_CASE("what the user says goes before the CI, and the CI before git") {
   CHECK(source_commit("v1.2", ci, folder / "") == "v1.2");
   CHECK(source_commit("", ci, folder / "") == "of-gitlab");
   CHECK(source_commit("", unset, folder / "") == kFirst);
+  CHECK(source_commit("none", ci, folder / "").empty());
+}
+
+TEST_CASE("packed-refs that are too large say nothing, and no part of a name") {
+  const Folder folder;
+  folder.write(".git/HEAD", "ref: refs/heads/main\n");
+  const std::string line = kFirst + " refs/heads/another\n";
+  const size_t most = size_t{16} << 20U;  // of the file
+  const std::string last = kSecond + " refs/heads/main";
+  std::string text;
+  while (text.size() + line.size() + 1 + last.size() <= most) {
+    text += line;
+  }
+  folder.write(".git/packed-refs", text + "\n" + last);
+  CHECK(source_commit("", unset, folder / "") == kSecond);
+  text.resize(most - last.size() - 1, '#');
+  folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // "mainline", cut behind "main"
+  CHECK(source_commit("", unset, folder / "").empty());
 }
 
 TEST_CASE("a branch is looked up in its file, then in packed-refs; from a folder below as well") {
