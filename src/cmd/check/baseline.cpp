@@ -1,13 +1,15 @@
 #include "cmd/check/baseline.h"
 
-#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -22,41 +24,50 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoCommit = "unknown";
+constexpr const char* kNoCommit = "_unknown";  // as no commit is called here
 constexpr size_t kMostNameBytes = 100;
+constexpr uint64_t kSecond = 1'000'000'000;
 
-// A name for a folder: what is no letter, digit, dot or hyphen becomes '_'.
-std::string folder_name(std::string_view text) {
-  std::string name;
-  for (const char c : text.substr(0, kMostNameBytes)) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
-    name += plain ? c : '_';
-  }
-  return name.starts_with(".") ? "_" + name : name;
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
 }
 
-// Readable, and another one for each device and driver however alike their names are.
-std::string machine_name(const compare::RunFacts& facts) {
-  std::string text;
-  for (const std::string& device : facts.devices) {
-    text += device + " ";
+// A name for a folder: readable, and another one for each text however alike they are.
+std::string folded_name(std::string_view text) {
+  std::string name = text.starts_with(".") ? "_" : "";
+  for (const char c : text.substr(0, kMostNameBytes)) {
+    name += is_plain(c) ? c : '_';
   }
-  text += facts.driver;
   uint64_t hash = 0;
   for (const char c : text) {
     hash = gpuprof_mix_hash(hash, static_cast<unsigned char>(c));
   }
   std::array<char, 16> digits{};
   std::snprintf(digits.data(), digits.size(), "-%08x", static_cast<unsigned>(hash >> 32U));
-  return folder_name(text) + digits.data();
+  return name + digits.data();
 }
 
-std::string commit_name(const compare::RunFacts& facts) {
-  return facts.commit.empty() ? kNoCommit : folder_name(facts.commit);
+std::string machine_name(const compare::RunFacts& facts) {
+  std::string text;
+  for (const std::string& device : facts.devices) {
+    text += device + " ";
+  }
+  return folded_name(text + facts.driver);
 }
 
+// Most commits are their own name. All others have a '_' in theirs, or are longer, so that none has that of another.
+std::string commit_name(const std::string& commit) {
+  const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
+                       std::all_of(commit.begin(), commit.end(), is_plain);
+  return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
+}
+
+// Without a hyphen, and in the order of time as text, too. Two are never the same: jobs can end in one second.
 std::string utc_now() {
-  return utc_text(::time(nullptr), "%Y%m%dT%H%M%SZ");
+  const uint64_t now = clock_ns(CLOCK_REALTIME);
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), ".%09uZ", static_cast<unsigned>(now % kSecond));
+  return utc_text(static_cast<time_t>(now / kSecond), "%Y%m%dT%H%M%S") + digits.data();
 }
 
 // Sorted; empty where the folder cannot be read.
@@ -90,12 +101,22 @@ Status copy_profile(const std::string& from, const std::string& to) {
   if (!fd) {
     return std::move(fd).error();
   }
-  return write_output(to, [&](TextStream& out) {
+  struct stat info {};
+  if (::fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{"cannot keep " + from + ": it is no regular file, and was read already",
+                 "write the profile to a file, and name that"};
+  }
+  int error = 0;
+  Status written = write_output(to, [&](TextStream& out) {
     std::array<char, 65536> piece{};
-    for (ssize_t got = 0; (got = ::read(fd->get(), piece.data(), piece.size())) > 0 && !out.failed();) {
-      out.append({piece.data(), static_cast<size_t>(got)});
+    for (ssize_t got = 1; got != 0 && error == 0 && !out.failed();) {
+      got = ::read(fd->get(), piece.data(), piece.size());
+      error = got < 0 && errno != EINTR ? errno : 0;
+      out.append({piece.data(), static_cast<size_t>(std::max<ssize_t>(got, 0))});
     }
   });
+  return written && error != 0 ? Status(Error{"cannot read " + from + ": " + std::strerror(error), ""})
+                               : std::move(written);
 }
 
 }  // namespace
@@ -105,16 +126,20 @@ Result<std::optional<KeptRuns>> Baseline::newest(const compare::RunFacts& like) 
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error)) {
     return Error{folder_ + " is not a folder", "--baseline names the folder in which profiles are kept", kExitUsage};
   }
-  const std::string own = "-" + commit_name(like);
+  const std::string own = commit_name(like.commit);
   std::vector<fs::path> kept = entries_of(fs::path(folder_) / machine_name(like));
   for (auto path = kept.rbegin(); path != kept.rend(); ++path) {
     const std::string name = path->filename().string();
     const size_t hyphen = name.find('-');
-    if (name.starts_with(".") || hyphen == std::string::npos || (!like.commit.empty() && name.ends_with(own))) {
+    if (name.starts_with(".") || hyphen == std::string::npos) {
+      continue;
+    }
+    const std::string commit = name.substr(hyphen + 1);
+    if (!like.commit.empty() && commit == own) {
       continue;
     }
     if (auto files = profiles_in(*path); !files.empty()) {
-      return std::optional(KeptRuns{path->string(), name.substr(hyphen + 1), std::move(files)});
+      return std::optional(KeptRuns{path->string(), commit == kNoCommit ? "" : commit, std::move(files)});
     }
   }
   return std::optional<KeptRuns>();
@@ -122,7 +147,7 @@ Result<std::optional<KeptRuns>> Baseline::newest(const compare::RunFacts& like) 
 
 Result<std::string> Baseline::keep(const compare::RunFacts& like, const std::vector<std::string>& files) const {
   const fs::path machine = fs::path(folder_) / machine_name(like);
-  const fs::path whole = machine / (utc_now() + "-" + commit_name(like));
+  const fs::path whole = machine / (utc_now() + "-" + commit_name(like.commit));
   const fs::path part = machine / ("." + whole.filename().string() + "-" + std::to_string(::getpid()));
   std::error_code error;
   fs::create_directories(part, error);

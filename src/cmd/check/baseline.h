@@ -14,7 +14,7 @@ namespace gpuprof::cmd {
 
 struct KeptRuns {
   std::string folder;
-  std::string commit;
+  std::string commit;  // as the folder says it, where what no folder can be called is folded; empty: not known
   std::vector<std::string> files;
 };
 
@@ -26,7 +26,8 @@ class Baseline {
   // there are none.
   [[nodiscard]] Result<std::optional<KeptRuns>> newest(const compare::RunFacts& like) const;
 
-  // Copies the profiles of runs of `like`; there as a whole, or not at all. Where they are now.
+  // Copies the profiles of runs of `like`, which are regular files; there as a whole, or not at all. Where they are
+  // now.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;
 
  private:

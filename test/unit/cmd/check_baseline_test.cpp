@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "catch.h"
 #include "cmd/check/baseline.h"
@@ -78,6 +79,48 @@ TEST_CASE("the newest is taken, and one that is not whole is not seen") {
   CHECK(newest_commit(baseline, facts("new")) == "old");
 }
 
+TEST_CASE("commits are the same only where all of them is") {
+  const Folder folder;
+  const std::string profile = folder.profile("x");
+  // Each is left out where it is its own, and by none that looks like it.
+  const std::string prefix(100, 'a');
+  for (const auto& [one, other] : {std::pair<std::string, std::string>("b-1", "1"),
+                                   {"feature/x", "feature_x"},
+                                   {"feature/x", "feature.x"},
+                                   {"a b", "a\tb"},
+                                   {".hidden", "_.hidden"},
+                                   {prefix + "1", prefix + "2"},
+                                   {prefix + "1", prefix},
+                                   {"unknown", "_unknown"}}) {
+    INFO(one << " and " << other);
+    const Folder own;
+    const Baseline kept(own / "kept");
+    REQUIRE(kept.keep(facts(one), {profile}).ok());
+    CHECK(newest_commit(kept, facts(one)) == "none");
+    CHECK(newest_commit(kept, facts(other)) != "none");
+    REQUIRE(kept.keep(facts(other), {profile}).ok());
+    CHECK(newest_commit(kept, facts(one)) != newest_commit(kept, facts(other)));
+  }
+}
+
+TEST_CASE("runs without a commit are a baseline, also of each other") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  REQUIRE(baseline.keep(facts(""), {folder.profile("x")}).ok());
+  CHECK(newest_commit(baseline, facts("")).empty());
+  CHECK(newest_commit(baseline, facts("_unknown")).empty());
+}
+
+TEST_CASE("two that end in one second are both kept, and the later one is the newest") {
+  const Folder folder;
+  const Baseline baseline(folder / "kept");
+  const auto first = baseline.keep(facts("a"), {folder.profile("x")});
+  const auto second = baseline.keep(facts("a"), {folder.profile("x")});
+  REQUIRE((first.ok() && second.ok()));
+  CHECK(*first < *second);
+  CHECK((*baseline.newest(facts("b")))->folder == *second);
+}
+
 TEST_CASE("what a profile says chooses no other folder") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
@@ -93,6 +136,8 @@ TEST_CASE("a profile that is not there leaves nothing behind, and a file is no f
   const Folder folder;
   const Baseline baseline(folder / "kept");
   CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
+  CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"}).ok());       // a pipe would be empty, too: it was read
+  CHECK_FALSE(baseline.keep(facts("a"), {"/proc/self/mem"}).ok());  // reading it fails
   CHECK(newest_commit(baseline, facts("b")) == "none");
   CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());
 }
