@@ -9,6 +9,7 @@
 #include "analyze/stack_view.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "compare/setup.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -103,8 +104,7 @@ std::string gap_of(const Run& run, double max_loss_percent) {
   if (run.facts.lost_percent > max_loss_percent) {
     return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
   }
-  const std::string& status = run.facts.exit_status;
-  return status.empty() || status == "0" ? "" : "the program ended with " + status;
+  return compare::has_failed(run.facts) ? "the program ended with " + run.facts.exit_status : "";
 }
 
 std::string option_of(const Budget& budget) {

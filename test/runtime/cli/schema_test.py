@@ -71,8 +71,16 @@ def verdicts():
         yield f"{old} {new}", output_of("check", "--json", "-", old, "--", new)
 
 
+def budgets():
+    for profile in sorted(glob.glob(os.path.join(GOLDEN, "diff/*.txt")) + glob.glob(os.path.join(GOLDEN, "check/*.txt"))):
+        for option in ("--function", "--kernel"):
+            for most in ("1ns", "1h"):
+                yield f"{profile} {option} {most}", output_of("check", option, ".", "--max", most, "--json", "-", profile)
+
+
 # Schema, what to hold against it, and how many outputs there are at least: none at all would prove nothing.
-SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6))
+SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6),
+          ("check-budget.json", budgets, 15))
 
 
 def faults(validator, text):

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.h"
@@ -42,6 +43,18 @@ TEST_CASE("work whose stack is not known may be that of a function with a budget
     CHECK(outcome_of(run_with(path), 99) == Outcome::inconclusive);
     CHECK(outcome_of(run_with(path), 100) == Outcome::pass);
     CHECK(outcome_of(run_with(path), 9) == Outcome::regression);
+  }
+}
+
+TEST_CASE("a program that failed may have needed more; one that runs on has not failed") {
+  compare::Run run = run_with({{.name = "main"}});
+  for (const auto& [status, outcome] : {std::pair("", Outcome::pass),
+                                        {"0", Outcome::pass},
+                                        {"still running", Outcome::pass},
+                                        {"3", Outcome::inconclusive},
+                                        {"signal 9", Outcome::inconclusive}}) {
+    run.facts.exit_status = status;
+    CHECK(outcome_of(run, 10) == outcome);
   }
 }
 
