@@ -48,7 +48,7 @@ _gpuprof() {
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --help-all --"
         ;;
       check)
-        words="--runs --self --warmup -o --output --record --baseline --save --commit --material --min-effect --max-loss --thresholds --function
+        words="--runs --self --warmup -o --output --record --baseline --save --commit --old-commit --material --min-effect --max-loss --thresholds --function
           --kernel --max --json --markdown --junit --annotations --width $shown -q -v --help --help-all --"
         ;;
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help --help-all" ;;

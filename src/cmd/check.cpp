@@ -4,18 +4,11 @@
 // gpuprof check [options] --baseline FOLDER ...                against an earlier commit
 // gpuprof check [options] --function REGEX --max TIME FILE...  an absolute budget
 
-#include <time.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <exception>
-#include <optional>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "cmd/check/baseline.h"
@@ -23,11 +16,13 @@
 #include "cmd/check/inputs.h"
 #include "cmd/check/outputs.h"
 #include "cmd/check/recording.h"
+#include "cmd/check/words.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "compare/comparable.h"
 #include "compare/judge.h"
+#include "record/session/source_commit.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -36,28 +31,8 @@ using compare::Judgement;
 using compare::Outcome;
 using compare::Run;
 using Runs = std::vector<Run>;
-using Words = std::vector<std::string>;
 
 constexpr size_t kMostRuns = 1000;
-constexpr size_t kMostThresholdBytes = size_t{1} << 20U;
-
-Error usage(const std::string& message, std::string hint) {
-  return {"check: " + message, std::move(hint), kExitUsage};
-}
-
-std::string today() {
-  return utc_text(::time(nullptr), "%Y-%m-%d");
-}
-
-// What lies on both sides of the only `mark`, neither of it empty.
-std::optional<std::pair<Words, Words>> split_at(const Words& words, const std::string& mark) {
-  const auto at = std::find(words.begin(), words.end(), mark);
-  if (at == words.end() || at == words.begin() || at + 1 == words.end() ||
-      std::find(at + 1, words.end(), mark) != words.end()) {
-    return std::nullopt;
-  }
-  return std::pair{Words(words.begin(), at), Words(at + 1, words.end())};
-}
 
 class Check final : public Command {
  public:
@@ -94,7 +69,7 @@ class Check final : public Command {
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
     app.add_option("--self", self_runs_, "record one command so many times: its noise, and what could be seen above it")
-        ->check(CLI::Range(size_t{2}, kMostRuns))
+        ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
     app.add_option("--warmup", warmup_, "runs of each command before them, which do not count (default 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
@@ -113,7 +88,10 @@ class Check final : public Command {
         "compare with profiles kept in this folder: the newest of another commit, of the same devices and driver")
         ->type_name("FOLDER");
     app.add_flag("--save", save_, "keep the new profiles there, unless they are a regression");
-    app.add_option("--commit", commit_, "commit of the new side, for --baseline (default as `record` finds it)")
+    app.add_option("--commit", commit_,
+                   "commit of the new side, or of the only one (default as `record` finds it; none: not known)")
+        ->type_name("TEXT");
+    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: not known)")
         ->type_name("TEXT");
   }
 
@@ -145,7 +123,10 @@ class Check final : public Command {
     if (Status usable = check_options(); !usable) {
       return std::move(usable).error();
     }
-    if (Status usable = outputs_.usable(is_budget()); !usable) {
+    if (Status usable = check_words(); !usable) {
+      return std::move(usable).error();
+    }
+    if (Status usable = outputs_.usable(is_budget(), folder_); !usable) {
       return std::move(usable).error();
     }
     if (Status prepared = prepare(); !prepared) {
@@ -162,26 +143,63 @@ class Check final : public Command {
 
   [[nodiscard]] Status check_options() const {
     if (is_budget() && (max_.empty() || function_.empty() == kernel_.empty())) {
-      return usage("a budget is --function REGEX --max TIME, or --kernel REGEX --max TIME",
-                   "gpuprof check --function solve --max 250ms gpuprof.txt");
+      return check_usage("a budget is --function REGEX --max TIME, or --kernel REGEX --max TIME",
+                         "gpuprof check --function solve --max 250ms gpuprof.txt");
     }
     if ((runs_ > 0 && self_runs_ > 0) || (self_runs_ > 0 && (is_budget() || !baseline_.empty()))) {
-      return usage("--self has one side alone, and judges nothing", "leave --runs, --baseline and --max out");
+      return check_usage("--self has one side alone, and judges nothing", "leave --runs, --baseline and --max out");
+    }
+    if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
+      return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
+                             std::to_string(options_.min_runs) + (self_runs_ > 0 ? "" : " a side"),
+                         "5 are better, and 8 better still: they show smaller differences");
     }
     if (save_ && baseline_.empty()) {
-      return usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
+      return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
     }
     if (is_budget() && !baseline_.empty()) {
-      return usage("both a budget and --baseline", "check them one after the other");
+      return check_usage("both a budget and --baseline", "check them one after the other");
     }
     if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
-      return usage("-o and --record are for runs that check records", "--runs K -- COMMAND --- COMMAND");
+      return check_usage("-o and --record are for runs that check records", "--runs K -- COMMAND --- COMMAND");
     }
+    return check_commits();
+  }
+
+  [[nodiscard]] Status check_commits() const {
+    const bool records = runs_ > 0 || self_runs_ > 0;
+    if (!commit_.empty() && !records && baseline_.empty()) {
+      return check_usage("--commit is for runs that check records, and for --baseline",
+                         "profiles say what they are of");
+    }
+    if (!old_commit_.empty() && (runs_ == 0 || is_budget() || !baseline_.empty())) {
+      return check_usage("--old-commit is that of the first of two commands", "--runs K -- COMMAND --- COMMAND");
+    }
+    if (std::any_of(record_options_.begin(), record_options_.end(),
+                    [](const std::string& option) { return option.starts_with("--commit"); })) {
+      return check_usage("each side has a commit of its own: --record=--commit would give both the same",
+                         "--commit TEXT is that of the new side, --old-commit TEXT of the old one");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status check_words() const {
     if (words_.empty()) {
-      return usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
+      return check_usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
     }
     if (words_.front().size() > 1 && words_.front().starts_with("-") && words_.front() != "--") {
-      return usage("unknown option '" + words_.front() + "'", "gpuprof check --help lists the options");
+      return check_usage("unknown option '" + words_.front() + "'", "gpuprof check --help lists the options");
+    }
+    if (runs_ > 0 || self_runs_ > 0) {
+      return {};  // commands
+    }
+    const auto inputs = std::count(words_.begin(), words_.end(), "-");
+    if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
+      return check_usage("standard input is named more than once", "write one of the files to disk");
+    }
+    if (save_ && inputs > 0) {
+      return check_usage("--save cannot keep standard input, which is read once only",
+                         "write the profile to a file, and name that");
     }
     return {};
   }
@@ -194,59 +212,29 @@ class Check final : public Command {
     if (is_budget()) {
       const auto most = parse_duration(max_, 0);
       if (!most) {
-        return usage("--max '" + max_ + "' is no time", "for example --max 250ms, or --max 1.5s");
+        return check_usage("--max '" + max_ + "' is no time", "for example --max 250ms, or --max 1.5s");
       }
       budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
       const auto pattern = analyze::Pattern::compile(function_.empty() ? "--kernel" : "--function", budget_.regex);
       return pattern ? Status() : Status(pattern.error());
     }
-    return thresholds_.empty() ? Status() : read_thresholds();
-  }
-
-  Status read_thresholds() {
-    const auto fd = open_input(thresholds_);
-    if (!fd) {
-      return Error{fd.error().message, "--thresholds names the file", kExitUsage};
+    if (thresholds_.empty()) {
+      return {};
     }
-    std::string text;
-    std::array<char, 4096> piece{};
-    for (ssize_t got = 0;
-         text.size() < kMostThresholdBytes && (got = ::read(fd->get(), piece.data(), piece.size())) > 0;) {
-      text.append(piece.data(), static_cast<size_t>(got));
-    }
-    std::vector<std::string> expired;
-    auto thresholds = compare::parse_thresholds(text, thresholds_, today(), expired);
+    auto thresholds = read_thresholds(thresholds_);
     if (!thresholds) {
       return std::move(thresholds).error();
-    }
-    for (const std::string& line : expired) {
-      log::warn(line);
     }
     options_.thresholds = std::move(*thresholds);
     return {};
   }
 
-  // The one command that is recorded, of options that take one.
-  Result<Words> one_command() const {
-    Words command = words_;
-    if (command.front() == "--") {
-      command.erase(command.begin());
-    }
-    if (command.empty() || std::find(command.begin(), command.end(), "---") != command.end()) {
-      return usage("one command is wanted", "gpuprof check --self 10 -- ./app");
-    }
-    return command;
-  }
-
   Result<RecordedRuns> record(std::vector<RunSide> sides, size_t runs) {
-    RunPlan plan{.sides = std::move(sides),
-                 .runs = runs,
-                 .warmup = warmup_,
-                 .folder = folder_.empty() ? fresh_folder() : folder_,
-                 .record_options = record_options_};
-    if (!commit_.empty()) {
-      plan.record_options.push_back("--commit=" + commit_);
-    }
+    const RunPlan plan{.sides = std::move(sides),
+                       .runs = runs,
+                       .warmup = warmup_,
+                       .folder = folder_.empty() ? fresh_folder() : folder_,
+                       .record_options = record_options_};
     kept_in_ = plan.folder;
     return record_runs(plan);
   }
@@ -282,17 +270,16 @@ class Check final : public Command {
   }
 
   Result<int> run_files() {
-    const auto sides = split_at(words_, "--");
+    const auto sides = two_sides_of_files(words_);
     if (!sides) {
-      return usage("two sides are wanted: profiles of old runs, --, profiles of new runs",
-                   "gpuprof check old-*.txt -- new-*.txt; --runs K records them itself");
+      return sides.error();
     }
     RunReader reader(stack_options_, opened_);
-    const auto old_runs = reader.read(sides->first);
+    const auto old_runs = reader.read(sides->old_words);
     if (!old_runs) {
       return old_runs.error();
     }
-    const auto new_runs = reader.read(sides->second);
+    const auto new_runs = reader.read(sides->new_words);
     if (!new_runs) {
       return new_runs.error();
     }
@@ -314,13 +301,13 @@ class Check final : public Command {
   }
 
   Result<int> run_commands() {
-    const Words words(words_.begin() + (words_.front() == "--" ? 1 : 0), words_.end());
-    const auto commands = split_at(words, "---");
+    const auto commands = two_commands(words_);
     if (!commands) {
-      return usage("two commands are wanted, with --- between them",
-                   "gpuprof check --runs 5 -- ./old-app --- ./new-app; for one command: --self, --baseline or --max");
+      return commands.error();
     }
-    auto recorded = record({{"old", commands->first}, {"new", commands->second}}, runs_);
+    // Which commit the old program is of is not to be found where both are run.
+    const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
+    auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
     if (!recorded) {
       return std::move(recorded).error();
     }
@@ -332,11 +319,11 @@ class Check final : public Command {
   }
 
   Result<int> run_self() {
-    auto command = one_command();
+    auto command = one_command(words_);
     if (!command) {
       return std::move(command).error();
     }
-    auto recorded = record({{"run", std::move(*command)}}, self_runs_);
+    auto recorded = record({{"run", std::move(*command), commit_}}, self_runs_);
     if (!recorded) {
       return std::move(recorded).error();
     }
@@ -359,11 +346,11 @@ class Check final : public Command {
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {
-      auto command = one_command();
+      auto command = one_command(words_);
       if (!command) {
         return std::move(command).error();
       }
-      auto recorded = record({{name, std::move(*command)}}, runs_);
+      auto recorded = record({{name, std::move(*command), commit_}}, runs_);
       if (!recorded) {
         return std::move(recorded).error();
       }
@@ -372,8 +359,7 @@ class Check final : public Command {
       side.runs = read_recorded(reader, side.files, side.failures);
       return side;
     }
-    side.files = words_;
-    std::erase(side.files, "--");
+    side.files = files_of_one_side(words_);
     auto runs = reader.read(side.files);
     if (!runs) {
       return std::move(runs).error();
@@ -392,7 +378,9 @@ class Check final : public Command {
       return nothing_to_judge(side->failures);
     }
     compare::RunFacts like = side->runs.front().facts;
-    like.commit = commit_.empty() ? like.commit : commit_;
+    if (!commit_.empty()) {
+      like.commit = commit_ == record::kNoCommit ? "" : commit_;
+    }
     const Baseline baseline(baseline_);
     const auto kept = baseline.newest(like);
     if (!kept) {
@@ -422,7 +410,9 @@ class Check final : public Command {
     if (!old_runs) {
       return old_runs.error();
     }
-    log::info("the baseline is commit " + kept.commit + ", " + kept.folder);
+    log::info((kept.commit.empty() ? "the baseline is of a commit that is not known, "
+                                   : "the baseline is commit " + kept.commit + ", ") +
+              kept.folder);
     return compare_runs(*old_runs, side.runs, side.failures);
   }
 
@@ -471,6 +461,7 @@ class Check final : public Command {
   std::string baseline_;
   bool save_ = false;
   std::string commit_;
+  std::string old_commit_;
   compare::JudgeOptions options_;
   std::string thresholds_;
   std::string function_;

@@ -83,12 +83,16 @@ void Input::declare(CLI::App& app) {
   app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
 }
 
+std::string input_name(const std::string& path) {
+  return path == "-" ? "stdin" : path;
+}
+
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files) {
   auto fd = open_input(path);
   if (!fd) {
     return std::move(fd).error();
   }
-  const std::string name = path == "-" ? "stdin" : path;
+  const std::string name = input_name(path);
   files.push_back(FileId::of(fd->get()));
   wait_for_first_bytes(fd->get(), name);
   return profile::Reader::open(std::move(fd).value(), name, profile::ReaderOptions{.lenient = lenient});

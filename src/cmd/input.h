@@ -28,6 +28,9 @@ struct Input {
   std::vector<FileId> files;  // what has been opened
 };
 
+// What messages call the input `path`.
+std::string input_name(const std::string& path);
+
 // Opens the profile `path`, which may be - for standard input, and adds it to `files`. A pipe that brings nothing for a
 // second is told of on stderr, and waited for.
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);

@@ -1,13 +1,22 @@
 #include "cmd/check/inputs.h"
 
+#include <time.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/files/file.h"
 #include "base/hints.h"
+#include "base/log.h"
+#include "base/numbers.h"
 #include "cmd/input.h"
 
 namespace gpuprof::cmd {
 namespace {
+
+constexpr size_t kMostThresholdBytes = size_t{1} << 20U;
 
 // When and where it was recorded; empty where the profile does not say. No two recordings begin in one nanosecond.
 std::string recording_identity(const analyze::ProfileInfo& info) {
@@ -43,11 +52,12 @@ Status RunReader::refuse_copy(const std::string& file, const std::string& identi
   return {};
 }
 
-Result<compare::Run> RunReader::read_one(const std::string& file) {
-  auto reader = open_profile(file, false, opened_);
+Result<compare::Run> RunReader::read_one(const std::string& path) {
+  auto reader = open_profile(path, false, opened_);
   if (!reader) {
     return std::move(reader).error();
   }
+  const std::string file = input_name(path);
   const FileId& id = opened_.back();
   const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
   if (Status first = refuse_copy(file, identity); !first) {
@@ -80,6 +90,28 @@ Result<std::vector<compare::Run>> RunReader::read(const std::vector<std::string>
     runs.push_back(std::move(*run));
   }
   return runs;
+}
+
+Result<compare::Thresholds> read_thresholds(const std::string& file) {
+  const auto fd = open_input(file);
+  if (!fd) {
+    return Error{fd.error().message, "--thresholds names the file", kExitUsage};
+  }
+  const std::string name = input_name(file);
+  const BoundedText read = read_bounded(fd->get(), kMostThresholdBytes);
+  if (read.end == BoundedText::End::failed) {
+    return Error{"cannot read " + name + ": " + std::strerror(read.error), "--thresholds names the file", kExitUsage};
+  }
+  if (read.end == BoundedText::End::too_large) {
+    return Error{name + " has more than " + bytes_text(kMostThresholdBytes) + ", too much for a file of thresholds",
+                 "--thresholds names the file; a * in a line of it stands for any text", kExitUsage};
+  }
+  std::vector<std::string> expired;
+  auto thresholds = compare::parse_thresholds(read.text, name, utc_text(::time(nullptr), "%Y-%m-%d"), expired);
+  for (const std::string& line : expired) {
+    log::warn(line);
+  }
+  return thresholds ? std::move(thresholds) : Result<compare::Thresholds>(unusable(std::move(thresholds).error()));
 }
 
 }  // namespace gpuprof::cmd

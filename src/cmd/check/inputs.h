@@ -1,4 +1,4 @@
-// The profiles that `check` is given, and what is wrong with them.
+// The files that `check` is given, and what is wrong with them.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cmd/output.h"
 #include "compare/run.h"
+#include "compare/thresholds.h"
 
 namespace gpuprof::cmd {
 
@@ -22,7 +23,7 @@ class RunReader {
   Result<std::vector<compare::Run>> read(const std::vector<std::string>& files);
 
  private:
-  Result<compare::Run> read_one(const std::string& file);
+  Result<compare::Run> read_one(const std::string& path);
   // `identity` of a recording or of a file; an empty one is not known.
   Status refuse_copy(const std::string& file, const std::string& identity);
 
@@ -30,6 +31,9 @@ class RunReader {
   std::vector<FileId>& opened_;
   std::vector<std::pair<std::string, std::string>> seen_;  // identity of a recording or a file, and its file
 };
+
+// `file` may be - for standard input. Warns of entries that have expired.
+Result<compare::Thresholds> read_thresholds(const std::string& file);
 
 // A failure that is none of the programs compared: exit code 1 would say that they became slower.
 Error unusable(Error error);

@@ -1,12 +1,18 @@
 #include "cmd/check/outputs.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <utility>
 
+#include "base/files/output_file.h"
+#include "base/files/special_output.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
 #include "output/compare/check.h"
@@ -22,6 +28,22 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
+// Others than regular files are not opened twice: a pipe's reader would take that for the end.
+Status can_be_made(const std::string& file) {
+  struct stat info {};
+  if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
+    return {};
+  }
+  const auto made = OutputFile::open(file, {.keep_old = true, .mode = 0666, .stop = {}});
+  return made ? Status() : Status(Error{made.error().message, made.error().hint, kExitUsage});
+}
+
+bool lies_in(const std::string& file, const std::string& folder) {
+  namespace fs = std::filesystem;
+  return !folder.empty() &&
+         (fs::path(file).parent_path() / "").lexically_normal() == (fs::path(folder) / "").lexically_normal();
+}
+
 }  // namespace
 
 void CheckOutputs::declare(CLI::App& app) {
@@ -33,22 +55,39 @@ void CheckOutputs::declare(CLI::App& app) {
       ->check(CLI::Range(size_t{40}, kMaxWidth));
 }
 
-bool CheckOutputs::text_wanted() const {
-  return json_ != kStdout && markdown_ != kStdout && junit_ != kStdout;
+size_t CheckOutputs::in_place_of_text() const {
+  const std::array<const std::string*, 3> files = {&json_, &markdown_, &junit_};
+  return static_cast<size_t>(std::count_if(files.begin(), files.end(), [](const std::string* file) {
+    return *file == kStdout || descriptor_named(*file) == STDOUT_FILENO;
+  }));
 }
 
-Status CheckOutputs::usable(bool budget) const {
+Status CheckOutputs::usable(bool budget, const std::string& folder) const {
   if (budget && (!markdown_.empty() || !junit_.empty() || annotations_)) {
     return Error{"check: a budget has text and --json only", "leave the other outputs out", kExitUsage};
   }
+  if (in_place_of_text() + (annotations_ ? 1 : 0) > 1) {
+    return Error{"check: two outputs would be mixed on standard output" +
+                     std::string(annotations_ ? ": --annotations go there, too" : ""),
+                 "give each a file of its own", kExitUsage};
+  }
   const std::array<const std::string*, 3> files = {&json_, &markdown_, &junit_};
   for (const std::string* file : files) {
-    const auto same = std::count_if(files.begin(), files.end(), [&](const auto* other) { return *other == *file; });
+    const auto same =
+        std::count_if(files.begin(), files.end(), [&](const auto* other) { return are_same_output(*other, *file); });
     if (!file->empty() && same > 1) {
       return Error{"check: two outputs have one name, " + *file, "give each a file of its own", kExitUsage};
     }
   }
-  return may_write({});
+  if (Status may = may_write({}); !may) {
+    return may;
+  }
+  for (const std::string* file : files) {
+    if (Status can = file->empty() || lies_in(*file, folder) ? Status() : can_be_made(*file); !can) {
+      return can;
+    }
+  }
+  return {};
 }
 
 Status CheckOutputs::may_write(std::span<const FileId> read) const {
@@ -67,7 +106,7 @@ Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judge
   const auto markdown = [&](TextStream& out) { output::check_markdown(runs, judgement, out); };
   const auto junit = [&](TextStream& out) { output::check_junit(runs, judgement, out); };
   const auto annotations = [&](TextStream& out) { output::check_annotations(runs, judgement, out); };
-  const std::array<std::pair<std::string, Write>, 5> outputs = {{{text_wanted() ? kStdout : "", text},
+  const std::array<std::pair<std::string, Write>, 5> outputs = {{{in_place_of_text() == 0 ? kStdout : "", text},
                                                                  {json_, json},
                                                                  {markdown_, markdown},
                                                                  {junit_, junit},
@@ -82,7 +121,7 @@ Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judge
 
 Status CheckOutputs::write(const Budget& budget, const BudgetResult& result) const {
   if (Status written =
-          write_to(text_wanted() ? kStdout : "", [&](TextStream& out) { budget_text(budget, result, out); });
+          write_to(in_place_of_text() == 0 ? kStdout : "", [&](TextStream& out) { budget_text(budget, result, out); });
       !written) {
     return written;
   }

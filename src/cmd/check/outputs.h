@@ -19,9 +19,9 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Whether what was asked for fits together, and no profile lies where it goes; to be known before anything is
-  // recorded.
-  [[nodiscard]] Status usable(bool budget) const;
+  // Whether what was asked for fits together and can be written, and no profile lies where it goes; to be known before
+  // anything is recorded. `folder`: where profiles will go, which may not be there yet.
+  [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
   // That no file is lost to an output: neither what was `read` nor another profile.
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
@@ -30,7 +30,8 @@ class CheckOutputs {
   [[nodiscard]] Status write(const Budget& budget, const BudgetResult& result) const;
 
  private:
-  [[nodiscard]] bool text_wanted() const;
+  // How many outputs go to standard output.
+  [[nodiscard]] size_t in_place_of_text() const;
 
   std::string json_;
   std::string markdown_;

@@ -121,6 +121,9 @@ class Runner {
     }
     std::vector<std::string> words = {"gpuprof", "record", "-q", "-o", warms_up ? "/dev/null" : file + ".txt"};
     words.insert(words.end(), plan_.record_options.begin(), plan_.record_options.end());
+    if (!what.commit.empty()) {
+      words.push_back("--commit=" + what.commit);
+    }
     words.emplace_back("--");
     words.insert(words.end(), what.command.begin(), what.command.end());
     const uint64_t begin = monotonic_ns();

@@ -13,6 +13,7 @@ namespace gpuprof::cmd {
 struct RunSide {
   std::string name;  // "old"
   std::vector<std::string> command;
+  std::string commit;  // for `record --commit`; empty: record looks for it
 };
 
 struct RunPlan {

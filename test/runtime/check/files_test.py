@@ -117,9 +117,45 @@ class CheckFiles(rig.RuntimeTest):
                                   (("--json", "a", "--junit", "a", old, "--", old), "one name"),
                                   (("--runs", "3", "--", "true"), "two commands"),
                                   (("--self", "3", "--", "true", "---", "true"), "one command"),
+                                  (("--json", "a", "--junit", "./a", old, "--", old), "one name"),
+                                  (("--json", "-", "--annotations", old, "--", old), "mixed.*--annotations go there"),
+                                  (("--json", "-", "--junit", "-", old, "--", old), "mixed on standard output"),
+                                  (("--json", "-", "--markdown", "/dev/stdout", old, "--", old), "mixed on standard"),
+                                  (("--junit", "/nonexistent/a", "--self", "3", "--", "true"), "/nonexistent/a"),
+                                  (("--markdown", "/tmp", "--self", "3", "--", "true"), "/tmp"),
+                                  (("-", "--", "-"), "standard input is named more than once"),
+                                  (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
+                                  (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
+                                  (("--commit", "a", old, "--", old), "--commit is for runs"),
+                                  (("--old-commit", "a", old, "--", old), "--old-commit is that"),
+                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "commit of its own"),
                                   (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, saying=saying)
+
+    def test_thresholds_that_are_too_large(self):
+        old = self.side("old", runs=1)[0]
+        line = "kernel_7 20% a reason\n"
+        large = os.path.join(self.folder, "large")
+        with open(large, "w", encoding="utf-8") as file:
+            file.write("#" * ((1 << 20) - len(line) - 1) + "\n" + line)
+        # The last line of what is just small enough counts.
+        self.check("--thresholds", large, *self.side("old"), "--", *self.side("new", work=made.slower("kernel_7", 1.1)),
+                   expect=PASS)
+        with open(large, "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.refused("--thresholds", large, old, "--", old, saying="large has more than 1.00 MiB")
+        self.refused("--thresholds", "/dev/zero", old, "--", old, saying="/dev/zero has more than 1.00 MiB")
+        self.refused("--thresholds", "/proc/self/mem", old, "--", old, saying="cannot read /proc/self/mem")
+
+    def test_standard_input_has_a_name(self):
+        old, new = self.side("old"), self.side("new", runs=4)
+        cut = made.write(os.path.join(self.folder, "cut.txt"), seed="cut", whole=False)
+        with open(cut, "rb") as file:
+            run = subprocess.run([rig.GPUPROF, "check", *old, "--", *new, "-"], cwd=self.folder, stdin=file,
+                                 capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, INCONCLUSIVE, run.stderr)
+        self.assertIn("stdin: it is cut off", run.stdout)
 
     def test_what_is_no_profile(self):
         old = self.side("old")

@@ -31,6 +31,13 @@ class CheckRuns(rig.RuntimeTest):
     def app(self, name, launches=200, after=""):
         return self.script(name, f"{APP} --launches $(({launches} + $$ % 3)) --kernels-only\n{after}")
 
+    def exact_app(self, name, launches=200):
+        """Kernels of the mock driver take the time that their module says: each run costs the same."""
+        return self.script(name, f"{APP} --launches {launches} --kernels-only")
+
+    def commits(self, pattern):
+        return [rig.Profile(name).meta().get("source.commit") for name in sorted(glob.glob(f"{self.out}/{pattern}"))]
+
     def check(self, *arguments, expect):
         run = self.run_command([rig.GPUPROF, "check", *arguments], env=self.environment, timeout=280)
         out, err = run.stdout.decode(), run.stderr.decode()
@@ -53,10 +60,39 @@ class CheckRuns(rig.RuntimeTest):
         with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
             self.assertIn("total_ns", file.read())  # ... but beside the profile
 
-    def test_the_same_program_is_no_regression(self):
-        code = self.run_command([rig.GPUPROF, "check", "--runs", "4", "-o", self.out, "--", self.app("a"), "---",
-                                 self.app("b")], env=self.environment).returncode
-        self.assertIn(code, (PASS, INCONCLUSIVE))
+    def test_the_same_program_passes(self):
+        out, _ = self.check("--runs", "3", "-o", self.out, "--", self.exact_app("a"), "---", self.exact_app("b"),
+                            expect=PASS)
+        self.assertIn("PASS", out)
+        totals = {rig.Profile(name).end()["gpu_ns"] for name in glob.glob(f"{self.out}/*.txt")}
+        self.assertEqual(len(totals), 1, "the runs differ: nothing exact is tested here")
+
+    def test_too_few_runs_are_refused_before_anything_is_recorded(self):
+        for arguments in (["--runs", "1"], ["--runs", "2"], ["--self", "2"],
+                          ["--runs", "2", "--baseline", os.path.join(self.folder, "kept"), "--save"]):
+            with self.subTest(arguments=arguments):
+                one = "--self" in arguments or "--baseline" in arguments
+                words = [self.app("a")] if one else [self.app("a"), "---", self.app("b")]
+                out, err = self.check(*arguments, "-o", self.out, "--", *words, expect=UNUSABLE)
+                self.assertEqual(out, "")
+                self.assertRegex(err, "runs are too few: a verdict needs at least 3")
+                self.assertFalse(os.path.exists(self.out))
+                self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
+
+    def test_each_side_has_the_commit_of_its_program(self):
+        sides = ["--runs", "3", "--warmup", "0", "-o", self.out]
+        programs = ["--", self.exact_app("a"), "---", self.exact_app("b")]
+        self.environment["GITHUB_SHA"] = "of-the-machine"
+        self.check(*sides, "--old-commit", "one", "--commit", "two", *programs, expect=PASS)
+        self.assertEqual(self.commits("old-*.txt"), [["one"]] * 3)
+        self.assertEqual(self.commits("new-*.txt"), [["two"]] * 3)
+        # What is found here is not that of the old program.
+        self.check(*sides, *programs, expect=PASS)
+        self.assertEqual(self.commits("old-*.txt"), [None] * 3)
+        self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)
+        self.check("--self", "3", "--warmup", "0", "-o", self.out, "--commit", "none", "--", self.exact_app("a"),
+                   expect=PASS)
+        self.assertEqual(self.commits("run-*.txt"), [None] * 3)
 
     def test_a_run_that_fails_leaves_no_verdict(self):
         failing = self.app("b", 400, "test $(grep -c b order) != 3 || exit 3")
@@ -76,17 +112,19 @@ class CheckRuns(rig.RuntimeTest):
         self.assertIn("exit status 127", out)
 
     def test_runs_without_gpu_work(self):
-        out, _ = self.check("--runs", "2", "--warmup", "0", "-o", self.out, "--", self.app("a"), "---", "true",
+        out, _ = self.check("--runs", "3", "--warmup", "0", "-o", self.out, "--", self.app("a"), "---", "true",
                             expect=INCONCLUSIVE)
         self.assertIn("no GPU work", out)
 
     def test_the_noise_of_one_program(self):
-        out, _ = self.check("--self", "4", "-o", self.out, "--", self.app("a"), expect=PASS)
+        report = f"{self.out}/check.md"  # in a folder that is still to be made
+        out, _ = self.check("--self", "4", "-o", self.out, "--markdown", report, "--", self.app("a"), expect=PASS)
+        self.assertTrue(os.path.exists(report))
         self.assertIn("%", out)
         self.assertEqual(len(self.order()), 5)
 
     def test_a_budget_of_runs(self):
-        self.check("--function", "solve", "--max", "1h", "--runs", "2", "-o", self.out, "--", self.app("a"), expect=PASS)
+        self.check("--function", "solve", "--max", "1h", "--runs", "1", "-o", self.out, "--", self.app("a"), expect=PASS)
         self.check("--function", "solve", "--max", "1ns", "--runs", "2", "-o", self.out, "--", self.app("a"),
                    expect=REGRESSION)
 
@@ -105,15 +143,16 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
         # The same commit again is compared with nothing; without --save nothing is kept.
-        self.check("--baseline", kept, "--commit", "first", "--runs", "2", "-o", self.out, "--", self.app("a"),
+        self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
         # Another one that is slower is a regression, and is not kept.
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Recorded profiles do as well as a command.
+        # Recorded profiles do as well as a command; nor is a commit the same whose name only ends alike.
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
+        self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 
     def test_a_signal_ends_it(self):
         slow = self.script("slow", f"{APP} --launches 10 --kernels-only; exec sleep 60")
@@ -133,7 +172,7 @@ class CheckRuns(rig.RuntimeTest):
                 os.remove(before)
 
     def test_the_folder_cannot_be_made(self):
-        _, err = self.check("--self", "2", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
+        _, err = self.check("--self", "3", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
         self.assertIn("/nonexistent/folder", err)
 
 
