@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """examples/ci: the files for CI systems are well-formed, and what they run finds a planted regression, and no other."""
 
+import glob
 import os
 import re
+import signal
 import subprocess
+import unittest
 
 import rig
 
 FOLDER = os.path.join(rig.SOURCE, "examples/ci")
-PASS, REGRESSION, INCONCLUSIVE = 0, 1, 125
+SCRIPT = os.path.join(FOLDER, "perf-gate.sh")
+PASS, REGRESSION, UNUSABLE, INCONCLUSIVE = 0, 1, 2, 125
+on_the_mock_driver = unittest.skipUnless("MOCK_CUDA_APP" in os.environ, "no mock driver: built without cuda.h")
 
 
 def read(name):
@@ -28,9 +33,11 @@ class Ci(rig.RuntimeTest):
         os.mkdir(programs)
         os.symlink(rig.GPUPROF, os.path.join(programs, "gpuprof"))
         self.repository = os.path.join(self.folder, "repository")
+        self.temporary = os.path.join(self.folder, "temporary")
+        os.mkdir(self.temporary)
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "RUNS": "5",
-                            "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-        for name in ("GITHUB_ACTIONS", "GITHUB_SHA", "CI_COMMIT_SHA"):
+                            "TMPDIR": self.temporary, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        for name in ("GPUPROF", "GITHUB_ACTIONS", "GITHUB_SHA", "CI_COMMIT_SHA"):
             self.environment.pop(name, None)
 
     def sh(self, *command, expect=(0,), timeout=280):
@@ -39,11 +46,14 @@ class Ci(rig.RuntimeTest):
         self.assertIn(run.returncode, expect, f"{command}\n{run.stdout}")
         return run
 
+    def program(self, percent):
+        return f'{rig.EXAMPLE} --launches 150 --slow-site solve --percent {percent} "$@"'
+
     def commit(self, percent, note=""):
-        """The program of a commit does `percent` of the usual work below solve()."""
-        for name, text in (("app.in", f"#!/bin/sh\n# {note}\nexec {rig.EXAMPLE} --launches 150 --slow-site solve "
-                            f'--percent {percent} "$@"\n'),
-                           ("Makefile", "app: app.in\n\t@cp app.in app && chmod +x app\n"),
+        """The program of a commit does `percent` of the usual work below solve(); None: it cannot be built."""
+        build = "cp app.in app && chmod +x app" if percent else "exit 1"
+        for name, text in (("app.in", f"#!/bin/sh\n# {note}\nexec {self.program(percent)}\n"),
+                           ("Makefile", f".PHONY: app\napp:\n\t@{build}\n"),
                            (".gitignore", "app\napp.good\ngpuprof-*\n")):
             with open(os.path.join(self.repository, name), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -57,24 +67,31 @@ class Ci(rig.RuntimeTest):
         for number, percent in enumerate(percents):
             self.commit(percent, f"commit {number}")
 
-    def gate(self, expect):
-        script = os.path.join(FOLDER, "perf-gate.sh")
-        return self.sh("sh", script, "HEAD~1", "make -s", "./app", "--steps", "300", expect=expect).stdout
+    def gate(self, *command, base="HEAD~1", build="make -s", expect):
+        out = self.sh("sh", SCRIPT, base, build, *command, expect=expect).stdout
+        self.assert_clean()
+        return out
 
+    def assert_clean(self):
+        """Nothing of the script is left but its results."""
+        self.assertEqual(len(self.sh("git", "worktree", "list").stdout.splitlines()), 1)
+        self.assertEqual(os.listdir(self.temporary), [])
+
+
+class OnPocl(Ci):
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_finds_a_planted_regression(self):
         self.make_repository(100, 500)
-        out = self.gate(expect=(REGRESSION,))
+        out = self.gate("./app", "--steps", "300", expect=(REGRESSION,))
         self.assertIn("heavy", out)
         self.assertIn("solve", out)
         for name in ("gpuprof-check.md", "gpuprof-check.xml", "gpuprof-check/old-5.txt"):
             self.assertTrue(os.path.exists(os.path.join(self.repository, name)), name)
-        self.assertEqual(len(self.sh("git", "worktree", "list").stdout.splitlines()), 1)
 
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_lets_an_unchanged_program_pass(self):
         self.make_repository(100, 100)
-        self.gate(expect=(PASS, INCONCLUSIVE))
+        self.gate("./app", "--steps", "300", expect=(PASS, INCONCLUSIVE))
 
     @rig.requires("opencl", "program:git", "program:make")
     def test_git_bisect_finds_the_commit(self):
@@ -95,6 +112,81 @@ class Ci(rig.RuntimeTest):
         else:
             self.assertIn("'skip'ped commits left", run.stdout)
 
+
+@on_the_mock_driver
+class OnTheMockDriver(Ci):
+    """Its kernels take the time that they are said to take, so that each verdict is known."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment.update(RUNS="3", LD_LIBRARY_PATH=os.environ["MOCK_CUDA_DIR"])
+
+    def program(self, percent):
+        return f"{os.environ['MOCK_CUDA_APP']} --kernels-only --launches {percent}"
+
+    @rig.requires("program:git", "program:make")
+    def test_an_unchanged_program_passes_and_profiles_say_their_commit(self):
+        self.make_repository(100, 100)
+        old, new = (self.sh("git", "rev-parse", name).stdout.strip() for name in ("HEAD~1", "HEAD"))
+        for machine in ({}, {"GITHUB_SHA": "0" * 40}):
+            self.environment.update(machine)
+            self.gate("./app", expect=(PASS,))
+            for side, commit in (("old", old), ("new", new)):
+                names = glob.glob(os.path.join(self.repository, f"gpuprof-check/{side}-?.txt"))
+                self.assertEqual([rig.Profile(name).meta()["source.commit"] for name in names], [[commit]] * 3)
+
+    @rig.requires("program:git", "program:make")
+    def test_a_slower_program_is_a_regression(self):
+        self.make_repository(100, 120)
+        self.gate("./app", expect=(REGRESSION,))
+
+    @rig.requires("program:git", "program:make")
+    def test_git_bisect_goes_around_what_cannot_be_built(self):
+        self.make_repository(100, 100, 100, None, 100, 120, 120)  # git begins in the middle
+        good = self.sh("git", "rev-parse", "HEAD~6").stdout.strip()
+        self.sh("git", "bisect", "start", "HEAD", good)
+        run = self.sh("git", "bisect", "run", "sh", SCRIPT, good, "make -s", "./app")
+        self.assertRegex(run.stdout, r"is the first bad commit\n(.*\n)*.*commit 5 120")
+        self.assertRegex(self.sh("git", "bisect", "log").stdout, r"# skip: .*commit 3")
+        self.assert_clean()
+
+
+class WithoutAVerdict(Ci):
+    """1 is a regression and nothing else, and nothing is left behind."""
+
+    @rig.requires("program:git", "program:make")
+    def test_what_cannot_be_built_is_skipped(self):
+        self.make_repository(100, None, 100)
+        for base, build, saying in (("HEAD~1", "make -s", "HEAD~1 cannot be built"),
+                                    ("HEAD~2", "exit 1", "HEAD~2 cannot be built"),
+                                    ("HEAD~2", "test -d .git || exit 0; exit 1", "this work tree cannot be built"),
+                                    ("nonexistent", "make -s", "there is no commit nonexistent")):
+            with self.subTest(base=base, build=build):
+                self.assertIn(saying, self.gate("./app", base=base, build=build, expect=(INCONCLUSIVE,)))
+        self.environment["GPUPROF"] = "/nonexistent/gpuprof"
+        self.assertIn("there is no /nonexistent/gpuprof", self.gate("./app", expect=(INCONCLUSIVE,)))
+        self.sh("sh", SCRIPT, "HEAD", "make -s", expect=(UNUSABLE,))
+
+    @rig.requires("program:git", "program:make")
+    def test_signals_end_it(self):
+        self.make_repository(100, 100)
+        begun = os.path.join(self.folder, "begun")
+        wait = f"touch {begun}; exec sleep 60"
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            for build, command in ((wait, ["true"]), ("true", ["sh", "-c", wait])):
+                with self.subTest(number=number, build=build):
+                    # A shell cannot trap what was ignored when it was started.
+                    gate = subprocess.Popen(["env", "--default-signal=HUP,INT,TERM", "sh", SCRIPT, "HEAD~1", build, *command], cwd=self.repository,
+                                            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.DEVNULL)
+                    self.assertTrue(rig.wait_for(lambda: os.path.exists(begun)))
+                    os.remove(begun)
+                    gate.send_signal(number)
+                    self.assertEqual(gate.wait(timeout=40), 128 + number)
+                    self.assert_clean()
+
+
+class Files(unittest.TestCase):
     @rig.requires("program:bash")
     def test_the_files_for_ci_systems(self):
         try:
