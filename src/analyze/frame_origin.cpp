@@ -4,6 +4,7 @@
 #include <array>
 
 #include "analyze/labels.h"
+#include "base/process/start_up.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -83,18 +84,16 @@ Origin native_origin(std::string_view name, std::string_view module, std::string
 }  // namespace
 
 bool tells_nothing(std::string_view frame) {
-  static constexpr std::array<std::string_view, 8> kStart = {
-      "_start",       "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__clone3", "clone3",
-      "start_thread", "[unknown]"};
   constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
   const std::string_view end = frame.substr(frame.size() - std::min(frame.size(), kMostOffset));
   const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && end.find("+0x") != end.npos;
-  return no_symbol || frame.starts_with("0x") || std::find(kStart.begin(), kStart.end(), frame) != kStart.end();
+  return no_symbol || frame.starts_with("0x") || frame == kUnknown || is_start_up_function(frame);
 }
 
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
-  if (tells_nothing(name)) {
+  const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
+  if (is_python ? name == kUnknown : tells_nothing(name)) {  // Python's clone() starts no thread
     return Origin::none;
   }
   if (kernel) {

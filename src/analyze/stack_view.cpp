@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyze/labels.h"
+#include "base/process/start_up.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -16,15 +17,11 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, 
   });
 }
 
-// What libc runs before main, or before a thread's function. Where it has no symbols, its frames are known by the
-// module.
+// Where libc has no symbols, its frames are known by the module.
 bool is_start_up(std::string_view name) {
-  constexpr std::string_view kNames[] = {"_start",           "__clone",      "clone",        "__clone3",      "clone3",
-                                         "__clone_internal", "start_thread", "thread_start", "_dl_start_user"};
-  constexpr std::string_view kBegins[] = {"__libc_start_", "[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-         std::any_of(std::begin(kBegins), std::end(kBegins),
-                     [name](std::string_view begin) { return name.starts_with(begin); });
+  constexpr std::string_view kBegins[] = {"[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
+  return is_start_up_function(name) || std::any_of(std::begin(kBegins), std::end(kBegins),
+                                                   [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
 // What is looked at of a name that may be main with its parameters: a hostile one may have megabytes, and many frames.
