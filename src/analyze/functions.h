@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -13,19 +14,40 @@
 
 namespace gpuprof::analyze {
 
+// Which function of a path launched its work: the innermost of the program or a library, or where there is none, the
+// innermost at all. The vendor's interface, kernel space and code without a name launch for the one that called them.
+class Launcher {
+ public:
+  // Of each function of the path, root first: a graph's launch, then its capture. Not of what is none ("[truncated]").
+  void add(uint32_t function, Origin origin) {
+    innermost_ = function;
+    if (origin <= Origin::library) {
+      caller_ = function;
+    }
+  }
+  [[nodiscard]] std::optional<uint32_t> function() const { return caller_ ? caller_ : innermost_; }
+
+ private:
+  std::optional<uint32_t> caller_;
+  std::optional<uint32_t> innermost_;
+};
+
 // One function: all its lines, inlined or not. Python functions of one name in two files are two.
 struct FunctionLine {
   std::string_view name;  // as long as the view
   std::string_view file;  // short, of a Python function; else empty
   Origin origin = Origin::none;
-  Weight total;   // of all work launched below it, once however often it is in a stack
-  Weight direct;  // of what it launched itself, through nothing but the vendor's interface and the kernel
+  Weight total;         // of all work launched below it, once however often it is in a stack
+  Weight direct;        // of what it launched itself, as Launcher says
+  uint64_t paths = 0;   // equal for functions that all the same work was launched below
+  uint64_t others = 0;  // functions that the line stands for as well, see join_chains()
 };
 
 // No `total` exceeds `with_stack`, and the sum of all `direct` is `with_stack`.
 struct FunctionTable {
-  std::vector<FunctionLine> lines;  // in no order
+  std::vector<FunctionLine> lines;  // in the order in which they were met, callers first
   Weight with_stack;                // of all work with a function in its stack
+  uint64_t steps = 0;               // that were taken to make it: frames and functions looked at
 };
 
 // What was launched from each stack: rows are many, but their stacks are few.
@@ -56,9 +78,14 @@ class LaunchSums {
   std::unordered_map<Stacks, uint32_t, Hash> positions_;
 };
 
-// What of each stack is shown is the view's choice; what is no function ("[truncated]") is left out. Functions of the
-// vendor's interface ("cudaLaunchKernel"), of kernel space and without a name launch for the one that called them,
-// where there is one. Looks at each frame of each stack once.
+// What of each stack is shown is the view's choice; what is no function ("[truncated]") is left out. Looks at the
+// frames of each stack once, and for each launch at the different functions of its stacks.
 FunctionTable function_table(const LaunchSums& launches, StackView& view);
+
+// Functions that are in all the same paths, as those of a chain of calls are, have the same total, and become one line:
+// of the program's own function that is innermost, or of a library's: of the outermost native one where the chain
+// launches work, which says what was asked for, otherwise of the innermost, from which paths part. Its `direct` is that
+// of all.
+void join_chains(std::vector<FunctionLine>& lines);
 
 }  // namespace gpuprof::analyze

@@ -206,15 +206,20 @@ bool has_ranks(const p::Tables& tables) {
   return ranks.size() > 1;
 }
 
-std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool timed, size_t top, size_t& found) {
+std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool timed, const SummaryOptions& options,
+                                         size_t& found) {
   std::erase_if(lines,
                 [](const FunctionLine& line) { return line.origin > Origin::library && line.direct.count == 0; });
+  if (options.chains) {
+    join_chains(lines);
+  }
   // What has no name or is not of interest in itself is there for what it launched.
   const auto key = [timed](const FunctionLine& line) {
     const Weight& total = line.origin > Origin::library ? line.direct : line.total;
     return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
   };
   found = lines.size();
+  const size_t top = options.limits.functions;
   const size_t kept = top == 0 ? lines.size() : std::min(top, lines.size());
   std::partial_sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(kept), lines.end(),
                     [&key](const FunctionLine& a, const FunctionLine& b) {
@@ -355,8 +360,7 @@ class Summarizer {
     put_ranks();
     FunctionTable functions = function_table(launches_, texts_->view());
     summary_.with_stack = functions.with_stack;
-    summary_.functions =
-        function_lines(std::move(functions.lines), summary_.timed, limits.functions, summary_.found.functions);
+    summary_.functions = function_lines(std::move(functions.lines), summary_.timed, options_, summary_.found.functions);
   }
 
   // The straggler of a job, whatever else is sorted by.

@@ -30,6 +30,7 @@ struct SummaryOptions {
   };
   Limits limits;
   SortBy sort = SortBy::time;
+  bool chains = false;  // functions that are in all the same paths are one line: join_chains()
   std::optional<Dimension> by;
   // What is shown of the profile: work whose name `kernel` matches, from where a frame of the CPU matches `path`. All
   // but `info`, `all` and `devices` is of that work alone.
@@ -129,7 +130,9 @@ struct Summary {
   Found found;
 
   // Options ask for work of which there is none.
-  [[nodiscard]] bool nothing_matches() const { return filtered && total.count == 0 && samples == 0; }
+  [[nodiscard]] bool nothing_matches() const {
+    return filtered && total.count == 0 && samples == 0 && host_work.empty();
+  }
 };
 
 // Call paths are those of one process name, CPU stack as it is shown, and work. The summary's texts are those of

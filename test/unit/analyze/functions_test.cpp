@@ -101,6 +101,97 @@ TEST_CASE("A graph's node was launched by what captured it, and counts for both 
   CHECK(shown(table)["step@/src/main.py"] == "100 100");
 }
 
+TEST_CASE("Who launched a path's work is its innermost function that is no vendor's, or its innermost") {
+  const auto launched = [](std::initializer_list<Origin> path) {
+    Launcher launcher;
+    uint32_t position = 0;
+    for (const Origin origin : path) {
+      launcher.add(position++, origin);
+    }
+    return launcher.function();
+  };
+  CHECK_FALSE(launched({}));
+  CHECK(launched({Origin::own, Origin::library, Origin::vendor, Origin::none}) == 1);
+  CHECK(launched({Origin::library, Origin::own, Origin::vendor}) == 1);
+  CHECK(launched({Origin::none, Origin::vendor}) == 1);
+  CHECK(launched({Origin::vendor, Origin::none}) == 1);
+}
+
+TEST_CASE("Functions of all the same paths become one line, of the program's own innermost one") {
+  // main, step: 120 + 3; step and at::add of one path; lib.py:step of another.
+  const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 0, 0, 20) + work(3, 2, 0, 0, 3));
+  StackView view(rows.tables, {});
+  FunctionTable table = functions_of(rows, view);
+  std::erase_if(table.lines, [](const FunctionLine& line) { return line.origin > Origin::library; });
+  join_chains(table.lines);
+  CHECK(shown(table) == std::map<std::string, std::string>{
+                            {"main@/src/main.py", "123 0"}, {"step@/src/main.py", "120 120"}, {"step@lib.py", "3 3"}});
+  REQUIRE(table.lines.size() == 3);
+  CHECK(table.lines[0].others == 0);
+  CHECK(table.lines[1].others == 1);  // at::add
+}
+
+TEST_CASE("Functions of the same numbers but other paths stay two lines") {
+  const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 50) + work(2, 2, 0, 0, 50));
+  StackView view(rows.tables, {});
+  FunctionTable table = functions_of(rows, view);
+  join_chains(table.lines);
+  CHECK(shown(table).at("step@/src/main.py") == "50 50");
+  CHECK(shown(table).at("step@lib.py") == "50 50");
+}
+
+TEST_CASE("A chain of libraries' functions is what was asked for where it launches, and where paths part elsewhere") {
+  const std::string profile = R"(GPUPROF;3.0
+STRING;1;engine
+STRING;2;node
+STRING;3;backward
+STRING;4;gemm
+STRING;5;relu
+STRING;6;libtorch.so
+STRING;7;impl
+STRING;9;k
+PROCESS;1;1;0;0;0;0;0;0
+FRAME;1;native;1;0;0;6;0;0x1
+FRAME;2;native;2;0;0;6;0;0x2
+FRAME;3;native;3;0;0;6;0;0x3
+FRAME;4;native;4;0;0;6;0;0x4
+FRAME;5;native;5;0;0;6;0;0x5
+FRAME;6;native;7;0;0;6;0;0x6
+USTACK;1;1;2;3;4
+USTACK;2;1;2;5;6
+)";
+  const Aggregate rows = test::read_all(profile + work(1, 1, 0, 0, 5) + work(2, 2, 0, 0, 7));
+  StackView view(rows.tables, {});
+  FunctionTable table = functions_of(rows, view);
+  join_chains(table.lines);
+  CHECK(shown(table) == std::map<std::string, std::string>{{"node", "12 0"}, {"backward", "5 5"}, {"relu", "7 7"}});
+}
+
+TEST_CASE("Many captures below many launches cost their different functions, not their frames") {
+  constexpr uint32_t kStacks = 50;  // of launches, and of captures
+  constexpr uint32_t kFrames = 1000;
+  std::string text = kProfile;
+  for (uint32_t id = 11; id < 11 + 2 * kStacks; ++id) {
+    text += "USTACK;" + std::to_string(id);
+    for (uint32_t frame = 0; frame < kFrames; ++frame) {
+      text += ((id >> frame % 8U) & 1U) != 0 ? ";1" : ";2";
+    }
+    text += "\n";
+  }
+  uint32_t number = 0;
+  for (uint32_t launch = 11; launch < 11 + kStacks; ++launch) {
+    for (uint32_t capture = 11 + kStacks; capture < 11 + 2 * kStacks; ++capture) {
+      text += work(++number, launch, 0, capture, 1);
+    }
+  }
+  const Aggregate rows = test::read_all(text);
+  StackView view(rows.tables, {});
+  const FunctionTable table = functions_of(rows, view);
+  CHECK(table.with_stack.ns == kStacks * kStacks);
+  CHECK(shown(table).at("step@/src/main.py") == "2500 " + std::to_string(table.lines[1].direct.ns));
+  CHECK(table.steps <= uint64_t{2} * kStacks * kFrames + uint64_t{4} * kStacks * kStacks);
+}
+
 TEST_CASE("Whose code a frame is") {
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 1, 0, 1) + work(2, 2, 0, 0, 1) + work(3, 3, 0, 0, 1));
   StackView view(rows.tables, {});
