@@ -20,8 +20,8 @@ constexpr size_t kNone = std::string_view::npos;
 
 // How much of a name is written.
 struct Style {
-  bool namespaces = true;   // of the kernel itself
-  size_t depth = kDeepest;  // arguments of arguments down to here
+  size_t qualifiers = kNone;  // of the kernel itself: namespaces and classes, the last ones
+  size_t depth = kDeepest;    // arguments of arguments down to here
 };
 
 // One part of "a::b<c>(d)::{lambda(e)#1}".
@@ -222,12 +222,13 @@ void drop_unread(std::vector<Component>& parts) {
   parts = std::move(kept);
 }
 
-// Leading names that only qualify. What a lambda is in says more than the lambda does.
-void drop_namespaces(std::vector<Component>& parts) {
+// Leading names that only qualify, but for the last `kept`. What a lambda is in says more than the lambda does.
+void drop_namespaces(std::vector<Component>& parts, size_t kept) {
   size_t drop = 0;
   while (drop + 1 < parts.size() && parts[drop].is_plain() && !parts[drop + 1].is_lambda) {
     ++drop;
   }
+  drop -= std::min(drop, kept);
   parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(drop));
 }
 
@@ -285,9 +286,7 @@ std::string render_arguments(std::string_view text, const Style& style, size_t d
 
 std::string render(std::vector<Component> parts, const Style& style, size_t depth) {
   drop_unread(parts);
-  if (depth > 0 || !style.namespaces) {
-    drop_namespaces(parts);
-  }
+  drop_namespaces(parts, depth > 0 ? 0 : style.qualifiers);
   std::string out;
   for (const Component& part : parts) {
     out.append(out.empty() ? "" : "::");
@@ -361,32 +360,50 @@ std::optional<std::vector<Component>> parts_of(std::string_view name) {
   return parts && !parts->back().name.empty() ? std::optional(unwrapped(*std::move(parts))) : std::nullopt;
 }
 
+constexpr std::array<Style, kKernelNameForms - 1> kForms = {{{.qualifiers = 0, .depth = 0},
+                                                             {.qualifiers = 0, .depth = 1},
+                                                             {.qualifiers = 0, .depth = 2},
+                                                             {.qualifiers = 0},
+                                                             {}}};
+
 }  // namespace
+
+std::string kernel_name_form(std::string_view name, size_t form) {
+  auto parts = form < kForms.size() ? parts_of(name) : std::nullopt;
+  if (!parts) {
+    return std::string(name);
+  }
+  if (form == 0) {
+    parts->back().has_arguments = false;
+  }
+  return render(*std::move(parts), kForms[form], 0);
+}
 
 std::string short_kernel_name(std::string_view name) {
   const auto parts = parts_of(name);
   return parts ? render(*parts, {}, 0) : std::string(name);
 }
 
-std::string short_kernel_name(std::string_view name, size_t width) {
+std::string short_kernel_name(std::string_view name, size_t width, Named what) {
   const auto parts = parts_of(name);
   if (!parts) {
     return cut_middle(name, width);
   }
-  static constexpr std::array<Style, 6> kStyles = {{{.namespaces = true},
-                                                    {.namespaces = true, .depth = 2},
-                                                    {.namespaces = false, .depth = 2},
-                                                    {.namespaces = true, .depth = 1},
-                                                    {.namespaces = false, .depth = 1},
-                                                    {.namespaces = false, .depth = 0}}};
+  const size_t kept = what == Named::function ? 1 : 0;
+  const std::array<Style, 6> styles = {{{},
+                                        {.depth = 2},
+                                        {.qualifiers = kept, .depth = 2},
+                                        {.depth = 1},
+                                        {.qualifiers = kept, .depth = 1},
+                                        {.qualifiers = kept, .depth = 0}}};
   std::string text;
-  for (const Style& style : kStyles) {
+  for (const Style& style : styles) {
     text = render(*parts, style, 0);
     if (utf8_length(text) <= width) {
       return text;
     }
   }
-  return cut_middle(render(*parts, kStyles[4], 0), width);
+  return cut_middle(render(*parts, styles[4], 0), width);
 }
 
 }  // namespace gpuprof::analyze

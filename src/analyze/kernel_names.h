@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,13 @@ std::string short_kernel_name(std::string_view name);
 
 // The same in at most `width` characters: where it is too long, arguments of arguments become "<...>" first, then the
 // namespaces go, then all arguments; what is still too long is cut in the middle.
-std::string short_kernel_name(std::string_view name, size_t width);
+// A function of the CPU is more often a method, which says little without its class: that stays.
+enum class Named : uint8_t { kernel, function };
+std::string short_kernel_name(std::string_view name, size_t width, Named what = Named::kernel);
+
+// The same in several forms, of which each says more than the one before: without any argument, with arguments but
+// not theirs, ..., and last the name as it is. For names that look the same in `width` characters.
+inline constexpr size_t kKernelNameForms = 6;
+std::string kernel_name_form(std::string_view name, size_t form);
 
 }  // namespace gpuprof::analyze
