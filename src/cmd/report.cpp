@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMostLines = 1'000'000'000;
 
-// What one screen holds: kernels and functions are a line each, paths several.
-constexpr analyze::SummaryOptions::Limits kScreen{.work = 6, .functions = 9, .paths = 3, .others = 3};
+// No screen holds more: the report is made to fit from these on.
+constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
 
 const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
   static const std::vector<std::pair<std::string, analyze::SortBy>> kSorts = {{"time", analyze::SortBy::time},
@@ -94,6 +94,7 @@ class Report : public Command {
       return chosen;
     }
     options_.stacks.lines = true;
+    options_.chains = !json_ && !shape_.full;
     for (const auto& [option, name, text, pattern] :
          {std::tuple(kernel_option_, "--kernel", &kernel_, &options_.kernel),
           {path_option_, "--path", &path_, &options_.path}}) {

@@ -1,12 +1,14 @@
 #include "output/report/fit.h"
 
-#include <cstddef>
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace gpuprof::output {
 namespace {
 
-constexpr size_t kTop = 3;
+using analyze::FunctionLine;
+using analyze::Summary;
 
 template <typename Line>
 bool shorten(std::vector<Line>& table, size_t kept) {
@@ -17,14 +19,87 @@ bool shorten(std::vector<Line>& table, size_t kept) {
   return true;
 }
 
+// The program's own functions are what a reader can change: three quarters of the lines are theirs where there are so
+// many.
+bool shorten_functions(std::vector<FunctionLine>& table, size_t kept) {
+  const auto is_own = [](const FunctionLine& line) { return line.origin == analyze::Origin::own; };
+  const auto own = static_cast<size_t>(std::count_if(table.begin(), table.end(), is_own));
+  if (table.size() > kept && 4 * own <= 3 * table.size()) {
+    table.erase(std::find_if_not(table.rbegin(), table.rend(), is_own).base() - 1);
+    return true;
+  }
+  return shorten(table, kept);
+}
+
+bool lower(size_t& number, size_t least) {
+  if (number <= least) {
+    return false;
+  }
+  --number;
+  return true;
+}
+
+// What has less than a hundredth of all answers no question.
+bool give_up_trifles(Summary& summary) {
+  const auto is_trifle = [&summary](const analyze::Weight& weight) {
+    return summary.timed ? weight.ns < summary.total.ns / 100 : weight.count < summary.total.count / 100;
+  };
+  const auto ends_with_one = [&is_trifle](const auto& lines) {
+    return !lines.empty() && is_trifle(lines.back().weight);
+  };
+  return (ends_with_one(summary.call_paths) && shorten(summary.call_paths, 3)) ||
+         (ends_with_one(summary.work) && shorten(summary.work, 5)) ||
+         (!summary.functions.empty() && is_trifle(summary.functions.back().total) && shorten(summary.functions, 5));
+}
+
+// Three of what is no GPU time, and the caller's frames of a path that say least.
+bool give_up_extras(Summary& summary, Detail& detail) {
+  constexpr size_t kTop = 3;
+  return shorten_functions(summary.functions, kMostFunctions) || shorten(summary.allocations, 1) ||
+         shorten(summary.waits, 1) || shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
+         shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
+         lower(detail.devices, 4) || lower(detail.frames, 4);
+}
+
+// Down to what most questions need: ten kernels, eight functions and five paths.
+bool give_up_answers(Summary& summary, Detail& detail) {
+  const auto tables = [&summary](size_t paths, size_t functions, size_t work) {
+    return shorten(summary.call_paths, paths) || shorten_functions(summary.functions, functions) ||
+           shorten(summary.work, work) || shorten(summary.groups, work);
+  };
+  return tables(6, 10, 12) || shorten(summary.allocations, 0) || shorten(summary.waits, 0) ||
+         std::exchange(detail.whole_trust, false) || !std::exchange(detail.one_line, true) || lower(detail.frames, 3) ||
+         tables(5, 8, 10);
+}
+
+// Where a report has more to say than one screen holds: whole tables go before the three main ones do.
+bool give_up_tables(Summary& summary, Detail& detail) {
+  return shorten(summary.host_work, 1) || lower(detail.devices, 2) || shorten(summary.ranks, 2) ||
+         shorten(summary.groups, 3) || lower(detail.frames, 2) || shorten(summary.host_work, 0) ||
+         shorten(summary.ranks, 0) || shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) ||
+         shorten(summary.sampled_work, 1) || shorten_functions(summary.functions, 3) ||
+         shorten(summary.call_paths, 2) || shorten(summary.work, 3) || shorten(summary.call_paths, 1);
+}
+
 }  // namespace
 
-bool give_up_line(analyze::Summary& summary) {
-  return shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.host_work, kTop) ||
-         shorten(summary.sample_places, kTop) || shorten(summary.sample_reasons, kTop) ||
-         shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) || shorten(summary.call_paths, 2) ||
-         shorten(summary.functions, kTop) || shorten(summary.work, kTop) || shorten(summary.groups, kTop) ||
-         shorten(summary.call_paths, 1);
+bool give_up_line(Summary& summary, Detail& detail) {
+  return give_up_trifles(summary) || give_up_extras(summary, detail) || give_up_answers(summary, detail) ||
+         give_up_tables(summary, detail);
+}
+
+void restore_tables(const Summary& whole, Summary& summary) {
+  summary.work = whole.work;
+  summary.functions = whole.functions;
+  summary.call_paths = whole.call_paths;
+  summary.groups = whole.groups;
+  summary.ranks = whole.ranks;
+  summary.sampled_work = whole.sampled_work;
+  summary.sample_reasons = whole.sample_reasons;
+  summary.sample_places = whole.sample_places;
+  summary.host_work = whole.host_work;
+  summary.waits = whole.waits;
+  summary.allocations = whole.allocations;
 }
 
 }  // namespace gpuprof::output

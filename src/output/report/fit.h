@@ -1,12 +1,29 @@
 // A report that is no longer than a reader wants.
 #pragma once
 
+#include <cstddef>
+
 #include "analyze/summarize.h"
 
 namespace gpuprof::output {
 
-// Takes the last line of the table that can spare one best: the later tables before the earlier ones, and call paths,
-// which are several lines each, to one only when nothing else is left. False where every table has what it keeps.
-bool give_up_line(analyze::Summary& summary);
+// Of more functions a report that is made to fit only uses the names: they tell which frames of a path matter.
+inline constexpr size_t kMostFunctions = 12;
+
+// How much is told of what a report lists.
+struct Detail {
+  size_t frames = 6;        // of a call path, about
+  size_t devices = 8;       // that are listed
+  bool whole_trust = true;  // not only the coverage
+  bool one_line = false;    // names beside their numbers, shorter, and fewer numbers, so that each is one line
+};
+
+// Makes a report shorter by the least that a reader misses; false where it is as short as it gets. Kernels, functions
+// and call paths are what a report is for, so the tables behind them give up lines first, then paths frames and names
+// their second line. docs/cli.md has the order.
+bool give_up_line(analyze::Summary& summary, Detail& detail);
+
+// Gives a copy of `whole` its tables back.
+void restore_tables(const analyze::Summary& whole, analyze::Summary& summary);
 
 }  // namespace gpuprof::output

@@ -1,7 +1,6 @@
 #include "output/report/page.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "analyze/kernel_names.h"
 #include "base/numbers.h"
@@ -22,7 +21,33 @@ constexpr std::string_view kBold = "\033[1m";
 constexpr std::string_view kDim = "\033[2m";
 constexpr std::string_view kPlain = "\033[0m";
 
+std::string numbers_text(const std::vector<std::string>& numbers) {
+  std::string out;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    append_right(numbers[i], (i == 0 ? kFirstColumn : kColumn), out.append(i == 0 ? "" : " "));
+  }
+  return out.append(kGap);
+}
+
 }  // namespace
+
+size_t width_behind(size_t numbers, size_t width) {
+  const size_t used = numbers_text(std::vector<std::string>(numbers)).size();
+  return std::max(kLeastName, width > used ? width - used : 0);
+}
+
+size_t width_below(size_t width) {
+  return std::max(kLeastName, width > kBelow.size() ? width - kBelow.size() : 0);
+}
+
+size_t work_numbers(size_t width, bool one_line) {
+  constexpr size_t kWide = 100;
+  return one_line && width < kWide ? 4 : 6;
+}
+
+size_t width_beside(size_t width) {
+  return width_behind(work_numbers(width, true), width);
+}
 
 std::string short_duration(uint64_t ns) {
   constexpr uint64_t kSecond = 1'000'000'000;
@@ -88,58 +113,33 @@ void Page::clauses(std::string_view text, std::string_view indent) {
 
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
   if (naming == Naming::signature && !options_.full) {
-    return shown_kernel(name, width);
+    // Not shown_ends(): of a signature that lacks its middle the brackets do not match.
+    return analyze::short_kernel_name(shown_name(shown_text(name)), width, analyze::Named::function);
   }
   std::string shown = shown_name(shown_text(name));
   return options_.full ? shown : cut_middle(shown, width);
 }
 
-std::unordered_set<std::string_view> Page::alike(const std::vector<std::string_view>& names) const {
-  std::unordered_set<std::string_view> found;
-  if (options_.full) {
-    return found;
-  }
-  std::unordered_map<std::string, std::string_view> first;  // of each that is shown
-  for (const std::string_view name : names) {
-    const auto [known, is_new] = first.try_emplace(this->name(name, room_below()), name);
-    if (!is_new && known->second != name) {
-      found.insert({known->second, name});
-    }
-  }
-  return found;
-}
-
-size_t Page::room_below() const {
-  return std::max(kLeastName, width() > kBelow.size() ? width() - kBelow.size() : 0);
-}
-
-std::string Page::numbers_text(const std::vector<std::string>& numbers) {
-  std::string out;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    append_right(numbers[i], (i == 0 ? kFirstColumn : kColumn), out.append(i == 0 ? "" : " "));
-  }
-  return out.append(kGap);
-}
-
-size_t Page::room(size_t numbers) const {
-  const size_t used = numbers_text(std::vector<std::string>(numbers)).size();
-  return width() > used ? width() - used : 0;
+size_t Page::name_width(size_t numbers) const {
+  return detail_.one_line ? width_behind(numbers, width()) : width_below(width());
 }
 
 void Page::columns(const std::vector<std::string>& columns, std::string_view name) {
   dim_line(numbers_text(columns).append(name));
 }
 
-void Page::row(const std::vector<std::string>& numbers, std::string_view name, Naming naming) {
-  const std::string text = numbers_text(numbers);
-  const size_t room = this->room(numbers.size());
-  const std::string shown = this->name(name, room_below(), naming);
-  if (options_.full || utf8_length(shown) <= room) {
-    line(text + shown);
-    return;
+void Page::row(const std::vector<std::string>& numbers, const std::string& text) {
+  std::string line_text = numbers_text(numbers);
+  const size_t room = width_behind(numbers.size(), width());
+  if (options_.full || utf8_length(text) <= room) {
+    line(line_text + text);
+  } else if (detail_.one_line) {
+    line(line_text + cut_middle(text, room));
+  } else {
+    line_text.resize(line_text.find_last_not_of(' ') + 1);
+    line(line_text);
+    line(std::string(kBelow) + text);
   }
-  line(text.substr(0, text.find_last_not_of(' ') + 1));
-  line(std::string(kBelow) + shown);
 }
 
 }  // namespace gpuprof::output

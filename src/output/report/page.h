@@ -5,10 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "base/text_stream.h"
+#include "output/report/fit.h"
+#include "output/report/names.h"
 #include "output/report/report.h"
 
 namespace gpuprof::output {
@@ -19,14 +20,26 @@ std::string short_duration(uint64_t ns);
 // The last `width` characters, with "..." before them where that is not all.
 std::string cut_front(const std::string& text, size_t width);
 
+// What is left for a name behind so many numbers, in a line of its own, and beside the numbers of any table of work.
+size_t width_behind(size_t numbers, size_t width);
+size_t width_below(size_t width);
+size_t width_beside(size_t width);
+
+// How many numbers a line of work has: two of six go where it must be one line of a narrow screen.
+size_t work_numbers(size_t width, bool one_line);
+
 // What a name is: of a signature only what people read is shown, anything else is cut in the middle.
 enum class Naming : uint8_t { signature, plain };
 
 class Page {
  public:
-  Page(const ReportOptions& options, TextStream& stream) : options_(options), stream_(stream) {}
+  // All must outlive it.
+  Page(const ReportOptions& options, const Detail& detail, const Names& names, TextStream& stream)
+      : options_(options), detail_(detail), names_(names), stream_(stream) {}
 
   [[nodiscard]] size_t width() const { return options_.width; }
+  [[nodiscard]] const Detail& detail() const { return detail_; }
+  [[nodiscard]] const Names& names() const { return names_; }
   [[nodiscard]] bool full() const { return options_.full; }
   // Also those that tell nothing.
   [[nodiscard]] bool all_frames() const { return options_.full || options_.from_start; }
@@ -43,22 +56,22 @@ class Page {
   // A name as it is shown where it may take `width` characters.
   [[nodiscard]] std::string name(std::string_view name, size_t width, Naming naming = Naming::signature) const;
 
-  // Those of `names` that look like another one of them when they are shown as signatures.
-  [[nodiscard]] std::unordered_set<std::string_view> alike(const std::vector<std::string_view>& names) const;
-
-  // What is left for a name behind so many numbers.
-  [[nodiscard]] size_t room(size_t numbers) const;
+  // What a line may have behind its numbers.
+  [[nodiscard]] size_t name_width(size_t numbers) const;
 
   // Names of columns over those of `row`.
   void columns(const std::vector<std::string>& columns, std::string_view name);
-  // The name goes behind the numbers, or below them where it does not fit there without losing anything.
-  void row(const std::vector<std::string>& numbers, std::string_view name, Naming naming = Naming::signature);
+  // The text goes behind the numbers, or below them where it does not fit there.
+  void row(const std::vector<std::string>& numbers, const std::string& text);
+  // A line of work, by its name.
+  void work_row(const std::vector<std::string>& numbers, std::string_view work) {
+    row(numbers, names_.work(work, detail_.one_line));
+  }
 
  private:
-  [[nodiscard]] size_t room_below() const;  // for a name in a line of its own
-  static std::string numbers_text(const std::vector<std::string>& numbers);
-
   const ReportOptions& options_;
+  const Detail& detail_;
+  const Names& names_;
   TextStream& stream_;
 };
 

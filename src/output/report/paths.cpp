@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
+#include <utility>
 
 #include "analyze/frame_origin.h"
+#include "analyze/labels.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/text.h"
@@ -14,10 +17,11 @@ namespace {
 using analyze::Origin;
 using analyze::PathFrame;
 
-constexpr size_t kMostFrames = 6;
 constexpr size_t kBetween = 2;  // a name and its location
 constexpr std::string_view kIndent = "          ";
+constexpr std::string_view kLeftOutBefore = "      ... ";
 constexpr size_t kLeast = 20;
+static_assert(kIndent.size() == kLeftOutBefore.size());
 
 bool is_mark(const PathFrame& frame) {
   return frame.cls == analyze::FrameClass::mark || frame.cls == analyze::FrameClass::note;
@@ -27,43 +31,64 @@ bool is_mark(const PathFrame& frame) {
 std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   std::vector<PathFrame> kept;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(kept),
-               [](const PathFrame& frame) { return !analyze::tells_nothing(frame.name); });
+               [](const PathFrame& frame) { return frame.origin != Origin::none || is_mark(frame); });
   return kept.empty() ? frames : kept;
 }
 
-// Positions in the order in which they are given up last.
-std::vector<size_t> by_importance(const std::vector<PathFrame>& frames) {
+// Where a report is short of lines, "..." before the next frame says that some are left out.
+bool counts_left_out(const Page& page) {
+  return page.detail().frames == Detail().frames;
+}
+
+// Positions in the order in which they are given up last: marks, the program's own frames, libraries' that few paths
+// have, further ones. A long list keeps where the program comes in; a short one has no place for that, nor for a mark
+// that most stacks of a thread have.
+std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Page& page) {
   std::vector<size_t> order(frames.size());
   for (size_t i = 0; i < order.size(); ++i) {
     order[i] = frames.size() - 1 - i;
   }
+  const bool brief = !counts_left_out(page);
   const auto outermost_own =
       std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
   const auto innermost_own =
       std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
-  const auto importance = [&](size_t position) {
+  std::unordered_set<std::string_view> seen;
+  std::vector<bool> repeated(frames.size());  // of what is called again further in
+  for (const size_t position : order) {
+    repeated[position] = !seen.insert(frames[position].name).second;
+  }
+  const auto importance = [&](size_t position) -> std::pair<int, size_t> {
     const PathFrame& frame = frames[position];
     if (is_mark(frame)) {
-      return 0;
+      return {brief && frame.name == analyze::kNoPythonFrames ? 6 : 0, 0};
+    }
+    if (repeated[position]) {
+      return {6, 0};
     }
     if (frame.origin == Origin::own) {
-      return &frame == &*innermost_own ? 1 : &frame == &*outermost_own ? 2 : 3;
+      return {&frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3, 0};
     }
-    return frame.origin == Origin::library ? 4 : 5;
+    const size_t rank = page.names().rank(frame.name);
+    return {frame.origin != Origin::library ? 7 : rank > 0 ? 4 : 5, SIZE_MAX - rank};
   };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return importance(a) < importance(b); });
   return order;
 }
 
 // Whether each frame is shown.
-std::vector<bool> chosen(const std::vector<PathFrame>& frames, bool all) {
-  if (all || frames.size() <= kMostFrames + 1) {
+std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page) {
+  const size_t most = page.detail().frames;
+  if (page.full() || frames.size() <= (counts_left_out(page) ? most + 1 : most)) {
     return std::vector<bool>(frames.size(), true);
   }
   std::vector<bool> shown(frames.size(), false);
-  const std::vector<size_t> order = by_importance(frames);
-  for (size_t i = 0; i < kMostFrames; ++i) {
+  const std::vector<size_t> order = by_importance(frames, page);
+  for (size_t i = 0; i < most; ++i) {
     shown[order[i]] = true;
+  }
+  if (!counts_left_out(page)) {
+    return shown;
   }
   // To say that one is left out takes its line.
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -78,6 +103,7 @@ struct Line {
   std::string location;
   size_t left_out = 0;  // frames, instead of one
   bool own = false;
+  bool follows_left_out = false;  // without a line for these
 };
 
 // The location gets what the name leaves, but half the room if it needs that.
@@ -92,11 +118,16 @@ Line frame_line(const PathFrame& frame, size_t room, const Page& page) {
 }
 
 std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room, const Page& page) {
-  const std::vector<bool> shown = chosen(frames, page.full());
+  const std::vector<bool> shown = chosen(frames, page);
+  const bool counts = counts_left_out(page);
   std::vector<Line> lines;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (shown[i]) {
       lines.push_back(frame_line(frames[i], room, page));
+      lines.back().follows_left_out = !counts && i > 0 && !shown[i - 1];
+      continue;
+    }
+    if (!counts) {
       continue;
     }
     if (lines.empty() || lines.back().left_out == 0) {
@@ -118,7 +149,7 @@ void print_frames(const analyze::CallPath& path, Page& page) {
     names = line.location.empty() || width + utf8_length(line.location) > room ? names : std::max(names, width);
   }
   for (const Line& line : lines) {
-    std::string text(kIndent);
+    std::string text(line.follows_left_out ? kLeftOutBefore : kIndent);
     if (line.left_out > 0) {
       page.dim_line(text + "... " + count_text(line.left_out) + " frames");
       continue;

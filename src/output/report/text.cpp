@@ -1,15 +1,14 @@
 #include "output/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <ctime>
 #include <utility>
 
-#include "base/clock.h"
+#include "analyze/distinct_names.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/report/fit.h"
+#include "output/report/head.h"
 #include "output/report/page.h"
 #include "output/report/paths.h"
 #include "output/report/report.h"
@@ -19,145 +18,13 @@
 namespace gpuprof::output {
 namespace {
 
-using analyze::DeviceLine;
 using analyze::FunctionLine;
 using analyze::GroupLine;
-using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
 using analyze::SummaryLine;
 using analyze::Weight;
 using Lines = std::vector<SummaryLine>;
-
-constexpr size_t kMostDevices = 8;
-
-// All values of a key, joined; empty for none.
-std::string meta(const ProfileInfo& info, const std::string& key) {
-  std::string text;
-  const auto [begin, end] = info.meta.equal_range(key);
-  for (auto value = begin; value != end; ++value) {
-    text.append(text.empty() ? "" : "; ").append(shown_name(shown_ends(value->second)));
-  }
-  return text;
-}
-
-// "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
-std::string date_text(const std::string& unix_ns) {
-  uint64_t ns = 0;
-  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
-  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
-  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
-}
-
-// How the target ended: a profile of one that was killed is of what it did until then.
-std::string ending(const ProfileInfo& info) {
-  std::string text;
-  const auto [begin, end] = info.meta.equal_range("target.exit_status");
-  for (auto value = begin; value != end; ++value) {
-    const bool is_number = value->second.find_first_not_of("0123456789") == std::string::npos;
-    text.append(text.empty() ? "" : "; ").append(is_number ? "exit status " : "").append(shown_name(value->second));
-  }
-  return text;
-}
-
-void print_facts(const ProfileInfo& info, Page& page) {
-  const std::string version = meta(info, "gpuprof_version");
-  std::string recorded;
-  for (const std::string& text :
-       {meta(info, "host"), date_text(meta(info, "start_unix_ns")), version.empty() ? version : "gpuprof " + version}) {
-    recorded.append(recorded.empty() || text.empty() ? "" : ", ").append(text);
-  }
-  const std::string command = meta(info, "command");
-  const std::string end = ending(info);
-  for (const auto& [word, text] : {std::pair("command", &command), {"host", &recorded}, {"target", &end}}) {
-    if (!text->empty()) {
-      page.fact(word, *text);
-    }
-  }
-}
-
-void print_losses(const ProfileInfo& info, Page& page) {
-  std::string text;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      text.append(text.empty() ? "" : ", ")
-          .append(shown_name(shown_ends(reason)))
-          .append(" ")
-          .append(count_text(count));
-    }
-  }
-  if (!info.complete) {
-    text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
-  }
-  if (!text.empty()) {
-    page.fact("lost", text);
-  }
-}
-
-// "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)"
-void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
-  const size_t shown = page.full() ? devices.size() : std::min(devices.size(), kMostDevices);
-  for (size_t i = 0; i < shown; ++i) {
-    const DeviceLine& device = devices[i];
-    const uint64_t wall = device.busy_ns + device.idle_ns;
-    std::string text = ": GPU time " + short_duration(device.weight.ns);
-    if (wall > 0) {
-      text = ": busy " + percent_text(device.busy_ns, wall) + " (" + short_duration(device.busy_ns) + " of " +
-             short_duration(wall) + "), idle " + short_duration(device.idle_ns);
-    }
-    constexpr size_t kLeast = 20;
-    const size_t room = std::max(kLeast, page.width() - std::min(page.width(), text.size()));
-    const std::string name = shown_name(shown_ends(device.name));
-    page.full() ? page.line(name + text) : page.clauses(cut_middle(name, room) + text, "");
-  }
-  if (devices.size() > shown) {
-    page.line("... " + count_text(devices.size() - shown) + " more devices");
-  }
-}
-
-std::string graphs_line(const Summary& summary) {
-  const auto& graphs = summary.graphs;
-  if (graphs.weight.count == 0) {
-    return {};
-  }
-  return "of it in CUDA graphs " + short_duration(graphs.weight.ns) + " in " + count_text(graphs.weight.count) +
-         " operations, " + percent_text(graphs.captured, graphs.weight.count) + " of them with their capture's stack";
-}
-
-std::string samples_line(const analyze::ProfileInfo& info) {
-  if (info.samples == 0) {
-    return {};
-  }
-  std::string line = count_text(info.samples) + " stall samples";
-  if (info.estimated > 0) {
-    line += ", " + percent_text(info.estimated, info.samples) + " of them attributed by estimate";
-  }
-  return line;
-}
-
-void print_headline(const Summary& summary, Page& page) {
-  const auto line = [&page](const std::string& text) {
-    if (!text.empty()) {
-      page.clauses(text, "");
-    }
-  };
-  switch (summary.info.kind) {
-    case ProfileKind::empty:
-      return line("no GPU work was recorded");
-    case ProfileKind::stall_samples:
-      return line(samples_line(summary.info));
-    case ProfileKind::launch_counts:
-      line(count_text(summary.all.count) + " launches; counts only, this profile has no GPU times");
-      return line(samples_line(summary.info));
-    case ProfileKind::durations:
-    case ProfileKind::mixed:
-      break;
-  }
-  line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.info.gpu_records) + " operations, " +
-       percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack");
-  line(samples_line(summary.info));
-}
 
 // What a share is of, and how it is told.
 class Shares {
@@ -177,12 +44,6 @@ const char* counted(const Summary& summary) {
   return summary.info.kind == ProfileKind::stall_samples ? "samples" : "calls";
 }
 
-void print_graphs(const Summary& summary, Page& page) {
-  if (const std::string line = graphs_line(summary); !line.empty()) {
-    page.clauses(line, "");
-  }
-}
-
 void print_filter(const Summary& summary, Page& page) {
   if (!summary.filtered) {
     return;
@@ -197,27 +58,22 @@ std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
-std::string_view work_of(const SummaryLine& line) {
-  return line.work;
-}
-
-// Kernels, and groups of them.
+// Kernels, and groups of them. `name`: the text of a line.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
-                Naming naming, Page& page) {
+                Page& page) {
   if (lines.empty()) {
     return;
   }
   const Shares shares(summary, summary.total);
-  std::vector<std::string_view> names;
-  std::transform(lines.begin(), lines.end(), std::back_inserter(names), name);
-  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
-  if (summary.timed) {
-    page.columns({"share", "time", "calls", "avg", "max", "stdev"}, "name");
-  } else {
-    page.columns({"share", counted(summary)}, "name");
-  }
+  const auto first = [&](std::vector<std::string> numbers) {
+    numbers.resize(summary.timed ? work_numbers(page.width(), page.detail().one_line) : numbers.size());
+    return numbers;
+  };
+  page.columns(first(summary.timed ? std::vector<std::string>{"share", "time", "calls", "avg", "max", "stdev"}
+                                   : std::vector<std::string>{"share", counted(summary)}),
+               "name");
   for (const Line& line : lines) {
     std::vector<std::string> numbers = {shares.of(line.weight)};
     if (summary.timed) {
@@ -229,7 +85,7 @@ void print_work(const Summary& summary, const std::vector<Line>& lines, const ch
       numbers.push_back(short_duration(line.max_ns));
       numbers.push_back(deviation_text(line.deviation_ns));
     }
-    page.row(numbers, name(line), alike.count(name(line)) != 0 ? Naming::plain : naming);
+    page.row(first(std::move(numbers)), name(line));
   }
 }
 
@@ -244,17 +100,46 @@ void print_ranks(const Summary& summary, Page& page) {
   for (const GroupLine& line : summary.ranks) {
     page.row({percent_text(busy(line), busy(summary.ranks.front())), short_duration(busy(line)),
               short_count_text(line.weight.count), short_duration(average_ns(line.weight))},
-             line.name, Naming::plain);
+             page.name(line.name, page.name_width(4), Naming::plain));
   }
 }
 
 // "step (train.py)"; the file gives way before the name does.
 std::string python_function(const FunctionLine& line, size_t room, const Page& page) {
-  constexpr size_t kLeastFile = 16;
+  constexpr size_t kLeastFile = 8;
+  constexpr size_t kCut = 3;  // "..."
   const std::string name = shown_name(shown_ends(line.name)) + " (";
   const std::string file = shown_name(shown_ends(line.file));
   const size_t left = room - std::min(room, utf8_length(name) + 1);
-  return name + (page.full() ? file : cut_front(file, std::max(left, kLeastFile))) + ")";
+  const std::string last = file.substr(file.rfind('/') + 1);
+  const bool has_room = page.full() || utf8_length(file) <= left || left >= utf8_length(last) + kCut;
+  return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
+}
+
+// What each line is called, all different: "at::native::add", "step (train.py)"; and how many functions it stands for:
+// "step (train.py) +2".
+std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
+  constexpr size_t kMark = 5;  // " +123", " #2"
+  const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
+  std::vector<std::string> texts;
+  std::vector<std::string> native;
+  for (const FunctionLine& line : lines) {
+    if (line.file.empty()) {
+      native.push_back(shown_name(shown_text(line.name)));
+    }
+  }
+  std::vector<std::string> shown =
+      page.full() ? native : analyze::distinct_kernel_names(native, width, analyze::Named::function);
+  auto next = shown.begin();
+  for (const FunctionLine& line : lines) {
+    const size_t room = width_behind(numbers, page.width()) - kMark;
+    texts.push_back(line.file.empty() ? std::move(*next++) : python_function(line, room, page));
+  }
+  analyze::number_equal_texts(texts, width);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    texts[i].append(lines[i].others == 0 ? "" : " +" + short_count_text(lines[i].others));
+  }
+  return texts;
 }
 
 void print_functions(const Summary& summary, Page& page) {
@@ -262,30 +147,22 @@ void print_functions(const Summary& summary, Page& page) {
     return;
   }
   const Shares shares(summary, summary.total);
-  std::vector<std::string_view> names;
-  for (const FunctionLine& line : summary.functions) {
-    if (line.file.empty()) {
-      names.push_back(line.name);
-    }
-  }
-  const auto alike = page.alike(names);
   page.title("Top functions, with all that they call", summary.functions.size(), summary.found.functions);
-  if (summary.timed) {
-    page.columns({"total", "direct", "time", "calls"}, "function");
-  } else {
-    page.columns({"total", "direct", counted(summary)}, "function");
-  }
-  for (const FunctionLine& line : summary.functions) {
+  const std::vector<std::string> columns = summary.timed
+                                               ? std::vector<std::string>{"total", "direct", "time", "calls"}
+                                               : std::vector<std::string>{"total", "direct", counted(summary)};
+  const bool joined = std::any_of(summary.functions.begin(), summary.functions.end(),
+                                  [](const FunctionLine& line) { return line.others > 0; });
+  page.columns(columns, joined ? "function +others in all the same paths" : "function");
+  const std::vector<std::string> texts = function_texts(summary.functions, columns.size(), page);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const FunctionLine& line = summary.functions[i];
     std::vector<std::string> numbers = {shares.of(line.total), shares.of(line.direct)};
     if (summary.timed) {
       numbers.push_back(short_duration(line.total.ns));
     }
     numbers.push_back(short_count_text(line.total.count));
-    if (line.file.empty()) {
-      page.row(numbers, line.name, alike.count(line.name) != 0 ? Naming::plain : Naming::signature);
-    } else {
-      page.row(numbers, python_function(line, page.room(numbers.size()), page), Naming::plain);
-    }
+    page.row(numbers, texts[i]);
   }
 }
 
@@ -302,13 +179,10 @@ void print_paths(const Lines& lines, const char* title, size_t found, const std:
     return;
   }
   const bool named = several_processes(lines);
-  std::vector<std::string_view> names;
-  std::transform(lines.begin(), lines.end(), std::back_inserter(names), work_of);
-  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
   page.columns(columns, "name, and where it was launched");
   for (const SummaryLine& line : lines) {
-    page.row(numbers(line), line.work, alike.count(line.work) != 0 ? Naming::plain : Naming::signature);
+    page.work_row(numbers(line), line.work);
     if (named) {
       page.dim_line("          in " + page.name(line.process, 40));
     }
@@ -332,14 +206,10 @@ void print_counts(const Lines& lines, const char* title, size_t found, uint64_t 
   if (lines.empty()) {
     return;
   }
-  std::vector<std::string_view> names;
-  std::transform(lines.begin(), lines.end(), std::back_inserter(names), work_of);
-  const auto alike = page.alike(names);
   page.title(title, lines.size(), found);
   page.columns({"share", "samples"}, "name");
   for (const SummaryLine& line : lines) {
-    page.row({percent_text(line.weight.count, whole), short_count_text(line.weight.count)}, line.work,
-             alike.count(line.work) != 0 ? Naming::plain : Naming::signature);
+    page.work_row({percent_text(line.weight.count, whole), short_count_text(line.weight.count)}, line.work);
   }
 }
 
@@ -368,7 +238,9 @@ void print_samples(const Summary& summary, Page& page) {
   page.title("Top places in GPU code", summary.sample_places.size(), summary.found.sample_places);
   page.columns({"share", "samples"}, "place");
   for (const analyze::PlaceLine& place : summary.sample_places) {
-    page.row({percent_text(place.samples, whole), short_count_text(place.samples)}, place_text(place), Naming::plain);
+    const std::string text = place_text(place);
+    page.row({percent_text(place.samples, whole), short_count_text(place.samples)},
+             page.full() ? text : cut_middle(text, page.name_width(2)));
   }
 }
 
@@ -379,10 +251,10 @@ void print_host(const Summary& summary, Page& page) {
     page.columns({"time", "calls", "max", "bytes"}, "name");
   }
   for (const SummaryLine& line : summary.host_work) {
-    page.row({line.weight.ns == 0 ? "-" : short_duration(line.weight.ns), short_count_text(line.weight.count),
-              line.max_ns == 0 ? "-" : short_duration(line.max_ns),
-              line.weight.bytes == 0 ? "-" : bytes_text(line.weight.bytes)},
-             line.work);
+    page.work_row({line.weight.ns == 0 ? "-" : short_duration(line.weight.ns), short_count_text(line.weight.count),
+                   line.max_ns == 0 ? "-" : short_duration(line.max_ns),
+                   line.weight.bytes == 0 ? "-" : bytes_text(line.weight.bytes)},
+                  line.work);
   }
   print_paths(
       summary.waits, "Top waits for a GPU", summary.found.waits, {"share", "time", "calls", "max"},
@@ -402,11 +274,17 @@ void print_host(const Summary& summary, Page& page) {
 
 void print_trust(const Summary& summary, Page& page) {
   std::vector<std::string> lines = trust_lines(summary.info);
-  for (std::string& line : stack_lines(summary.info)) {
-    lines.push_back(std::move(line));
+  if (page.detail().whole_trust) {
+    for (std::string& line : stack_lines(summary.info)) {
+      lines.push_back(std::move(line));
+    }
   }
   if (lines.empty()) {
     return;
+  }
+  if (!page.detail().whole_trust) {
+    page.line("");
+    return page.clauses(lines.back(), "");  // the coverage, which all the others go into
   }
   page.title("What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {
@@ -414,43 +292,102 @@ void print_trust(const Summary& summary, Page& page) {
   }
 }
 
-void print_all(const Summary& summary, const ReportOptions& options, TextStream& stream) {
-  Page page(options, stream);
-  print_facts(summary.info, page);
-  print_losses(summary.info, page);
-  print_devices(summary.devices, page);
-  print_headline(summary, page);
+// What fit.h has left nothing of.
+void print_left_out(const Summary& summary, Page& page) {
+  std::string text;
+  const auto add = [&text](const auto& table, size_t found, const char* words) {
+    if (table.empty() && found > 0) {
+      text.append(text.empty() ? "" : ", ").append(words).append(" (").append(count_text(found)).append(")");
+    }
+  };
+  add(summary.ranks, summary.found.ranks, "ranks");
+  add(summary.host_work, summary.found.host_work, "waits and allocations");
+  add(summary.waits, summary.found.waits, "waits by path");
+  add(summary.allocations, summary.found.allocations, "allocations by path");
+  if (!text.empty()) {
+    page.line("");
+    page.clauses("Not shown here: " + text + "; --top 10 shows them", "");
+  }
+}
+
+// What it is like at first, and the same for all that it is cut down to.
+struct Whole {
+  const ReportOptions& options;
+  Names names;
+};
+
+void print_all(const Summary& summary, const Detail& detail, const Whole& whole, TextStream& stream) {
+  Page page(whole.options, detail, whole.names, stream);
+  print_head(summary, page);
   print_filter(summary, page);
   print_graphs(summary, page);
   const bool stalls = summary.info.kind == ProfileKind::stall_samples;
   print_work(
       summary, summary.groups, "Groups", summary.found.groups,
-      [](const GroupLine& line) -> std::string_view { return line.name; }, Naming::plain, page);
-  print_work(summary, summary.work, stalls ? "Top GPU symbols" : "Top kernels and copies", summary.found.work, work_of,
-             Naming::signature, page);
+      [&page](const GroupLine& line) {
+        return page.name(line.name, page.name_width(work_numbers(page.width(), page.detail().one_line)), Naming::plain);
+      },
+      page);
+  print_work(
+      summary, summary.work, stalls ? "Top GPU symbols" : "Top kernels and copies", summary.found.work,
+      [&page](const SummaryLine& line) { return page.names().work(line.work, page.detail().one_line); }, page);
   print_functions(summary, page);
   print_call_paths(summary, page);
   print_ranks(summary, page);
   print_samples(summary, page);
   print_host(summary, page);
+  print_left_out(summary, page);
   print_trust(summary, page);
 }
 
-bool is_longer(const Summary& summary, const ReportOptions& options) {
-  const std::string text = collect_text([&](TextStream& out) { print_all(summary, options, out); });
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) > options.lines;
-}
+// Prints no more than the lines asked for, where that is possible, and leaves out as little as that needs.
+class Fit {
+ public:
+  Fit(const Summary& summary, const Whole& whole) : whole_summary_(summary), whole_(whole), summary_(summary) {}
+
+  void print(TextStream& stream) {
+    size_t most = 0;
+    while (give_up_line(summary_, detail_)) {
+      ++most;
+    }
+    // To write a path may take long: not after each line that is given up.
+    size_t least = 0;
+    while (least < most) {
+      const size_t middle = least + (most - least) / 2;
+      give_up(middle);
+      fits() ? most = middle : least = middle + 1;
+    }
+    give_up(least);
+    print_all(summary_, detail_, whole_, stream);
+  }
+
+ private:
+  void give_up(size_t lines) {
+    restore_tables(whole_summary_, summary_);
+    detail_ = {};
+    while (lines-- > 0 && give_up_line(summary_, detail_)) {
+    }
+  }
+
+  [[nodiscard]] bool fits() const {
+    const std::string text = collect_text([&](TextStream& out) { print_all(summary_, detail_, whole_, out); });
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) <= whole_.options.lines;
+  }
+
+  const Summary& whole_summary_;
+  const Whole& whole_;
+  Summary summary_;
+  Detail detail_;
+};
 
 }  // namespace
 
 void report_text(const Summary& summary, const ReportOptions& options, TextStream& stream) {
+  const Whole whole{options, Names(summary, options)};
   if (options.lines == 0) {
-    return print_all(summary, options, stream);
+    return print_all(summary, {}, whole, stream);
   }
-  Summary fitted = summary;
-  while (is_longer(fitted, options) && give_up_line(fitted)) {
-  }
-  print_all(fitted, options, stream);
+  Fit(summary, whole).print(stream);
 }
 
 }  // namespace gpuprof::output

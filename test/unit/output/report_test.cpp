@@ -8,6 +8,7 @@
 #include "analyze/summarize.h"
 #include "base/utf8.h"
 #include "catch.h"
+#include "output/report/fit.h"
 #include "output/report/page.h"
 #include "profile/random_profile.h"
 #include "profile/text_input.h"
@@ -136,6 +137,56 @@ TEST_CASE("Tables give up lines until the report has as many as asked for, and s
   const std::string least = report(rows, {.lines = 1});
   CHECK(least.find("Top kernels and copies (3 of 40)") != std::string::npos);
   CHECK(least.find("Top call paths (1 of 40)") != std::string::npos);
+}
+
+TEST_CASE("Kernels, the program's functions and call paths are what a short report keeps longest") {
+  analyze::Summary summary;
+  summary.timed = true;
+  summary.total.ns = 100;
+  const analyze::Weight weight{.ns = 10, .count = 1};
+  summary.work.resize(12, {.weight = weight});
+  summary.call_paths.resize(6, {.weight = weight});
+  summary.waits.resize(2);
+  summary.allocations.resize(2);
+  summary.host_work.resize(4);
+  summary.ranks.resize(4);
+  for (int i = 0; i < 6; ++i) {
+    summary.functions.push_back({.name = "library", .origin = analyze::Origin::library, .total = weight});
+    summary.functions.push_back({.name = "own", .origin = analyze::Origin::own, .total = weight});
+  }
+  output::Detail detail;
+  while (summary.work.size() > 10 && output::give_up_line(summary, detail)) {
+  }
+  CHECK(summary.call_paths.size() == 5);
+  CHECK(summary.functions.size() == 8);
+  const auto own = std::count_if(summary.functions.begin(), summary.functions.end(),
+                                 [](const analyze::FunctionLine& line) { return line.name == "own"; });
+  CHECK(own == 6);
+  CHECK(summary.waits.empty());
+  CHECK(summary.allocations.empty());
+  CHECK(summary.host_work.size() == 3);
+  CHECK(detail.one_line);
+  while (output::give_up_line(summary, detail)) {
+  }
+  CHECK(summary.host_work.empty());
+  CHECK(summary.ranks.empty());
+  CHECK(summary.work.size() == 3);
+  CHECK(summary.functions.size() == 3);
+  CHECK(summary.call_paths.size() == 1);
+}
+
+TEST_CASE("What has less than a hundredth of all is given up before anything else") {
+  analyze::Summary summary;
+  summary.timed = true;
+  summary.total.ns = 1000;
+  summary.call_paths.resize(4, {.weight = {.ns = 9}});
+  summary.waits.resize(2);
+  output::Detail detail;
+  CHECK(output::give_up_line(summary, detail));
+  CHECK(summary.call_paths.size() == 3);
+  CHECK(summary.waits.size() == 2);
+  CHECK(output::give_up_line(summary, detail));
+  CHECK(summary.waits.size() == 1);
 }
 
 TEST_CASE("What is sorted by decides what comes first") {

@@ -1,0 +1,166 @@
+#include "output/report/head.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/text.h"
+#include "output/weight.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::DeviceLine;
+using analyze::ProfileInfo;
+using analyze::ProfileKind;
+using analyze::Summary;
+
+// All values of a key, joined; empty for none.
+std::string meta(const ProfileInfo& info, const std::string& key) {
+  std::string text;
+  const auto [begin, end] = info.meta.equal_range(key);
+  for (auto value = begin; value != end; ++value) {
+    text.append(text.empty() ? "" : "; ").append(shown_name(shown_ends(value->second)));
+  }
+  return text;
+}
+
+// "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
+std::string date_text(const std::string& unix_ns) {
+  uint64_t ns = 0;
+  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
+  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
+  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
+}
+
+// How the target ended: a profile of one that was killed is of what it did until then.
+std::string ending(const ProfileInfo& info) {
+  std::string text;
+  const auto [begin, end] = info.meta.equal_range("target.exit_status");
+  for (auto value = begin; value != end; ++value) {
+    const bool is_number = value->second.find_first_not_of("0123456789") == std::string::npos;
+    text.append(text.empty() ? "" : "; ").append(is_number ? "exit status " : "").append(shown_name(value->second));
+  }
+  return text;
+}
+
+void print_facts(const ProfileInfo& info, Page& page) {
+  const std::string version = meta(info, "gpuprof_version");
+  std::string recorded;
+  for (const std::string& text :
+       {meta(info, "host"), date_text(meta(info, "start_unix_ns")), version.empty() ? version : "gpuprof " + version}) {
+    recorded.append(recorded.empty() || text.empty() ? "" : ", ").append(text);
+  }
+  const std::string command = meta(info, "command");
+  const std::string end = ending(info);
+  for (const auto& [word, text] : {std::pair("command", &command), {"host", &recorded}, {"target", &end}}) {
+    if (!text->empty()) {
+      page.fact(word, *text);
+    }
+  }
+}
+
+void print_losses(const ProfileInfo& info, Page& page) {
+  std::string text;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0) {
+      text.append(text.empty() ? "" : ", ")
+          .append(shown_name(shown_ends(reason)))
+          .append(" ")
+          .append(count_text(count));
+    }
+  }
+  if (!info.complete) {
+    text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
+  }
+  if (!text.empty()) {
+    page.fact("lost", text);
+  }
+}
+
+// "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)"
+void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
+  const size_t shown = page.full() ? devices.size() : std::min(devices.size(), page.detail().devices);
+  for (size_t i = 0; i < shown; ++i) {
+    const DeviceLine& device = devices[i];
+    const uint64_t wall = device.busy_ns + device.idle_ns;
+    std::string text = ": GPU time " + short_duration(device.weight.ns);
+    if (wall > 0) {
+      text = ": busy " + percent_text(device.busy_ns, wall) + " (" + short_duration(device.busy_ns) + " of " +
+             short_duration(wall) + "), idle " + short_duration(device.idle_ns);
+    }
+    constexpr size_t kLeast = 20;
+    const size_t room = std::max(kLeast, page.width() - std::min(page.width(), text.size()));
+    const std::string name = shown_name(shown_ends(device.name));
+    page.full() ? page.line(name + text) : page.clauses(cut_middle(name, room) + text, "");
+  }
+  if (devices.size() > shown) {
+    page.line("... " + count_text(devices.size() - shown) + " more devices");
+  }
+}
+
+std::string graphs_line(const Summary& summary) {
+  const auto& graphs = summary.graphs;
+  if (graphs.weight.count == 0) {
+    return {};
+  }
+  return "of it in CUDA graphs " + short_duration(graphs.weight.ns) + " in " + count_text(graphs.weight.count) +
+         " operations, " + percent_text(graphs.captured, graphs.weight.count) + " of them with their capture's stack";
+}
+
+std::string samples_line(const analyze::ProfileInfo& info) {
+  if (info.samples == 0) {
+    return {};
+  }
+  std::string line = count_text(info.samples) + " stall samples";
+  if (info.estimated > 0) {
+    line += ", " + percent_text(info.estimated, info.samples) + " of them attributed by estimate";
+  }
+  return line;
+}
+
+void print_headline(const Summary& summary, Page& page) {
+  const auto line = [&page](const std::string& text) {
+    if (!text.empty()) {
+      page.clauses(text, "");
+    }
+  };
+  switch (summary.info.kind) {
+    case ProfileKind::empty:
+      return line("no GPU work was recorded");
+    case ProfileKind::stall_samples:
+      return line(samples_line(summary.info));
+    case ProfileKind::launch_counts:
+      line(count_text(summary.all.count) + " launches; counts only, this profile has no GPU times");
+      return line(samples_line(summary.info));
+    case ProfileKind::durations:
+    case ProfileKind::mixed:
+      break;
+  }
+  line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.info.gpu_records) + " operations, " +
+       percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack");
+  line(samples_line(summary.info));
+}
+
+}  // namespace
+
+void print_head(const Summary& summary, Page& page) {
+  print_facts(summary.info, page);
+  print_losses(summary.info, page);
+  print_devices(summary.devices, page);
+  print_headline(summary, page);
+}
+
+void print_graphs(const Summary& summary, Page& page) {
+  if (const std::string line = graphs_line(summary); !line.empty()) {
+    page.clauses(line, "");
+  }
+}
+
+}  // namespace gpuprof::output
