@@ -32,8 +32,8 @@ void excuse_kernel(const Comparison& runs, std::span<const uint32_t> paths, cons
   if (kernel.verdict != Verdict::slower || options.thresholds.entries.empty()) {
     return;
   }
-  const Threshold* entry = options.thresholds.find(runs.kernels[kernel.line].name);
-  if (entry != nullptr && kernel.change_percent <= entry->percent) {
+  const std::string& name = runs.kernels[kernel.line].name;
+  if (const Threshold* entry = options.thresholds.allowing(name, kernel.change_percent)) {
     excuse(options, *entry, kernel);
     return;
   }
@@ -65,8 +65,7 @@ void excuse_total(const Comparison& runs, std::span<const Finding* const> excuse
   if (total.verdict != Verdict::slower) {
     return;
   }
-  const Threshold* entry = options.thresholds.find(kTotal);
-  if (entry != nullptr && total.change_percent <= entry->percent) {
+  if (const Threshold* entry = options.thresholds.allowing(kTotal, total.change_percent)) {
     excuse(options, *entry, total);
     return;
   }

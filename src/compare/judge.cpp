@@ -19,10 +19,12 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr size_t kMany = 10;            // kernels, from which on they tell something of each other
+constexpr size_t kMany = 10;            // kernels, from which on they tell what they have in common
+constexpr size_t kManyVariances = 25;   // ... and how much their runs vary
 constexpr size_t kPermutationRuns = 8;  // a side
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;  // of all GPU time: a kernel that a pass must have been able to judge
+constexpr double kHeavyShare = 0.1;    // of all GPU time: from here on a pass says that no kernel is much slower
+constexpr uint64_t kClockSamples = 3;  // of a run, of which a mean is worth something
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 class Judge {
@@ -47,7 +49,8 @@ class Judge {
   void list_one_sided();
   void excuse();
   void second_opinion(Tested& tested) const;
-  void look_at_cycles(std::span<const Cost> costs, Tested& tested);
+  [[nodiscard]] std::string_view rule_of(const Finding& finding) const;
+  void look_at_cycles(std::span<const Cost> costs, double level, Tested& tested);
   void gather();
   void decide();
   void ask_what_was_seen();
@@ -133,7 +136,7 @@ void Judge::test_kernels() {
     }
   }
   VariancePrior prior;
-  if (judgement_.factor_removed) {
+  if (lines.size() >= kManyVariances) {
     if (unequal_variances(lines)) {
       judgement_.notes.push_back(unequal_variances_text());
     } else {
@@ -156,6 +159,7 @@ void Judge::test_kernels() {
     slower.push_back(kernel.finding.p);
     faster.push_back(1 - kernel.finding.p);
   }
+  judgement_.material_percent = options_.material_percent;
   judgement_.minimum_detectable_percent = median(smallest);
   judgement_.noise_percent = median(deviations);
   slower = benjamini_hochberg(slower);
@@ -167,7 +171,7 @@ void Judge::test_kernels() {
     finding.adjusted_p = slower[i];
     second_opinion(kernels_[i]);
     if (!judgement_.factor_removed) {
-      look_at_cycles(runs_.kernels[finding.line].costs, kernels_[i]);
+      look_at_cycles(runs_.kernels[finding.line].costs, level, kernels_[i]);
     }
   }
 }
@@ -175,8 +179,16 @@ void Judge::test_kernels() {
 void Judge::second_opinion(Tested& tested) const {
   const bool told = tested.finding.what == Finding::What::total || tested.finding.verdict == Verdict::slower;
   if (told && std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs) >= kPermutationRuns) {
-    tested.finding.permutation_p = permutation_p(tested.values.old_side(), tested.values.new_side(), options_.seed);
+    const std::span<const double> old_side = tested.values.old_side();
+    const std::span<const double> new_side = tested.values.new_side();
+    tested.finding.permutation_p = permutation_p(old_side, new_side, options_.seed);
+    tested.finding.permutations_drawn = draws_permutations(old_side.size(), new_side.size());
   }
+}
+
+// By what a threshold's glob is matched.
+std::string_view Judge::rule_of(const Finding& finding) const {
+  return finding.what == Finding::What::total ? kTotal : runs_.kernels[finding.line].name;
 }
 
 // The logarithm of each run's mean clock; empty where one is not known.
@@ -186,7 +198,7 @@ std::vector<double> clocks_of(const Comparison& runs) {
     double sum = 0;
     double known = 0;
     for (const auto& [device, clock] : facts->clocks) {
-      if (clock.samples > 0 && clock.mean_mhz > 0) {
+      if (clock.samples >= kClockSamples && clock.mean_mhz > 0) {
         sum += clock.mean_mhz;
         known += 1;
       }
@@ -199,8 +211,9 @@ std::vector<double> clocks_of(const Comparison& runs) {
   return clocks;
 }
 
-// The same in cycles. A slowdown that is none there is the clock's, and no verdict on the program.
-void Judge::look_at_cycles(std::span<const Cost> costs, Tested& tested) {
+// The same in cycles. A slowdown that is none there is the clock's, and so is one that is hidden by a higher clock:
+// either is no verdict on the program.
+void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& tested) {
   std::vector<double> clocks = clocks_of(runs_);
   if (clocks.empty()) {
     return;
@@ -209,10 +222,17 @@ void Judge::look_at_cycles(std::span<const Cost> costs, Tested& tested) {
     clock = -clock;  // taken out: ns * MHz
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
-  tested.finding.cycles_percent = cycles.percent(plain_difference(cycles).mean);
-  if (tested.finding.verdict == Verdict::slower && *tested.finding.cycles_percent <= options_.material_percent) {
-    tested.finding.verdict = Verdict::unclear;
-    tested.finding.note = only_in_time_text(tested.finding);
+  const EstimatedDifference in_cycles = plain_difference(cycles);
+  Finding& finding = tested.finding;
+  finding.cycles_percent = cycles.percent(in_cycles.mean);
+  const bool material = *finding.cycles_percent > options_.material_percent;
+  if (finding.verdict == Verdict::slower && !material) {
+    finding.verdict = Verdict::unclear;
+    finding.note = only_in_time_text(finding);
+  } else if (finding.verdict != Verdict::slower && material && in_cycles.p_above() <= level &&
+             options_.thresholds.allowing(rule_of(finding), *finding.cycles_percent) == nullptr) {
+    finding.verdict = Verdict::unclear;
+    finding.note = only_in_cycles_text(finding);
   }
 }
 
@@ -232,7 +252,7 @@ void Judge::test_total() {
   total_.finding.what = Finding::What::total;
   test_totals({}, total_);
   second_opinion(total_);
-  look_at_cycles(runs_.totals, total_);
+  look_at_cycles(runs_.totals, options_.total_level, total_);
 }
 
 // What kernels without a partner add to those that have one. What runs have in common cancels out, so that a new kernel
@@ -344,25 +364,26 @@ size_t runs_needed(double variance_of_run, double effect) {
   return 0;
 }
 
-// A pass says that there was no slowdown of min_effect_percent, or of what the thresholds allow, and not only that none
-// was found.
+// A pass says that no slowdown of min_effect_percent, or of what the thresholds allow, was missed, and not only that
+// none was found. Of a kernel that has less than kHeavyShare of all GPU time: none that adds as much to all as that
+// would.
 void Judge::ask_what_was_seen() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
-  const auto ask = [this, runs](const Tested& tested, std::string_view rule, const std::string& name) {
-    const Threshold* entry = options_.thresholds.find(rule);
-    const double allowed = std::max(options_.min_effect_percent, entry == nullptr ? 0 : entry->percent);
+  const auto ask = [this, runs](const Tested& tested, double least, const std::string& name) {
+    const Threshold* entry = options_.thresholds.find(rule_of(tested.finding));
+    const double allowed = std::max(least, entry == nullptr ? 0 : entry->percent);
     if (tested.finding.verdict != Verdict::excused && !(tested.finding.high_percent < allowed)) {
       const size_t needed = runs_needed(pooled_variance(tested.values), log_change(allowed));
       judgement_.reasons.push_back(not_seen_text(name, tested.finding, allowed, needed > runs ? needed : 0));
     }
   };
-  ask(total_, kTotal, "the total");
+  ask(total_, options_.min_effect_percent, "the total");
   for (const Tested& kernel : kernels_) {
     const Finding& finding = kernel.finding;
-    const bool heavy = finding.old_ns >= kHeavyShare * total_.finding.old_ns && total_.finding.old_ns > 0;
-    if (heavy && judgement_.reasons.empty()) {
-      const std::string& name = runs_.kernels[finding.line].name;
-      ask(kernel, name, name);
+    if (finding.old_ns > 0 && judgement_.reasons.empty()) {
+      const double heavy_ns = kHeavyShare * total_.finding.old_ns;
+      ask(kernel, options_.min_effect_percent * std::max(1.0, heavy_ns / finding.old_ns),
+          runs_.kernels[finding.line].name);
     }
   }
 }

@@ -16,8 +16,8 @@ namespace gpuprof::compare {
 struct JudgeOptions {
   double material_percent = 2;          // a difference of this or less is never a regression
   double share_percent = 0.1;           // nor one of less than this of all GPU time
-  double false_discovery_rate = 0.015;  // over kernels
-  double total_level = 0.003;           // of the total; both together: an alarm in at most 2% of unchanged programs
+  double false_discovery_rate = 0.013;  // over kernels
+  double total_level = 0.002;           // of the total; both together: an alarm in at most 2% of unchanged programs
   double min_effect_percent = 25;       // a slowdown of this much must have been seen, had there been one
   size_t min_runs = 3;                  // a side
   double max_loss_percent = 1;          // of GPU work; more in any run: inconclusive
@@ -45,6 +45,7 @@ struct Finding {
   double p = 1;                           // of the test, one-sided for slower
   double adjusted_p = 1;                  // BH over kernels, Holm over the paths of a kernel
   std::optional<double> permutation_p;    // second opinion by permutation, from 8 runs a side on
+  bool permutations_drawn = false;        // it is of a sample of them: there are too many
   double launches_percent = 0;            // what of the change is more launches ...
   double duration_percent = 0;            // ... and what is longer ones
   std::optional<double> cycles_percent;   // the change in cycles, where clocks are known
@@ -63,6 +64,7 @@ struct Judgement {
   double factor_percent = 0;              // new against old: "everything 2.1% slower"
   double noise_percent = 0;               // median over kernels of the standard deviation of a run
   double minimum_detectable_percent = 0;  // of a typical kernel
+  double material_percent = 0;            // less is no regression, however well it could be seen
 };
 
 Judgement judge(const Comparison& runs, const JudgeOptions& options);

@@ -11,11 +11,6 @@ namespace {
 constexpr size_t kLeastApart = 2;
 constexpr size_t kPartApart = 10;  // or one kernel in so many
 
-bool may_grow(const JudgeOptions& options, std::string_view rule, double percent) {
-  const Threshold* entry = options.thresholds.find(rule);
-  return entry != nullptr && percent <= entry->percent;
-}
-
 }  // namespace
 
 std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const double> factor, size_t old_runs,
@@ -28,7 +23,7 @@ std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const dou
   }
   const EstimatedDifference growth = plain_difference(shared);
   const double percent = shared.percent(growth.mean);
-  if (percent <= options.material_percent || may_grow(options, kTotal, percent)) {
+  if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
   // Faster than the rest only: with what the runs have in common they may cost what they did. One that is faster beyond

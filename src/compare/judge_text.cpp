@@ -44,6 +44,11 @@ std::string only_in_time_text(const Finding& finding) {
          signed_percent(finding.cycles_percent.value_or(0)) + "): the clocks of the two sides differ";
 }
 
+std::string only_in_cycles_text(const Finding& finding) {
+  return "slower in GPU cycles (" + signed_percent(finding.cycles_percent.value_or(0)) + "), not in time (" +
+         signed_percent(finding.change_percent) + "): the new side's clocks were higher";
+}
+
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry) {
   return escaped(thresholds.file) + ":" + std::to_string(entry.line) + ": up to " + with_format("%g%%", entry.percent) +
          (entry.expires.empty() ? "" : " until " + entry.expires) + ": " + escaped(entry.reason);
@@ -65,7 +70,7 @@ std::string drift_text(const Finding& total) {
 }
 
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed) {
-  return "a slowdown of " + with_format("%g%%", percent) + " of " + escaped(name) +
+  return "a slowdown of " + with_format("%.3g%%", percent) + " of " + escaped(name) +
          " could have been missed: by these runs its change is " + signed_percent(finding.low_percent) + " to " +
          signed_percent(finding.high_percent) +
          (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would tell");

@@ -12,6 +12,7 @@ std::string signed_percent(double percent);  // "+2.1%", "-0.04%", "not known"
 std::string few_kernels_text(size_t kernels);
 std::string unequal_variances_text();
 std::string only_in_time_text(const Finding& finding);
+std::string only_in_cycles_text(const Finding& finding);
 std::string excused_text(const Thresholds& thresholds, const Threshold& entry);
 // `percent`: that all `kernels` have in common; `apart`: those that did not take part.
 std::string most_slower_text(double percent, size_t kernels, size_t apart);

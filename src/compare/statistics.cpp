@@ -229,6 +229,10 @@ uint64_t splits(size_t n, size_t k) {
 
 }  // namespace
 
+bool draws_permutations(size_t old_runs, size_t new_runs) {
+  return splits(old_runs + new_runs, new_runs) > kMostSplits;
+}
+
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed) {
   std::vector<double> all(old_side.begin(), old_side.end());
   all.insert(all.end(), new_side.begin(), new_side.end());
@@ -241,7 +245,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
     ++ways;
     as_far += sum >= enough ? 1 : 0;
   };
-  if (splits(all.size(), taken) > kMostSplits) {
+  if (draws_permutations(old_side.size(), taken)) {
     std::mt19937_64 random(seed);  // NOLINT(bugprone-random-generator-seed): the same verdict for the same runs
     count(seen);                   // what was seen is one of the ways
     while (ways < kMostSplits / 10) {

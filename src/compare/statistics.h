@@ -45,6 +45,7 @@ std::vector<double> holm(std::span<const double> p);
 // at least the one seen. All ways where they are at most kMostSplits, else a tenth as many, drawn with `seed`, the one
 // seen among them.
 inline constexpr uint64_t kMostSplits = 200'000;
+bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
 
 // The mean of new - old, its standard error, and the degrees of freedom of that error.

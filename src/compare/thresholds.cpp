@@ -124,6 +124,11 @@ const Threshold* Thresholds::find(std::string_view name) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
+const Threshold* Thresholds::allowing(std::string_view name, double percent) const {
+  const Threshold* entry = find(name);
+  return entry != nullptr && percent <= entry->percent ? entry : nullptr;
+}
+
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
                                     std::vector<std::string>& expired) {
   if (text.size() > kMostBytes) {

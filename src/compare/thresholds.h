@@ -24,6 +24,9 @@ struct Thresholds {
   std::vector<Threshold> entries;  // in the file's order; the first whose glob matches counts
 
   [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: none matches
+
+  // That entry, where it lets `name` become slower by as much.
+  [[nodiscard]] const Threshold* allowing(std::string_view name, double percent) const;
 };
 
 // * is any text, ? any one byte. Takes time in proportion to both lengths.

@@ -175,7 +175,8 @@ std::string cost_text(const Finding& finding) {
   if (finding.permutation_p) {
     char p[32];
     static_cast<void>(std::snprintf(p, sizeof(p), "%.2g", *finding.permutation_p));
-    text.append("; permutation test: p = ").append(p);
+    text.append(finding.permutations_drawn ? "; permutation test, drawn: p about " : "; permutation test: p = ")
+        .append(p);
   }
   if (finding.cycles_percent) {
     text += "; in GPU cycles " + signed_percent(*finding.cycles_percent);
@@ -187,10 +188,14 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
   std::vector<std::string> lines;
   if (!judgement.findings.empty() && std::isfinite(judgement.minimum_detectable_percent)) {
     const Finding& total = judgement.findings.front();
+    const double least = std::min(judgement.minimum_detectable_percent, total.minimum_detectable_percent);
     lines.push_back("Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
                     " (median). Smallest slowdown that these runs show: " +
                     signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
-                    signed_percent(total.minimum_detectable_percent).substr(1) + " of the total.");
+                    signed_percent(total.minimum_detectable_percent).substr(1) + " of the total." +
+                    (least < judgement.material_percent
+                         ? " Up to " + signed_percent(judgement.material_percent).substr(1) + " is none (--material)."
+                         : ""));
   }
   if (judgement.factor_removed) {
     lines.push_back("Common to all kernels: " + signed_percent(judgement.factor_percent) +

@@ -215,8 +215,40 @@ TEST_CASE("a slowdown that is the clock's") {
   sides.slow_down(4, 1.1);  // and one kernel that is slower in cycles, too
   CHECK(sides.judged().outcome == Outcome::regression);
 
+  sides.facts(3).clocks["A GPU"].samples = 2;  // too few for a mean
+  CHECK_FALSE(sides.judged().findings.front().cycles_percent);
   sides.facts(3).clocks.clear();  // not known of one run
   CHECK_FALSE(sides.judged().findings.front().cycles_percent);
+}
+
+TEST_CASE("a slowdown that a higher clock hides") {
+  const auto with_clock = [](Sides& sides, double factor) {
+    for (size_t run = 0; run < 10; ++run) {
+      sides.facts(run).clocks["A GPU"] = {
+          .samples = 9, .mean_mhz = run < 5 ? 1500 : 1500 * factor, .min_mhz = 0, .max_mhz = 0};
+    }
+  };
+  Sides sides(30, 5);
+  with_clock(sides, 1.1);
+  CHECK(sides.judged().outcome == Outcome::inconclusive);
+  CHECK(reasons_of(sides.judged()).find("slower in GPU cycles (+10.") == 0);
+  CHECK(sides.judged(with_thresholds("[total] 15% wanted")).outcome == Outcome::pass);
+
+  with_clock(sides, 1.015);  // no more than --material
+  CHECK(sides.judged().outcome == Outcome::pass);
+}
+
+// Each of 30 kernels has a thirtieth of the time: one that takes 2.5 times as long adds 5% to it.
+TEST_CASE("a pass says of light kernels that none adds much") {
+  Sides sides(30, 5);
+  for (size_t kernel = 0; kernel < 30; ++kernel) {
+    for (size_t run = 0; run < 10; ++run) {
+      // Every second run of each takes longer, so that no slowdown is by more than chance.
+      sides.comparison.kernels[kernel].costs[run].ns *= (kernel + run) % 2 == 0 ? 3 : 1;
+    }
+  }
+  CHECK(sides.judged().outcome == Outcome::inconclusive);
+  CHECK(reasons_of(sides.judged()).find("a slowdown of 68.2% of kernel_0 could have been missed") == 0);
 }
 
 TEST_CASE("runs that must not be compared") {
