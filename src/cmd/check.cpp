@@ -209,6 +209,9 @@ class Check final : public Command {
     if (Status chosen = stacks_.apply(stack_options_); !chosen) {
       return chosen;
     }
+    if (Status may = save_ ? Baseline(baseline_).may_keep() : Status(); !may) {
+      return may;
+    }
     if (is_budget()) {
       const auto most = parse_duration(max_, 0);
       if (!most) {
@@ -251,10 +254,14 @@ class Check final : public Command {
     if (Status written = outputs_.write(runs, judgement); !written) {
       return std::move(written).error();
     }
+    tell_where();
+    return static_cast<int>(judgement.outcome);
+  }
+
+  void tell_where() const {
     if (!kept_in_.empty()) {
       log::info("the profiles are in " + kept_in_);
     }
-    return static_cast<int>(judgement.outcome);
   }
 
   // Without any run of one side there is nothing to put side by side.
@@ -448,6 +455,7 @@ class Check final : public Command {
     if (Status written = outputs_.write(budget_, *result); !written) {
       return std::move(written).error();
     }
+    tell_where();
     return static_cast<int>(result->outcome);
   }
 

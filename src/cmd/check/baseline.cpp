@@ -145,6 +145,18 @@ Result<std::optional<KeptRuns>> Baseline::newest(const compare::RunFacts& like) 
   return std::optional<KeptRuns>();
 }
 
+Status Baseline::may_keep() const {
+  std::error_code error;
+  fs::path there = fs::absolute(folder_, error);
+  while (!fs::exists(there, error) && there != there.parent_path()) {
+    there = there.parent_path();
+  }
+  if (fs::exists(there, error) && !fs::is_directory(there, error)) {
+    return cannot_keep(folder_, std::make_error_code(std::errc::not_a_directory));
+  }
+  return ::access(there.c_str(), W_OK | X_OK) == 0 ? Status() : cannot_keep(folder_, {errno, std::generic_category()});
+}
+
 Result<std::string> Baseline::keep(const compare::RunFacts& like, const std::vector<std::string>& files) const {
   const fs::path machine = fs::path(folder_) / machine_name(like);
   const fs::path whole = machine / (utc_now() + "-" + commit_name(like.commit));

@@ -26,6 +26,9 @@ class Baseline {
   // there are none.
   [[nodiscard]] Result<std::optional<KeptRuns>> newest(const compare::RunFacts& like) const;
 
+  // Whether folders can be made there; nothing is made. For before the runs, which take long.
+  [[nodiscard]] Status may_keep() const;
+
   // Copies the profiles of runs of `like`, which are regular files; there as a whole, or not at all. Where they are
   // now.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;

@@ -124,7 +124,9 @@ class CheckRuns(rig.RuntimeTest):
         self.assertEqual(len(self.order()), 5)
 
     def test_a_budget_of_runs(self):
-        self.check("--function", "solve", "--max", "1h", "--runs", "1", "-o", self.out, "--", self.app("a"), expect=PASS)
+        _, err = self.check("--function", "solve", "--max", "1h", "--runs", "1", "-o", self.out, "--", self.app("a"),
+                            expect=PASS)
+        self.assertIn(f"the profiles are in {self.out}", err)
         self.check("--function", "solve", "--max", "1ns", "--runs", "2", "-o", self.out, "--", self.app("a"),
                    expect=REGRESSION)
 
@@ -172,6 +174,13 @@ class CheckRuns(rig.RuntimeTest):
                 os.remove(before)
 
     def test_the_folder_cannot_be_made(self):
+        name = os.path.join(self.folder, "file")
+        with open(name, "wb"):
+            pass
+        _, err = self.check("--baseline", f"{name}/kept", "--save", "--runs", "3", "-o", self.out, "--", self.app("a"),
+                            expect=UNUSABLE)
+        self.assertIn("cannot keep profiles in", err)
+        self.assertFalse(os.path.exists(self.out))
         _, err = self.check("--self", "3", "-o", "/nonexistent/folder", "--", self.app("a"), expect=UNUSABLE)
         self.assertIn("/nonexistent/folder", err)
 

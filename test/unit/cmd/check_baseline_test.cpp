@@ -142,5 +142,14 @@ TEST_CASE("a profile that is not there leaves nothing behind, and a file is no f
   CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());
 }
 
+TEST_CASE("whether profiles can be kept is known before there are any, and nothing is made for it") {
+  const Folder folder;
+  CHECK(Baseline(folder / "new/one").may_keep().ok());
+  CHECK_FALSE(fs::exists(folder / "new"));
+  CHECK(Baseline(folder / "").may_keep().ok());
+  CHECK_FALSE(Baseline(folder.profile("x")).may_keep().ok());
+  CHECK_FALSE(Baseline(folder.profile("x") + "/below").may_keep().ok());
+}
+
 }  // namespace
 }  // namespace gpuprof::cmd
