@@ -53,26 +53,23 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
       std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
   const auto innermost_own =
       std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
-  std::unordered_set<std::string_view> seen;
-  std::vector<bool> repeated(frames.size());  // of what is called again further in
+  std::unordered_set<const char*> seen;  // names by where they lie: frames are many, and their names may be long
+  std::vector<std::pair<int, size_t>> importance(frames.size());
   for (const size_t position : order) {
-    repeated[position] = !seen.insert(frames[position].name).second;
-  }
-  const auto importance = [&](size_t position) -> std::pair<int, size_t> {
     const PathFrame& frame = frames[position];
+    const bool is_new = seen.insert(frame.name.data()).second;
     if (is_mark(frame)) {
-      return {brief && frame.name == analyze::kNoPythonFrames ? 6 : 0, 0};
+      importance[position].first = brief && frame.name == analyze::kNoPythonFrames ? 6 : 0;
+    } else if (!is_new) {  // it stands further in, too, with the same line
+      importance[position].first = 6;
+    } else if (frame.origin == Origin::own) {
+      importance[position].first = &frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3;
+    } else {
+      const size_t rank = page.names().rank(frame.name);
+      importance[position] = {frame.origin != Origin::library ? 7 : rank > 0 ? 4 : 5, SIZE_MAX - rank};
     }
-    if (repeated[position]) {
-      return {6, 0};
-    }
-    if (frame.origin == Origin::own) {
-      return {&frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3, 0};
-    }
-    const size_t rank = page.names().rank(frame.name);
-    return {frame.origin != Origin::library ? 7 : rank > 0 ? 4 : 5, SIZE_MAX - rank};
-  };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return importance(a) < importance(b); });
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return importance[a] < importance[b]; });
   return order;
 }
 
