@@ -111,16 +111,8 @@ class BpfEngine final : public StackEngine {
   }
 
   [[nodiscard]] StackLosses losses() const override {
-    std::vector<uint64_t> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
-    uint64_t sums[GPUPROF_BPF_LOSSES] = {};
-    for (uint32_t kind = 0; kind < GPUPROF_BPF_LOSSES; ++kind) {
-      if (bpf_map_lookup_elem(losses_fd_, &kind, per_cpu.data()) == 0) {
-        for (const uint64_t count : per_cpu) {
-          sums[kind] += count;
-        }
-      }
-    }
-    return {sums[GPUPROF_BPF_LOST_LAUNCH], sums[GPUPROF_BPF_LOST_STACK], sums[GPUPROF_BPF_LOST_READ]};
+    return {sum_of_cpus(losses_fd_, GPUPROF_BPF_LOST_LAUNCH), sum_of_cpus(losses_fd_, GPUPROF_BPF_LOST_STACK),
+            sum_of_cpus(losses_fd_, GPUPROF_BPF_LOST_READ)};
   }
 
  private:
@@ -139,7 +131,7 @@ class BpfEngine final : public StackEngine {
       const auto probe = find_loader_probe(file->fd.get());
       auto link = probe ? make_link(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
                                     static_cast<pid_t>(maps.pid()), probe->state)
-                        : Result<Link>(Error{"no _dl_debug_state in " + file->path, ""});
+                        : Result<BpfLink>(Error{"no _dl_debug_state in " + file->path, ""});
       if (!link) {
         log::debug(link.error().message);
         return;
@@ -153,11 +145,10 @@ class BpfEngine final : public StackEngine {
 
   [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
 
-  using Link = std::unique_ptr<bpf_link, BpfLinkDestroy>;
   struct Loader {
     uint64_t device = 0;
     uint64_t inode = 0;
-    Link link;
+    BpfLink link;
   };
 
   std::vector<uint32_t> take_to_read_again() {
@@ -165,16 +156,16 @@ class BpfEngine final : public StackEngine {
     return std::exchange(to_read_again_, {});
   }
 
-  static Result<Link> make_link(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
-                                uint64_t cookie) {
+  static Result<BpfLink> make_link(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
+                                   uint64_t cookie) {
     bpf_uprobe_opts options{};
     options.sz = sizeof(options);
     options.bpf_cookie = cookie;
     bpf_link* link = bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options);
     if (link == nullptr) {
-      return bpf_error("cannot attach a uprobe to " + path, errno);
+      return bpf_error("cannot attach a uprobe to " + path, errno, kBpfStacksHint);
     }
-    return Link(link);
+    return BpfLink(link);
   }
 
   Status attach(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid, uint64_t cookie) {
@@ -243,8 +234,8 @@ class BpfEngine final : public StackEngine {
   std::string note_;
   std::unique_ptr<BpfTables> tables_;  // null: by frame pointers. Of the thread that calls on_process()
   BpfCodes codes_;
-  std::unique_ptr<ring_buffer, BpfRingFree> ring_;
-  std::vector<Link> links_;
+  BpfRing ring_;
+  std::vector<BpfLink> links_;
   std::unordered_map<uint32_t, Loader> loaders_;  // by pid; of the thread that calls on_process()
   std::mutex mutex_;                              // of the next one
   std::vector<uint32_t> to_read_again_;           // processes
