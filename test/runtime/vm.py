@@ -1,0 +1,182 @@
+"""Other kernels, in QEMU: Debian's packages without installing them, an initial RAM disk, a boot.
+
+Packages are fetched with apt-get into a folder of their own, so the machine's package lists stay as they are. That folder
+is kept: GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
+"""
+
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
+PACKAGES = "qemu-system-x86 busybox-static cpio"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# QEMU 7.2 gets the flags of cmpxchg16b wrong, which newer kernels do not survive.
+CPU = "qemu64,-cx16"
+
+# What each /init begins with.
+INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /tmp /root
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sys /sys
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox mount -t tmpfs tmp /tmp
+/bin/busybox mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+/bin/busybox ip link set lo up 2>/dev/null
+export HOME=/root GPUPROF_UNWIND_CACHE= GPUPROF_DEBUG_BPF=1
+echo "KERNEL $(/bin/busybox uname -r)"
+"""
+POWEROFF = "/bin/busybox poweroff -f\n"
+
+
+class Skipped(Exception):
+    pass
+
+
+def run(arguments, **options):
+    return subprocess.run(arguments, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          **options).stdout
+
+
+def missing_tools(more=()):
+    """Why there can be no virtual machine here, or None."""
+    missing = [tool for tool in [*TOOLS, *more] if shutil.which(tool) is None]
+    return f"not installed: {' '.join(missing)} (packages {PACKAGES})" if missing else None
+
+
+def cache_folder():
+    return Path(os.environ.get("GPUPROF_KERNEL_CACHE") or Path(tempfile.gettempdir()) / "gpuprof-kernels")
+
+
+def debian_mirror():
+    """The archive that this machine uses, as its apt configuration names it."""
+    for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]:
+        if not path.is_file():
+            continue
+        for word in path.read_text(errors="replace").split():
+            if re.match(r"https?://\S+/debian/?$", word):
+                return word
+    raise Skipped("this machine's package sources name no Debian archive")
+
+
+class Archive:
+    """apt with a configuration of its own, for one suite."""
+
+    def __init__(self, folder, mirror, suite):
+        self.folder = folder / suite
+        (self.folder / "state/lists/partial").mkdir(parents=True, exist_ok=True)
+        (self.folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
+        (self.folder / "status").touch()
+        (self.folder / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
+        self.options = [f"-oDir::Etc::sourcelist={self.folder}/sources.list", "-oDir::Etc::sourceparts=/nonexistent",
+                        f"-oDir::State={self.folder}/state", f"-oDir::State::status={self.folder}/status",
+                        f"-oDir::Cache={self.folder}/cache", "-oAPT::Architecture=amd64",
+                        "-oAPT::Sandbox::User=root"]
+
+    def update(self):
+        run(["apt-get", *self.options, "-q", "update"])
+
+    def shown(self, package):
+        return run(["apt-cache", *self.options, "show", "--no-all-versions", package])
+
+    def depended(self, package, pattern):
+        """The package of which `package` says that it needs it; None."""
+        found = re.search(rf"^Depends: .*?({pattern})", self.shown(package), re.M)
+        return found.group(1) if found else None
+
+    def unpacked(self, package, target=None, but=()):
+        """The folder that holds what is in the package. `but`: what is not kept of it, patterns below the folder."""
+        target = target or self.folder / package
+        done = target / f".has-{package}"
+        if not done.exists():
+            run(["apt-get", *self.options, "-q", "download", package], cwd=self.folder)
+            deb = next(self.folder.glob(f"{package}_*.deb"))
+            run(["dpkg-deb", "-x", str(deb), str(target)])
+            deb.unlink()
+            for pattern in but:
+                for path in target.glob(pattern):
+                    shutil.rmtree(path)
+            done.touch()
+        return target
+
+
+class Modules:
+    """The modules of an unpacked kernel, and what each needs."""
+
+    def __init__(self, folder):
+        self.files = {}
+        for path in folder.rglob("*.ko*"):
+            self.files[path.name.split(".ko")[0].replace("-", "_")] = path
+
+    def content(self, name):
+        path = self.files[name]
+        data = path.read_bytes()
+        return lzma.decompress(data) if path.suffix == ".xz" else data
+
+    def with_needed(self, names):
+        """{name: content}, in an order in which they can be loaded."""
+        ordered = {}
+
+        def add(name):
+            if name in ordered:
+                return
+            content = self.content(name)
+            needed = re.search(rb"\0depends=([^\0]*)\0", content)
+            for other in needed.group(1).decode().split(",") if needed else []:
+                if other:
+                    add(other.replace("-", "_"))
+            ordered[name] = content
+
+        for name in names:
+            add(name)
+        return ordered
+
+
+def libraries_of(program):
+    """The program's shared libraries and its loader, and what backtrace() opens: where they are on this machine."""
+    found = re.findall(r"(?:=>\s+|^\s+)(/\S+)\s+\(0x", run(["ldd", str(program)]), re.M)
+    beside_libc = next(Path(library).parent for library in found if "/libc.so" in library)
+    return [*found, str(beside_libc / "libgcc_s.so.1")]
+
+
+def make_initrd(target, init, programs, files=None):
+    """`init`: what /init runs after INIT. `programs`: {name in /: path}, with their libraries. `files`: {name: bytes}."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "bin").mkdir()
+        shutil.copy(shutil.which("busybox"), root / "bin/busybox")
+        for place, program in programs.items():
+            run(["strip", "--strip-debug", "-o", str(root / place), str(program)])
+            for library in libraries_of(program):
+                copy = root / library.lstrip("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, copy)
+        for place, content in (files or {}).items():
+            path = root / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(0o755)
+        (root / "init").write_text(INIT + init + POWEROFF)
+        (root / "init").chmod(0o755)
+        names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+        with open(target, "wb") as out:
+            cpio = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(),
+                                  stdout=subprocess.PIPE, check=True)
+            subprocess.run(["gzip", "-1"], input=cpio.stdout, stdout=out, check=True)
+
+
+def boot(kernel, initrd, seconds):
+    """What the machine prints until it is off, without control characters."""
+    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU, "-m", "1024", "-smp", "2", "-nographic",
+               "-no-reboot", "-nodefaults", "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd),
+               "-append", "console=ttyS0 panic=-1 quiet no_timer_check"]
+    try:
+        output = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                timeout=seconds, check=False).stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode(errors="replace") + "\nTIMEOUT\n"
+    return re.sub(r"\x1b(\[[0-9;?]*[A-Za-z]|c)|\r", "", output)
