@@ -42,7 +42,39 @@ enum {
   BPF_F_INNER_MAP = 1 << 12,
 };
 
-struct task_struct;
+struct ns_common {
+  unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct pid_namespace {
+  struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+} __attribute__((preserve_access_index));
+
+struct pid {
+  unsigned int level;
+  struct upid numbers[1];
+} __attribute__((preserve_access_index));
+
+struct mm_struct;
+
+struct task_struct {
+  struct mm_struct* mm;
+  int tgid;
+  struct task_struct* real_parent;
+  struct task_struct* group_leader;
+  struct pid* thread_pid;
+  __u64 start_boottime;
+  __u64 self_exec_id;
+} __attribute__((preserve_access_index));
+
+struct bpf_raw_tracepoint_args {
+  __u64 args[0];
+};
 
 struct inode {
   unsigned long i_ino;

@@ -18,6 +18,7 @@ _gpuprof() {
   local words="" shown="--root --trim-to --from-start --no-lines --python --only --hide --collapse-recursion"
   case $previous in
     --stacks) words="auto inproc bpf fp none" ;;
+    --backend) words="cupti opencl drm" ;;
     --wait) words="all main" ;;
     --unit) words="us ns" ;;
     --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
@@ -36,7 +37,7 @@ _gpuprof() {
   if [[ -z $words ]]; then
     case $command in
       record)
-        words="-o --output -p --pid --user --preserve-env --stacks --interval --wait --timeline --latency --graphs --nvtx-range
+        words="-o --output -p --pid --user --preserve-env --backend --stacks --interval --wait --timeline --latency --graphs --nvtx-range
           --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)

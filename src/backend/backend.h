@@ -84,6 +84,10 @@ class Backend {
   // How the files begin that are on a stack only because we are recording: the innermost frames in them are left out.
   [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
 
+  // It works only where it is asked for by name (record --backend): it sees the work that others see, too, and both
+  // together would count that twice.
+  [[nodiscard]] virtual bool only_by_name() const { return false; }
+
   virtual Status prepare(LaunchEnv& env) = 0;
 
   // What is wrong with the value of an environment variable that the backend's libraries read; nothing where it is
@@ -123,5 +127,9 @@ using Backends = std::vector<std::unique_ptr<Backend>>;
 
 // All backends that this build has, in the order in which they are probed and shown.
 Backends make_all();
+
+// Those of `all` that a recording is to use: the named ones, or without names all but those that must be named. The
+// error says which names there are.
+Result<Backends> choose(Backends all, const std::vector<std::string>& names);
 
 }  // namespace gpuprof::backend

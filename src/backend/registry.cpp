@@ -1,5 +1,6 @@
 #include "backend/backend.h"
 #include "backend/cupti/cupti_backend.h"
+#include "backend/drm/drm_backend.h"
 #ifdef GPUPROF_HAVE_OPENCL
 #include "backend/opencl/opencl_backend.h"
 #endif
@@ -12,6 +13,7 @@ Backends make_all() {
 #ifdef GPUPROF_HAVE_OPENCL
   all.push_back(make_opencl());
 #endif
+  all.push_back(make_drm());
   return all;
 }
 

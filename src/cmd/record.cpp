@@ -61,7 +61,11 @@ class Record final : public Command {
     if (Status usable = take_options(); !usable) {
       return std::move(usable).error();
     }
-    const auto result = record::run_session(options_, backend::make_all());
+    auto chosen = backend::choose(backend::make_all(), backends_);
+    if (!chosen) {
+      return std::move(chosen).error();
+    }
+    const auto result = record::run_session(options_, std::move(*chosen));
     if (!result) {
       return result.error();
     }
@@ -98,6 +102,10 @@ class Record final : public Command {
                    "bpf where launches are only counted (default auto)")
         ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
         ->type_name("ENGINE");
+    app.add_option("--backend", backends_,
+                   "which backends see the work, by their names in doctor (default all that need no naming)")
+        ->delimiter(',')
+        ->type_name("NAME,...");
     app.add_option("--wait", wait_,
                    "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
                    "(default all)")
@@ -185,6 +193,7 @@ class Record final : public Command {
   record::SessionOptions options_;
   MinCoverage coverage_;
   CLI::App* app_ = nullptr;
+  std::vector<std::string> backends_;
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";

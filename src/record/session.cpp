@@ -87,7 +87,8 @@ class Session {
 
   // Root beside strangers is a risk that nobody should take for nothing.
   void tell_if_root_is_not_needed() const {
-    if (::geteuid() == 0 && !attachment_.is_wanted() && !user_ && !stacks_.engine) {
+    const bool for_nothing = !attachment_.is_wanted() && !stacks_.engine && !LocalSources::are_in(backends_);
+    if (::geteuid() == 0 && !user_ && for_nothing) {
       log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
     }
   }

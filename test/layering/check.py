@@ -24,8 +24,8 @@ FOREIGN = (
     (re.compile(r"(cuda|cupti(?!/)|nvtx(?!/)|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
     (re.compile(r"(level_zero/|ze_api|zet_api)"),
      ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
-    (re.compile(r"(drm/|i915_drm|xe_drm)"), ("src/backend/intel_drm/",) + VENDOR_PLACES),
-    (re.compile(r"bpf/"), ("src/record/", "bpf/")),
+    (re.compile(r"(drm/|i915_drm|xe_drm)"), ("test/runtime/drm/",)),
+    (re.compile(r"bpf/"), ("src/libbpf/", "src/backend/drm/", "src/record/bpf/", "bpf/")),
     (re.compile(r"CLI/"), ("src/cmd/", "src/main.cpp", "test/unit/cmd/")),
     (re.compile(r"nlohmann/"), ("src/output/", "src/cmd/", "test/unit/output/")),
 )

@@ -2,23 +2,15 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "record/attach/traced_identity.h"
+#include "record/session/local_sources.h"
 #include "record/session/timing.h"
 #include "record/signals.h"
 
 namespace gpuprof::record {
-namespace {
-
-bool any_local(const backend::Backends& backends) {
-  return std::any_of(backends.begin(), backends.end(), [](const auto& backend) { return backend->is_local(); });
-}
-
-}  // namespace
-
 Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
                          StackSetup& stacks) {
   auto who = TracedIdentity::of(pid_);
@@ -42,7 +34,7 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
     return same;
   }
   Status counted = count(why, options, backends, channel, stacks);
-  if (!counted && any_local(backends)) {
+  if (!counted && LocalSources::are_in(backends)) {
     log::warn("only what this machine's drivers tell is recorded: " + counted.error().message, counted.error().hint);
     return {};
   }

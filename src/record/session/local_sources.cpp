@@ -1,8 +1,13 @@
 #include "record/session/local_sources.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpuprof::record {
+
+bool LocalSources::are_in(const backend::Backends& backends) {
+  return std::any_of(backends.begin(), backends.end(), [](const auto& backend) { return backend->is_local(); });
+}
 
 Status LocalSources::start(const backend::Backends& backends, const backend::Recording& recording) {
   for (const auto& backend : backends) {

@@ -10,6 +10,9 @@ namespace gpuprof::record {
 
 class LocalSources {
  public:
+  // Whether there is anything to start.
+  static bool are_in(const backend::Backends& backends);
+
   LocalSources() = default;
   ~LocalSources() { stop(); }
   LocalSources(const LocalSources&) = delete;

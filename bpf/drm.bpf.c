@@ -1,0 +1,209 @@
+/*
+ * Jobs of the kernel's GPU drivers: who queued them, from where, when they were handed to the hardware, when they were
+ * done. Of all that use the kernel's GPU scheduler (drivers/gpu/drm/scheduler), and of i915, which has its own.
+ *
+ * The programs are raw tracepoints, and read the drivers' own structs by their BTF. By the fields of the trace events,
+ * as in tracefs, it would work without BTF; but programs at those are passed over on a CPU that is in another one:
+ * interrupts that end jobs would be missed. Up to Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and
+ * drm_sched_process_job, from 6.17 on drm_sched_job_queue, _run and _done, with the same arguments.
+ *
+ * Only jobs that are queued by the recorded processes are followed. The consumer polls (no wake-ups).
+ */
+/* The helpers' header uses the types and does not include them: this order. */
+/* clang-format off */
+#include "vmlinux_min.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+/* clang-format on */
+
+#include "drm_types.h"
+#include "frame_walk.h"
+#include "submitter.h"
+#include "wire/drm_events.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct job_key {
+  __u64 context;
+  __u64 seqno;
+};
+
+/* Jobs that have been queued by recorded processes, and are not done. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, struct job_key);
+  __type(value, __u8);
+} followed SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, GPUPROF_DRM_COUNTS);
+  __type(key, __u32);
+  __type(value, __u64);
+} job_counts SEC(".maps");
+
+static void count_job(__u32 what) {
+  __u64* counter = bpf_map_lookup_elem(&job_counts, &what);
+  if (counter) {
+    __sync_fetch_and_add(counter, 1); /* interrupts */
+  }
+}
+
+static __always_inline struct job_key key_of(const struct dma_fence* fence) {
+  struct job_key key = {BPF_CORE_READ(fence, context), BPF_CORE_READ(fence, seqno)};
+  return key;
+}
+
+/* 0: there is none, or none that can be walked. */
+static __always_inline __u64 user_stack(const struct submitter* submitter) {
+  struct scratch* scratch = take_slot_of(&slots);
+  if (!scratch) {
+    count_loss(GPUPROF_BPF_LOST_READ);
+    return 0;
+  }
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  __u64 id = stack_id(regs, scratch, submitter->pid, mix(submitter->pid, submitter->image), 0);
+  give_slot_back(scratch);
+  return id;
+}
+
+static __always_inline void name_device(const struct device* device, struct gpuprof_drm_queued* event) {
+  const char* name = BPF_CORE_READ(device, init_name);
+  if (!name) {
+    name = BPF_CORE_READ(device, kobj.name);
+  }
+  bpf_probe_read_kernel_str(event->device, sizeof(event->device), name);
+  bpf_probe_read_kernel_str(event->driver, sizeof(event->driver), BPF_CORE_READ(device, driver, name));
+}
+
+/* What a job is queued to. */
+struct queue {
+  const void* scheduler; /* tells rings apart that have the same name */
+  const char* ring;
+  const struct device* device; /* null: not known */
+};
+
+/* `fence`: that says that the job is done. In the context of who queues it. */
+static __always_inline void on_queued(const struct dma_fence* fence, const struct queue* queue) {
+  __u64 now = bpf_ktime_get_ns();
+  struct submitter submitter;
+  enum submitter_kind kind = find_submitter(&submitter);
+  if (kind == SUBMITTER_KERNEL) {
+    count_job(GPUPROF_DRM_OF_KERNEL);
+  }
+  if (kind != SUBMITTER_RECORDED) {
+    return;
+  }
+  struct job_key key = key_of(fence);
+  __u64 stack = user_stack(&submitter);
+  struct gpuprof_drm_queued* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    count_job(GPUPROF_DRM_LOST_QUEUED);
+    return;
+  }
+  __u8 one = 1;
+  if (bpf_map_update_elem(&followed, &key, &one, BPF_ANY) != 0) {
+    count_job(GPUPROF_DRM_LOST_QUEUED);
+    bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+    return;
+  }
+  __builtin_memset(event, 0, sizeof(*event));
+  event->job.type = GPUPROF_DRM_QUEUED;
+  event->job.context = key.context;
+  event->job.seqno = key.seqno;
+  event->job.time_ns = now;
+  event->stack = stack;
+  event->image = submitter.image;
+  event->scheduler = (__u64)queue->scheduler;
+  event->pid = submitter.pid;
+  event->tid = submitter.tid;
+  bpf_get_current_comm(event->thread, sizeof(event->thread));
+  bpf_probe_read_kernel_str(event->ring, sizeof(event->ring), queue->ring);
+  if (queue->device) {
+    name_device(queue->device, event);
+  }
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now) {
+  struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    count_job(GPUPROF_DRM_LOST_TIME);
+    return;
+  }
+  event->type = type;
+  event->pad = 0;
+  event->context = key->context;
+  event->seqno = key->seqno;
+  event->time_ns = now;
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void on_run(const struct dma_fence* fence) {
+  __u64 now = bpf_ktime_get_ns();
+  struct job_key key = key_of(fence);
+  if (bpf_map_lookup_elem(&followed, &key)) {
+    tell(GPUPROF_DRM_RUN, &key, now);
+  }
+}
+
+static __always_inline void on_done(const struct dma_fence* fence) {
+  __u64 now = bpf_ktime_get_ns();
+  struct job_key key = key_of(fence);
+  if (bpf_map_delete_elem(&followed, &key) == 0) {
+    tell(GPUPROF_DRM_DONE, &key, now);
+  }
+}
+
+/* The kernel's GPU scheduler: (struct drm_sched_job*, struct drm_sched_entity*), and when done (struct
+ * drm_sched_fence*). */
+
+SEC("raw_tp")
+int on_scheduler_queue(struct bpf_raw_tracepoint_args* ctx) {
+  const struct drm_sched_job* job = (const struct drm_sched_job*)ctx->args[0];
+  const struct drm_gpu_scheduler* scheduler = BPF_CORE_READ(job, sched);
+  struct queue queue = {scheduler, BPF_CORE_READ(scheduler, name), 0};
+  if (bpf_core_field_exists(scheduler->dev)) {
+    queue.device = BPF_CORE_READ(scheduler, dev);
+  }
+  on_queued(&BPF_CORE_READ(job, s_fence)->finished, &queue);
+  return 0;
+}
+
+SEC("raw_tp")
+int on_scheduler_run(struct bpf_raw_tracepoint_args* ctx) {
+  const struct drm_sched_job* job = (const struct drm_sched_job*)ctx->args[0];
+  on_run(&BPF_CORE_READ(job, s_fence)->finished);
+  return 0;
+}
+
+SEC("raw_tp")
+int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
+  on_done(&((const struct drm_sched_fence*)ctx->args[0])->finished);
+  return 0;
+}
+
+/* i915 has a scheduler of its own: (struct i915_request*). It is given to the hardware by __i915_request_submit(),
+ * whose tracepoint few kernels have. What is done is seen by the tracepoint of all fences. */
+
+SEC("raw_tp")
+int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {
+  const struct i915_request* request = (const struct i915_request*)ctx->args[0];
+  const struct intel_engine_cs* engine = BPF_CORE_READ(request, engine);
+  struct queue queue = {engine, engine->name, BPF_CORE_READ(request, i915, drm.dev)};
+  on_queued(&request->fence, &queue);
+  return 0;
+}
+
+SEC("fentry")
+int on_i915_submit(__u64* ctx) {
+  on_run(&((const struct i915_request*)ctx[0])->fence);
+  return 0;
+}
+
+SEC("raw_tp")
+int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
+  on_done((const struct dma_fence*)ctx->args[0]);
+  return 0;
+}

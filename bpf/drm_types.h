@@ -1,0 +1,56 @@
+/* What drm.bpf.c reads of the kernel's structs; where the fields are is found out when it is loaded. */
+#ifndef GPUPROF_DRM_TYPES_H
+#define GPUPROF_DRM_TYPES_H
+
+struct device_driver {
+  const char* name;
+} __attribute__((preserve_access_index));
+
+struct kobject {
+  const char* name;
+} __attribute__((preserve_access_index));
+
+struct device {
+  struct kobject kobj;
+  const char* init_name;
+  struct device_driver* driver;
+} __attribute__((preserve_access_index));
+
+struct dma_fence {
+  __u64 context;
+  __u64 seqno;
+} __attribute__((preserve_access_index));
+
+struct drm_gpu_scheduler {
+  const char* name;
+  struct device* dev; /* since Linux 5.17 */
+} __attribute__((preserve_access_index));
+
+struct drm_sched_fence {
+  struct dma_fence finished;
+} __attribute__((preserve_access_index));
+
+struct drm_sched_job {
+  struct drm_gpu_scheduler* sched;
+  struct drm_sched_fence* s_fence;
+} __attribute__((preserve_access_index));
+
+struct drm_device {
+  struct device* dev;
+} __attribute__((preserve_access_index));
+
+struct drm_i915_private {
+  struct drm_device drm;
+} __attribute__((preserve_access_index));
+
+struct intel_engine_cs {
+  char name[8];
+} __attribute__((preserve_access_index));
+
+struct i915_request {
+  struct dma_fence fence;
+  struct drm_i915_private* i915;
+  struct intel_engine_cs* engine;
+} __attribute__((preserve_access_index));
+
+#endif

@@ -1,0 +1,175 @@
+#include "backend/drm/drm_backend.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/drm/job_join.h"
+#include "backend/drm/job_programs.h"
+#include "backend/drm/kernel_events.h"
+#include "backend/drm/submitters.h"
+#include "base/clock.h"
+#include "wire/wire.h"
+
+namespace gpuprof::backend {
+namespace {
+
+using drm::Job;
+using drm::JobKey;
+
+constexpr Descriptor kDescriptor = {
+    "drm", "jobs of GPUs by their kernel drivers, without their libraries (only with --backend drm)"};
+
+Error impossible(const Error& why) {
+  return {"--backend drm is impossible here: " + why.message, why.hint};
+}
+
+constexpr uint64_t kLookIntervalNs = 200'000'000;  // for processes that have ended
+
+// One recording.
+class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
+ public:
+  DrmRecording(const Recording& recording, std::unique_ptr<drm::JobPrograms> programs)
+      : programs_(std::move(programs)), submitters_(recording, kDescriptor.name), join_(*this) {}
+
+  void set_recording(bool on) { on_ = on; }
+
+  size_t drain() {
+    const size_t events = programs_->drain(*this);
+    if (const uint64_t now = monotonic_ns(); now >= next_look_ns_) {
+      next_look_ns_ = now + kLookIntervalNs;
+      look(now);
+    }
+    submitters_.settle();
+    return events;
+  }
+
+  void stop() {
+    programs_->drain(*this);
+    count_lost();
+    const uint64_t of_kernel = programs_->count(GPUPROF_DRM_OF_KERNEL) + join_.unknown();
+    submitters_.add_meta("drm.jobs_of_unknown_submitter=" + std::to_string(of_kernel));
+    submitters_.settle();
+    for (const SourceId source : submitters_.all()) {
+      join_.end_source(source);
+      submitters_.end(source);
+    }
+  }
+
+  void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) override {
+    submitters_.on_stack(stack, words, flags);
+  }
+
+  void on_queued(const gpuprof_drm_queued& queued) override {
+    const JobKey key{queued.job.context, queued.job.seqno};
+    if (on_) {
+      join_.on_queued(key, submitters_.launch(queued));
+    } else {
+      programs_->forget(key);
+    }
+  }
+
+  void on_run(const JobKey& key, uint64_t time_ns) override { join_.on_run(key, time_ns); }
+  void on_done(const JobKey& key, uint64_t time_ns) override { join_.on_done(key, time_ns); }
+
+  void on_job(const JobKey& /*key*/, const Job& job, uint64_t start_ns) override {
+    submitters_.tell_work(job, start_ns);
+  }
+
+  void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
+    programs_->forget(key);
+    submitters_.lose(job.source, unfinished ? GPUPROF_LOSS_UNFINISHED : GPUPROF_LOSS_NO_TIMING, 1);
+  }
+
+ private:
+  void look(uint64_t now) {
+    join_.expire(now);
+    count_lost();
+    // The driver has until the next look to end what a process has left behind.
+    for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
+      join_.end_source(source);
+      submitters_.end(source);
+    }
+  }
+
+  void count_lost() {
+    const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_QUEUED);
+    submitters_.lose(GPUPROF_LOSS_RING_FULL, lost - std::exchange(lost_, lost));
+  }
+
+  std::unique_ptr<drm::JobPrograms> programs_;
+  drm::Submitters submitters_;
+  drm::JobJoin join_;
+  std::vector<SourceId> to_end_;
+  uint64_t next_look_ns_ = 0;
+  uint64_t lost_ = 0;
+  bool on_ = false;
+};
+
+class DrmBackend final : public Backend {
+ public:
+  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+
+  [[nodiscard]] Availability probe() const override {
+    if (running_) {
+      return {true, found_, ""};
+    }
+    const auto events = drm::find_kernel_events();
+    if (!events) {
+      return {false, events.error().message, events.error().hint};
+    }
+    const auto programs = drm::JobPrograms::start(::getpid(), *events);
+    if (!programs) {
+      return {false, programs.error().message, programs.error().hint};
+    }
+    return {true, events->text(), ""};
+  }
+
+  Status prepare(LaunchEnv& /*env*/) override { return {}; }
+  [[nodiscard]] bool is_local() const override { return true; }
+  [[nodiscard]] bool only_by_name() const override { return true; }
+
+  Status start(const Recording& recording) override {
+    const auto events = drm::find_kernel_events();
+    if (!events) {
+      return impossible(events.error());
+    }
+    auto programs = drm::JobPrograms::start(recording.root, *events);
+    if (!programs) {
+      return impossible(programs.error());
+    }
+    found_ = events->text();
+    running_.emplace(recording, std::move(*programs));
+    return {};
+  }
+
+  void set_recording(bool on) override {
+    if (running_) {
+      running_->set_recording(on);
+    }
+  }
+
+  size_t drain() override { return running_ ? running_->drain() : 0; }
+
+  void stop() override {
+    if (running_) {
+      running_->stop();
+      running_.reset();
+    }
+  }
+
+ private:
+  std::optional<DrmRecording> running_;
+  std::string found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_drm() {
+  return std::make_unique<DrmBackend>();
+}
+
+}  // namespace gpuprof::backend

@@ -1,0 +1,100 @@
+#include "backend/drm/job_join.h"
+
+#include <algorithm>
+
+namespace gpuprof::backend::drm {
+
+void JobJoin::on_queued(const JobKey& key, const Job& job) {
+  const auto [at, is_new] = jobs_.try_emplace(key, job);
+  if (!is_new) {
+    // Its other moments may have come before; but those of a job that had this name before lie in the past.
+    const Job before = at->second;
+    const bool is_half = before.source == 0 && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
+    if (!is_half) {
+      drop(key, before);
+    }
+    at->second = job;
+    at->second.run_ns = is_half ? before.run_ns : 0;
+    at->second.done_ns = is_half ? before.done_ns : 0;
+  }
+  settle(at);
+}
+
+void JobJoin::on_run(const JobKey& key, uint64_t time_ns) {
+  if (Job* job = half(key)) {
+    job->run_ns = time_ns;
+    settle(jobs_.find(key));
+  }
+}
+
+void JobJoin::on_done(const JobKey& key, uint64_t time_ns) {
+  if (Job* job = half(key)) {
+    job->done_ns = time_ns;
+    settle(jobs_.find(key));
+  }
+}
+
+// Null: there is no room for more.
+Job* JobJoin::half(const JobKey& key) {
+  const auto known = jobs_.find(key);
+  if (known != jobs_.end()) {
+    return &known->second;
+  }
+  if (jobs_.size() >= kMaxJobs) {
+    ++unknown_;
+    return nullptr;
+  }
+  return &jobs_[key];
+}
+
+void JobJoin::settle(Jobs::iterator at) {
+  const Job& job = at->second;
+  if (job.source == 0 || job.run_ns == 0 || job.done_ns == 0) {
+    return;
+  }
+  const JobKey key = at->first;
+  const Job done = job;
+  jobs_.erase(at);
+  uint64_t& last = last_done_[done.ring];
+  // A job may overtake others of its ring: then it has not worked after them.
+  const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
+  last = std::max(last, done.done_ns);
+  sink_.on_job(key, done, start);
+}
+
+void JobJoin::drop(const JobKey& key, const Job& job) {
+  if (job.source == 0) {
+    ++unknown_;
+  } else {
+    sink_.on_lost_job(key, job, job.done_ns == 0);
+  }
+}
+
+void JobJoin::expire(uint64_t now_ns) {
+  std::erase_if(jobs_, [&](const auto& entry) {
+    const auto& [key, job] = entry;
+    const uint64_t last = std::max(job.run_ns, job.done_ns);
+    const bool is_over = job.source == 0 || job.done_ns != 0;  // it may run for hours
+    if (!is_over || now_ns < last + kPatienceNs) {
+      return false;
+    }
+    drop(key, job);
+    return true;
+  });
+}
+
+void JobJoin::end_source(SourceId source) {
+  std::erase_if(jobs_, [&](const auto& entry) {
+    if (entry.second.source != source) {
+      return false;
+    }
+    drop(entry.first, entry.second);
+    return true;
+  });
+}
+
+bool JobJoin::has_jobs_of(SourceId source) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [source](const auto& entry) { return entry.second.source == source; });
+}
+
+}  // namespace gpuprof::backend::drm

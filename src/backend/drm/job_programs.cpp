@@ -1,0 +1,193 @@
+#include "backend/drm/job_programs.h"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/hints.h"
+#include "base/unique_fd.h"
+
+#ifdef GPUPROF_HAVE_BPF
+extern "C" const unsigned char gpuprof_embedded_bpf_drm_begin[];
+extern "C" const unsigned char gpuprof_embedded_bpf_drm_end[];
+#endif
+
+namespace gpuprof::backend::drm {
+namespace {
+
+constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, with BTF; `gpuprof doctor` says more";
+
+}  // namespace
+
+#ifdef GPUPROF_HAVE_BPF
+namespace {
+
+struct Program {
+  const char* name;
+  const char* target;  // a tracepoint, or a function of the module i915
+  bool is_function = false;
+};
+
+// A job is followed from when it is queued: its end must be seen by then.
+std::vector<Program> programs_for(const KernelEvents& events) {
+  std::vector<Program> programs;
+  if (events.scheduler) {
+    programs.push_back({"on_scheduler_done", events.scheduler->done});
+    programs.push_back({"on_scheduler_run", events.scheduler->run});
+    programs.push_back({"on_scheduler_queue", events.scheduler->queued});
+  }
+  if (events.i915) {
+    programs.push_back({"on_fence_signaled", "dma_fence_signaled"});
+    programs.push_back({"on_i915_submit", "__i915_request_submit", true});
+    programs.push_back({"on_i915_queue", "i915_request_add"});
+  }
+  return programs;
+}
+
+// Without rights libbpf does not find a module's functions, and says that there are none.
+Status check_rights() {
+  const UniqueFd map(bpf_map_create(BPF_MAP_TYPE_LRU_HASH, nullptr, sizeof(uint64_t), sizeof(uint64_t), 1, nullptr));
+  if (!map) {
+    return bpf_error("cannot use BPF", errno, kHint);
+  }
+  return {};
+}
+
+// What is not loaded needs no types of a driver that is not there.
+Status choose(bpf_object* object, const std::vector<Program>& wanted) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    const auto found = std::find_if(wanted.begin(), wanted.end(), [program](const Program& one) {
+      return std::string_view(one.name) == bpf_program__name(program);
+    });
+    bpf_program__set_autoload(program, found != wanted.end());
+    if (found != wanted.end() && found->is_function) {
+      if (const int error = bpf_program__set_attach_target(program, 0, found->target); error != 0) {
+        return bpf_error(std::string("cannot find the function ") + found->target, -error, kHint);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const KernelEvents& events) {
+  if (Status allowed = check_rights(); !allowed) {
+    return std::move(allowed).error();
+  }
+  auto object = open_bpf_object({gpuprof_embedded_bpf_drm_begin, gpuprof_embedded_bpf_drm_end});
+  if (!object) {
+    return std::move(object).error();
+  }
+  gpuprof_bpf_config config = make_bpf_config();
+  config.root = static_cast<uint32_t>(root);
+  if (!configure_bpf_object(object->get(), config)) {
+    return Error{"the embedded BPF object is not as expected", hints::kBuildAgain};
+  }
+  const std::vector<Program> programs = programs_for(events);
+  if (Status chosen = choose(object->get(), programs); !chosen) {
+    return std::move(chosen).error();
+  }
+  if (const int error = bpf_object__load(object->get()); error != 0) {
+    return bpf_error("cannot load the BPF programs for jobs of kernel drivers", -error, kHint);
+  }
+  std::unique_ptr<JobPrograms> made(new JobPrograms(std::move(*object)));
+  if (Status opened = made->open_maps(); !opened) {
+    return std::move(opened).error();
+  }
+  for (const Program& program : programs) {
+    if (Status attached = made->attach(program.name, program.target, program.is_function); !attached) {
+      return std::move(attached).error();
+    }
+  }
+  return made;
+}
+#else
+Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t /*root*/, const KernelEvents& /*events*/) {
+  return Error{"this gpuprof was built without eBPF", "install clang and build again"};
+}
+#endif
+
+Status JobPrograms::open_maps() {
+  followed_ = bpf_object__find_map_fd_by_name(object_.get(), "followed");
+  counts_ = bpf_object__find_map_fd_by_name(object_.get(), "job_counts");
+  const int events = bpf_object__find_map_fd_by_name(object_.get(), "events");
+  ring_.reset(ring_buffer__new(events, &JobPrograms::on_event, this, nullptr));
+  if (!ring_ || followed_ < 0 || counts_ < 0) {
+    return Error{"cannot set up the BPF ring buffer", hints::kAskDoctor};
+  }
+  return {};
+}
+
+Status JobPrograms::attach(const char* program, const char* target, bool is_function) {
+  bpf_program* found = bpf_object__find_program_by_name(object_.get(), program);
+  bpf_link* link = nullptr;
+  if (found != nullptr) {
+    link = is_function ? bpf_program__attach_trace(found) : bpf_program__attach_raw_tracepoint(found, target);
+  }
+  if (link == nullptr) {
+    return bpf_error(std::string("cannot attach to ") + target, errno, kHint);
+  }
+  links_.emplace_back(link);
+  return {};
+}
+
+size_t JobPrograms::drain(JobEventSink& sink) {
+  sink_ = &sink;
+  drained_bytes_ = 0;
+  drained_events_ = 0;
+  ring_buffer__consume(ring_.get());
+  sink_ = nullptr;
+  return drained_events_;
+}
+
+int JobPrograms::on_event(void* context, void* data, size_t bytes) {
+  auto* self = static_cast<JobPrograms*>(context);
+  self->dispatch({static_cast<const std::byte*>(data), bytes});
+  ++self->drained_events_;
+  // Jobs may come faster than we take them: after a whole buffer, what was there at the start has been taken.
+  self->drained_bytes_ += bytes;
+  return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
+}
+
+void JobPrograms::dispatch(std::span<const std::byte> event) {
+  uint32_t type = 0;
+  std::memcpy(&type, event.data(), sizeof(type));
+  const auto* job = reinterpret_cast<const gpuprof_drm_job*>(event.data());
+  switch (type) {
+    case GPUPROF_BPF_STACK: {
+      const auto* stack = reinterpret_cast<const gpuprof_bpf_stack*>(event.data());
+      if (event.size() >= sizeof(*stack) + size_t{stack->count} * sizeof(uint64_t)) {
+        sink_->on_stack(stack->stack, {reinterpret_cast<const uint64_t*>(stack + 1), stack->count}, stack->flags);
+      }
+      break;
+    }
+    case GPUPROF_DRM_QUEUED:
+      sink_->on_queued(*reinterpret_cast<const gpuprof_drm_queued*>(event.data()));
+      break;
+    case GPUPROF_DRM_RUN:
+      sink_->on_run({job->context, job->seqno}, job->time_ns);
+      break;
+    case GPUPROF_DRM_DONE:
+      sink_->on_done({job->context, job->seqno}, job->time_ns);
+      break;
+    default:
+      break;
+  }
+}
+
+void JobPrograms::forget(const JobKey& key) const {
+  bpf_map_delete_elem(followed_, &key);
+}
+
+uint64_t JobPrograms::count(gpuprof_drm_count what) const {
+  return sum_of_cpus(counts_, what);
+}
+
+}  // namespace gpuprof::backend::drm

@@ -1,0 +1,63 @@
+// bpf/drm.bpf.c in the kernel, and the events that it sends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/drm/job_join.h"
+#include "backend/drm/kernel_events.h"
+#include "base/result.h"
+#include "libbpf/objects.h"
+#include "wire/drm_events.h"
+
+namespace gpuprof::backend::drm {
+
+class JobEventSink {
+ public:
+  JobEventSink() = default;
+  JobEventSink(const JobEventSink&) = delete;
+  JobEventSink& operator=(const JobEventSink&) = delete;
+  virtual ~JobEventSink() = default;
+
+  virtual void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) = 0;  // before its first use
+  virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
+  virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
+  virtual void on_done(const JobKey& key, uint64_t time_ns) = 0;
+};
+
+class JobPrograms {
+ public:
+  // Jobs of the process `root` and of its descendants. The error says which right or kernel feature is missing.
+  static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events);
+
+  // All that has come. How many events that were.
+  size_t drain(JobEventSink& sink);
+
+  // No event of this job is wanted any more.
+  void forget(const JobKey& key) const;
+
+  // So far.
+  [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
+
+ private:
+  explicit JobPrograms(BpfObject object) : object_(std::move(object)) {}
+  Status attach(const char* program, const char* target, bool is_function);
+  Status open_maps();
+  static int on_event(void* context, void* data, size_t bytes);
+  void dispatch(std::span<const std::byte> event);
+
+  BpfObject object_;
+  std::vector<BpfLink> links_;
+  BpfRing ring_;
+  int followed_ = -1;
+  int counts_ = -1;
+  JobEventSink* sink_ = nullptr;  // only while drain() runs
+  size_t drained_bytes_ = 0;
+  size_t drained_events_ = 0;
+};
+
+}  // namespace gpuprof::backend::drm

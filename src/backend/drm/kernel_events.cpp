@@ -1,0 +1,168 @@
+#include "backend/drm/kernel_events.h"
+
+#include <bpf/btf.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "libbpf/objects.h"
+
+namespace gpuprof::backend::drm {
+namespace {
+
+constexpr std::array<SchedulerEvents, 2> kGenerations = {{
+    {"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_job_done"},  // Linux 6.17 and later
+    {"drm_sched_job", "drm_run_job", "drm_sched_process_job"},
+}};
+
+constexpr const char* kNoDriver =
+    "load the GPU's driver (amdgpu, xe, i915, nouveau, panfrost, ...); NVIDIA's own one is seen by the backend cupti";
+
+struct BtfFree {
+  void operator()(btf* types) const { btf__free(types); }
+};
+using Btf = std::unique_ptr<btf, BtfFree>;
+
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+Error without_types(const std::string& what) {
+  return {what + " has no type information (BTF) that can be read",
+          "use a kernel with CONFIG_DEBUG_INFO_BTF=y and CONFIG_DEBUG_INFO_BTF_MODULES=y, as those of the "
+          "distributions are"};
+}
+
+// Types of the kernel and its modules.
+class Types {
+ public:
+  explicit Types(std::string root) : root_(std::move(root)), folder_(root_ + "/sys/kernel/btf/") {
+    listen_to_libbpf();
+    kernel_.reset(exists(folder_ + "vmlinux") ? btf__parse((folder_ + "vmlinux").c_str(), nullptr) : nullptr);
+  }
+
+  [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
+
+  // Those of a module, which a kernel may also have built in: then it has a struct of that name. Null: it is not
+  // loaded.
+  Result<Btf> of_module(const std::string& module, const char* its_struct) const {
+    const std::string file = folder_ + module;
+    if (!exists(file)) {
+      if (btf__find_by_name_kind(kernel_.get(), its_struct, BTF_KIND_STRUCT) > 0) {
+        return Btf(btf__new_empty_split(kernel_.get()));
+      }
+      return exists(root_ + "/sys/module/" + module + "/refcnt") ? Result<Btf>(without_types("the module " + module))
+                                                                 : Result<Btf>(Btf());
+    }
+    Btf types(btf__parse_split(file.c_str(), kernel_.get()));
+    if (!types) {
+      return without_types("the module " + module);
+    }
+    return types;
+  }
+
+ private:
+  std::string root_;
+  std::string folder_;
+  Btf kernel_;
+};
+
+Has has_in(const Btf& types) {
+  return [&types](std::string_view name, bool is_function) {
+    const std::string whole = (is_function ? "" : "btf_trace_") + std::string(name);
+    return btf__find_by_name_kind(types.get(), whole.c_str(), is_function ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF) > 0;
+  };
+}
+
+void add_line(std::string& lines, const std::string& line) {
+  lines += (lines.empty() ? "" : "; ") + line;
+}
+
+}  // namespace
+
+std::string KernelEvents::text() const {
+  std::string text;
+  if (scheduler) {
+    add_line(text, std::string("tracepoints ") + scheduler->queued + ", " + scheduler->run + ", " + scheduler->done);
+  }
+  if (i915) {
+    add_line(text, "requests of i915");
+  }
+  if (!lacks.empty()) {
+    add_line(text, lacks);
+  }
+  return text;
+}
+
+Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
+  std::string missing;
+  for (const SchedulerEvents& events : kGenerations) {
+    std::string lacks;
+    bool any = false;
+    for (const char* name : {events.queued, events.run, events.done}) {
+      if (has(name, false)) {
+        any = true;
+      } else {
+        lacks += (lacks.empty() ? "" : ", ") + std::string(name);
+      }
+    }
+    if (lacks.empty()) {
+      return events;
+    }
+    if (any) {
+      missing = lacks;
+    }
+  }
+  return Error{missing.empty() ? "the GPU scheduler of this kernel has no tracepoints that gpuprof knows"
+                               : "the GPU scheduler of this kernel lacks tracepoints: " + missing,
+               "gpuprof knows those of Linux 5.17 and later; a kernel with CONFIG_TRACEPOINTS=y has them"};
+}
+
+Status check_i915_events(const Has& has) {
+  if (!has("i915_request_add", false)) {
+    return Error{"i915 lacks the tracepoint i915_request_add", "a kernel with CONFIG_TRACEPOINTS=y has it"};
+  }
+  if (!has("__i915_request_submit", true)) {
+    return Error{"i915 lacks the function __i915_request_submit", "gpuprof knows i915 from Linux 5.17 on"};
+  }
+  return {};
+}
+
+Result<KernelEvents> find_kernel_events(const std::string& root) {
+  const Types types(root);
+  if (!types.of_kernel()) {
+    return without_types("this kernel");
+  }
+  KernelEvents found;
+  std::optional<Error> why;
+  const auto lacks = [&](const Error& error) {
+    add_line(found.lacks, error.message);
+    why = error;
+  };
+  if (const auto scheduler = types.of_module("gpu_sched", "drm_gpu_scheduler"); !scheduler) {
+    lacks(scheduler.error());
+  } else if (*scheduler) {
+    if (const auto events = choose_scheduler_events(has_in(*scheduler))) {
+      found.scheduler = *events;
+    } else {
+      lacks(events.error());
+    }
+  }
+  if (const auto i915 = types.of_module("i915", "i915_request"); !i915) {
+    lacks(i915.error());
+  } else if (*i915) {
+    const Status there = check_i915_events(has_in(*i915));
+    found.i915 = there.ok();
+    if (!there) {
+      lacks(there.error());
+    }
+  }
+  if (!found.scheduler && !found.i915) {
+    return why ? Error{found.lacks, why->hint}
+               : Error{"no driver of this machine is one whose jobs can be seen", kNoDriver};
+  }
+  return found;
+}
+
+}  // namespace gpuprof::backend::drm

@@ -1,0 +1,219 @@
+#include "backend/drm/submitters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "wire/wire.h"
+
+namespace gpuprof::backend::drm {
+
+std::optional<uint32_t> card_number(const std::string& device, const std::string& root) {
+  constexpr std::string_view kPrefix = "card";
+  if (device.empty()) {
+    return std::nullopt;
+  }
+  std::error_code error;
+  std::filesystem::directory_iterator entries(root + "/sys/class/drm", error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string file = entries->path().filename().string();
+    uint32_t number = 0;
+    const char* end = file.data() + file.size();
+    if (!file.starts_with(kPrefix) || std::from_chars(file.data() + kPrefix.size(), end, number).ptr != end) {
+      continue;  // "card0-HDMI-A-1" is a connector
+    }
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entries->path() / "device", ignored).filename() == device) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string job_name(std::string_view driver, std::string_view ring) {
+  if (driver == "xe") {
+    ring = ring.substr(0, ring.find_last_not_of("0123456789") + 1);
+  }
+  if (ring.empty()) {
+    ring = "job";
+  }
+  return driver.empty() ? std::string(ring) : std::string(driver) + "-" + std::string(ring);
+}
+
+void Submitters::on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) {
+  if (waiting_.size() >= kMaxWaitingStacks) {  // of events that were lost
+    waiting_.clear();
+  }
+  waiting_[stack] = {{words.begin(), words.end()}, flags};
+}
+
+Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
+  const auto known = by_pid_.find(pid);
+  if (known != by_pid_.end()) {
+    Submitter& before = submitters_.at(known->second);
+    if (before.image == image) {
+      return before;
+    }
+    before.replaced = true;
+  }
+  return make(pid, image);
+}
+
+Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
+  const SourceId id = recording_.ids.make();
+  Submitter& made = submitters_[id];
+  by_pid_[pid] = id;
+  made.id = id;
+  made.pid = pid;
+  made.image = image;
+  if (auto guard = ProcessGuard::of_process(static_cast<pid_t>(pid))) {
+    made.guard.emplace(std::move(*guard));
+  }
+  recording_.sink.on_source(id, pid, backend_);
+  recording_.sink.on_traits(id, {.walks_stacks = true});
+  return made;
+}
+
+uint32_t Submitters::name(Submitter& of, const std::string& text) {
+  const auto [at, is_new] = of.names.try_emplace(text, static_cast<uint32_t>(of.names.size() + 1));
+  if (is_new) {
+    recording_.sink.on_name(of.id, at->second, text);
+  }
+  return at->second;
+}
+
+uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_view driver) {
+  const std::string which(bus);
+  auto known = devices_.find(which);
+  if (known == devices_.end()) {
+    const auto others = static_cast<uint32_t>(kFirstOfOthers + devices_.size());
+    known = devices_.emplace(which, card_number(which, root_).value_or(others)).first;
+  }
+  if (of.devices.insert(known->second).second) {
+    std::string text = driver.empty() ? "GPU" : std::string(driver);
+    text += which.empty() ? "" : " " + which;
+    recording_.sink.on_device(of.id, known->second, name(of, text), which.empty() ? 0 : name(of, which));
+  }
+  return known->second;
+}
+
+// Jobs of one scheduler run one after the other. It is told by its address, which may be used again: then by another
+// name, or by a ring that takes the old one's place.
+uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
+  std::string name(text_of(queued.device));
+  name += '\n';
+  name += text_of(queued.ring);
+  return rings_.try_emplace({std::move(name), queued.scheduler}, rings_.size() + 1).first->second;
+}
+
+// 0: it was lost on its way, or could not be taken.
+uint64_t Submitters::stack(Submitter& of, uint64_t id) {
+  if (of.stacks.contains(id)) {
+    waiting_.erase(id);
+    return id;
+  }
+  const auto came = waiting_.find(id);
+  if (id == 0 || came == waiting_.end()) {
+    lose(of.id, GPUPROF_LOSS_STACK, 1);
+    return 0;
+  }
+  recording_.sink.on_stack(of.id, {.id = id, .words = came->second.words, .flags = came->second.flags, .modules = {}});
+  of.stacks.insert(id);
+  waiting_.erase(came);
+  return id;
+}
+
+Job Submitters::launch(const gpuprof_drm_queued& queued) {
+  Submitter& of = submitter(queued.pid, queued.image);
+  Job job;
+  job.source = of.id;
+  job.correlation = ++last_correlation_;
+  job.ring = ring(queued);
+  job.queued_ns = queued.job.time_ns;
+  job.device = device(of, text_of(queued.device), text_of(queued.driver));
+  job.name_id = name(of, job_name(text_of(queued.driver), text_of(queued.ring)));
+  recording_.sink.on_launch(of.id, {.correlation = job.correlation,
+                                    .stack = stack(of, queued.stack),
+                                    .time_ns = queued.job.time_ns,
+                                    .tid = queued.tid,
+                                    .range = 0,
+                                    .thread = text_of(queued.thread)});
+  ++of.counters.launches;
+  of.changed = true;
+  return job;
+}
+
+void Submitters::tell_work(const Job& job, uint64_t start_ns) {
+  recording_.sink.on_gpu_op({.source = job.source,
+                             .correlation = job.correlation,
+                             .start_ns = start_ns,
+                             .end_ns = job.done_ns,
+                             .queued_ns = job.queued_ns,
+                             .submitted_ns = job.run_ns,
+                             .stream = job.ring,
+                             .name_id = job.name_id,
+                             .device = job.device,
+                             .op = GPUPROF_OP_KERNEL});
+}
+
+void Submitters::lose(SourceId source, unsigned reason, uint64_t count) {
+  const auto known = submitters_.find(source);
+  if (known != submitters_.end()) {
+    known->second.counters.lost[reason] += count;
+    known->second.changed = true;
+  }
+}
+
+void Submitters::add_meta(const std::string& text) {
+  if (!submitters_.empty()) {
+    recording_.sink.on_meta(submitters_.begin()->first, text);
+  }
+}
+
+void Submitters::settle() {
+  if (!submitters_.empty()) {
+    const SourceId somebody = submitters_.begin()->first;
+    for (const auto& [reason, count] : std::exchange(unsaid_, {})) {
+      lose(somebody, reason, count);
+    }
+  }
+  for (auto& [id, of] : submitters_) {
+    if (std::exchange(of.changed, false)) {
+      recording_.sink.on_counters(id, of.counters);
+    }
+  }
+}
+
+std::vector<SourceId> Submitters::ended() const {
+  std::vector<SourceId> ended;
+  for (const auto& [id, of] : submitters_) {
+    if (of.replaced || !of.guard || of.guard->has_ended()) {
+      ended.push_back(id);
+    }
+  }
+  return ended;
+}
+
+std::vector<SourceId> Submitters::all() const {
+  std::vector<SourceId> all;
+  for (const auto& [id, of] : submitters_) {
+    all.push_back(id);
+  }
+  return all;
+}
+
+void Submitters::end(SourceId source) {
+  const auto known = submitters_.find(source);
+  if (known == submitters_.end()) {
+    return;
+  }
+  const Submitter& of = known->second;
+  recording_.sink.on_counters(source, of.counters);
+  recording_.sink.on_source_end(source);
+  if (const auto current = by_pid_.find(of.pid); current != by_pid_.end() && current->second == source) {
+    by_pid_.erase(current);
+  }
+  submitters_.erase(known);
+}
+
+}  // namespace gpuprof::backend::drm

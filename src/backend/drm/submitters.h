@@ -1,0 +1,100 @@
+// The processes that queue jobs, told to the event sink as sources: with their devices, rings, stacks and losses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/drm/job_join.h"
+#include "base/process/process_guard.h"
+#include "wire/drm_events.h"
+
+namespace gpuprof::backend::drm {
+
+// The number N of the cardN that is this device on its bus; none: it is no card (or is gone). `root` is in front of
+// /sys.
+std::optional<uint32_t> card_number(const std::string& device, const std::string& root = "");
+
+// What a job is called: driver and ring. A ring of xe is a queue, whose number says nothing from one run to the next:
+// of it the class of engine is left ("xe-rcs").
+std::string job_name(std::string_view driver, std::string_view ring);
+
+// A text of an event, up to its NUL.
+template <size_t Bytes>
+std::string_view text_of(const char (&field)[Bytes]) {
+  const std::string_view all(field, Bytes);
+  return all.substr(0, all.find('\0'));
+}
+
+class Submitters {
+ public:
+  Submitters(const Recording& recording, const char* backend, std::string root = "")
+      : recording_(recording), backend_(backend), root_(std::move(root)) {}
+
+  // A stack that the next events may name.
+  void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags);
+  // Tells the launch, and all that it needs, and makes a job of it.
+  Job launch(const gpuprof_drm_queued& queued);
+  void tell_work(const Job& job, uint64_t start_ns);
+  // `reason`: enum gpuprof_loss.
+  void lose(SourceId source, unsigned reason, uint64_t count);
+  // The same, of nobody in particular: kept until there is somebody to say it of.
+  void lose(unsigned reason, uint64_t count) { unsaid_[reason] += count; }
+  // Of the recording.
+  void add_meta(const std::string& text);
+
+  // Counters that have changed.
+  void settle();
+  // Sources whose process has ended, or runs something else by now. They are to be ended by end().
+  [[nodiscard]] std::vector<SourceId> ended() const;
+  [[nodiscard]] std::vector<SourceId> all() const;
+  void end(SourceId source);
+
+ private:
+  struct Submitter {
+    SourceId id = 0;
+    uint32_t pid = 0;
+    uint64_t image = 0;
+    std::optional<ProcessGuard> guard;  // none: it had ended when it was first heard of
+    std::unordered_map<std::string, uint32_t> names;
+    std::unordered_set<uint32_t> devices;
+    std::unordered_set<uint64_t> stacks;
+    Counters counters;
+    bool changed = false;
+    bool replaced = false;
+  };
+  struct Words {
+    std::vector<uint64_t> words;
+    uint32_t flags = 0;
+  };
+
+  Submitter& submitter(uint32_t pid, uint64_t image);
+  Submitter& make(uint32_t pid, uint64_t image);
+  uint32_t name(Submitter& of, const std::string& text);
+  uint32_t device(Submitter& of, std::string_view bus, std::string_view driver);
+  uint64_t ring(const gpuprof_drm_queued& queued);
+  uint64_t stack(Submitter& of, uint64_t id);
+
+  static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
+  static constexpr size_t kMaxWaitingStacks = 65536;
+
+  Recording recording_;
+  const char* backend_;
+  std::string root_;
+  std::unordered_map<SourceId, Submitter> submitters_;
+  std::unordered_map<uint32_t, SourceId> by_pid_;
+  std::unordered_map<uint64_t, Words> waiting_;  // stacks that have come, and that no event has named
+  std::unordered_map<std::string, uint32_t> devices_;
+  std::map<std::pair<std::string, uint64_t>, uint64_t> rings_;
+  std::map<unsigned, uint64_t> unsaid_;
+  uint64_t last_correlation_ = 0;
+};
+
+}  // namespace gpuprof::backend::drm

@@ -1,0 +1,49 @@
+/*
+ * What bpf/drm.bpf.c tells of the jobs of the kernel's GPU schedulers, through a BPF ring buffer, beside the stacks of
+ * wire/bpf_events.h. Plain C without libc, included by both.
+ */
+#ifndef GPUPROF_WIRE_DRM_EVENTS_H
+#define GPUPROF_WIRE_DRM_EVENTS_H
+
+#include "wire/bpf_events.h"
+
+enum gpuprof_drm_event_type {
+  GPUPROF_DRM_QUEUED = 64, /* a gpuprof_drm_queued: in the submitter's context */
+  GPUPROF_DRM_RUN = 65,    /* a gpuprof_drm_job: handed to the hardware, by a worker of the kernel */
+  GPUPROF_DRM_DONE = 66    /* a gpuprof_drm_job: its fence was signalled, in whatever context */
+};
+
+/* A job is named by the fence that says that it is finished: the kernel never uses a context a second time. */
+struct gpuprof_drm_job {
+  gpuprof_u32 type;
+  gpuprof_u32 pad;
+  gpuprof_u64 context;
+  gpuprof_u64 seqno;
+  gpuprof_u64 time_ns; /* CLOCK_MONOTONIC */
+};
+
+#define GPUPROF_DRM_RING_BYTES 32
+#define GPUPROF_DRM_DEVICE_BYTES 32
+#define GPUPROF_DRM_DRIVER_BYTES 16
+struct gpuprof_drm_queued {
+  struct gpuprof_drm_job job;
+  gpuprof_u64 stack;     /* of a gpuprof_bpf_stack that has been sent before; 0: none */
+  gpuprof_u64 image;     /* another one for each program that has run under this pid */
+  gpuprof_u64 scheduler; /* what tells rings apart that have the same name */
+  gpuprof_u32 pid;       /* as the recorder's pid namespace has them */
+  gpuprof_u32 tid;
+  char thread[16];                       /* its name. All four texts end with a NUL, unless they fill their place */
+  char ring[GPUPROF_DRM_RING_BYTES];     /* of the scheduler: "gfx_0.0.0", "rcs0" */
+  char device[GPUPROF_DRM_DEVICE_BYTES]; /* as on its bus: "0000:03:00.0"; empty: not known */
+  char driver[GPUPROF_DRM_DRIVER_BYTES]; /* "amdgpu"; empty: not known */
+};
+
+/* Index into the per-CPU map `job_counts`. */
+enum gpuprof_drm_count {
+  GPUPROF_DRM_LOST_QUEUED = 0, /* a job of ours that could not be told of: the ring buffer or the table was full */
+  GPUPROF_DRM_LOST_TIME = 1,   /* the ring buffer was full when a job of ours began to run, or was done */
+  GPUPROF_DRM_OF_KERNEL = 2,   /* jobs that a thread of the kernel has queued: whose they are is not known */
+  GPUPROF_DRM_COUNTS = 3
+};
+
+#endif /* GPUPROF_WIRE_DRM_EVENTS_H */

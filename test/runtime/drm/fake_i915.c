@@ -1,0 +1,251 @@
+/*
+ * What gpuprof sees of i915, without hardware: its tracepoint, its function that gives a request to the hardware, and
+ * the structs behind them. Two engines, which hold up to two requests each and run them one after the other; a timer
+ * ends them. What it measures of its own work is what gpuprof is held against.
+ */
+#include <drm/drm_device.h>
+#include <linux/dma-fence.h>
+#include <linux/hrtimer.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "fake_gpu.h"
+
+#define ENGINES FAKE_GPU_RINGS
+#define SLOTS 2
+
+struct drm_i915_private {
+  struct drm_device drm;
+};
+
+struct intel_engine_cs {
+  unsigned long reserved; /* so that nothing is where it would be by chance */
+  char name[8];
+  struct hrtimer timer;
+  spinlock_t lock;           /* of what follows */
+  struct list_head requests; /* that are not done; the first ones are with the hardware */
+  unsigned int submitted;
+  u64 started_ns;
+  u64 done;
+  u64 busy_ns;
+  u64 fence_context;
+  u64 last_seqno;
+};
+
+struct i915_request {
+  struct dma_fence fence;
+  struct drm_i915_private* i915;
+  struct intel_engine_cs* engine;
+  struct list_head link;
+  u64 duration_ns;
+  bool submitted;
+};
+
+#define CREATE_TRACE_POINTS
+#include "fake_i915_trace.h"
+
+struct late_submit {
+  struct work_struct work;
+  struct fake_gpu_submit submit;
+  int result;
+};
+
+static struct drm_i915_private card;
+static struct intel_engine_cs engines[ENGINES];
+static const char* const engine_names[ENGINES] = {"rcs0", "bcs0"};
+static struct platform_device* device;
+static atomic_t in_flight = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(all_done);
+
+static const char* fence_name(struct dma_fence* fence) {
+  return "i915";
+}
+
+static const struct dma_fence_ops fence_ops = {
+    .get_driver_name = fence_name,
+    .get_timeline_name = fence_name,
+};
+
+/* As in the real one, a function of its own that is called with the engine's lock. */
+bool __i915_request_submit(struct i915_request* request);
+noinline bool __i915_request_submit(struct i915_request* request) {
+  request->submitted = true;
+  ++request->engine->submitted;
+  barrier();
+  return true;
+}
+
+/* With the engine's lock. */
+static void submit_more(struct intel_engine_cs* engine) {
+  struct i915_request* request;
+
+  list_for_each_entry(request, &engine->requests, link) {
+    if (engine->submitted >= SLOTS) {
+      return;
+    }
+    if (!request->submitted) {
+      __i915_request_submit(request);
+    }
+  }
+}
+
+/* With the engine's lock. One ends when the next begins. */
+static void start_first(struct intel_engine_cs* engine, u64 now) {
+  struct i915_request* request = list_first_entry_or_null(&engine->requests, struct i915_request, link);
+  if (request) {
+    engine->started_ns = now;
+    hrtimer_start(&engine->timer, ns_to_ktime(request->duration_ns), HRTIMER_MODE_REL);
+  }
+}
+
+static enum hrtimer_restart request_is_over(struct hrtimer* timer) {
+  struct intel_engine_cs* engine = container_of(timer, struct intel_engine_cs, timer);
+  struct i915_request* request;
+  u64 now = ktime_get_ns();
+  unsigned long flags;
+
+  spin_lock_irqsave(&engine->lock, flags);
+  request = list_first_entry(&engine->requests, struct i915_request, link);
+  list_del(&request->link);
+  --engine->submitted;
+  engine->busy_ns += now - engine->started_ns;
+  ++engine->done;
+  start_first(engine, now);
+  submit_more(engine);
+  spin_unlock_irqrestore(&engine->lock, flags);
+
+  dma_fence_signal(&request->fence);
+  dma_fence_put(&request->fence);
+  if (atomic_dec_and_test(&in_flight)) {
+    wake_up_all(&all_done);
+  }
+  return HRTIMER_NORESTART;
+}
+
+static int add_request(const struct fake_gpu_submit* submit) {
+  struct intel_engine_cs* engine = &engines[submit->ring];
+  struct i915_request* request = kzalloc(sizeof(*request), GFP_KERNEL);
+  unsigned long flags;
+
+  if (!request) {
+    return -ENOMEM;
+  }
+  request->i915 = &card;
+  request->engine = engine;
+  request->duration_ns = submit->duration_ns;
+  atomic_inc(&in_flight);
+  spin_lock_irqsave(&engine->lock, flags);
+  dma_fence_init(&request->fence, &fence_ops, &engine->lock, engine->fence_context, ++engine->last_seqno);
+  spin_unlock_irqrestore(&engine->lock, flags);
+  trace_i915_request_add(request);
+  spin_lock_irqsave(&engine->lock, flags);
+  list_add_tail(&request->link, &engine->requests);
+  if (list_is_singular(&engine->requests)) {
+    start_first(engine, ktime_get_ns());
+  }
+  submit_more(engine);
+  spin_unlock_irqrestore(&engine->lock, flags);
+  return 0;
+}
+
+static void submit_late(struct work_struct* work) {
+  struct late_submit* late = container_of(work, struct late_submit, work);
+  late->result = add_request(&late->submit);
+}
+
+/* The real one's name. A name of its own keeps gcc from making another function of it. */
+noinline int i915_gem_do_execbuffer(const void __user* from);
+noinline int i915_gem_do_execbuffer(const void __user* from) {
+  struct late_submit late = {};
+
+  if (copy_from_user(&late.submit, from, sizeof(late.submit))) {
+    return -EFAULT;
+  }
+  if (late.submit.ring >= ENGINES) {
+    return -EINVAL;
+  }
+  if (!late.submit.by_worker) {
+    return add_request(&late.submit);
+  }
+  INIT_WORK_ONSTACK(&late.work, submit_late);
+  schedule_work(&late.work);
+  flush_work(&late.work);
+  destroy_work_on_stack(&late.work);
+  return late.result;
+}
+
+static int tell_truth(void __user* to) {
+  struct fake_gpu_truth truth;
+  unsigned long flags;
+
+  if (copy_from_user(&truth, to, sizeof(truth))) {
+    return -EFAULT;
+  }
+  if (truth.ring >= ENGINES) {
+    return -EINVAL;
+  }
+  spin_lock_irqsave(&engines[truth.ring].lock, flags);
+  truth.jobs = engines[truth.ring].done;
+  truth.busy_ns = engines[truth.ring].busy_ns;
+  spin_unlock_irqrestore(&engines[truth.ring].lock, flags);
+  return copy_to_user(to, &truth, sizeof(truth)) ? -EFAULT : 0;
+}
+
+static long on_ioctl(struct file* file, unsigned int command, unsigned long argument) {
+  switch (command) {
+    case FAKE_GPU_SUBMIT:
+      return i915_gem_do_execbuffer((const void __user*)argument);
+    case FAKE_GPU_WAIT:
+      return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
+    case FAKE_GPU_TRUTH:
+      return tell_truth((void __user*)argument);
+    default:
+      return -ENOTTY;
+  }
+}
+
+static const struct file_operations file_ops = {
+    .owner = THIS_MODULE,
+    .unlocked_ioctl = on_ioctl,
+};
+
+static struct miscdevice node = {
+    .minor = MISC_DYNAMIC_MINOR,
+    .name = "fake_i915",
+    .fops = &file_ops,
+};
+
+static struct platform_driver driver = {
+    .driver = {.name = "i915"},
+};
+
+static int __init fake_i915_init(void) {
+  int error = platform_driver_register(&driver);
+  int i;
+
+  if (error) {
+    return error;
+  }
+  device = platform_device_register_simple("i915", 0, NULL, 0);
+  if (IS_ERR(device)) {
+    platform_driver_unregister(&driver);
+    return PTR_ERR(device);
+  }
+  card.drm.dev = &device->dev;
+  for (i = 0; i < ENGINES; ++i) {
+    strscpy(engines[i].name, engine_names[i], sizeof(engines[i].name));
+    spin_lock_init(&engines[i].lock);
+    INIT_LIST_HEAD(&engines[i].requests);
+    hrtimer_init(&engines[i].timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+    engines[i].timer.function = request_is_over;
+    engines[i].fence_context = dma_fence_context_alloc(1);
+  }
+  return misc_register(&node);
+}
+
+module_init(fake_i915_init); /* there is no exit: the machine is thrown away */
+MODULE_DESCRIPTION("i915 without hardware, for the tests of gpuprof");
+MODULE_LICENSE("Dual MIT/GPL");

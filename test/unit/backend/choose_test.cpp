@@ -1,0 +1,62 @@
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "catch.h"
+
+using namespace gpuprof;
+using namespace gpuprof::backend;
+
+namespace {
+
+class Named final : public Backend {
+ public:
+  Named(const char* name, bool only_by_name) : descriptor_{name, ""}, only_by_name_(only_by_name) {}
+  [[nodiscard]] const Descriptor& descriptor() const override { return descriptor_; }
+  [[nodiscard]] Availability probe() const override { return {}; }
+  [[nodiscard]] bool only_by_name() const override { return only_by_name_; }
+  Status prepare(LaunchEnv& /*env*/) override { return {}; }
+
+ private:
+  Descriptor descriptor_;
+  bool only_by_name_;
+};
+
+Backends three() {
+  Backends all;
+  all.push_back(std::make_unique<Named>("one", false));
+  all.push_back(std::make_unique<Named>("two", false));
+  all.push_back(std::make_unique<Named>("third", true));
+  return all;
+}
+
+std::vector<std::string> names_of(const Backends& backends) {
+  std::vector<std::string> names;
+  for (const auto& one : backends) {
+    names.emplace_back(one->descriptor().name);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("backends are chosen by name, or all but those that must be named") {
+  using Names = std::vector<std::string>;
+  CHECK(names_of(*choose(three(), {})) == Names{"one", "two"});
+  CHECK(names_of(*choose(three(), {"third"})) == Names{"third"});
+  CHECK(names_of(*choose(three(), {"third", "one"})) == Names{"one", "third"});
+}
+
+TEST_CASE("a backend that is not there is an error that names those that are") {
+  const auto chosen = choose(three(), {"one", "tow"});
+  REQUIRE_FALSE(chosen);
+  CHECK(chosen.error().message == "no backend 'tow'");
+  CHECK(chosen.error().hint == "there are one, two, third");
+  CHECK(chosen.error().exit_code == kExitUsage);
+}
+
+TEST_CASE("what sees the work of other backends is not used unless it is named") {
+  for (const auto& one : make_all()) {
+    CHECK(one->only_by_name() == (std::string(one->descriptor().name) == "drm"));
+  }
+}

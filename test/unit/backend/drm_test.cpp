@@ -1,0 +1,157 @@
+// What the backend for kernel drivers reads of a machine, and the names it gives.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "backend/drm/kernel_events.h"
+#include "backend/drm/submitters.h"
+#include "catch.h"
+
+using namespace gpuprof;
+using namespace gpuprof::backend::drm;
+
+namespace {
+
+Result<SchedulerEvents> choose_of(const std::set<std::string, std::less<>>& there) {
+  return choose_scheduler_events(
+      [&](std::string_view name, bool is_function) { return !is_function && there.contains(name); });
+}
+
+// A /sys of its own.
+class Machine {
+ public:
+  Machine() : root_(std::filesystem::temp_directory_path() / ("gpuprof_drm_test." + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(root_);
+  }
+  ~Machine() { std::filesystem::remove_all(root_); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  void file(const std::string& name) const {
+    std::filesystem::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << "not BTF at all";
+  }
+  void card(const std::string& name, const std::string& device) const {
+    std::filesystem::create_directories(root_ / "sys/class/drm" / name);
+    std::filesystem::create_symlink("../../../" + device, root_ / "sys/class/drm" / name / "device");
+  }
+  [[nodiscard]] std::string root() const { return root_.string(); }
+
+ private:
+  std::filesystem::path root_;
+};
+
+}  // namespace
+
+TEST_CASE("tracepoints of either generation are taken, the new ones first") {
+  const auto before = choose_of({"drm_sched_job", "drm_run_job", "drm_sched_process_job", "drm_sched_job_wait_dep"});
+  REQUIRE(before);
+  CHECK(std::string(before->queued) == "drm_sched_job");
+  CHECK(std::string(before->run) == "drm_run_job");
+  CHECK(std::string(before->done) == "drm_sched_process_job");
+  const auto since = choose_of({"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_job_done", "drm_sched_job",
+                                "drm_run_job", "drm_sched_process_job"});
+  REQUIRE(since);
+  CHECK(std::string(since->queued) == "drm_sched_job_queue");
+}
+
+TEST_CASE("a generation that is there in part is not mixed with the other, and what lacks is named") {
+  const auto mixed = choose_of({"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_process_job"});
+  REQUIRE_FALSE(mixed);
+  CHECK(mixed.error().message.find("drm_sched_job, drm_run_job") != std::string::npos);
+  const auto part = choose_of({"drm_sched_job_queue", "drm_sched_job_run"});
+  REQUIRE_FALSE(part);
+  CHECK(part.error().message == "the GPU scheduler of this kernel lacks tracepoints: drm_sched_job_done");
+  const auto none = choose_of({});
+  REQUIRE_FALSE(none);
+  CHECK_FALSE(none.error().hint.empty());
+}
+
+TEST_CASE("of i915 its tracepoint and the function that has none are needed") {
+  CHECK(check_i915_events([](auto, bool) { return true; }).ok());
+  const auto no_function = check_i915_events([](auto, bool is_function) { return !is_function; });
+  REQUIRE_FALSE(no_function);
+  CHECK(no_function.error().message == "i915 lacks the function __i915_request_submit");
+  CHECK_FALSE(check_i915_events([](auto, bool is_function) { return is_function; }).ok());
+}
+
+TEST_CASE("what is found is said in a line, and so is what is loaded and cannot be used") {
+  KernelEvents events;
+  events.i915 = true;
+  CHECK(events.text() == "requests of i915");
+  events.scheduler = SchedulerEvents{"a", "b", "c"};
+  events.lacks = "something";
+  CHECK(events.text() == "tracepoints a, b, c; requests of i915; something");
+}
+
+TEST_CASE("a machine without BTF, or with something else in its place, says so") {
+  const Machine machine;
+  auto found = find_kernel_events(machine.root());
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message == "this kernel has no type information (BTF) that can be read");
+  CHECK(found.error().hint.find("CONFIG_DEBUG_INFO_BTF=y") != std::string::npos);
+
+  machine.file("sys/kernel/btf/vmlinux");
+  found = find_kernel_events(machine.root());
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message == "this kernel has no type information (BTF) that can be read");
+}
+
+TEST_CASE("a driver without BTF is told apart from one that is not loaded") {
+  const std::string kernel = "/sys/kernel/btf/vmlinux";
+  if (!std::filesystem::exists(kernel)) {
+    WARN("skipped: this kernel has no BTF");
+    return;
+  }
+  const Machine machine;
+  std::filesystem::create_directories(machine.root() + "/sys/kernel/btf");
+  std::filesystem::create_symlink(kernel, machine.root() + kernel);
+  auto found = find_kernel_events(machine.root());
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message == "no driver of this machine is one whose jobs can be seen");
+
+  machine.file("sys/module/gpu_sched/refcnt");
+  found = find_kernel_events(machine.root());
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message == "the module gpu_sched has no type information (BTF) that can be read");
+
+  machine.file("sys/kernel/btf/i915");  // which is no BTF
+  found = find_kernel_events(machine.root());
+  REQUIRE_FALSE(found);
+  CHECK(found.error().message ==
+        "the module gpu_sched has no type information (BTF) that can be read; the module i915 "
+        "has no type information (BTF) that can be read");
+  CHECK(found.error().hint.find("CONFIG_DEBUG_INFO_BTF_MODULES=y") != std::string::npos);
+}
+
+TEST_CASE("a device has the number of its card, and not of a connector") {
+  const Machine machine;
+  machine.card("card0-HDMI-A-1", "0000:03:00.0");
+  machine.card("card1", "0000:03:00.0");
+  machine.card("card12", "0000:04:00.0");
+  machine.card("renderD128", "0000:05:00.0");
+  std::filesystem::create_directories(machine.root() + "/sys/class/drm/card2");  // of a device that is going
+  CHECK(card_number("0000:03:00.0", machine.root()) == 1U);
+  CHECK(card_number("0000:04:00.0", machine.root()) == 12U);
+  CHECK_FALSE(card_number("0000:05:00.0", machine.root()));
+  CHECK_FALSE(card_number("", machine.root()));
+  CHECK_FALSE(card_number("0000:03:00.0", machine.root() + "/nowhere"));
+}
+
+TEST_CASE("a job is called by its driver and ring") {
+  CHECK(job_name("amdgpu", "gfx_0.0.0") == "amdgpu-gfx_0.0.0");
+  CHECK(job_name("xe", "rcs12") == "xe-rcs");  // the number is of the queue
+  CHECK(job_name("xe", "") == "xe-job");
+  CHECK(job_name("xe", "7") == "xe-job");
+  CHECK(job_name("", "gfx") == "gfx");
+}
+
+TEST_CASE("a text of an event ends at its NUL, or with its place") {
+  const char cut[4] = {'a', 'b', '\0', 'd'};
+  const char full[4] = {'a', 'b', 'c', 'd'};
+  CHECK(text_of(cut) == "ab");
+  CHECK(text_of(full) == "abcd");
+}

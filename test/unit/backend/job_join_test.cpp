@@ -1,0 +1,166 @@
+#include "backend/drm/job_join.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "catch.h"
+
+using namespace gpuprof::backend;
+using namespace gpuprof::backend::drm;
+
+namespace {
+
+struct Seen : JobSink {
+  struct Done {
+    uint64_t correlation = 0;
+    uint64_t start = 0;
+    uint64_t end = 0;
+    bool operator==(const Done&) const = default;
+  };
+  struct Lost {
+    JobKey key;
+    SourceId source = 0;
+    bool unfinished = false;
+    bool operator==(const Lost&) const = default;
+  };
+  void on_job(const JobKey& /*key*/, const Job& job, uint64_t start_ns) override {
+    done.push_back({job.correlation, start_ns, job.done_ns});
+  }
+  void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
+    lost.push_back({key, job.source, unfinished});
+  }
+  std::vector<Done> done;
+  std::vector<Lost> lost;
+};
+
+Job job(uint64_t correlation, uint64_t queued_ns, uint64_t ring = 1, SourceId source = 7) {
+  Job made;
+  made.source = source;
+  made.correlation = correlation;
+  made.queued_ns = queued_ns;
+  made.ring = ring;
+  return made;
+}
+
+constexpr uint64_t kS = 1'000'000'000;
+
+}  // namespace
+
+TEST_CASE("a job is put together in whatever order its moments come") {
+  std::array<int, 3> order{0, 1, 2};
+  do {
+    Seen seen;
+    JobJoin join(seen);
+    for (const int what : order) {
+      if (what == 0) {
+        join.on_queued({5, 1}, job(42, 100));
+      } else if (what == 1) {
+        join.on_run({5, 1}, 200);
+      } else {
+        join.on_done({5, 1}, 500);
+      }
+    }
+    CHECK(seen.done == std::vector<Seen::Done>{{42, 200, 500}});
+    CHECK(join.waiting() == 0);
+    CHECK(join.unknown() == 0);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("a job of a ring works once the one before it is done") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_queued({6, 1}, job(2, 110));
+  join.on_queued({8, 1}, job(3, 110, 2));
+  join.on_run({5, 1}, 200);
+  join.on_run({6, 1}, 210);  // the hardware's queue
+  join.on_run({8, 1}, 220);  // of another ring
+  join.on_done({5, 1}, 500);
+  join.on_done({6, 1}, 800);
+  join.on_done({8, 1}, 900);
+  CHECK(seen.done == std::vector<Seen::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
+}
+
+TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_queued({6, 1}, job(2, 100));
+  join.on_run({5, 1}, 200);
+  join.on_run({6, 1}, 210);
+  join.on_done({6, 1}, 800);
+  join.on_done({5, 1}, 700);
+  CHECK(seen.done == std::vector<Seen::Done>{{2, 210, 800}, {1, 200, 700}});
+}
+
+TEST_CASE("a job whose beginning was lost has no times, and one that runs is waited for") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_done({5, 1}, 500);
+  join.on_queued({5, 2}, job(2, 100));
+  join.on_run({5, 2}, 200);
+  join.expire(500 + kS - 1);
+  CHECK(seen.lost.empty());
+  join.expire(500 + kS);
+  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, false}});
+  join.expire(3600 * kS);
+  join.on_done({5, 2}, 3600 * kS);
+  CHECK(seen.done == std::vector<Seen::Done>{{2, 200, 3600 * kS}});
+}
+
+TEST_CASE("jobs that nobody has queued are counted and forgotten") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_run({5, 1}, 200);
+  join.on_done({5, 1}, 300);
+  join.on_done({5, 2}, 300);
+  join.expire(2 * kS);
+  CHECK(join.unknown() == 2);
+  CHECK(join.waiting() == 0);
+  CHECK(seen.done.empty());
+  CHECK(seen.lost.empty());
+}
+
+TEST_CASE("a name that comes again is another job") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_run({5, 1}, 200);
+  join.on_queued({5, 1}, job(2, 1000));  // the end of the first was lost
+  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, true}});
+  join.on_done({5, 1}, 1500);
+  CHECK(seen.done.empty());  // not with the first one's beginning
+  join.on_run({5, 1}, 1100);
+  CHECK(seen.done == std::vector<Seen::Done>{{2, 1100, 1500}});
+
+  join.on_done({5, 2}, 2000);  // of one whose queueing was lost
+  join.on_queued({5, 2}, job(3, 3000));
+  CHECK(join.unknown() == 1);
+  join.on_run({5, 2}, 3100);
+  join.on_done({5, 2}, 3200);
+  CHECK(seen.done.back() == Seen::Done{3, 3100, 3200});
+}
+
+TEST_CASE("jobs of a source that has ended never will be done") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_queued({6, 1}, job(2, 100, 1, 8));
+  CHECK(join.has_jobs_of(7));
+  join.end_source(7);
+  CHECK_FALSE(join.has_jobs_of(7));
+  CHECK(join.has_jobs_of(8));
+  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, true}});
+}
+
+TEST_CASE("moments of jobs without a submitter take no more than so much memory") {
+  Seen seen;
+  JobJoin join(seen);
+  for (uint64_t i = 0; i < JobJoin::kMaxJobs + 10; ++i) {
+    join.on_run({i, 1}, 100);
+  }
+  CHECK(join.waiting() == JobJoin::kMaxJobs);
+  CHECK(join.unknown() == 10);
+}

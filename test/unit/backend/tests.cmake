@@ -1,0 +1,1 @@
+gpuprof_unit_test(backend LINK gpuprof_backend)
