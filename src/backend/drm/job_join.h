@@ -66,7 +66,7 @@ class JobJoin {
   [[nodiscard]] uint64_t unknown() const { return unknown_; }
 
   static constexpr uint64_t kPatienceNs = 1'000'000'000;
-  static constexpr size_t kMaxJobs = 1 << 20;
+  static constexpr size_t kMaxJobs = 1 << 17;
 
  private:
   struct Hash {
