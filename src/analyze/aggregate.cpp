@@ -176,7 +176,10 @@ class Aggregator {
     if (queued_ - settled_ <= kQueue / 2) {
       return {};
     }
-    map_.approach(queue_[(queued_ - 1 - kQueue / 2) % kQueue].hash);
+    const Waiting& halfway = queue_[(queued_ - 1 - kQueue / 2) % kQueue];
+    if (!map_.approach(halfway.hash)) {
+      result_.tables.prefetch(halfway.key.place);
+    }
     return queued_ - settled_ == kQueue ? add_oldest() : Status();
   }
 

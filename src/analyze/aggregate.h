@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "base/large_vector.h"
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "profile/reader.h"
@@ -100,10 +101,10 @@ struct LatencyRow {
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  std::vector<Row> rows;                 // gpu, launch; in the order of their first appearance
+  LargeVector<Row> rows;                 // gpu, launch; in the order of their first appearance
   std::vector<double> squares;           // with AggregateOptions::squares; sums of squared ns, in the order of `rows`
-  std::vector<SampleRow> samples;        // in the same order
-  std::vector<Row> host;                 // host rows, with AggregateOptions::host
+  LargeVector<SampleRow> samples;        // in the same order
+  LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
   std::vector<profile::Window> windows;  // in the file's order

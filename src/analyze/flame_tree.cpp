@@ -4,8 +4,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/hash.h"
-
 namespace gpuprof::analyze {
 namespace {
 
@@ -27,10 +25,6 @@ uint32_t common_labels(std::span<const LabelId> a, std::span<const LabelId> b) {
 }
 
 }  // namespace
-
-uint64_t FlameTree::hash(NodeId parent, LabelId first) const {
-  return fold_multiply(seed_ ^ join_ids(parent, index(first)), kHashMultiplier);
-}
 
 FlameTree::FlameTree() : nodes_(1), seed_(random_seed()) {}
 
@@ -113,7 +107,7 @@ NodeId FlameTree::split(size_t slot, uint32_t frames) {
 }
 
 void FlameTree::insert(size_t slot, uint64_t h, NodeId node) {
-  children_.put(slot, h, node, [this](NodeId other) { return hash(nodes_[other].parent, at(nodes_[other].run)[0]); });
+  children_.put(slot, h, node);
 }
 
 void FlameTree::add(NodeId node, const Weight& weight) {
@@ -124,6 +118,11 @@ void FlameTree::add(NodeId node, const Weight& weight) {
   } else {
     weights_[place] += weight;
   }
+}
+
+void FlameTree::reserve(size_t nodes) {
+  nodes_.reserve(nodes_.size() + nodes);
+  weights_.reserve(weights_.size() + nodes);
 }
 
 const Weight& FlameTree::self(const Node& node) const {

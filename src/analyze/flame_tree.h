@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
+#include "base/large_vector.h"
 #include "base/slot_table.h"
 
 namespace gpuprof::analyze {
@@ -81,6 +83,8 @@ class FlameTree {
   NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, label(intern(name), cls)); }
   // The same by the label's id: for one that is wanted often.
   NodeId child(NodeId parent, LabelId label) { return descend(parent, {labels_[index(label)].begin, 1}); }
+  // Lets the wait for memory of child() pass in the background.
+  [[gnu::always_inline]] void prefetch(NodeId parent, LabelId label) const { children_.prefetch(hash(parent, label)); }
   // What lies below `parent` by all frames of the run.
   NodeId descend(NodeId parent, Run run);
 
@@ -88,8 +92,9 @@ class FlameTree {
   LabelId label(NameId name, FrameClass cls);
   Run keep(std::span<const LabelId> path);  // empty for an empty one
   void add(NodeId node, const Weight& weight);
+  void reserve(size_t nodes);  // as many more are expected, each with a weight
 
-  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }  // in no order; nodes()[kRoot] is the root
+  [[nodiscard]] const LargeVector<Node>& nodes() const { return nodes_; }  // in no order; nodes()[kRoot] is the root
   [[nodiscard]] std::span<const LabelId> frames(const Node& node) const { return at(node.run); }
   [[nodiscard]] size_t label_count() const { return labels_.size(); }
   [[nodiscard]] Label label(LabelId id) const { return labels_[index(id)].label; }
@@ -116,13 +121,15 @@ class FlameTree {
     return run.size == 0 ? std::span<const LabelId>()
                          : std::span(&blocks_[run.begin / kBlock][run.begin % kBlock], run.size);
   }
-  [[nodiscard]] uint64_t hash(NodeId parent, LabelId first) const;
+  [[nodiscard]] uint64_t hash(NodeId parent, LabelId first) const {
+    return fold_multiply(seed_ ^ join_ids(parent, index(first)), kHashMultiplier);
+  }
   [[nodiscard]] size_t find(NodeId parent, LabelId first, uint64_t h) const;
   NodeId split(size_t slot, uint32_t frames);
   void insert(size_t slot, uint64_t h, NodeId node);
 
-  std::vector<Node> nodes_;
-  std::vector<Weight> weights_;
+  LargeVector<Node> nodes_;
+  LargeVector<Weight> weights_;
   std::deque<std::string> names_;
   std::unordered_map<std::string_view, NameId> name_ids_;  // of names_, whose strings stay where they are
   std::vector<KnownLabel> labels_;

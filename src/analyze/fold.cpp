@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/call_path.h"
+#include "analyze/gpu_places.h"
 #include "analyze/spread.h"
 #include "base/hash.h"
+#include "base/large_vector.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -70,6 +72,7 @@ class TreeBuilder {
         view_(rows.tables, options.stacks),
         result_(result),
         tree_(result.tree),
+        places_(rows.tables, view_, result.tree),
         donors_(rows),
         filter_(rows.tables, options.range),
         host_(host_of(rows.info)) {}
@@ -127,20 +130,39 @@ class TreeBuilder {
   void add_samples() {
     // The rows do not lie in this order: the wait for one passes while those before it are added.
     constexpr size_t kAhead = 16;
-    std::vector<std::pair<uint64_t, uint32_t>> order;
-    order.reserve(rows_.samples.size());
-    for (const SampleRow& row : rows_.samples) {
-      order.emplace_back(join_ids(index(row.key.work), index(row.key.place)), static_cast<uint32_t>(order.size()));
-    }
-    std::sort(order.begin(), order.end());
+    const LargeVector<uint64_t> order = sample_order();
+    const auto row_at = [&](size_t i) -> const SampleRow& { return rows_.samples[static_cast<uint32_t>(order[i])]; };
+    tree_.reserve(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
       if (i + kAhead < order.size()) {
-        __builtin_prefetch(&rows_.samples[order[i + kAhead].second]);
+        __builtin_prefetch(&row_at(i + kAhead));
       }
-      const SampleRow& row = rows_.samples[order[i].second];
+      const SampleRow& row = row_at(i);
       const p::Work& work = rows_.work(row);
       add_work(work, work.device, {.count = row.count}, sample_end(row));
     }
+    while (waiting_.added != waiting_.queued) {
+      add_oldest_leaf();
+    }
+  }
+
+  // Positions of the rows, each behind its place, which only serves for sorting. Those of a work lie side by side.
+  [[nodiscard]] LargeVector<uint64_t> sample_order() const {
+    std::vector<uint32_t> begins(tables_.works().size() + 1);
+    for (const SampleRow& row : rows_.samples) {
+      ++begins[tables_.position(row.key.work) + 1];
+    }
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    LargeVector<uint64_t> order(rows_.samples.size());
+    std::vector<uint32_t> next = begins;
+    for (uint32_t i = 0; i < order.size(); ++i) {
+      const SampleKey& key = rows_.samples[i].key;
+      order[next[tables_.position(key.work)]++] = join_ids(index(key.place), i);
+    }
+    for (size_t work = 0; work + 1 < begins.size(); ++work) {
+      std::sort(order.begin() + begins[work], order.begin() + begins[work + 1]);
+    }
+    return order;
   }
 
   void add_host_rows(p::Op op) {
@@ -197,7 +219,7 @@ class TreeBuilder {
     }
     Site site{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
     if (!lacks_stack_by_choice(work)) {
-      tree_.add(end_path(work_path(site), end), weight);
+      add_end(work_path(site), end, weight);
       return;
     }
     static const std::vector<StackDonors::Donor> kNone;
@@ -206,7 +228,7 @@ class TreeBuilder {
     if (donors.empty()) {
       result_.not_sampled += weight;
       site.no_stack = kNotSampled;
-      tree_.add(end_path(work_path(site), end), weight);
+      add_end(work_path(site), end, weight);
       return;
     }
     result_.spread += weight;
@@ -215,7 +237,7 @@ class TreeBuilder {
       if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {
         site.ustack = donors[i].ustack;
         site.kstack = donors[i].kstack;
-        tree_.add(end_path(work_path(site), end), parts[i]);
+        add_end(work_path(site), end, parts[i]);
       }
     }
   }
@@ -335,7 +357,7 @@ class TreeBuilder {
     return known->second;
   }
 
-  NodeId end_path(NodeId node, LabelId leaf) { return tree_.child(node, leaf); }
+  void add_end(NodeId path, LabelId leaf, const Weight& weight) { tree_.add(tree_.child(path, leaf), weight); }
 
   // What a sample adds: kernel ; place and instruction ; reason ; offset
   struct SampleEnd {
@@ -344,79 +366,48 @@ class TreeBuilder {
     LabelId reason{};
     LabelId offset{};
   };
-  NodeId end_path(NodeId node, const SampleEnd& end) {
-    if (node != last_end_.path || end.kernel != last_end_.kernel || end.place.begin != last_end_.place.begin) {
-      last_end_ = {.path = node, .kernel = end.kernel, .place = end.place};
-      last_end_.node = tree_.descend(tree_.child(node, end.kernel), end.place);
+  // The end of a sample, on its way into the tree: the wait for its memory passes meanwhile.
+  struct Leaf {
+    NodeId parent = FlameTree::kRoot;
+    LabelId label{};
+    Weight weight;
+  };
+  static constexpr size_t kLeaves = 16;
+
+  void add_end(NodeId path, const SampleEnd& end, const Weight& weight) {
+    if (path != last_end_.path || end.kernel != last_end_.kernel || end.place.begin != last_end_.place.begin) {
+      last_end_ = {.path = path, .kernel = end.kernel, .place = end.place};
+      last_end_.node = tree_.descend(tree_.child(path, end.kernel), end.place);
     }
-    return tree_.child(tree_.child(last_end_.node, end.reason), end.offset);
+    if (waiting_.queued - waiting_.added == kLeaves) {
+      add_oldest_leaf();
+    }
+    const Leaf leaf{tree_.child(last_end_.node, end.reason), end.offset, weight};
+    tree_.prefetch(leaf.parent, leaf.label);
+    waiting_.leaves[waiting_.queued++ % kLeaves] = leaf;
+  }
+
+  void add_oldest_leaf() {
+    const Leaf& leaf = waiting_.leaves[waiting_.added++ % kLeaves];
+    add_end(leaf.parent, leaf.label, leaf.weight);
   }
 
   SampleEnd sample_end(const SampleRow& row) {
     const p::Work& work = rows_.work(row);
     if (last_place_ == nullptr || row.key.place != last_place_id_ || work.name != last_place_kernel_) {
-      last_place_ = &shown_place(row.key.place, work.name);
+      last_place_ = &places_.shown(row.key.place, work.name);
       last_place_id_ = row.key.place;
       last_place_kernel_ = work.name;
     }
-    const ShownPlace& place = *last_place_;
-    return {.kernel = work_leaf(work, FrameClass::gpu),
+    if (&work != last_sampled_) {
+      last_sampled_ = &work;
+      last_kernel_ = work_leaf(work, FrameClass::gpu);
+    }
+    const GpuPlaces::Shown& place = *last_place_;
+    return {.kernel = last_kernel_,
             .place = place.run,
-            .reason = text_label(row.key.reason, FrameClass::gpu_detail),
+            .reason = places_.text_label(row.key.reason, FrameClass::gpu_detail),
             .offset = place.offset};
-  }
-
-  struct ShownPlace {
-    FlameTree::Run run;
-    LabelId offset{};
-  };
-
-  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
-  const ShownPlace& shown_place(p::GpuPlaceId id, p::StringId kernel) {
-    const uint32_t apart = tables_.place_frames(id).empty() ? index(kernel) : 0;
-    const auto [known, is_new] = places_.try_emplace(join_ids(index(id), apart));
-    if (is_new) {
-      known->second = show_place(id, kernel);
-    }
-    return known->second;
-  }
-
-  ShownPlace show_place(p::GpuPlaceId id, p::StringId kernel) {
-    static const p::GpuPlace kUnknownPlace;
-    const p::GpuPlace* const known = tables_.gpu_place(id);
-    const p::GpuPlace& place = known == nullptr ? kUnknownPlace : *known;
-    path_.clear();
-    put_lines(place, kernel);
-    path_.push_back(text_label(place.instruction, FrameClass::gpu_detail));
-    char offset[20] = "0x";
-    const auto end = std::to_chars(offset + 2, offset + sizeof offset, place.offset, 16);
-    const std::string_view text(offset, static_cast<size_t>(end.ptr - offset));
-    return {tree_.keep(path_), tree_.label(tree_.intern(text), FrameClass::gpu_detail)};
-  }
-
-  // The source lines; where they are not known, the module, and the function where it is not the kernel itself.
-  void put_lines(const p::GpuPlace& place, p::StringId kernel) {
-    for (const p::Element frame : tables_.place_frames(place.id)) {
-      path_.push_back(tree_.label(tree_.intern(view_.label(view_.place_frame(frame))), FrameClass::gpu));
-    }
-    if (!path_.empty()) {
-      return;
-    }
-    const p::GpuModule* const module = tables_.gpu_module(place.module);
-    if (module != nullptr && index(module->name) != 0) {
-      path_.push_back(text_label(module->name, FrameClass::gpu));
-    }
-    if (index(place.function) != 0 && place.function != kernel) {
-      path_.push_back(text_label(place.function, FrameClass::gpu));
-    }
-  }
-
-  LabelId text_label(p::StringId id, FrameClass cls) {
-    const auto [known, is_new] = text_labels_[static_cast<size_t>(cls)].try_emplace(index(id), kNoLabel);
-    if (is_new) {
-      known->second = tree_.label(tree_.intern(or_unknown(tables_.text(id))), cls);
-    }
-    return known->second;
   }
 
   NodeId stack_path(NodeId parent, bool kernel, p::StackId id) { return tree_.descend(parent, shown_run(kernel, id)); }
@@ -453,8 +444,6 @@ class TreeBuilder {
     return label;
   }
 
-  static std::string_view or_unknown(std::string_view text) { return text.empty() ? kUnknown : text; }
-
   const Aggregate& rows_;
   const p::Tables& tables_;
   const FoldOptions& options_;
@@ -462,6 +451,7 @@ class TreeBuilder {
   std::vector<LabelId> labels_;  // in the tree, of the frames of view_; kNoLabel: not yet
   FoldResult& result_;
   FlameTree& tree_;
+  GpuPlaces places_;
   StackDonors donors_;
   RangeFilter filter_;
   std::string_view host_;
@@ -471,7 +461,9 @@ class TreeBuilder {
   const p::Work* last_work_ = nullptr;  // with its own stacks
   p::DeviceId last_device_{};
   NodeId last_path_ = FlameTree::kRoot;
-  const ShownPlace* last_place_ = nullptr;  // in places_
+  const p::Work* last_sampled_ = nullptr;
+  LabelId last_kernel_{};
+  const GpuPlaces::Shown* last_place_ = nullptr;
   p::GpuPlaceId last_place_id_{};
   p::StringId last_place_kernel_{};
   struct {
@@ -480,14 +472,17 @@ class TreeBuilder {
     FlameTree::Run place;
     NodeId node = FlameTree::kRoot;  // the place's
   } last_end_;
+  struct {
+    std::array<Leaf, kLeaves> leaves;
+    size_t queued = 0;  // how many were ever put into the queue,
+    size_t added = 0;   // and taken out of it
+  } waiting_;
   std::vector<LabelId> path_;                               // being put together
   std::unordered_map<uint32_t, FlameTree::Run> stacks_[2];  // by kernel or not
   std::unordered_map<uint32_t, FlameTree::Run> ranges_;
   std::unordered_map<uint32_t, LabelId> range_leaves_;
   std::unordered_map<uint32_t, LabelId> processes_;
-  std::unordered_map<uint64_t, ShownPlace> places_;                               // by place and kernel
-  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
-  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;       // by operation and name
+  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
 };
 
 }  // namespace

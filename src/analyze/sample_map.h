@@ -2,30 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "analyze/aggregate.h"
 #include "base/hash.h"
+#include "base/large_vector.h"
 #include "base/slot_table.h"
 
 namespace gpuprof::analyze {
 
 class SampleMap {
  public:
-  explicit SampleMap(std::vector<SampleRow>& rows) : rows_(rows) {}
+  explicit SampleMap(LargeVector<SampleRow>& rows) : rows_(rows) {}
 
   // In a large table find() waits for memory twice. Where records are queued on their way to it, begin() and, a while
-  // later, approach() let these waits pass in the background.
+  // later, approach() let these waits pass in the background. approach() is false where the key is surely new.
   [[nodiscard]] uint64_t begin(const SampleKey& key) const {
     const uint64_t h = hash(key);
     slots_.prefetch(h);
     return h;
   }
   // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
-  [[gnu::always_inline]] void approach(uint64_t h) const {
-    if (const uint32_t row = slots_.likely_position(h); row != SlotTable::kEmpty) {
-      __builtin_prefetch(&rows_[row], 1);
+  [[gnu::always_inline]] bool approach(uint64_t h) const {
+    const uint32_t row = slots_.likely_position(h);
+    if (row == SlotTable::kEmpty) {
+      return false;
     }
+    __builtin_prefetch(&rows_[row], 1);
+    return true;
   }
 
   // The key's row, or null; `slot` is where it belongs, for insert(). `h` is what begin() gave.
@@ -39,7 +42,7 @@ class SampleMap {
   SampleRow& insert(const SampleKey& key, uint64_t h, size_t slot) {
     const auto row = static_cast<uint32_t>(rows_.size());
     rows_.push_back({.key = key});
-    slots_.put(slot, h, row, [this](uint32_t other) { return hash(rows_[other].key); });
+    slots_.put(slot, h, row);
     return rows_.back();
   }
 
@@ -51,7 +54,7 @@ class SampleMap {
     return fold_multiply(h ^ join_ids(index(key.reason), index(key.sampling)), kHashMultiplier);
   }
 
-  std::vector<SampleRow>& rows_;
+  LargeVector<SampleRow>& rows_;
   SlotTable slots_;  // positions in rows_
   uint64_t seed_ = random_seed();
 };

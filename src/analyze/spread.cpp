@@ -95,7 +95,7 @@ StackDonors::Key StackDonors::key_of(const p::Work& work, size_t level) {
 
 StackDonors::Groups StackDonors::group(size_t level) const {
   Groups groups;
-  for (const std::vector<Row>* rows : {&rows_.rows, &rows_.host}) {
+  for (const LargeVector<Row>* rows : {&rows_.rows, &rows_.host}) {
     for (const Row& row : *rows) {
       const p::Work& work = rows_.work(row);
       if (p::has_stack(work) && (work.flags & p::kWorkUnsampled) == 0) {

@@ -249,6 +249,46 @@ PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples
   return line;
 }
 
+// Samples of each place. A profile may have hundreds of thousands of places, each in rows all over it.
+class PlaceCounts {
+ public:
+  explicit PlaceCounts(const p::Tables& tables) : tables_(tables), counts_(tables.gpu_places().size() + 1) {}
+
+  void add(p::GpuPlaceId id, uint64_t count) {
+    const size_t position = index(id) == 0 ? counts_.size() - 1 : tables_.position(id);
+    counts_[position].samples += count;
+    counts_[position].is_there = true;
+  }
+
+  // Most samples first, equal ones by id; `found` is how many there are in all.
+  [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // the samples' complement, so that the order is that of pairs
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i].is_there) {
+        list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));
+      }
+    }
+    found = list.size();
+    const size_t kept = top == 0 ? list.size() : std::min(top, list.size());
+    std::partial_sort(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
+    list.resize(kept);
+    std::vector<PlaceLine> lines;
+    lines.reserve(kept);
+    for (const auto& [fewer, id] : list) {
+      lines.push_back(place_line(tables_, p::GpuPlaceId{id}, ~fewer));
+    }
+    return lines;
+  }
+
+ private:
+  struct Count {
+    uint64_t samples = 0;
+    bool is_there = false;
+  };
+  const p::Tables& tables_;
+  std::vector<Count> counts_;  // by position; the last one is of samples without a place
+};
+
 // One summary in the making.
 class Summarizer {
  public:
@@ -306,12 +346,12 @@ class Summarizer {
   void sum_samples() {
     std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
     std::map<uint32_t, Sum> reasons;
-    std::map<uint32_t, Sum> places;
+    PlaceCounts places(rows_.tables);
     for (const SampleRow& row : rows_.samples) {
       if (filter_.takes(rows_.work(row))) {
         works[index(row.key.work)] += row.count;
         reasons[index(row.key.reason)].weight.count += row.count;
-        places[index(row.key.place)].weight.count += row.count;
+        places.add(row.key.place, row.count);
         summary_.samples += row.count;
       }
     }
@@ -322,12 +362,8 @@ class Summarizer {
       SummaryLine& line = summary_.sample_reasons.emplace_back(entry->second.line());
       line.work = entry->first == 0 ? kUnknown : rows_.tables.text(p::StringId{entry->first});
     }
-    for (const auto& entry : heaviest(places, Order::count, options_.limits.others)) {
-      const uint64_t samples = entry->second.weight.count;
-      summary_.sample_places.push_back(place_line(rows_.tables, p::GpuPlaceId{entry->first}, samples));
-    }
+    summary_.sample_places = places.heaviest(options_.limits.others, summary_.found.sample_places);
     summary_.found.sample_reasons = reasons.size();
-    summary_.found.sample_places = places.size();
   }
 
   // In a profile of nothing else, samples are the work.

@@ -1,9 +1,11 @@
 // Finds things that lie in an array of the caller's: an open-addressing hash table of their positions.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "base/large_vector.h"
 
 namespace gpuprof {
 
@@ -24,13 +26,11 @@ class SlotTable {
     return at;
   }
 
-  // Into the empty slot that find() gave, with nothing put since. `hash_of(position)` is asked for all of them where
-  // the table has to grow.
-  template <typename HashOf>
-  void put(size_t at, uint64_t hash, uint32_t position, HashOf hash_of) {
+  // Into the empty slot that find() gave, with nothing put since.
+  void put(size_t at, uint64_t hash, uint32_t position) {
     slots_[at] = {position, tag_of(hash)};
     if (4 * ++used_ > 3 * slots_.size()) {
-      grow(hash_of);
+      grow();
     }
   }
 
@@ -42,28 +42,39 @@ class SlotTable {
   [[nodiscard]] uint32_t likely_position(uint64_t hash) const { return slots_[first(hash)].position; }
 
  private:
-  // The tag is the other half of the hash, so that another thing is hardly ever looked at.
+  // The tag is the upper half of the hash. Its first bits say where a thing belongs: so the slots are in the order of
+  // the tags, but for collisions, and a larger table is written from its beginning to its end without a look at the
+  // things themselves. Its last bits tell apart what belongs to one slot.
   struct Slot {
     uint32_t position = kEmpty;
     uint32_t tag = 0;
   };
   static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
+  static constexpr size_t kMostSlots = size_t{1} << 32U;
 
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32U); }
-  [[nodiscard]] size_t first(uint64_t hash) const { return hash & (slots_.size() - 1); }
+  [[nodiscard]] size_t first(uint64_t hash) const { return tag_of(hash) >> shift_; }
 
-  template <typename HashOf>
-  void grow(HashOf hash_of) {
-    std::vector<Slot> before(slots_.size() * 2);
+  void grow() {
+    if (slots_.size() == kMostSlots) {
+      return;  // there are fewer positions than that
+    }
+    LargeVector<Slot> before(slots_.size() * 2);
     before.swap(slots_);
+    --shift_;
     for (const Slot& old : before) {
       if (old.position != kEmpty) {
-        slots_[find(hash_of(old.position), [](uint32_t) { return false; })] = old;
+        size_t at = old.tag >> shift_;
+        while (slots_[at].position != kEmpty) {
+          at = (at + 1) & (slots_.size() - 1);
+        }
+        slots_[at] = old;
       }
     }
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(kFirstSlots);
+  LargeVector<Slot> slots_ = LargeVector<Slot>(kFirstSlots);
+  unsigned shift_ = 32U - std::countr_zero(kFirstSlots);
   size_t used_ = 0;
 };
 

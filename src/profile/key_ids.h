@@ -26,7 +26,7 @@ class KeyIds {
     }
     const auto position = static_cast<uint32_t>(keys_.size());
     keys_.push_back(key);
-    slots_.put(at, h, position, [this](uint32_t other) { return hash(keys_[other]); });
+    slots_.put(at, h, position);
     return {position + 1, true};
   }
 

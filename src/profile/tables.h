@@ -41,6 +41,7 @@ class Tables {
  public:
   // Takes a definition, checks the ids of any other record. The reason why it can not be accepted, or nothing.
   std::optional<std::string> add(const Record& record);
+  std::optional<std::string> add(const EuStall& record) { return define(record); }  // without the detour of a Record
 
   // Null for 0 and for what is not defined.
   [[nodiscard]] const Process* process(ProcessId id) const { return row_of(processes_, process_rows_, id); }
@@ -52,12 +53,18 @@ class Tables {
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
   [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone
 
+  [[nodiscard]] uint32_t position(GpuPlaceId id) const {
+    return gpu_places_.find(index(id));
+  }  // in gpu_places(), alike
+
   [[gnu::always_inline]] void prefetch(WorkId id) const { works_.prefetch(index(id)); }  // for position()
+  [[gnu::always_inline]] void prefetch(GpuPlaceId id) const { gpu_places_.prefetch(index(id)); }
 
   // All of them, in the order of their definitions.
   [[nodiscard]] std::span<const Process> processes() const { return process_rows_; }
   [[nodiscard]] std::span<const Device> devices() const { return device_rows_; }
   [[nodiscard]] std::span<const Work> works() const { return work_rows_; }
+  [[nodiscard]] std::span<const GpuPlace> gpu_places() const { return gpu_place_rows_; }
 
   [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for what is not defined
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;

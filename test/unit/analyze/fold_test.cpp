@@ -1,6 +1,7 @@
 #include "analyze/fold.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <string>
 
@@ -147,6 +148,37 @@ TEST_CASE("samples go below the stack of their work, with source lines or the mo
   // The same where there is nothing else to show; no work is inside of another range.
   CHECK(counts(fold_text(std::string(kBase) + kSampled)) == counts(result));
   CHECK(counts(fold_text(std::string(kBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
+}
+
+TEST_CASE("each sample is below its kernel, place and reason, whatever shares its place or its offset") {
+  std::string text = kBase;
+  for (const char* define : {"STRING;7;wait", "STRING;8;send", "WORK;7;1;0;0;0;0;0;0;0;0;kernel;5;0",
+                             "WORK;8;1;0;0;0;0;0;0;0;0;kernel;6;0"}) {
+    text.append(define).append("\n");
+  }
+  // A place of `saxpy` is in both kernels here; offsets are apart by powers of two, and equal ones are in three places.
+  std::map<std::string, uint64_t> wanted;
+  for (uint64_t i = 1; i <= 300; ++i) {
+    const std::string offset = std::to_string((i % 100) << 14U);
+    text += "GPU_PLACE;" + std::to_string(i) + ";0;5;" + offset + ";0\n";
+  }
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const uint64_t place = 1 + i * 7 % 300;
+    const bool other_kernel = i % 5 < 2;
+    const bool other_reason = i % 3 == 0;
+    text += "EUSTALL;0;" + std::string(other_kernel ? "8" : "7") + ";" + std::to_string(place) + ";" +
+            (other_reason ? "8" : "7") + ";0;" + std::to_string(1 + i % 4) + ";0\n";
+    char offset[20];
+    std::snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>((place % 100) << 14U));
+    const std::string function = other_kernel ? "do_ioctl_[G];saxpy_[G]" : "saxpy_[G]";
+    wanted["app;[no CPU stack];" + function + ";[unknown]_[g];" + (other_reason ? "send" : "wait") + "_[g];" + offset +
+           "_[g]"] += 1 + i % 4;
+  }
+  std::string lines;
+  for (const auto& [path, count] : wanted) {
+    lines += path + " " + std::to_string(count) + "\n";
+  }
+  CHECK(counts(fold_text(text)) == lines);
 }
 
 TEST_CASE("samples are no GPU time, and not counted as work") {

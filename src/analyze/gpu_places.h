@@ -1,0 +1,52 @@
+// What is shown of places in GPU code, as labels of a flame tree. Internal to fold.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/flame_tree.h"
+#include "analyze/stack_view.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+class GpuPlaces {
+ public:
+  GpuPlaces(const profile::Tables& tables, StackView& view, FlameTree& tree)
+      : tables_(tables), view_(view), tree_(tree), first_(tables.gpu_places().size()) {}
+
+  struct Shown {
+    FlameTree::Run run;  // lines or symbols, then the instruction: not empty
+    LabelId offset{};
+    uint32_t kernel = 0;  // the STRING of the one that it is shown for; 0 where that makes no difference
+  };
+
+  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
+  const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
+
+  LabelId text_label(profile::StringId id, FrameClass cls);
+
+ private:
+  struct Offset {
+    uint64_t value = 0;
+    LabelId label = kNoLabel;
+  };
+  static constexpr LabelId kNoLabel{UINT32_MAX};
+
+  Shown show(profile::GpuPlaceId id, profile::StringId kernel, uint32_t apart);
+  void put_lines(const profile::GpuPlace& place, profile::StringId kernel);
+  LabelId offset_label(uint64_t offset);
+
+  const profile::Tables& tables_;
+  StackView& view_;
+  FlameTree& tree_;
+  std::vector<LabelId> path_;                   // being put together
+  std::vector<Shown> first_;                    // by the position of a place; nearly all are in one kernel
+  std::unordered_map<uint64_t, Shown> others_;  // by place and kernel
+  std::array<Offset, 1024> offsets_ = {};       // by a part of the offset
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
+};
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,65 @@
+// A vector for what may become large and is looked at in no order: its memory is asked for in huge pages, so that the
+// processor finds more of it without a walk through page tables, and the kernel gives it out in fewer pieces.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace gpuprof {
+
+template <typename T>
+class LargeAllocator {
+ public:
+  using value_type = T;
+
+  LargeAllocator() = default;
+  template <typename Other>
+  LargeAllocator(const LargeAllocator<Other>& /*unused*/) {}  // NOLINT(google-explicit-constructor): an allocator's
+
+  T* allocate(size_t count) {
+    if (count < kFewest) {
+      return std::allocator<T>().allocate(count);
+    }
+    // Aligned by hand: what is too much in front and behind goes back at once.
+    const size_t bytes = rounded(count);
+    void* const memory =
+        ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw std::bad_alloc();
+    }
+    auto* const begin = static_cast<std::byte*>(memory);
+    const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+    if (before != 0) {
+      ::munmap(begin, before);
+    }
+    ::munmap(begin + before + bytes, kHugePage - before);
+    ::madvise(begin + before, bytes, MADV_HUGEPAGE);  // where there are none, it is ordinary memory
+    return reinterpret_cast<T*>(begin + before);
+  }
+
+  void deallocate(T* memory, size_t count) {
+    if (count < kFewest) {
+      std::allocator<T>().deallocate(memory, count);
+    } else {
+      ::munmap(memory, rounded(count));
+    }
+  }
+
+  bool operator==(const LargeAllocator&) const = default;
+
+ private:
+  static constexpr size_t kHugePage = size_t{2} << 20U;
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // for fewer, too much would be unused
+
+  static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
+};
+
+template <typename T>
+using LargeVector = std::vector<T, LargeAllocator<T>>;
+
+}  // namespace gpuprof
