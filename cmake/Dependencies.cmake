@@ -44,8 +44,8 @@ target_link_libraries(gpuprof_demangle INTERFACE ${GPUPROF_LIB_iberty})
 find_program(GPUPROF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 
-# Vendor headers. None is needed at run time. Without those of OpenCL its backend is left out, and Summary.cmake says so;
-# those of CUDA hold our own declarations (injection/cupti/api) and make the mocks of the tests.
+# Vendor headers. None is needed at run time. Without those of OpenCL or Level Zero its backend is left out, and
+# Summary.cmake says so; those of CUDA hold our own declarations (injection/cupti/api) and make the mocks of the tests.
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h
@@ -54,3 +54,4 @@ find_path(GPUPROF_CUPTI_INCLUDE cupti.h
   PATHS ${GPUPROF_CUDA_INCLUDE} ${GPUPROF_CUDA_INCLUDE}/.. PATH_SUFFIXES . include extras/CUPTI/include)
 find_program(GPUPROF_NVCC nvcc PATHS /usr/local/cuda/bin)
 find_path(GPUPROF_LEVEL_ZERO_INCLUDE level_zero/ze_api.h)
+find_library(GPUPROF_LEVEL_ZERO_LIBRARY ze_loader)  # for the tests

@@ -167,7 +167,8 @@ void* run(void* /*unused*/) {
 }
 
 void read_pace() {
-  const char* text = secure_getenv(vendor().pace_variable);
+  const char* variable = vendor().pace_variable;
+  const char* text = variable != nullptr ? secure_getenv(variable) : nullptr;
   const long pace = text != nullptr ? strtol(text, nullptr, 10) : 0;
   if (pace >= GPUPROF_FLUSH_MS_LEAST && pace <= GPUPROF_FLUSH_MS_MOST) {
     flusher.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;

@@ -19,7 +19,7 @@ struct Vendor {
   // Of an interface that holds records back: flusher.h has a thread for it. Null in all others.
   struct Flush {
     const char* library;        // as messages call it
-    const char* pace_variable;  // of the environment: milliseconds
+    const char* pace_variable;  // of the environment: milliseconds; null: none
     // A call into the vendor's library: hands over what it holds. `last`: also what is unfinished.
     void (*flush)(bool last);
     void (*first_work)();            // the process has begun to use a GPU

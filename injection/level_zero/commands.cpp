@@ -1,0 +1,326 @@
+#include "level_zero/commands.h"
+
+#include <cstdlib>
+
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
+#include "level_zero/devices.h"
+#include "level_zero/executions.h"
+#include "level_zero/objects.h"
+#include "level_zero/outstanding.h"
+#include "level_zero/own_events.h"
+#include "runtime/flusher.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+uint32_t forked = 0;
+
+// Of an append call, from its prologue to its epilogue.
+struct Append {
+  Pending* pending;
+  ze_event_handle_t theirs;  // that the target gave and ours stands in for; null: none
+  bool immediate;
+  bool known;  // the list is
+  bool timed;  // its cost on this thread is measured
+};
+
+bool wanted() {
+  if (load_relaxed(&forked) != 0) {
+    if (active()) {
+      disable("a child of fork() that did not call exec() uses Level Zero, which is not recorded");
+    }
+    return false;
+  }
+  return active();
+}
+
+uint32_t kernel_name(ze_kernel_handle_t kernel) {
+  char name[512];
+  size_t bytes = sizeof(name);
+  if (kernel == nullptr) {
+    return 0;
+  }
+  if (api.zeKernelGetName(kernel, &bytes, name) == ZE_RESULT_SUCCESS && bytes > 1 && bytes <= sizeof(name)) {
+    return name_id(name, bytes - 1);
+  }
+  bytes = 0;
+  if (api.zeKernelGetName(kernel, &bytes, nullptr) != ZE_RESULT_SUCCESS || bytes <= sizeof(name)) {
+    return 0;
+  }
+  auto* longer = static_cast<char*>(malloc(bytes));
+  if (longer == nullptr) {
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+    return 0;
+  }
+  const uint32_t id = api.zeKernelGetName(kernel, &bytes, longer) == ZE_RESULT_SUCCESS ? name_id(longer, bytes - 1) : 0;
+  free(longer);
+  return id;
+}
+
+enum class Place { unknown, host, device, shared };
+
+struct Memory {
+  Place place = Place::unknown;
+  ze_device_handle_t device = nullptr;
+};
+
+// Memory that the driver did not allocate is the host's.
+Memory memory_at(ze_context_handle_t context, const void* address) {
+  ze_memory_allocation_properties_t properties = {};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  Memory memory;
+  if (address == nullptr || context == nullptr ||
+      api.zeMemGetAllocProperties(context, address, &properties, &memory.device) != ZE_RESULT_SUCCESS) {
+    return memory;
+  }
+  memory.place = properties.type == ZE_MEMORY_TYPE_DEVICE   ? Place::device
+                 : properties.type == ZE_MEMORY_TYPE_SHARED ? Place::shared
+                                                            : Place::host;
+  return memory;
+}
+
+gpuprof_op direction(ze_context_handle_t context, const void* to, const void* from) {
+  const Memory target = memory_at(context, to);
+  const Memory source = memory_at(context, from);
+  if (target.place == Place::device && source.place == Place::device) {
+    return target.device == source.device ? GPUPROF_OP_COPY_DTOD : GPUPROF_OP_COPY_PTOP;
+  }
+  if (target.place == Place::device && source.place == Place::host) {
+    return GPUPROF_OP_COPY_HTOD;
+  }
+  if (target.place == Place::host && source.place == Place::device) {
+    return GPUPROF_OP_COPY_DTOH;
+  }
+  return target.place == Place::host && source.place == Place::host ? GPUPROF_OP_COPY_HTOH : GPUPROF_OP_COPY;
+}
+
+// Decides which event has the command's time. The target's own is left alone where it has times, and where we have not
+// seen it being made: it may have them, too.
+void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
+  Work& work = append->pending->work;
+  TargetEvent* theirs = *signal == nullptr ? nullptr : target_events.find(*signal);
+  if (*signal != nullptr && (theirs == nullptr || theirs->timed)) {
+    if (theirs == nullptr) {
+      return;
+    }
+    work.users = *signal;
+    if (list.immediate) {
+      settle(theirs);
+      theirs->pending = append->pending;
+    }
+    return;
+  }
+  work.own = take_event(list.context);
+  if (work.own != nullptr) {
+    append->theirs = *signal;
+    *signal = work.own->handle;
+  }
+}
+
+// A stand-in of ours signals no one that the target waits for: a barrier does, when all before it has finished. Waiting
+// for ours alone would end later commands' right to overlap just as well, and would keep us from using it again.
+void signal_theirs(ze_command_list_handle_t list, ze_event_handle_t theirs) {
+  if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
+    api.zeCommandListAppendSignalEvent(list, theirs);  // or the target would wait for ever
+  }
+}
+
+void emit_node(const Work& work) {
+  gpuprof_graph_node node = {};
+  node.node = work.node;
+  node.name_id = work.name;
+  graph_node(node);
+}
+
+// The command is on its way, or in its list.
+void keep(ze_command_list_handle_t handle, Append* append) {
+  Pending* pending = append->pending;
+  append->pending = nullptr;
+  if (!append->immediate) {
+    emit_node(pending->work);
+  }
+  const Locked locked;
+  List* list = locked.held() ? lists.find(handle) : nullptr;
+  const bool timed = pending->work.own != nullptr || pending->work.users != nullptr;
+  if (append->immediate && timed && locked.held()) {
+    add_outstanding(pending);
+    return;
+  }
+  if (append->immediate || list == nullptr || !record_command(list, pending->work)) {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+  }
+  free(pending);
+}
+
+void drop(Append* append) {
+  Pending* pending = append->pending;
+  append->pending = nullptr;
+  const Locked locked;
+  if (locked.held()) {
+    give_back(pending->work.own);
+    TargetEvent* users = pending->work.users == nullptr ? nullptr : target_events.find(pending->work.users);
+    if (users != nullptr && users->pending == pending) {
+      users->pending = nullptr;
+    }
+    free(pending);
+  }
+}
+
+// False: not a list that we know.
+bool prepare(const Command& command, Append* append) {
+  Pending* pending = append->pending;
+  const Locked locked;
+  const List* list = locked.held() ? lists.find(command.list) : nullptr;
+  if (list == nullptr) {
+    append->immediate = true;  // as a launch, whose time is not known
+    return false;
+  }
+  append->immediate = list->immediate;
+  pending->device = device_index(list->device);
+  pending->stream = list->number;
+  choose_event(*list, command.signal, append);
+  return true;
+}
+
+ze_context_handle_t context_of(ze_command_list_handle_t handle) {
+  const Locked locked;
+  const List* list = locked.held() ? lists.find(handle) : nullptr;
+  return list == nullptr ? nullptr : list->context;
+}
+
+}  // namespace
+
+void begin_command(Command command, void** call) {
+  const Guard guard;
+  *call = nullptr;
+  if (!guard.entered() || !wanted()) {
+    return;
+  }
+  const bool timed = next_launch_timed();
+  const uint64_t entered = timed ? now_ns() : 0;
+  auto* append = static_cast<Append*>(calloc(1, sizeof(Append)));
+  auto* pending = static_cast<Pending*>(calloc(1, sizeof(Pending)));
+  if (append == nullptr || pending == nullptr) {
+    free(append);
+    free(pending);
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+    return;
+  }
+  note_work();
+  append->pending = pending;
+  append->timed = timed;
+  make_room();
+  if (command.op == GPUPROF_OP_COPY && (command.to != nullptr || command.from != nullptr)) {
+    command.op = direction(context_of(command.list), command.to, command.from);
+  }
+  pending->work.op = command.op;
+  pending->work.bytes = command.bytes;
+  pending->work.name = kernel_name(command.kernel);
+  append->known = prepare(command, append);
+  *call = append;
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
+  if (append->immediate) {
+    pending->correlation = next_correlation();
+    launch(pending->correlation);
+  } else {
+    pending->work.node = next_correlation();
+    stack_here(GPUPROF_CORRELATION_NODE | pending->work.node);
+  }
+}
+
+void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_result_t result, void** call) {
+  const Guard guard;
+  auto* append = static_cast<Append*>(*call);
+  if (append == nullptr) {
+    return;
+  }
+  *call = nullptr;
+  const uint64_t entered = append->timed ? now_ns() : 0;
+  const uint64_t correlation = append->pending->correlation;
+  if (append->theirs != nullptr) {
+    *signal = append->theirs;  // other tracers see what the target gave
+  } else if (append->pending->work.own != nullptr) {
+    *signal = nullptr;
+  }
+  if (result != ZE_RESULT_SUCCESS) {
+    if (append->immediate) {
+      launch_failed(correlation);
+    }
+    drop(append);
+  } else {
+    if (append->theirs != nullptr) {
+      signal_theirs(list, append->theirs);
+    }
+    keep(list, append);
+  }
+  if (append->timed) {
+    add_overhead(now_ns() - entered);
+  }
+  free(append);
+}
+
+void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** call) {
+  const Guard guard;
+  *call = nullptr;
+  if (!guard.entered() || handles == nullptr || !wanted()) {
+    return;
+  }
+  uint64_t commands = 0;
+  {
+    const Locked locked;
+    for (uint32_t i = 0; locked.held() && i < count; ++i) {
+      List* list = lists.find(handles[i]);
+      if (list != nullptr) {
+        before_execution(list);
+        commands += recorded_commands(list);
+      }
+    }
+  }
+  if (commands == 0) {
+    return;  // nothing that we would tell of
+  }
+  note_work();
+  const uint64_t correlation = next_correlation();
+  launch(correlation, commands > 1);
+  *call = reinterpret_cast<void*>(correlation);  // NOLINT(performance-no-int-to-ptr): a place for eight bytes
+}
+
+void end_execution(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t* handles,
+                   ze_result_t result, void** call) {
+  const Guard guard;
+  const auto correlation = reinterpret_cast<uint64_t>(*call);
+  if (correlation == 0) {
+    return;
+  }
+  *call = nullptr;
+  if (result != ZE_RESULT_SUCCESS) {
+    launch_failed(correlation);
+    return;
+  }
+  const Locked locked;
+  const Queue* known = locked.held() ? queues.find(queue) : nullptr;
+  for (uint32_t i = 0; i < count; ++i) {
+    List* list = locked.held() ? lists.find(handles[i]) : nullptr;
+    if (list == nullptr) {
+      continue;
+    }
+    if (known == nullptr) {
+      lost(GPUPROF_LOSS_NO_TIMING, recorded_commands(list));
+    } else {
+      after_execution(queue, *known, list, correlation);
+    }
+  }
+}
+
+void note_fork() {
+  store_relaxed(&forked, 1U);
+}
+
+}  // namespace gpuprof::injection::level_zero

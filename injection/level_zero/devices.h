@@ -1,0 +1,27 @@
+// Devices by number, and their clocks.
+#pragma once
+
+#include <cstdint>
+
+#include "level_zero/api.h"
+
+namespace gpuprof::injection::level_zero {
+
+constexpr uint32_t kMaxDevices = 64;  // later ones share the last number
+
+// The number of a device or sub-device, in the order of the drivers.
+uint32_t device_index(ze_device_handle_t device);
+
+// Sends the device's name where the recorder does not have it yet.
+void announce_device(uint32_t index);
+
+struct HostTimes {
+  uint64_t start_ns;
+  uint64_t end_ns;  // exactly as long after `start_ns` as the device says
+};
+// Of work that has ended. False: the device's clock can not be read, or the times are none.
+bool host_times(uint32_t index, const ze_kernel_timestamp_data_t& times, HostTimes* result);
+
+void forget_devices();
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,107 @@
+// How Level Zero calls us: the library is preloaded, so its functions come before those of the same name elsewhere. A
+// program that never initializes Level Zero runs none of this code.
+//
+// A program that is linked with the loader calls zeInit() or zeInitDrivers() here. One that asks dlsym() of a handle
+// for them calls the loader's own; but the loader asks for its table of them by name, and so asks us.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "base/atomics.h"
+#include "level_zero/api.h"
+#include "level_zero/vendor.h"
+#include "runtime/recording.h"
+
+using namespace gpuprof::injection;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+using InitFunction = ze_result_t(ZE_APICALL*)(ze_init_flags_t);
+using InitDriversFunction = ze_result_t(ZE_APICALL*)(uint32_t*, ze_driver_handle_t*, void*);
+using TableFunction = ze_result_t(ZE_APICALL*)(ze_api_version_t, void**);
+
+// What was in the loader's table.
+InitFunction table_init = nullptr;
+InitDriversFunction table_init_drivers = nullptr;
+
+ze_result_t begin_if(ze_result_t result) {
+  if (result == ZE_RESULT_SUCCESS) {
+    begin_recording(level_zero::vendor());  // the first time
+  }
+  return result;
+}
+
+template <typename Function, typename... Arguments>
+ze_result_t initialize(const char* name, Arguments... arguments) {
+  const auto target = reinterpret_cast<Function>(level_zero::find_function(name));
+  return target == nullptr ? ZE_RESULT_ERROR_UNINITIALIZED : begin_if(target(arguments...));
+}
+
+ze_result_t ZE_APICALL init_from_table(ze_init_flags_t flags) {
+  return begin_if(load_acquire(&table_init)(flags));
+}
+
+ze_result_t ZE_APICALL init_drivers_from_table(uint32_t* count, ze_driver_handle_t* drivers, void* description) {
+  return begin_if(load_acquire(&table_init_drivers)(count, drivers, description));
+}
+
+template <typename Function>
+void replace(void** entry, Function* kept, Function ours) {
+  if (*entry != nullptr && *entry != reinterpret_cast<void*>(ours)) {
+    store_release(kept, reinterpret_cast<Function>(*entry));
+    *entry = reinterpret_cast<void*>(ours);
+  }
+}
+
+// The function of that name in the library that `caller` is in: what it would have called without us.
+TableFunction own_function(const void* caller, const char* name, bool* is_loader) {
+  Dl_info info = {};
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
+    return nullptr;
+  }
+  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) {
+    return nullptr;
+  }
+  *is_loader = strstr(info.dli_fname, "libze_loader.so") != nullptr;
+  const auto function = reinterpret_cast<TableFunction>(dlsym(library, name));
+  dlclose(library);  // the caller is in it
+  return function;
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+
+// zeInitDrivers, of Level Zero 1.10: by another name here, as newer headers declare it with a type that older ones
+// lack.
+extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_driver_handle_t* drivers,
+                                                       void* description) __asm__("zeInitDrivers");
+
+extern "C" ze_result_t ZE_APICALL zeInit(ze_init_flags_t flags) {
+  return initialize<InitFunction>("zeInit", flags);
+}
+
+extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_driver_handle_t* drivers,
+                                                       void* description) {
+  return initialize<InitDriversFunction>("zeInitDrivers", count, drivers, description);
+}
+
+// The table is of pointers: zeInit, and from 1.10 on zeInitDrivers.
+extern "C" ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version, void** table) {
+  bool is_loader = false;
+  const TableFunction target = own_function(__builtin_return_address(0), "zeGetGlobalProcAddrTable", &is_loader);
+  if (target == nullptr) {
+    return ZE_RESULT_ERROR_UNINITIALIZED;
+  }
+  const ze_result_t result = target(version, table);
+  if (result == ZE_RESULT_SUCCESS && is_loader && table != nullptr) {
+    replace(&table[0], &table_init, &init_from_table);
+    if (version >= ZE_MAKE_VERSION(1, 10)) {
+      replace(&table[1], &table_init_drivers, &init_drivers_from_table);
+    }
+  }
+  return result;
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,41 @@
+// Lists that are executed later, once or often. Each command in one has an event of ours, or of the target's. After
+// each execution, on the same queue, a small list of ours copies their times to memory of this execution and resets the
+// events of ours: so a list that is executed again at once has exact times for both.
+#pragma once
+
+#include <cstdint>
+
+#include "level_zero/objects.h"
+
+namespace gpuprof::injection::level_zero {
+
+// The commands of a list from one reset to the next. All but the one call below hold Locked.
+bool record_command(List* list, const Work& work);  // false: no memory
+// The target resets one of its own events within the list: what it times can not be read after an execution.
+void note_reset_inside(List* list, ze_event_handle_t event);
+// The target resets or destroys the list.
+void drop_recorded(List* list);
+
+// How many timed commands the list has.
+uint32_t recorded_commands(const List* list);
+
+// The target executes the list again: where the host reads its events, what has not been read by now is lost.
+void before_execution(List* list);
+// It has been executed on the queue, by the launch `correlation`.
+void after_execution(ze_command_queue_handle_t queue, const Queue& known, List* list, uint64_t correlation);
+
+// The target destroys its event, or the queue: ours is finished with it first. Waits, within bounds; not under Locked.
+void finish_executions(ze_command_queue_handle_t queue);
+void finish_executions_with(ze_event_handle_t event);
+
+// Tells of executions that have finished. Not under Locked.
+void tell_executions(bool may_wait);
+
+uint64_t outstanding_executions();
+// The rest is counted as unfinished.
+void give_up_executions();
+void drop_executions(ze_context_handle_t context);
+
+void forget_executions();
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,69 @@
+// Parameters of calls that are newer than the headers we build with (1.8.12 of Debian 12), as the tracing layer of
+// later loaders hands them over: a pointer to each argument, in the order of the function's. Of Level Zero 1.17.
+#pragma once
+
+#include "level_zero/api.h"
+
+namespace gpuprof::injection::level_zero::newer {
+
+struct LaunchKernelWithArguments {
+  ze_command_list_handle_t* phCommandList;
+  ze_kernel_handle_t* phKernel;
+  const ze_group_count_t* group_counts;
+  const void* group_sizes;
+  void*** arguments;
+  const void** next;
+  ze_event_handle_t* phSignalEvent;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+struct LaunchKernelWithParameters {
+  ze_command_list_handle_t* phCommandList;
+  ze_kernel_handle_t* phKernel;
+  const ze_group_count_t** group_counts;
+  const void** next;
+  ze_event_handle_t* phSignalEvent;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+struct MemoryCopyWithParameters {
+  ze_command_list_handle_t* phCommandList;
+  void** pdstptr;
+  const void** psrcptr;
+  size_t* psize;
+  const void** next;
+  ze_event_handle_t* phSignalEvent;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+struct MemoryFillWithParameters {
+  ze_command_list_handle_t* phCommandList;
+  void** pointer;
+  const void** pattern;
+  size_t* pattern_bytes;
+  size_t* psize;
+  const void** next;
+  ze_event_handle_t* phSignalEvent;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+struct HostFunction {
+  ze_command_list_handle_t* phCommandList;
+  void* function;
+  void** data;
+  const void** next;
+  ze_event_handle_t* phSignalEvent;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+struct CommandListHostSynchronize {
+  ze_command_list_handle_t* phCommandList;
+  uint64_t* ptimeout;
+};
+
+}  // namespace gpuprof::injection::level_zero::newer

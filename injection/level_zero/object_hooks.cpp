@@ -1,0 +1,210 @@
+// Lists, queues, events and pools of the target's: what they are when they are made, and what becomes of our work when
+// they go. These are followed while nothing is recorded, too.
+#include "base/guard.h"
+#include "level_zero/commands.h"
+#include "level_zero/executions.h"
+#include "level_zero/objects.h"
+#include "level_zero/outstanding.h"
+#include "level_zero/own_events.h"
+#include "level_zero/tracer.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+#define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
+#define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
+
+void add_list(ze_context_handle_t context, ze_device_handle_t device, uint32_t ordinal, bool immediate,
+              const ze_command_list_handle_t* handle) {
+  const LockedCallback locked;
+  if (handle == nullptr || !locked.held()) {
+    return;
+  }
+  if (List* list = lists.add(*handle); list != nullptr) {
+    list->context = context;
+    list->device = device;
+    list->number = immediate ? next_stream() : 0;
+    list->ordinal = ordinal;
+    list->immediate = immediate;
+  }
+}
+
+void ZE_APICALL list_created(ze_command_list_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  if (result == ZE_RESULT_SUCCESS) {
+    const uint32_t ordinal = *call_with->pdesc == nullptr ? 0 : (*call_with->pdesc)->commandQueueGroupOrdinal;
+    add_list(*call_with->phContext, *call_with->phDevice, ordinal, false, *call_with->pphCommandList);
+  }
+}
+
+void ZE_APICALL immediate_list_created(ze_command_list_create_immediate_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  if (result == ZE_RESULT_SUCCESS) {
+    const uint32_t ordinal = *call_with->paltdesc == nullptr ? 0 : (*call_with->paltdesc)->ordinal;
+    add_list(*call_with->phContext, *call_with->phDevice, ordinal, true, *call_with->pphCommandList);
+  }
+}
+
+void ZE_APICALL list_reset(ze_command_list_reset_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const LockedCallback locked;
+  List* list = locked.held() ? lists.find(*call_with->phCommandList) : nullptr;
+  if (result == ZE_RESULT_SUCCESS && list != nullptr) {
+    drop_recorded(list);
+  }
+}
+
+void ZE_APICALL destroy_list(ze_command_list_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  List* list = locked.held() ? lists.take(*call_with->phCommandList) : nullptr;
+  if (list != nullptr) {
+    drop_recorded(list);
+    free(list);
+  }
+}
+
+void ZE_APICALL queue_created(ze_command_queue_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const LockedCallback locked;
+  if (result != ZE_RESULT_SUCCESS || *call_with->pphCommandQueue == nullptr || !locked.held()) {
+    return;
+  }
+  if (Queue* queue = queues.add(**call_with->pphCommandQueue); queue != nullptr) {
+    queue->device = *call_with->phDevice;
+    queue->number = next_stream();
+    queue->ordinal = *call_with->pdesc == nullptr ? 0 : (*call_with->pdesc)->ordinal;
+  }
+}
+
+void ZE_APICALL destroy_queue(ze_command_queue_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const Guard guard;
+  if (!guard.entered()) {
+    return;
+  }
+  finish_executions(*call_with->phCommandQueue);
+  const Locked locked;
+  if (locked.held()) {
+    free(queues.take(*call_with->phCommandQueue));
+  }
+}
+
+void ZE_APICALL pool_created(ze_event_pool_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const LockedCallback locked;
+  if (result != ZE_RESULT_SUCCESS || *call_with->pphEventPool == nullptr || !locked.held()) {
+    return;
+  }
+  // Its times are not the device's: events of such pools stay unknown, too, and are left alone.
+  constexpr uint32_t kMappedTimestamps = 1U << 3U;  // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, of later versions
+  const uint32_t flags = *call_with->pdesc == nullptr ? 0 : (*call_with->pdesc)->flags;
+  EventPool* pool = (flags & kMappedTimestamps) != 0 ? nullptr : event_pools.add(**call_with->pphEventPool);
+  if (pool != nullptr) {
+    pool->timed = (flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP) != 0;
+  }
+}
+
+void ZE_APICALL destroy_pool(ze_event_pool_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  if (locked.held()) {
+    free(event_pools.take(*call_with->phEventPool));
+  }
+}
+
+// An event of a pool that we have not seen (of another process, or made before we came) stays unknown.
+void ZE_APICALL event_created(ze_event_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const LockedCallback locked;
+  if (result != ZE_RESULT_SUCCESS || *call_with->pphEvent == nullptr || !locked.held()) {
+    return;
+  }
+  const EventPool* pool = event_pools.find(*call_with->phEventPool);
+  TargetEvent* event = pool == nullptr ? nullptr : target_events.add(**call_with->pphEvent);
+  if (event != nullptr) {
+    event->timed = pool->timed;
+  }
+}
+
+bool is_timed(ze_event_handle_t handle) {
+  const Locked locked;
+  const TargetEvent* event = locked.held() ? target_events.find(handle) : nullptr;
+  return event != nullptr && event->timed;
+}
+
+// A list of ours may still have to read the times that it has from an execution.
+void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const Guard guard;
+  if (!guard.entered()) {
+    return;
+  }
+  if (is_timed(*call_with->phEvent)) {
+    finish_executions_with(*call_with->phEvent);
+  }
+  const Locked locked;
+  TargetEvent* event = locked.held() ? target_events.take(*call_with->phEvent) : nullptr;
+  if (event != nullptr) {
+    settle(event);
+    free(event);
+  }
+}
+
+void settle_handle(ze_event_handle_t handle) {
+  const Locked locked;
+  TargetEvent* event = locked.held() ? target_events.find(handle) : nullptr;
+  if (event != nullptr) {
+    settle(event);
+  }
+}
+
+void ZE_APICALL host_reset(ze_event_host_reset_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const Guard guard;
+  if (guard.entered()) {
+    settle_handle(*call_with->phEvent);
+  }
+}
+
+void ZE_APICALL append_reset(ze_command_list_append_event_reset_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  List* list = locked.held() ? lists.find(*call_with->phCommandList) : nullptr;
+  if (list != nullptr && !list->immediate) {
+    note_reset_inside(list, *call_with->phEvent);
+  } else if (TargetEvent* event = list == nullptr ? nullptr : target_events.find(*call_with->phEvent);
+             event != nullptr) {
+    settle(event);
+  }
+}
+
+void ZE_APICALL event_asked(ze_event_query_status_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const Guard guard;
+  if (guard.entered() && result == ZE_RESULT_SUCCESS) {
+    settle_handle(*call_with->phEvent);
+  }
+}
+
+void ZE_APICALL destroy_context(ze_context_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  if (locked.held()) {
+    settle_context(*call_with->phContext);
+    drop_executions(*call_with->phContext);
+    destroy_events(*call_with->phContext);
+  }
+}
+
+}  // namespace
+
+void hook_objects(bool (*add)(const Hook& hook)) {
+  const Hook hooks[] = {
+      {"CommandListCreate", nullptr, as_callback(list_created), true},
+      {"CommandListCreateImmediate", nullptr, as_callback(immediate_list_created), true},
+      {"CommandListReset", nullptr, as_callback(list_reset), true},
+      {"CommandListDestroy", as_callback(destroy_list), nullptr, true},
+      {"CommandQueueCreate", nullptr, as_callback(queue_created), true},
+      {"CommandQueueDestroy", as_callback(destroy_queue), nullptr, true},
+      {"EventPoolCreate", nullptr, as_callback(pool_created), true},
+      {"EventPoolDestroy", as_callback(destroy_pool), nullptr, true},
+      {"EventCreate", nullptr, as_callback(event_created), true},
+      {"EventDestroy", as_callback(destroy_event), nullptr, true},
+      {"EventHostReset", as_callback(host_reset), nullptr, true},
+      {"EventQueryStatus", nullptr, as_callback(event_asked), true},
+      {"CommandListAppendEventReset", as_callback(append_reset), nullptr, true},
+      {"ContextDestroy", as_callback(destroy_context), nullptr, true},
+  };
+  for (const Hook& hook : hooks) {
+    add(hook);
+  }
+}
+
+}  // namespace gpuprof::injection::level_zero

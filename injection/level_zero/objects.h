@@ -1,0 +1,154 @@
+// What we know of the target's handles. One lock for all of it: see Locked.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/atomics.h"
+#include "base/guard.h"
+#include "level_zero/api.h"
+#include "wire/wire.h"
+
+namespace gpuprof::injection::level_zero {
+
+// The lock of all tables, events and outstanding work. Held for calls of the driver that do not wait. A thread that
+// cannot have it in bounded time goes on without us.
+class Locked {
+ public:
+  explicit Locked(bool wanted = true);
+  ~Locked();
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  bool held_;
+};
+
+// In a callback that changes a table: Locked, but for calls of our own that come back to us.
+class LockedCallback {
+ public:
+  LockedCallback() : locked_(guard_.entered()) {}
+  [[nodiscard]] bool held() const { return locked_.held(); }
+
+ private:
+  Guard guard_;
+  Locked locked_;
+};
+
+// A table by handle of nodes that begin as Node does. Nodes come from calloc.
+template <typename Node>
+class HandleTable {
+ public:
+  Node* find(const void* handle) { return *link_to(handle); }
+
+  // A handle that is there already is another object's by now, and begins anew. Null: no memory.
+  Node* add(const void* handle) {
+    free(take(handle));
+    auto* node = static_cast<Node*>(calloc(1, sizeof(Node)));
+    if (node != nullptr) {
+      Node** bucket = bucket_of(handle);
+      node->handle = handle;
+      node->next = *bucket;
+      *bucket = node;
+    }
+    return node;
+  }
+
+  // Out of the table, and the caller's to free; null: not there.
+  Node* take(const void* handle) {
+    Node** link = link_to(handle);
+    Node* node = *link;
+    if (node != nullptr) {
+      *link = node->next;
+    }
+    return node;
+  }
+
+  // In a forked child. What it held stays: its locks may be anybody's.
+  void forget() {
+    for (Node*& bucket : buckets_) {
+      bucket = nullptr;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kBuckets = 1024;
+
+  Node** bucket_of(const void* handle) {
+    const auto address = reinterpret_cast<uintptr_t>(handle);
+    return &buckets_[(address >> 4 ^ address >> 14) % kBuckets];
+  }
+
+  Node** link_to(const void* handle) {
+    Node** link = bucket_of(handle);
+    while (*link != nullptr && (*link)->handle != handle) {
+      link = &(*link)->next;
+    }
+    return link;
+  }
+
+  Node* buckets_[kBuckets] = {};
+};
+
+struct EventPool {
+  const void* handle;
+  EventPool* next;
+  bool timed;  // its events have kernel timestamps
+};
+
+struct Pending;
+
+// An event of the target's.
+struct TargetEvent {
+  const void* handle;
+  TargetEvent* next;
+  bool timed;
+  Pending* pending;  // the command of ours to tell that signals it and has not been read; null: none
+};
+
+struct Queue {
+  const void* handle;
+  Queue* next;
+  ze_device_handle_t device;
+  uint64_t number;  // the stream of the profile
+  uint32_t ordinal;
+};
+
+struct Recorded;
+
+struct List {
+  const void* handle;
+  List* next;
+  ze_context_handle_t context;
+  ze_device_handle_t device;
+  uint64_t number;
+  uint32_t ordinal;
+  bool immediate;
+  Recorded* recorded;  // executions.h; null: nothing in it yet
+};
+
+// NOLINTBEGIN(bugprone-dynamic-static-initializers): they are constinit
+extern HandleTable<EventPool> event_pools;
+extern HandleTable<TargetEvent> target_events;
+extern HandleTable<Queue> queues;
+extern HandleTable<List> lists;
+// NOLINTEND(bugprone-dynamic-static-initializers)
+
+// Of queues and immediate lists: 1, 2, ...
+uint64_t next_stream();
+
+// One command of the target's, whose time is wanted.
+struct OwnEvent;
+struct Work {
+  uint64_t node;  // of a list that is executed later; else 0
+  uint64_t bytes;
+  OwnEvent* own;            // that it signals; null: the target's, or none
+  ze_event_handle_t users;  // an event of the target's with timestamps, which is left to it
+  uint32_t name;
+  gpuprof_op op;
+};
+
+void forget_objects();
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,211 @@
+#include "level_zero/outstanding.h"
+
+#include <cstdlib>
+#include <ctime>
+
+#include "ipc/emit.h"
+#include "level_zero/devices.h"
+#include "level_zero/executions.h"
+#include "level_zero/own_events.h"
+#include "runtime/work.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+// Under Locked. In the order of the launches, but for what was looked at and had not finished.
+Pending* first = nullptr;
+Pending** last_link = &first;
+uint64_t pending_count = 0;
+
+Pending* pop() {
+  Pending* pending = first;
+  if (pending != nullptr) {
+    first = pending->next;
+    if (first == nullptr) {
+      last_link = &first;
+    }
+    --pending_count;
+  }
+  return pending;
+}
+
+void push(Pending* pending) {
+  pending->next = nullptr;
+  *last_link = pending;
+  last_link = &pending->next;
+  ++pending_count;
+}
+
+enum class Outcome { unfinished, finished, failed };
+
+Outcome read(ze_event_handle_t event, ze_kernel_timestamp_result_t* times) {
+  const ze_result_t status = api.zeEventQueryStatus(event);
+  if (status == ZE_RESULT_NOT_READY) {
+    return Outcome::unfinished;
+  }
+  return status == ZE_RESULT_SUCCESS && api.zeEventQueryKernelTimestamp(event, times) == ZE_RESULT_SUCCESS
+             ? Outcome::finished
+             : Outcome::failed;
+}
+
+ze_event_handle_t event_of(const Pending& pending) {
+  return pending.work.own != nullptr ? pending.work.own->handle : pending.work.users;
+}
+
+// Its event is read, and free for others.
+void release_event(Pending* pending, bool failed) {
+  if (pending->work.own != nullptr && !failed) {
+    give_back(pending->work.own);
+  } else if (pending->work.users != nullptr) {
+    if (TargetEvent* users = target_events.find(pending->work.users); users != nullptr && users->pending == pending) {
+      users->pending = nullptr;
+    }
+  }
+  pending->work.own = nullptr;
+  pending->work.users = nullptr;
+  pending->settled = true;
+}
+
+// False: nobody waits any more.
+bool look_at_next(bool may_wait) {
+  Pending* pending = nullptr;
+  Outcome outcome = Outcome::failed;
+  ze_kernel_timestamp_result_t times = {};
+  {
+    const Locked locked;
+    pending = locked.held() ? pop() : nullptr;
+    if (pending == nullptr) {
+      return false;
+    }
+    if (pending->settled) {
+      free(pending);
+      return true;
+    }
+    outcome = read(event_of(*pending), &times);
+    if (outcome == Outcome::unfinished) {
+      push(pending);
+      return true;
+    }
+    release_event(pending, outcome == Outcome::failed);
+  }
+  if (outcome == Outcome::finished) {
+    tell(pending->work, pending->correlation, pending->stream, pending->device, times, may_wait);
+  } else {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+  }
+  free(pending);
+  return true;
+}
+
+uint64_t outstanding() {
+  const Locked locked;
+  return locked.held() ? pending_count + outstanding_executions() : 0;
+}
+
+}  // namespace
+
+void add_outstanding(Pending* pending) {
+  push(pending);
+}
+
+void tell_finished(uint32_t most, bool may_wait) {
+  const uint64_t there = load_relaxed(&pending_count);
+  for (uint64_t i = 0; i < there && i < most && look_at_next(may_wait); ++i) {
+  }
+}
+
+void make_room() {
+  constexpr uint64_t kMany = 256;
+  constexpr uint32_t kLooks = 2;  // more than one, or they would only stay as many
+  if (load_relaxed(&pending_count) > kMany) {
+    tell_finished(kLooks, false);
+  }
+}
+
+void settle(TargetEvent* event) {
+  Pending* pending = event->pending;
+  if (pending == nullptr) {
+    return;
+  }
+  ze_kernel_timestamp_result_t times = {};
+  const Outcome outcome = read(event_of(*pending), &times);
+  const Work work = pending->work;
+  release_event(pending, true);
+  if (outcome == Outcome::finished) {
+    tell(work, pending->correlation, pending->stream, pending->device, times, false);
+  } else {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+  }
+}
+
+void settle_context(ze_context_handle_t context) {
+  for (uint64_t left = pending_count; left != 0; --left) {
+    Pending* pending = pop();
+    if (pending->work.own == nullptr || pending->work.own->context_handle != context) {
+      push(pending);
+      continue;
+    }
+    ze_kernel_timestamp_result_t times = {};
+    const Outcome outcome = read(event_of(*pending), &times);
+    if (outcome == Outcome::finished) {
+      tell(pending->work, pending->correlation, pending->stream, pending->device, times, false);
+    } else {
+      lost(outcome == Outcome::failed ? GPUPROF_LOSS_NO_TIMING : GPUPROF_LOSS_UNFINISHED, 1);
+    }
+    free(pending);
+  }
+}
+
+void wait_for_outstanding() {
+  constexpr int kNaps = 1000;
+  constexpr int kNapsWithoutProgress = 200;
+  const timespec nap = {0, 1000000};
+  uint64_t left = outstanding();
+  for (int total = 0, idle = 0; left != 0 && total < kNaps && idle < kNapsWithoutProgress; ++total, ++idle) {
+    nanosleep(&nap, nullptr);
+    tell_finished(UINT32_MAX, true);
+    tell_executions(true);
+    const uint64_t now = outstanding();
+    idle = now < left ? 0 : idle;
+    left = now;
+  }
+  const Locked locked;
+  if (!locked.held()) {
+    return;
+  }
+  for (Pending* pending = pop(); pending != nullptr; pending = pop()) {
+    if (!pending->settled) {
+      lost(GPUPROF_LOSS_UNFINISHED, 1);
+    }
+  }
+  give_up_executions();
+}
+
+void tell(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
+          const ze_kernel_timestamp_result_t& times, bool may_wait) {
+  HostTimes host = {};
+  if (!host_times(device, times.global, &host)) {
+    lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
+    return;
+  }
+  announce_device(device);
+  gpuprof_gpu_op op = {};
+  op.correlation = correlation;
+  op.start_ns = host.start_ns;
+  op.end_ns = host.end_ns;
+  op.bytes = work.bytes;
+  op.stream = stream;
+  op.name_id = work.name;
+  op.device = device;
+  op.op = static_cast<uint16_t>(work.op);
+  op.graph_node = work.node;
+  gpu_op(op, may_wait);
+}
+
+void forget_outstanding() {
+  first = nullptr;
+  last_link = &first;
+  pending_count = 0;
+}
+
+}  // namespace gpuprof::injection::level_zero

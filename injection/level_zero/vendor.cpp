@@ -1,0 +1,111 @@
+#include "level_zero/vendor.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/guard.h"
+#include "ipc/emit.h"
+#include "level_zero/commands.h"
+#include "level_zero/devices.h"
+#include "level_zero/executions.h"
+#include "level_zero/objects.h"
+#include "level_zero/outstanding.h"
+#include "level_zero/own_events.h"
+#include "level_zero/tracer.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+constexpr uint32_t kMaxComponents = 16;
+
+uint32_t forked = 0;
+int process = 0;  // that began: clone() and the fork system call run no fork handlers
+
+void tell_loader_version() {
+  const auto get_versions = reinterpret_cast<decltype(&zelLoaderGetVersions)>(find_function("zelLoaderGetVersions"));
+  zel_component_version_t components[kMaxComponents];
+  size_t count = 0;
+  if (get_versions == nullptr || get_versions(&count, nullptr) != ZE_RESULT_SUCCESS || count > kMaxComponents ||
+      get_versions(&count, components) != ZE_RESULT_SUCCESS) {
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const zel_version_t& version = components[i].component_lib_version;
+    if (strncmp(components[i].component_name, "loader", ZEL_COMPONENT_STRING_SIZE) == 0) {
+      char text[64];
+      snprintf(text, sizeof(text), "%d.%d.%d", version.major, version.minor, version.patch);
+      meta("level_zero.loader", text);
+    }
+  }
+}
+
+bool subscribe(bool /*attached*/) {
+  process = getpid();
+  if (const char* lacks = bind(); lacks != nullptr) {
+    char reason[160];
+    snprintf(reason, sizeof(reason), "the Level Zero loader has no %s: version 1.8 or later is needed", lacks);
+    disable(reason);
+    return false;
+  }
+  tell_loader_version();
+  return start_tracer();
+}
+
+// The parent's devices are not there, nor the thread that would look at what has finished.
+void in_forked_child() {
+  store_relaxed(&forked, 1U);
+  note_fork();
+  forget_objects();
+  forget_events();
+  forget_outstanding();
+  forget_executions();
+  forget_devices();
+}
+
+bool exiting() {
+  return load_relaxed(&forked) == 0 && getpid() == process;
+}
+
+void flush(bool last) {
+  const Guard guard;  // our own calls are traced on this thread
+  tell_finished(UINT32_MAX, true);
+  tell_executions(true);
+  if (last) {
+    wait_for_outstanding();
+  }
+}
+
+// Nothing is to be switched: callbacks of what is not recorded return at once.
+void set_recording(bool /*on*/) {}
+
+void nothing() {}
+
+constexpr Vendor::Flush kFlush = {
+    .library = "Level Zero",
+    .pace_variable = nullptr,
+    .flush = flush,
+    .first_work = nothing,
+    .set_recording = set_recording,
+    .totals = nothing,
+    .detach = nothing,
+};
+
+constexpr Vendor kVendor = {
+    .name = "level_zero",
+    .load = nullptr,
+    .subscribe = subscribe,
+    .forked = in_forked_child,
+    .exiting = exiting,
+    .flush = &kFlush,
+};
+
+}  // namespace
+
+const Vendor& vendor() {
+  return kVendor;
+}
+
+}  // namespace gpuprof::injection::level_zero

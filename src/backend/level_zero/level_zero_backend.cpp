@@ -1,0 +1,166 @@
+#include "backend/level_zero/level_zero_backend.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+extern "C" {
+extern const unsigned char gpuprof_embedded_level_zero_begin[];
+extern const unsigned char gpuprof_embedded_level_zero_end[];
+}
+
+namespace gpuprof::backend {
+namespace {
+
+constexpr Descriptor kDescriptor = {"level_zero", "Level Zero kernels, copies and fills (Intel GPUs)"};
+constexpr std::string_view kFileName = "libgpuprof_level_zero.so";
+constexpr const char* kLoader = "libze_loader.so.1";
+constexpr std::string_view kTracingLayer = "libze_tracing_layer.so.1";
+constexpr const char* kTracingVariable = "ZE_ENABLE_TRACING_LAYER";
+constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
+constexpr const char* kPreloadVariable = "LD_PRELOAD";
+
+// The file of the loader that a program of this machine would get, e.g. /usr/lib/x86_64-linux-gnu/libze_loader.so.1;
+// empty: there is none. Drivers are not loaded: that happens in zeInit().
+std::string find_loader() {
+  void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    return {};
+  }
+  Dl_info info = {};
+  void* function = dlsym(library, "zeInit");
+  std::string path;
+  if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
+    path = info.dli_fname;
+  }
+  dlclose(library);
+  return path;
+}
+
+// As its name says: libze_loader.so.1.8.0.
+std::string version_of(const std::string& loader) {
+  std::string file = loader;
+  char* whole = realpath(loader.c_str(), nullptr);
+  if (whole != nullptr) {
+    file = whole;
+    free(whole);
+  }
+  const size_t at = file.find(".so.");
+  return at == std::string::npos ? "of unknown version" : file.substr(at + 4);
+}
+
+bool has_tracing_layer(const std::string& loader) {
+  const std::string beside = loader.substr(0, loader.rfind('/') + 1) + std::string(kTracingLayer);
+  return access(beside.c_str(), R_OK) == 0;
+}
+
+std::vector<std::string> matches(const char* pattern) {
+  glob_t found = {};
+  std::vector<std::string> paths;
+  if (glob(pattern, 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+  return paths;
+}
+
+// What the loader would look for: an Intel GPU or NPU, or what the variable names instead. Empty: there is none.
+std::string find_device(const std::string* alternative_drivers) {
+  if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
+    return std::string(kDriversVariable) + "=" + *alternative_drivers;
+  }
+  for (const std::string& path : matches("/sys/class/drm/renderD*/device/vendor")) {
+    std::string vendor;
+    std::ifstream(path) >> vendor;
+    if (vendor == "0x8086") {
+      return "an Intel GPU";
+    }
+  }
+  if (!matches("/dev/accel/accel*").empty()) {
+    return "an accelerator";
+  }
+  return access("/dev/dxg", F_OK) == 0 ? "a GPU of the Windows host" : "";
+}
+
+constexpr LaunchFunction kLaunchFunctions[] = {
+    {"libze_loader.so", "zeCommandListAppendLaunchKernel"},
+    {"libze_loader.so", "zeCommandListAppendLaunchCooperativeKernel"},
+    {"libze_loader.so", "zeCommandListAppendLaunchKernelIndirect"},
+    {"libze_loader.so", "zeCommandListAppendLaunchMultipleKernelsIndirect"},
+    {"libze_loader.so", "zeCommandListAppendLaunchKernelWithArguments"},
+    {"libze_loader.so", "zeCommandListAppendLaunchKernelWithParameters"},
+    {"libze_loader.so", "zeCommandListAppendMemoryCopy"},
+    {"libze_loader.so", "zeCommandListAppendMemoryFill"},
+};
+
+// The tracing layer calls us from inside the loader's functions.
+constexpr std::string_view kInstrumentLibraries[] = {"libze_tracing_layer.so"};
+
+class LevelZeroBackend final : public Backend {
+ public:
+  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+
+  [[nodiscard]] Availability probe() const override {
+    const std::string loader = find_loader();
+    if (loader.empty()) {
+      return {false, std::string("no Level Zero loader (") + kLoader + ")",
+              "on a machine with an Intel GPU install it and the driver: on Debian and Ubuntu, apt install libze1 "
+              "libze-intel-gpu1"};
+    }
+    const std::string found = "loader " + version_of(loader);
+    if (!has_tracing_layer(loader)) {
+      return {false, found + " without its tracing layer",
+              "install " + std::string(kTracingLayer) + " of the same version beside " + loader};
+    }
+    const char* alternative = std::getenv(kDriversVariable);
+    const std::string drivers = alternative == nullptr ? "" : alternative;
+    const std::string device = find_device(&drivers);
+    if (device.empty()) {
+      return {false, found + " with its tracing layer; no Intel GPU or NPU",
+              "check that the kernel's driver is loaded (ls /dev/dri); in a container pass the device through"};
+    }
+    return {true, found + " with its tracing layer; " + device, ""};
+  }
+
+  [[nodiscard]] Library library() const override {
+    return {kFileName, {gpuprof_embedded_level_zero_begin, gpuprof_embedded_level_zero_end}};
+  }
+
+  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kInstrumentLibraries; }
+
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
+
+  // The library must be in the process when it initializes Level Zero, and the loader reads its variable then. Where
+  // there is no device, programs are spared a library that would have nothing to do.
+  Status prepare(LaunchEnv& env) override {
+    if (find_device(env.get(kDriversVariable)).empty()) {
+      return {};
+    }
+    if (env.library_dir.empty() || env.library_dir.find_first_of(": ") != std::string::npos) {
+      return Error{"the Level Zero library can not be preloaded: '" + env.library_dir + "' is not a usable directory",
+                   "set TMPDIR to a directory without ':' or blanks in its name"};
+    }
+    std::string libraries = env.library_dir + "/" + std::string(kFileName);
+    const std::string* before = env.get(kPreloadVariable);
+    if (before != nullptr && !before->empty()) {
+      libraries = *before + ":" + libraries;
+    }
+    env.set(kPreloadVariable, std::move(libraries));
+    env.set(kTracingVariable, "1");
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_level_zero() {
+  return std::make_unique<LevelZeroBackend>();
+}
+
+}  // namespace gpuprof::backend
