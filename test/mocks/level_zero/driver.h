@@ -1,0 +1,169 @@
+// A Level Zero driver without a device. Work takes known times, which are over when the clock says so: nothing runs.
+// Commands begin in the order in which they were handed over, as on a device with one engine for each queue and each
+// immediate list. What a driver would not survive ends the process: see violation().
+#pragma once
+
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace gpuprof::mock {
+
+// MOCK_ZE_FAULTS: names, "," between. One that is not known ends the process.
+struct ZeFaults {
+  bool query_error = false;     // all questions about events are answered with "device lost"
+  bool no_query = false;        // a device cannot copy times of events itself
+  bool no_events = false;       // no pool of events with times can be made
+  bool zero_times = false;      // times of commands are 0
+  bool reversed_times = false;  // commands end before they begin
+  bool never_finish = false;    // nothing that was handed over ends
+  bool append_error = false;    // every launch is refused
+  bool old_driver = false;      // of Level Zero 1.0: its timer's resolution is in nanoseconds
+  bool wrap = false;            // the device's counter begins anew some milliseconds after the start
+};
+const ZeFaults& ze_faults();
+
+// Prints what the program, or who records it, has done wrong, and aborts.
+[[noreturn]] void violation(const char* what);
+
+constexpr uint64_t kRate = 19200000;  // cycles a second
+constexpr uint32_t kKernelBits = 32;
+constexpr uint64_t kNever = UINT64_MAX;
+
+// Every handle points to one of these, which begin alike.
+enum class Kind : uint32_t { driver, device, context, queue, list, fence, pool, event, module, kernel, dead };
+
+struct Object {
+  void* dispatch = nullptr;  // the loader's, from 1.24 on
+  Kind kind;
+};
+
+template <typename T, typename Handle>
+T& object(Handle handle) {
+  auto* found = reinterpret_cast<T*>(handle);
+  if (found == nullptr || found->kind != T::kKind) {
+    violation("a handle that is null, of another kind, or destroyed");
+  }
+  return *found;
+}
+
+// Objects stay, and are marked, so that a handle that was destroyed is noticed. `busy_until`: the device uses it.
+template <typename T, typename Handle>
+void destroy(Handle handle) {
+  object<T>(handle).kind = Kind::dead;
+}
+
+struct Device : Object {
+  static constexpr Kind kKind = Kind::device;
+  uint32_t number;
+  std::vector<Device*> parts;
+  Device* whole;  // null: it is no part
+};
+
+struct Context : Object {
+  static constexpr Kind kKind = Kind::context;
+  uint32_t live = 0;  // objects in it
+};
+
+struct Pool : Object {
+  static constexpr Kind kKind = Kind::pool;
+  Context* context;
+  uint32_t count;
+  uint32_t live = 0;
+  bool timed;
+};
+
+struct Event : Object {
+  static constexpr Kind kKind = Kind::event;
+  Pool* pool;
+  uint64_t signaled_at = kNever;  // ns
+  uint64_t busy_until = 0;        // ns
+  uint64_t start = 0;             // cycles
+  uint64_t end = 0;
+};
+
+// When what was handed over so far is over.
+struct Timeline {
+  uint64_t free_at = 0;
+};
+
+enum class Action { work, reset, query };
+
+struct Step {
+  Action action;
+  uint64_t cycles = 0;
+  Event* signal = nullptr;
+  std::vector<Event*> waits;
+  std::vector<Event*> events;  // of reset and query
+  ze_kernel_timestamp_result_t* times = nullptr;
+};
+
+struct Queue : Object {
+  static constexpr Kind kKind = Kind::queue;
+  Context* context;
+  Device* device;
+  Timeline timeline;
+  bool synchronous;
+  uint32_t ordinal;
+};
+
+struct List : Object {
+  static constexpr Kind kKind = Kind::list;
+  Context* context;
+  Device* device;
+  bool immediate;
+  bool synchronous;
+  bool closed = false;
+  uint32_t ordinal;
+  Timeline timeline;  // of an immediate one
+  std::vector<Step> steps;
+  uint64_t busy_until = 0;
+};
+
+struct Fence : Object {
+  static constexpr Kind kKind = Kind::fence;
+  uint64_t signaled_at = kNever;
+};
+
+struct Module : Object {
+  static constexpr Kind kKind = Kind::module;
+};
+
+struct Kernel : Object {
+  static constexpr Kind kKind = Kind::kernel;
+  std::string name;
+  uint64_t cycles;
+};
+
+constexpr uint32_t kCopyOrdinal = 1;  // of the queue group that only copies
+
+uint64_t now_ns();
+uint64_t cycles_at(uint64_t ns);     // of the device's counter, before it is cut to its bits
+uint64_t begin_of(uint64_t cycles);  // the first ns of which cycles_at() says so
+
+// Runs a step after what is before it.
+void run(Timeline& timeline, const Step& step);
+void wait_until(uint64_t ns);
+ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
+
+std::mutex& the_lock();
+
+// Parts of the tables, in the files that hold the functions.
+void fill(ze_command_list_dditable_t& table);
+void fill(ze_event_dditable_t& table);
+void fill(ze_event_pool_dditable_t& table);
+void fill(ze_fence_dditable_t& table);
+void fill(ze_command_queue_dditable_t& table);
+void fill(ze_context_dditable_t& table);
+void fill(ze_driver_dditable_t& table);
+void fill(ze_device_dditable_t& table);
+void fill(ze_global_dditable_t& table);
+void fill(ze_mem_dditable_t& table);
+void fill(ze_module_dditable_t& table);
+void fill(ze_kernel_dditable_t& table);
+
+}  // namespace gpuprof::mock

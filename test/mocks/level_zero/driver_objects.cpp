@@ -1,0 +1,189 @@
+// Contexts, modules, kernels and memory.
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "driver.h"
+
+namespace gpuprof::mock {
+namespace {
+
+struct Allocation {
+  size_t bytes;
+  ze_memory_type_t type;
+  ze_device_handle_t device;
+};
+
+std::map<uintptr_t, Allocation>& allocations() {
+  static std::map<uintptr_t, Allocation> all;
+  return all;
+}
+
+ze_result_t ZE_APICALL create_context(ze_driver_handle_t /*driver*/, const ze_context_desc_t* /*description*/,
+                                      ze_context_handle_t* context) {
+  auto* made = new Context{};
+  made->kind = Kind::context;
+  *context = reinterpret_cast<ze_context_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL destroy_context(ze_context_handle_t context) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  if (object<Context>(context).live != 0) {
+    violation("a context is destroyed before what was made in it");
+  }
+  destroy<Context>(context);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
+                                     const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
+                                     ze_module_build_log_handle_t* /*log*/) {
+  auto* made = new Module{};
+  made->kind = Kind::module;
+  *module = reinterpret_cast<ze_module_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
+  destroy<Module>(module);
+  return ZE_RESULT_SUCCESS;
+}
+
+// "light" takes 10 us, "heavy" 40, "slow" 20 ms, "empty" less than one, all others 5.
+ze_result_t ZE_APICALL create_kernel(ze_module_handle_t module, const ze_kernel_desc_t* description,
+                                     ze_kernel_handle_t* kernel) {
+  object<Module>(module);
+  auto* made = new Kernel{};
+  made->kind = Kind::kernel;
+  made->name = description->pKernelName;
+  made->cycles = made->name == "light"   ? 192
+                 : made->name == "heavy" ? 768
+                 : made->name == "slow"  ? kRate / 50
+                 : made->name == "empty" ? 1
+                                         : 96;
+  *kernel = reinterpret_cast<ze_kernel_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL destroy_kernel(ze_kernel_handle_t kernel) {
+  destroy<Kernel>(kernel);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL set_group_size(ze_kernel_handle_t /*kernel*/, uint32_t /*x*/, uint32_t /*y*/, uint32_t /*z*/) {
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_kernel_name(ze_kernel_handle_t kernel, size_t* bytes, char* name) {
+  const std::string& text = object<Kernel>(kernel).name;
+  if (name != nullptr) {
+    if (*bytes < text.size() + 1) {
+      return ZE_RESULT_ERROR_INVALID_SIZE;
+    }
+    memcpy(name, text.c_str(), text.size() + 1);
+  }
+  *bytes = text.size() + 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t allocate(size_t bytes, ze_memory_type_t type, ze_device_handle_t device, void** memory) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  *memory = calloc(1, bytes);
+  allocations()[reinterpret_cast<uintptr_t>(*memory)] = {bytes, type, device};
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL allocate_host(ze_context_handle_t /*context*/, const ze_host_mem_alloc_desc_t* /*description*/,
+                                     size_t bytes, size_t /*alignment*/, void** memory) {
+  return allocate(bytes, ZE_MEMORY_TYPE_HOST, nullptr, memory);
+}
+
+ze_result_t ZE_APICALL allocate_device(ze_context_handle_t /*context*/,
+                                       const ze_device_mem_alloc_desc_t* /*description*/, size_t bytes,
+                                       size_t /*alignment*/, ze_device_handle_t device, void** memory) {
+  return allocate(bytes, ZE_MEMORY_TYPE_DEVICE, device, memory);
+}
+
+ze_result_t ZE_APICALL allocate_shared(ze_context_handle_t /*context*/,
+                                       const ze_device_mem_alloc_desc_t* /*description*/,
+                                       const ze_host_mem_alloc_desc_t* /*host*/, size_t bytes, size_t /*alignment*/,
+                                       ze_device_handle_t device, void** memory) {
+  return allocate(bytes, ZE_MEMORY_TYPE_SHARED, device, memory);
+}
+
+ze_result_t ZE_APICALL free_memory(ze_context_handle_t /*context*/, void* memory) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  if (allocations().erase(reinterpret_cast<uintptr_t>(memory)) == 0) {
+    violation("memory is freed that was not allocated");
+  }
+  free(memory);
+  return ZE_RESULT_SUCCESS;
+}
+
+// Null: not of this driver's.
+const std::pair<const uintptr_t, Allocation>* find(const void* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  auto after = allocations().upper_bound(address);
+  if (after == allocations().begin()) {
+    return nullptr;
+  }
+  --after;
+  return address < after->first + after->second.bytes ? &*after : nullptr;
+}
+
+ze_result_t ZE_APICALL get_properties(ze_context_handle_t /*context*/, const void* memory,
+                                      ze_memory_allocation_properties_t* properties, ze_device_handle_t* device) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  const auto* found = find(memory);
+  properties->type = found == nullptr ? ZE_MEMORY_TYPE_UNKNOWN : found->second.type;
+  if (device != nullptr) {
+    *device = found == nullptr ? nullptr : found->second.device;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_range(ze_context_handle_t /*context*/, const void* memory, void** base, size_t* bytes) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  const auto* found = find(memory);
+  if (found == nullptr) {
+    return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  }
+  if (base != nullptr) {
+    *base = reinterpret_cast<void*>(found->first);
+  }
+  if (bytes != nullptr) {
+    *bytes = found->second.bytes;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+void fill(ze_context_dditable_t& table) {
+  table.pfnCreate = create_context;
+  table.pfnDestroy = destroy_context;
+}
+
+void fill(ze_module_dditable_t& table) {
+  table.pfnCreate = create_module;
+  table.pfnDestroy = destroy_module;
+}
+
+void fill(ze_kernel_dditable_t& table) {
+  table.pfnCreate = create_kernel;
+  table.pfnDestroy = destroy_kernel;
+  table.pfnSetGroupSize = set_group_size;
+  table.pfnGetName = get_kernel_name;
+}
+
+void fill(ze_mem_dditable_t& table) {
+  table.pfnAllocHost = allocate_host;
+  table.pfnAllocDevice = allocate_device;
+  table.pfnAllocShared = allocate_shared;
+  table.pfnFree = free_memory;
+  table.pfnGetAllocProperties = get_properties;
+  table.pfnGetAddressRange = get_range;
+}
+
+}  // namespace gpuprof::mock

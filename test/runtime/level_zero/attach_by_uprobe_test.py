@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""record -p of a Level Zero process: its launches are counted per stack, and it is said why there are no times."""
+
+import os
+import subprocess
+
+import rig
+
+APP = os.environ["MOCK_ZE_APP"]
+DRIVER = os.environ["MOCK_ZE_DRIVER"]
+LAUNCHES = 100
+
+
+class Attach(rig.RuntimeTest):
+    @rig.requires("ebpf")
+    def test_launches_are_counted_exactly(self):
+        target = subprocess.Popen([APP, "ready", str(LAUNCHES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True, env={**os.environ, "ZE_ENABLE_ALT_DRIVERS": DRIVER})
+        self.assertEqual(target.stdout.readline(), "ready\n")
+        recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(target.pid), "-o", self.profile_path],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        # The profile takes its name when the probes are in place.
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
+        target.communicate("go\n", timeout=60)
+        _, stderr = recorder.communicate(timeout=60)  # ends with the process
+        self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
+        folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
+        for site in ("assemble", "solve"):
+            counted = sum(count for frames, count in folded if any(f"::{site}(" in frame for frame in frames))
+            self.assertEqual(counted, LAUNCHES, stderr)
+        self.assertIn("launches are counted only: it uses level_zero", stderr)
+
+
+if __name__ == "__main__":
+    rig.main()

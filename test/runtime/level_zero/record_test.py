@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""`gpuprof record` of programs that use Level Zero: what is in the profile is what they did, to the nanosecond."""
+
+import os
+import re
+
+import rig
+
+APP = os.environ["MOCK_ZE_APP"]
+DRIVER = os.environ["MOCK_ZE_DRIVER"]
+SECOND_DRIVER = os.environ["MOCK_ZE_SECOND_DRIVER"]
+EXACT = ("immediate", "by_handle", "synchronous", "with_events", "with_unread_events", "regular",
+         "regular_with_events", "copies", "launches", "devices", "threads", "waits")
+
+
+def function_in(frames, name):
+    return any(re.match(rf"(.*::)?({name})\b", frame) for frame in frames)
+
+
+def launched_from(profile, work):
+    """All frames that lead to it: of the launch, and of the command's place in its list."""
+    return profile.frames(work.ustack) + profile.frames(work.capture)
+
+
+class LevelZero(rig.RuntimeTest):
+    def record_app(self, *arguments, faults="", options=(), drivers=(DRIVER,), command=(APP,), expect=0, **variables):
+        """(profile, [(site, kind, name, count, ns)] as the program says, stderr)"""
+        environment = {**os.environ, "ZE_ENABLE_ALT_DRIVERS": ",".join(drivers), "MOCK_ZE_FAULTS": faults, **variables}
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command, *arguments],
+                               env=environment)
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, expect, stderr)
+        words = [line.split()[1:] for line in run.stdout.decode().splitlines() if line.startswith("expected ")]
+        expected = [(site, kind, name.strip("-"), int(count), int(ns)) for site, kind, name, count, ns in words]
+        return rig.Profile(self.profile_path), expected, stderr
+
+    def sums(self, profile, expected):
+        """{(site, kind, name): [count, ns]} of the sites that are expected; of others, with None for the site"""
+        found = {}
+        for work, (count, ns, *_) in profile.measured("GPU"):
+            frames = launched_from(profile, work)
+            sites = [site for site in {row[0] for row in expected} if function_in(frames, site)]
+            known = found.setdefault((sites[0] if len(sites) == 1 else None, work.op, work.name), [0, 0])
+            known[0] += count
+            known[1] += ns
+        return found
+
+    def assert_exact(self, profile, expected, stderr):
+        totals = {}
+        for site, kind, name, count, ns in expected:
+            known = totals.setdefault((site, kind, name), [0, 0])
+            known[0] += count
+            known[1] += ns
+        self.assertEqual(self.sums(profile, expected), totals, stderr)
+        self.assert_conserved(profile)
+        self.assertEqual(profile.end()["lost"], 0, profile.losses())
+        coverage = profile.coverage()
+        self.assertEqual(coverage["launches"], coverage["matched"], coverage)
+
+    def test_counts_and_times_are_exact_in_every_case(self):
+        for case in EXACT:
+            with self.subTest(case=case):
+                self.assert_exact(*self.record_app(case, "50"))
+
+    def test_two_drivers(self):
+        # The loader then wraps every handle.
+        for case in ("immediate", "regular_with_events", "copies", "devices"):
+            with self.subTest(case=case):
+                self.assert_exact(*self.record_app(case, drivers=(DRIVER, SECOND_DRIVER)))
+
+    def test_each_call_site_has_its_own_stack(self):
+        for engine in rig.stack_engines():
+            for case in ("immediate", "regular"):
+                with self.subTest(engine=engine, case=case):
+                    profile, expected, stderr = self.record_app(case, options=["--stacks", engine])
+                    self.assert_exact(profile, expected, stderr)
+                    self.assertEqual(profile.meta()["stack_engine"], [engine])
+                    self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
+                    for frames, _ in self.folded("--from-start"):
+                        self.assertEqual(frames[1], "_start", frames)
+                        self.assertNotIn("[truncated]", frames)
+
+    def test_no_frame_is_there_because_of_us(self):
+        # The loader of Debian 12 jumps to the tracing layer, so its own function is no frame.
+        self.record_app("immediate")
+        for frames, _ in self.folded():
+            cpu = [frame for frame in frames if not frame.endswith("_[G]")]
+            self.assertRegex(cpu[-1], r"^(gpuprof::mock::launch\(.*|zeCommandListAppendLaunchKernel)$", frames)
+
+    def test_an_execution_has_its_stack_and_those_of_its_commands(self):
+        profile, _, stderr = self.record_app("regular", "7")
+        for work, (count, _, *_) in profile.measured("GPU"):
+            self.assertTrue(function_in(profile.frames(work.ustack), "submit"), stderr)
+            self.assertTrue(function_in(profile.frames(work.capture), "assemble|solve"), stderr)
+            self.assertEqual(count, {"light": 7, "heavy": 7}[work.name])
+        self.assertEqual(profile.coverage()["launches"], 7, "one a submission")
+
+    def test_a_program_of_several_processes(self):
+        profile, expected, stderr = self.record_app("forked")
+        self.assert_exact(profile, expected, stderr)
+        self.assertEqual(len({row[0] for row in profile.gpu()}), 2)
+
+    def test_a_list_for_copies_only_is_read_by_the_host(self):
+        self.assert_exact(*self.record_app("copy_queue", "3"))
+        self.assert_exact(*self.record_app("regular", "1", faults="no_query"))
+
+    def test_executions_that_were_overtaken_are_counted(self):
+        profile, expected, stderr = self.record_app("regular", "20", faults="no_query")
+        read = sum(row[3] for row in profile.gpu())
+        self.assertEqual(read + profile.losses()["no_timing"], sum(row[3] for row in expected), stderr)
+
+    def test_a_counter_that_begins_anew(self):
+        profile, expected, stderr = self.record_app("immediate", "400", faults="wrap")
+        self.assert_exact(profile, expected, stderr)
+
+    def test_a_timer_in_nanoseconds(self):
+        # An old driver says 52 ns for 52.08: all that is known of its clock.
+        profile, expected, stderr = self.record_app("immediate", faults="old_driver")
+        for _, _, name, count, ns in profile.gpu():
+            self.assertEqual(ns, count * {"light": 192, "heavy": 768}[name] * 52, stderr)
+        self.assertEqual(profile.end()["lost"], 0)
+
+    def test_devices_have_names(self):
+        profile, expected, stderr = self.record_app("devices")
+        self.assert_exact(profile, expected, stderr)
+        names = {profile.strings()[row[3]] for row in profile.of("DEVICE")}
+        self.assertEqual(names, {"mock GPU 0", "mock GPU 1, sub-device 0", "mock GPU 1, sub-device 1"})
+        self.assertEqual(profile.meta()["gpu.driver"], ["Level Zero 1.3.77"])
+
+    def test_waits_have_their_time(self):
+        profile, _, stderr = self.record_app("waits")
+        waits = {work.name: numbers for work, numbers in profile.measured("HOST") if work.op == "sync"}
+        for name in ("zeEventHostSynchronize", "zeCommandQueueSynchronize"):
+            self.assertGreaterEqual(waits[name][0], 1, stderr)
+            self.assertGreater(waits[name][1], 15_000_000, "it waited for a kernel of 20 ms")
+
+    def test_errors_of_the_driver_are_counted_and_leave_the_program_alone(self):
+        for faults, reason in (("query_error", "no_timing"), ("no_events", "no_timing"),
+                               ("zero_times", "invalid_timestamp"), ("reversed_times", "invalid_timestamp")):
+            for case in ("immediate", "regular"):
+                with self.subTest(faults=faults, case=case):
+                    profile, expected, stderr = self.record_app(case, faults=faults)
+                    self.assertEqual(profile.gpu(), [], stderr)
+                    self.assertEqual(profile.losses()[reason], sum(row[3] for row in expected), profile.losses())
+
+    def test_refused_launches(self):
+        profile, _, stderr = self.record_app("refused", faults="append_error")
+        self.assertEqual(profile.coverage()["failed"], 10, stderr)
+        self.assertEqual(profile.end()["lost"], 0)
+
+    def test_a_list_that_is_destroyed_while_it_runs(self):
+        profile, expected, stderr = self.record_app("destroy_running")
+        self.assert_exact(profile, expected, stderr)
+
+    def test_an_event_that_is_used_again_too_early(self):
+        profile, expected, stderr = self.record_app("reuse_event")
+        self.assertEqual(self.sums(profile, expected), {("careless", "kernel", "slow"): [1, 20_000_000]}, stderr)
+        self.assertEqual(profile.losses(), {"no_timing": 9})
+
+    def test_work_that_runs_at_the_end(self):
+        self.assert_exact(*self.record_app("leave_running"))
+        profile, _, stderr = self.record_app("leave_running", faults="never_finish")
+        self.assertEqual(profile.losses(), {"unfinished": 1}, stderr)
+
+    def test_a_child_that_forked_late_is_named(self):
+        profile, expected, stderr = self.record_app("fork_late")
+        self.assertEqual(self.sums(profile, expected), {("careless", "kernel", "light"): [1, 10_000]}, stderr)
+        self.assertIn("a child of fork()", stderr)
+
+    def test_a_program_that_does_not_use_level_zero(self):
+        profile, _, stderr = self.record_app(command=("sh", "-c", "grep -c gpuprof_level_zero /proc/self/maps; "
+                                                      "ls /proc/self/task | wc -l"), expect=0)
+        self.assertEqual(profile.of("SOURCE") if profile.of("SOURCE") else [], [])
+        self.assertNotIn("level_zero", stderr)
+
+    def test_a_loader_without_its_tracing_layer(self):
+        profile, expected, stderr = self.record_app("immediate", command=("env", "-u", "ZE_ENABLE_TRACING_LAYER", APP))
+        self.assertEqual(len(expected), 2, "the program is not harmed")
+        if profile.gpu():  # newer loaders switch it on when they are asked to
+            self.assert_exact(profile, expected, stderr)
+        else:
+            self.assertEqual(len(re.findall("no tracing layer", stderr)), 1, stderr)
+
+    def test_a_preloaded_library_of_the_users_stays(self):
+        self.assert_exact(*self.record_app("immediate", LD_PRELOAD="libm.so.6"))
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", "env"],
+                               env={**os.environ, "ZE_ENABLE_ALT_DRIVERS": DRIVER, "LD_PRELOAD": "libm.so.6"})
+        self.assertRegex(run.stdout, rb"(?m)^LD_PRELOAD=libm.so.6:/.*/libgpuprof_level_zero.so$")
+
+    def test_without_a_device_nothing_is_preloaded(self):
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", "env"],
+                               env={**os.environ, "ZE_ENABLE_ALT_DRIVERS": ""})
+        if b"ZE_ENABLE_TRACING_LAYER=1" in run.stdout:
+            self.skipTest("this machine has an Intel GPU")
+        self.assertNotIn(b"gpuprof_level_zero", run.stdout)
+
+
+if __name__ == "__main__":
+    rig.main()
