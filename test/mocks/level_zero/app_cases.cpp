@@ -307,7 +307,7 @@ void by_handle(uint32_t count) {
   work(count);
 }
 
-// Waits for a line between its start and its work.
+// Waits for a line before its work, and for another one before its end.
 void ready(uint32_t count) {
   initialize();
   puts("ready");
@@ -315,6 +315,8 @@ void ready(uint32_t count) {
     exit(1);
   }
   work(count);
+  while (getchar() != EOF) {
+  }
 }
 
 // What a launch costs the thread that makes it, with what is outstanding bounded as programs do.

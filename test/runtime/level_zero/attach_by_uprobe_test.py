@@ -21,7 +21,11 @@ class Attach(rig.RuntimeTest):
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         # The profile takes its name when the probes are in place.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
-        target.communicate("go\n", timeout=60)
+        target.stdin.write("go\n")
+        target.stdin.flush()
+        # Names of functions are read while the process is there.
+        self.assertTrue(rig.wait_for(lambda: rig.has_line(self.profile_path, "USTACK")))
+        target.communicate(timeout=60)
         _, stderr = recorder.communicate(timeout=60)  # ends with the process
         self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
