@@ -37,8 +37,12 @@ constexpr uint64_t kNever = UINT64_MAX;
 // Every handle points to one of these, which begin alike.
 enum class Kind : uint32_t { driver, device, context, queue, list, fence, pool, event, module, kernel, dead };
 
+// Loaders from 1.24 on call what the handle itself leads to, where the driver says that it can.
+const void* core_tables();
+
 struct Object {
-  void* dispatch = nullptr;  // the loader's, from 1.24 on
+  const void* core = core_tables();
+  const void* other_tables[3] = {};  // of parts of Level Zero that this driver does not have
   Kind kind;
 };
 
@@ -151,6 +155,13 @@ void wait_until(uint64_t ns);
 ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
 
 std::mutex& the_lock();
+
+// Entries that newer headers have are null.
+template <typename Table>
+struct Wide {
+  Table table;
+  void* newer[64];
+};
 
 // Parts of the tables, in the files that hold the functions.
 void fill(ze_command_list_dditable_t& table);

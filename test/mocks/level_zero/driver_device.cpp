@@ -114,6 +114,17 @@ ze_result_t ZE_APICALL get_api_version(ze_driver_handle_t /*driver*/, ze_api_ver
 
 ze_result_t ZE_APICALL get_driver_properties(ze_driver_handle_t /*driver*/, ze_driver_properties_t* properties) {
   properties->driverVersion = 1U << 24U | 3U << 16U | 77U;
+  // ze_driver_ddi_handles_ext_properties_t, of later headers.
+  struct HandlesProperties {
+    uint32_t stype;
+    void* next;
+    uint32_t flags;
+  };
+  constexpr uint32_t kHandles = 0x00020027;
+  auto* handles = static_cast<HandlesProperties*>(properties->pNext);
+  if (handles != nullptr && handles->stype == kHandles) {
+    handles->flags = 1;
+  }
   return ZE_RESULT_SUCCESS;
 }
 

@@ -62,11 +62,14 @@ class LevelZero(rig.RuntimeTest):
             with self.subTest(case=case):
                 self.assert_exact(*self.record_app(case, "50"))
 
-    def test_two_drivers(self):
-        # The loader then wraps every handle.
-        for case in ("immediate", "regular_with_events", "copies", "devices"):
-            with self.subTest(case=case):
-                self.assert_exact(*self.record_app(case, drivers=(DRIVER, SECOND_DRIVER)))
+    def test_two_drivers_by_both_ways_of_the_loader(self):
+        # With two drivers a loader wraps every handle; from 1.24 on it finds the driver by the handle, unless told not to.
+        for by_handle in ("0", "1"):
+            for case in ("immediate", "regular_with_events", "copies", "devices"):
+                for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
+                    with self.subTest(case=case, by_handle=by_handle, drivers=len(drivers)):
+                        self.assert_exact(*self.record_app(case, drivers=drivers,
+                                                           ZE_ENABLE_LOADER_DRIVER_DDI_PATH=by_handle))
 
     def test_each_call_site_has_its_own_stack(self):
         for engine in rig.stack_engines():

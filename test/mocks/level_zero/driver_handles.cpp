@@ -1,0 +1,56 @@
+// The second way of a loader into this driver: from a handle to its tables. As ze_dditable_driver_t of Level Zero 1.17.
+#include "driver.h"
+
+namespace gpuprof::mock {
+namespace {
+
+template <typename Table>
+const Table* filled() {
+  static Wide<Table> wide = [] {
+    Wide<Table> made = {};
+    fill(made.table);
+    return made;
+  }();
+  return &wide.table;
+}
+
+// A table of which this driver has nothing.
+const void* empty() {
+  static void* none[64] = {};
+  return none;
+}
+
+struct CoreTables {
+  ze_api_version_t version = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 13));
+  uint8_t valid = 1;
+  const void* ray_tracing[4] = {empty(), empty(), empty(), empty()};
+  const ze_global_dditable_t* global = filled<ze_global_dditable_t>();
+  const ze_driver_dditable_t* driver = filled<ze_driver_dditable_t>();
+  const void* driver_exp = empty();
+  const ze_device_dditable_t* device = filled<ze_device_dditable_t>();
+  const void* device_exp = empty();
+  const ze_context_dditable_t* context = filled<ze_context_dditable_t>();
+  const ze_command_queue_dditable_t* queue = filled<ze_command_queue_dditable_t>();
+  const ze_command_list_dditable_t* list = filled<ze_command_list_dditable_t>();
+  const void* list_exp = empty();
+  const void* image[2] = {empty(), empty()};
+  const ze_mem_dditable_t* memory = filled<ze_mem_dditable_t>();
+  const void* memory_exp = empty();
+  const ze_fence_dditable_t* fence = filled<ze_fence_dditable_t>();
+  const ze_event_pool_dditable_t* pool = filled<ze_event_pool_dditable_t>();
+  const ze_event_dditable_t* event = filled<ze_event_dditable_t>();
+  const void* event_exp = empty();
+  const ze_module_dditable_t* module = filled<ze_module_dditable_t>();
+  const void* module_log = empty();
+  const ze_kernel_dditable_t* kernel = filled<ze_kernel_dditable_t>();
+  const void* rest[8] = {empty(), empty(), empty(), empty(), empty(), empty(), empty(), empty()};
+};
+
+}  // namespace
+
+const void* core_tables() {
+  static const CoreTables tables;
+  return &tables;
+}
+
+}  // namespace gpuprof::mock
