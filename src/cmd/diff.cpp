@@ -191,7 +191,7 @@ class Diff : public Command {
       std::vector<std::future<Result<Run>>> reading;
       for (size_t at = first; at < std::min(first + cores, readers.size()); ++at) {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
-        const std::string name = sides.files[at] == "-" ? "stdin" : sides.files[at];
+        const std::string name = input_name(sides.files[at]);
         reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
           profile::Reader own = std::move(reader);  // closed at its end
           return compare::read_run(own, name, stack_options_);

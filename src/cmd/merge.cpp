@@ -77,7 +77,7 @@ class Merge : public Command {
       if (!reader) {
         return std::move(reader).error();
       }
-      inputs.push_back({path == "-" ? "stdin" : path, std::move(reader).value()});
+      inputs.push_back({input_name(path), std::move(reader).value()});
     }
     return inputs;
   }

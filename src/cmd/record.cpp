@@ -119,7 +119,7 @@ class Record final : public Command {
     app.add_option(
            "--commit", options_.commit,
            "commit of the program, by which `check` finds its profiles again (default GITHUB_SHA, CI_COMMIT_SHA "
-           "or what git has checked out here)")
+           "or what git has checked out here; none: not known)")
         ->type_name("TEXT");
     coverage_.declare(app);
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyze/call_path.h"
+#include "analyze/functions.h"
 #include "analyze/labels.h"
 #include "analyze/spread.h"
 #include "base/hash.h"
@@ -261,18 +262,22 @@ class RunBuilder {
     if (is_new) {
       const auto [name, file] = view_.function_text(id);
       const analyze::FrameClass cls = view_.frame_class(frame);
-      known->second = function(name, file, cls == analyze::FrameClass::note || cls == analyze::FrameClass::mark);
+      known->second = function({.name = std::string(name),
+                                .file = std::string(file),
+                                .note = cls == analyze::FrameClass::note || cls == analyze::FrameClass::mark});
     }
+    analyze::Origin& origin = run_.functions[known->second].origin;
+    origin = std::min(origin, view_.origin(frame));
     return known->second;
   }
 
-  uint32_t note(std::string_view name) { return function(name, {}, true); }
+  uint32_t note(std::string_view name) { return function({.name = std::string(name), .note = true}); }
 
-  uint32_t function(std::string_view name, std::string_view file, bool is_note) {
-    std::string key = std::to_string(name.size()).append(" ").append(name).append(file);
+  uint32_t function(Function made) {
+    std::string key = std::to_string(made.name.size()).append(" ").append(made.name).append(made.file);
     const auto [known, is_new] = functions_.try_emplace(std::move(key), static_cast<uint32_t>(run_.functions.size()));
     if (is_new) {
-      run_.functions.push_back({.name = std::string(name), .file = std::string(file), .note = is_note});
+      run_.functions.push_back(std::move(made));
     }
     return known->second;
   }
@@ -294,15 +299,18 @@ class RunBuilder {
     std::vector<uint32_t> seen(run_.functions.size(), UINT32_MAX);  // by function: the last path that it was in
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
-      for (const uint32_t function : path.functions) {
-        if (std::exchange(seen[function], at) != at) {
-          run_.functions[function].total += path.cost;
+      analyze::Launcher launcher;
+      for (const uint32_t number : path.functions) {
+        Function& function = run_.functions[number];
+        if (std::exchange(seen[number], at) != at) {
+          function.total += path.cost;
+        }
+        if (!function.note) {
+          launcher.add(number, function.origin);
         }
       }
-      const auto innermost = std::find_if(path.functions.rbegin(), path.functions.rend(),
-                                          [this](uint32_t function) { return !run_.functions[function].note; });
-      if (innermost != path.functions.rend()) {
-        run_.functions[*innermost].direct += path.cost;
+      if (launcher.function()) {
+        run_.functions[*launcher.function()].direct += path.cost;
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/frame_origin.h"
 #include "analyze/stack_view.h"
 #include "base/result.h"
 #include "profile/reader.h"
@@ -32,9 +33,10 @@ struct Kernel {
 
 struct Function {
   std::string name;
-  std::string file;   // short, of a Python function; else empty
+  std::string file;  // short, of a Python function; else empty
+  analyze::Origin origin = analyze::Origin::none;
   Cost total;         // of all GPU work launched below it, once however often it is in a stack
-  Cost direct;        // of what it launched itself: it is the innermost frame that is shown
+  Cost direct;        // of what it launched itself, as analyze::Launcher says
   bool note = false;  // no function, but what stands in a path: "[captured at]", "[truncated]"
 };
 

@@ -1,11 +1,11 @@
 #include "record/write/stack_frames.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "base/files/path.h"
+#include "base/process/start_up.h"
 #include "symbolize/python_lines.h"
 #include "wire/stack.h"
 
@@ -62,16 +62,7 @@ size_t believed(const NewStack& stack) {
 // frame pointer of 0, which begins a thread by the ABI, may also be a register that holds something else: believed
 // where there is no name.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
-  constexpr std::string_view kFirst[] = {"_start",
-                                         "__libc_start_main",
-                                         "__libc_start_call_main",
-                                         "__libc_start_main_impl",
-                                         "start_thread",
-                                         "clone",
-                                         "clone3",
-                                         "__clone3",
-                                         "__clone"};
-  return std::find(std::begin(kFirst), std::end(kFirst), first.name) != std::end(kFirst) ||
+  return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
 }
 

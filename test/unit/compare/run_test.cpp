@@ -64,6 +64,15 @@ TEST_CASE("a function's total counts once what it launched however often it is i
   CHECK(test::named(run.kernels, "[copy HtoD]")->cost.ns == 7);
 }
 
+TEST_CASE("the vendor's interface launches for the function that called it") {
+  const Run run = run_of_text(std::string(kNames) +
+                              "STRING;9;cudaLaunchKernel\nFRAME;4;native;9;0;0;0;0;0x6\nUSTACK;4;1;2;4\n"
+                              "WORK;1;1;1;0;4;0;0;0;1;0;kernel;4;0\nGPU;0;1;1;100;100;100;10000;0;0\n");
+  CHECK(test::named(run.functions, "step")->direct.ns == 100);
+  CHECK(test::named(run.functions, "cudaLaunchKernel")->direct.ns == 0);
+  CHECK(test::named(run.functions, "cudaLaunchKernel")->total.ns == 100);
+}
+
 TEST_CASE("a graph's node is below the capture, and a run without times counts launches") {
   const Run graph =
       run_of_text(std::string(kNames) + "WORK;1;1;1;0;1;0;2;0;1;0;kernel;4;1\nGPU;0;1;1;100;100;100;10000;0;0\n");
