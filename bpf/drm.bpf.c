@@ -126,14 +126,14 @@ static __always_inline void on_queued(const struct dma_fence* fence, const struc
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now) {
+static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_TIME);
     return;
   }
   event->type = type;
-  event->pad = 0;
+  event->failed = error != 0;
   event->context = key->context;
   event->seqno = key->seqno;
   event->time_ns = now;
@@ -144,7 +144,7 @@ static __always_inline void on_run(const struct dma_fence* fence) {
   __u64 now = bpf_ktime_get_ns();
   struct job_key key = key_of(fence);
   if (bpf_map_lookup_elem(&followed, &key)) {
-    tell(GPUPROF_DRM_RUN, &key, now);
+    tell(GPUPROF_DRM_RUN, &key, now, 0);
   }
 }
 
@@ -152,7 +152,7 @@ static __always_inline void on_done(const struct dma_fence* fence) {
   __u64 now = bpf_ktime_get_ns();
   struct job_key key = key_of(fence);
   if (bpf_map_delete_elem(&followed, &key) == 0) {
-    tell(GPUPROF_DRM_DONE, &key, now);
+    tell(GPUPROF_DRM_DONE, &key, now, BPF_CORE_READ(fence, error));
   }
 }
 
@@ -184,8 +184,15 @@ int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* i915 has a scheduler of its own: (struct i915_request*). It is given to the hardware by __i915_request_submit(),
- * whose tracepoint few kernels have. What is done is seen by the tracepoint of all fences. */
+/* All fences. The scheduler's jobs that are dropped before they run, as their process is killed, end only here. */
+SEC("raw_tp")
+int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
+  on_done((const struct dma_fence*)ctx->args[0]);
+  return 0;
+}
+
+/* i915 has a scheduler of its own: (struct i915_request*). A request is given to the hardware by
+ * __i915_request_submit(), whose tracepoint few kernels have; it is done when its fence is signalled. */
 
 SEC("raw_tp")
 int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {
@@ -199,11 +206,5 @@ int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {
 SEC("fentry")
 int on_i915_submit(__u64* ctx) {
   on_run(&((const struct i915_request*)ctx[0])->fence);
-  return 0;
-}
-
-SEC("raw_tp")
-int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
-  on_done((const struct dma_fence*)ctx->args[0]);
   return 0;
 }

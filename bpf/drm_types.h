@@ -19,6 +19,7 @@ struct device {
 struct dma_fence {
   __u64 context;
   __u64 seqno;
+  int error;
 } __attribute__((preserve_access_index));
 
 struct drm_gpu_scheduler {

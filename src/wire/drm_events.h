@@ -16,7 +16,7 @@ enum gpuprof_drm_event_type {
 /* A job is named by the fence that says that it is finished: the kernel never uses a context a second time. */
 struct gpuprof_drm_job {
   gpuprof_u32 type;
-  gpuprof_u32 pad;
+  gpuprof_u32 failed; /* DONE: 1 where the fence says that there was an error */
   gpuprof_u64 context;
   gpuprof_u64 seqno;
   gpuprof_u64 time_ns; /* CLOCK_MONOTONIC */

@@ -104,6 +104,19 @@ class Archive:
         return target
 
 
+def newest_kernel(archive):
+    """(release, folder that holds its image and its modules): newer suites have them in packages of their own."""
+    package = archive.depended("linux-image-amd64", r"linux-image-[0-9]\S+-amd64")
+    if package is None:
+        raise Skipped("no linux-image-amd64 in this suite")
+    release = package.removeprefix("linux-image-")
+    folder = archive.unpacked(package)
+    for part in ("linux-binary", "linux-modules"):
+        if not list(folder.rglob("vmlinuz*" if part == "linux-binary" else "*.ko*")):
+            archive.unpacked(f"{part}-{release}", folder)
+    return release, folder
+
+
 class Modules:
     """The modules of an unpacked kernel, and what each needs."""
 

@@ -73,11 +73,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
   void on_run(const JobKey& key, uint64_t time_ns) override { join_.on_run(key, time_ns); }
-  void on_done(const JobKey& key, uint64_t time_ns) override { join_.on_done(key, time_ns); }
+  void on_done(const JobKey& key, uint64_t time_ns, bool failed) override { join_.on_done(key, time_ns, failed); }
 
   void on_job(const JobKey& /*key*/, const Job& job, uint64_t start_ns) override {
     submitters_.tell_work(job, start_ns);
   }
+
+  void on_failed_job(const Job& job) override { submitters_.count_failed(job.source); }
 
   void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
     programs_->forget(key);

@@ -16,6 +16,7 @@ void JobJoin::on_queued(const JobKey& key, const Job& job) {
     at->second = job;
     at->second.run_ns = is_half ? before.run_ns : 0;
     at->second.done_ns = is_half ? before.done_ns : 0;
+    at->second.failed = is_half && before.failed;
   }
   settle(at);
 }
@@ -27,9 +28,10 @@ void JobJoin::on_run(const JobKey& key, uint64_t time_ns) {
   }
 }
 
-void JobJoin::on_done(const JobKey& key, uint64_t time_ns) {
+void JobJoin::on_done(const JobKey& key, uint64_t time_ns, bool failed) {
   if (Job* job = half(key)) {
     job->done_ns = time_ns;
+    job->failed = failed;
     settle(jobs_.find(key));
   }
 }
@@ -65,6 +67,8 @@ void JobJoin::settle(Jobs::iterator at) {
 void JobJoin::drop(const JobKey& key, const Job& job) {
   if (job.source == 0) {
     ++unknown_;
+  } else if (job.failed && job.run_ns == 0) {
+    sink_.on_failed_job(job);
   } else {
     sink_.on_lost_job(key, job, job.done_ns == 0);
   }

@@ -29,6 +29,7 @@ struct Job {
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
+  bool failed = false;
 };
 
 class JobSink {
@@ -41,6 +42,8 @@ class JobSink {
   // The hardware may hold several jobs of a ring: this one has worked since `start_ns`, when it was handed over and the
   // one before it was done.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
+  // It was dropped before it ran.
+  virtual void on_failed_job(const Job& job) = 0;
   // It will not be told of. `unfinished`: it has not come to its end, as far as is known; else its times are not known.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
@@ -52,7 +55,8 @@ class JobJoin {
   // The three may come in any order, and may be missing.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
-  void on_done(const JobKey& key, uint64_t time_ns);
+  // `failed`: with an error.
+  void on_done(const JobKey& key, uint64_t time_ns, bool failed);
 
   // What has been incomplete for too long at this time will stay so: a job that is done and whose beginning was not
   // seen, and one that nobody has queued.

@@ -35,14 +35,13 @@ struct Program {
 
 // A job is followed from when it is queued: its end must be seen by then.
 std::vector<Program> programs_for(const KernelEvents& events) {
-  std::vector<Program> programs;
+  std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
     programs.push_back({"on_scheduler_done", events.scheduler->done});
     programs.push_back({"on_scheduler_run", events.scheduler->run});
     programs.push_back({"on_scheduler_queue", events.scheduler->queued});
   }
   if (events.i915) {
-    programs.push_back({"on_fence_signaled", "dma_fence_signaled"});
     programs.push_back({"on_i915_submit", "__i915_request_submit", true});
     programs.push_back({"on_i915_queue", "i915_request_add"});
   }
@@ -175,7 +174,7 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
       sink_->on_run({job->context, job->seqno}, job->time_ns);
       break;
     case GPUPROF_DRM_DONE:
-      sink_->on_done({job->context, job->seqno}, job->time_ns);
+      sink_->on_done({job->context, job->seqno}, job->time_ns, job->failed != 0);
       break;
     default:
       break;

@@ -26,7 +26,7 @@ class JobEventSink {
   virtual void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) = 0;  // before its first use
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
-  virtual void on_done(const JobKey& key, uint64_t time_ns) = 0;
+  virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
 };
 
 class JobPrograms {

@@ -68,10 +68,39 @@ class Types {
   Btf kernel_;
 };
 
+const btf_type* behind_pointer(const btf* types, uint32_t id) {
+  const btf_type* type = btf__type_by_id(types, id);
+  if (type == nullptr || !btf_is_ptr(type)) {
+    return nullptr;
+  }
+  type = btf__type_by_id(types, type->type);
+  while (type != nullptr && btf_is_mod(type)) {
+    type = btf__type_by_id(types, type->type);
+  }
+  return type;
+}
+
+// Whether an argument of the function points to a struct of this name: the programs read that.
+bool takes(const btf* types, const btf_type* function, uint16_t argument, std::string_view name) {
+  if (function == nullptr || !btf_is_func_proto(function) || btf_vlen(function) <= argument) {
+    return false;
+  }
+  const btf_type* pointed = behind_pointer(types, btf_params(function)[argument].type);
+  return pointed != nullptr && btf_is_struct(pointed) && btf__name_by_offset(types, pointed->name_off) == name;
+}
+
+// A tracepoint is known by the type of what is called there, which gets a pointer of its own first.
 Has has_in(const Btf& types) {
-  return [&types](std::string_view name, bool is_function) {
+  return [&types](Hook hook, std::string_view name, std::string_view first) {
+    const bool is_function = hook == Hook::function;
     const std::string whole = (is_function ? "" : "btf_trace_") + std::string(name);
-    return btf__find_by_name_kind(types.get(), whole.c_str(), is_function ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF) > 0;
+    const int id = btf__find_by_name_kind(types.get(), whole.c_str(), is_function ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF);
+    const btf_type* found = id > 0 ? btf__type_by_id(types.get(), static_cast<uint32_t>(id)) : nullptr;
+    if (found == nullptr) {
+      return false;
+    }
+    return is_function ? takes(types.get(), btf__type_by_id(types.get(), found->type), 0, first)
+                       : takes(types.get(), behind_pointer(types.get(), found->type), 1, first);
   };
 }
 
@@ -101,7 +130,7 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
     std::string lacks;
     bool any = false;
     for (const char* name : {events.queued, events.run, events.done}) {
-      if (has(name, false)) {
+      if (has(Hook::tracepoint, name, name == events.done ? "drm_sched_fence" : "drm_sched_job")) {
         any = true;
       } else {
         lacks += (lacks.empty() ? "" : ", ") + std::string(name);
@@ -120,10 +149,10 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
 }
 
 Status check_i915_events(const Has& has) {
-  if (!has("i915_request_add", false)) {
+  if (!has(Hook::tracepoint, "i915_request_add", "i915_request")) {
     return Error{"i915 lacks the tracepoint i915_request_add", "a kernel with CONFIG_TRACEPOINTS=y has it"};
   }
-  if (!has("__i915_request_submit", true)) {
+  if (!has(Hook::function, "__i915_request_submit", "i915_request")) {
     return Error{"i915 lacks the function __i915_request_submit", "gpuprof knows i915 from Linux 5.17 on"};
   }
   return {};

@@ -25,8 +25,10 @@ struct KernelEvents {
   [[nodiscard]] std::string text() const;  // for doctor
 };
 
-// What the module of this name, or the kernel itself, has: a tracepoint, or a function where `is_function`.
-using Has = std::function<bool(std::string_view name, bool is_function)>;
+enum class Hook { tracepoint, function };
+
+// Whether there is a hook of this name whose first argument points to such a struct.
+using Has = std::function<bool(Hook hook, std::string_view name, std::string_view first)>;
 
 // The error says which ones are missing.
 Result<SchedulerEvents> choose_scheduler_events(const Has& has);

@@ -164,6 +164,14 @@ void Submitters::lose(SourceId source, unsigned reason, uint64_t count) {
   }
 }
 
+void Submitters::count_failed(SourceId source) {
+  const auto known = submitters_.find(source);
+  if (known != submitters_.end()) {
+    ++known->second.counters.counts[GPUPROF_COUNT_FAILED];
+    known->second.changed = true;
+  }
+}
+
 void Submitters::add_meta(const std::string& text) {
   if (!submitters_.empty()) {
     recording_.sink.on_meta(submitters_.begin()->first, text);

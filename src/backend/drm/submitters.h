@@ -45,7 +45,9 @@ class Submitters {
   void tell_work(const Job& job, uint64_t start_ns);
   // `reason`: enum gpuprof_loss.
   void lose(SourceId source, unsigned reason, uint64_t count);
-  // The same, of nobody in particular: kept until there is somebody to say it of.
+  // A launch that nothing came of.
+  void count_failed(SourceId source);
+  // Losses of nobody in particular: kept until there is somebody to say it of.
   void lose(unsigned reason, uint64_t count) { unsaid_[reason] += count; }
   // Of the recording.
   void add_meta(const std::string& text);

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import unittest
 from pathlib import Path
 
 import rig
@@ -22,6 +23,7 @@ import vm
 HERE = Path(__file__).resolve().parent
 SUBMITTER = os.environ["DRM_SUBMITTER"]
 SUITE = "bookworm-backports"
+OTHER_SUITES = os.environ.get("GPUPROF_TEST_KERNELS", "").split()
 BOOT_SECONDS = 200  # without KVM; half a minute where nothing else runs
 DRIVERS = ["xe", "i915"]
 
@@ -40,15 +42,19 @@ JOBS = sum(path[2] for path in PATHS)
 KERNEL_RING, KERNEL_NS = 1, 1_000_000  # each process also has a thread of the kernel queue a job
 OF_KERNEL = 2
 
-INIT = r"""
+LOAD_MODULES = r"""
 section() { echo "=== $1"; }
-record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
 section insmod
 for module in $(/bin/busybox cat /modules/order); do
   /bin/busybox insmod /modules/$module.ko || echo "cannot load $module"
 done
+"""
+DOCTOR = """
 section doctor
 /gpuprof doctor 2>&1
+"""
+INIT = LOAD_MODULES + DOCTOR + r"""
+record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
 section swap
 /bin/busybox rmmod i915 && /bin/busybox insmod /fake/i915.ko && /bin/busybox insmod /fake/fake_gpu.ko || echo "cannot swap"
 export FAKE_GPU=/dev/fake_gpu
@@ -63,6 +69,9 @@ wait
 section namespace
 /bin/busybox unshare -p -f -m /bin/busybox sh -c \
   '/bin/busybox mount -t proc proc /proc; /gpuprof record -o /tmp/inside --backend drm -- /submitter 2>&1'
+section killed
+record /tmp/killed --backend drm -- /bin/busybox env DIE=1 /submitter
+/gpuprof dump -i /tmp/killed 2>&1
 section user
 /bin/busybox su -s /bin/sh nobody -c '/gpuprof record -o /tmp/user --backend drm -- /bin/busybox true' 2>&1
 echo "status $?"
@@ -80,23 +89,13 @@ def timed(what, begin):
     return time.monotonic()
 
 
-def kernel_release(archive):
-    """'6.12.95+deb12-amd64', the newest with headers."""
-    image = archive.depended("linux-image-amd64", r"linux-image-\S+-amd64")
-    headers = archive.depended("linux-headers-amd64", r"linux-headers-\S+-amd64")
-    if not image or not headers or image[len("linux-image-"):] != headers[len("linux-headers-"):]:
-        raise vm.Skipped(f"{SUITE} has no kernel with its headers: {image}, {headers}")
-    return image[len("linux-image-"):]
-
-
 def kernel_and_headers():
     """(release, folder of the kernel's package, folder of its headers')"""
     archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), SUITE)
     try:
         archive.update()
-        release = kernel_release(archive)
+        release, image = vm.newest_kernel(archive)
         version = release.removesuffix("-amd64")
-        image = archive.unpacked(f"linux-image-{release}")
         headers = archive.folder / f"headers-{release}"
         for package in (f"linux-headers-{release}", f"linux-headers-{version}-common", f"linux-kbuild-{version}"):
             archive.unpacked(package, headers)
@@ -118,6 +117,12 @@ def build_modules(headers, release, folder):
     return {name: (folder / name).read_bytes() for name in ("fake_gpu.ko", "i915.ko")}
 
 
+def files_of(modules):
+    """What LOAD_MODULES reads."""
+    files = {f"modules/{module}.ko": content for module, content in modules.items()}
+    return files | {"modules/order": "\n".join(modules).encode()}
+
+
 @functools.lru_cache(maxsize=None)
 def machine_output():
     """{section: lines} of one run of the machine."""
@@ -133,9 +138,7 @@ def machine_output():
         fakes = build_modules(headers, release, folder / "module")
         begin = timed("fake drivers", begin)
         modules = vm.Modules(image).with_needed(["gpu_sched", *DRIVERS])
-        files = {f"modules/{module}.ko": content for module, content in modules.items()}
-        files |= {f"fake/{name}": content for name, content in fakes.items()}
-        files["modules/order"] = "\n".join(modules).encode()
+        files = files_of(modules) | {f"fake/{name}": content for name, content in fakes.items()}
         files["bin/sh"] = Path(shutil.which("busybox")).read_bytes()
         files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
         files["etc/group"] = b"root:x:0:\nnogroup:x:65534:\n"
@@ -246,6 +249,31 @@ class Drm(rig.RuntimeTest):
 
     def test_a_recorder_in_a_pid_namespace_sees_its_own(self):
         self.assertIn(f"{JOBS // 2} launches, {JOBS // 2} GPU records", self.said("namespace"))
+
+    def test_jobs_that_die_with_their_process_are_counted(self):
+        said = self.said("killed")
+        done = int(re.search(r"30 launches, (\d+) GPU records", said).group(1))
+        self.assertGreater(done, 0)
+        self.assertLess(done, 30)
+        self.assertIn("lost nothing", said)  # the others never ran
+        self.assertRegex(said, rf'coverage .*what="?failed"? count={30 - done}\b')
+        self.assertRegex(said, "target: signal 9")
+
+    @unittest.skipUnless(OTHER_SUITES, "GPUPROF_TEST_KERNELS names no suites, such as 'bookworm sid'")
+    def test_all_programs_attach_on_other_kernels(self):
+        for suite in OTHER_SUITES:
+            with self.subTest(suite), tempfile.TemporaryDirectory(prefix="gpuprof-drm.") as name:
+                archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), suite)
+                archive.update()
+                release, image = vm.newest_kernel(archive)
+                modules = vm.Modules(image)
+                there = modules.with_needed([driver for driver in ["gpu_sched", *DRIVERS] if driver in modules.files])
+                initrd = Path(name) / "initrd.gz"
+                vm.make_initrd(initrd, LOAD_MODULES + DOCTOR, {"gpuprof": rig.GPUPROF}, files_of(there))
+                output = vm.boot(next(image.rglob("vmlinuz*")), initrd, BOOT_SECONDS)
+                self.assertNotIn("cannot load", output)
+                self.assertRegex(output, r"(?m)^  ok +drm .*: tracepoints drm_.*; requests of i915$")
+                print(f"    {release}: {re.search('tracepoints .*', output).group(0)}", flush=True)
 
     def test_without_rights_the_user_is_told_what_would_help(self):
         said = self.said("user")

@@ -1,9 +1,10 @@
 /*
  * Puts a known number of jobs of known durations on the fake GPU, from known places, and prints what the GPU says that
  * it has done. usage: submitter [COMMAND...]     which is run first, as a child
- * environment: FAKE_GPU, its device node
+ * environment: FAKE_GPU, its device node; DIE: be killed in the middle
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,12 @@ int main(int argc, char** argv) {
   if (gpu < 0) {
     perror(getenv("FAKE_GPU"));
     return 1;
+  }
+  if (getenv("DIE")) {
+    for (int i = 0; i < 30; ++i) {
+      submit(0, 100000, 0);
+    }
+    raise(SIGKILL); /* the kernel waits a second for the jobs, and drops the rest */
   }
   train();
   submit(1, 1000, 1);

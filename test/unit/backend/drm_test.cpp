@@ -16,8 +16,10 @@ using namespace gpuprof::backend::drm;
 namespace {
 
 Result<SchedulerEvents> choose_of(const std::set<std::string, std::less<>>& there) {
-  return choose_scheduler_events(
-      [&](std::string_view name, bool is_function) { return !is_function && there.contains(name); });
+  return choose_scheduler_events([&](Hook hook, std::string_view name, std::string_view first) {
+    const bool is_end = name.ends_with("done") || name.ends_with("process_job");
+    return hook == Hook::tracepoint && there.contains(name) && first == (is_end ? "drm_sched_fence" : "drm_sched_job");
+  });
 }
 
 // A /sys of its own.
@@ -71,11 +73,11 @@ TEST_CASE("a generation that is there in part is not mixed with the other, and w
 }
 
 TEST_CASE("of i915 its tracepoint and the function that has none are needed") {
-  CHECK(check_i915_events([](auto, bool) { return true; }).ok());
-  const auto no_function = check_i915_events([](auto, bool is_function) { return !is_function; });
+  CHECK(check_i915_events([](Hook, auto, auto first) { return first == "i915_request"; }).ok());
+  const auto no_function = check_i915_events([](Hook hook, auto, auto) { return hook == Hook::tracepoint; });
   REQUIRE_FALSE(no_function);
   CHECK(no_function.error().message == "i915 lacks the function __i915_request_submit");
-  CHECK_FALSE(check_i915_events([](auto, bool is_function) { return is_function; }).ok());
+  CHECK_FALSE(check_i915_events([](Hook hook, auto, auto) { return hook == Hook::function; }).ok());
 }
 
 TEST_CASE("what is found is said in a line, and so is what is loaded and cannot be used") {

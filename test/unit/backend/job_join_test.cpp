@@ -30,8 +30,10 @@ struct Seen : JobSink {
   void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
     lost.push_back({key, job.source, unfinished});
   }
+  void on_failed_job(const Job& job) override { failed.push_back(job.correlation); }
   std::vector<Done> done;
   std::vector<Lost> lost;
+  std::vector<uint64_t> failed;
 };
 
 Job job(uint64_t correlation, uint64_t queued_ns, uint64_t ring = 1, SourceId source = 7) {
@@ -58,7 +60,7 @@ TEST_CASE("a job is put together in whatever order its moments come") {
       } else if (what == 1) {
         join.on_run({5, 1}, 200);
       } else {
-        join.on_done({5, 1}, 500);
+        join.on_done({5, 1}, 500, false);
       }
     }
     CHECK(seen.done == std::vector<Seen::Done>{{42, 200, 500}});
@@ -76,9 +78,9 @@ TEST_CASE("a job of a ring works once the one before it is done") {
   join.on_run({5, 1}, 200);
   join.on_run({6, 1}, 210);  // the hardware's queue
   join.on_run({8, 1}, 220);  // of another ring
-  join.on_done({5, 1}, 500);
-  join.on_done({6, 1}, 800);
-  join.on_done({8, 1}, 900);
+  join.on_done({5, 1}, 500, false);
+  join.on_done({6, 1}, 800, false);
+  join.on_done({8, 1}, 900, false);
   CHECK(seen.done == std::vector<Seen::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
 }
 
@@ -89,8 +91,8 @@ TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
   join.on_queued({6, 1}, job(2, 100));
   join.on_run({5, 1}, 200);
   join.on_run({6, 1}, 210);
-  join.on_done({6, 1}, 800);
-  join.on_done({5, 1}, 700);
+  join.on_done({6, 1}, 800, false);
+  join.on_done({5, 1}, 700, false);
   CHECK(seen.done == std::vector<Seen::Done>{{2, 210, 800}, {1, 200, 700}});
 }
 
@@ -98,7 +100,7 @@ TEST_CASE("a job whose beginning was lost has no times, and one that runs is wai
   Seen seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
-  join.on_done({5, 1}, 500);
+  join.on_done({5, 1}, 500, false);
   join.on_queued({5, 2}, job(2, 100));
   join.on_run({5, 2}, 200);
   join.expire(500 + kS - 1);
@@ -106,16 +108,33 @@ TEST_CASE("a job whose beginning was lost has no times, and one that runs is wai
   join.expire(500 + kS);
   CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, false}});
   join.expire(3600 * kS);
-  join.on_done({5, 2}, 3600 * kS);
+  join.on_done({5, 2}, 3600 * kS, false);
   CHECK(seen.done == std::vector<Seen::Done>{{2, 200, 3600 * kS}});
+}
+
+TEST_CASE("a job that was dropped before it ran has failed, and one that ran has times, error or not") {
+  Seen seen;
+  JobJoin join(seen);
+  join.on_queued({5, 1}, job(1, 100));
+  join.on_done({5, 1}, 500, true);
+  join.on_done({5, 2}, 600, true);
+  join.on_queued({5, 2}, job(2, 550));
+  join.on_queued({5, 3}, job(3, 100));
+  join.on_run({5, 3}, 200);
+  join.on_done({5, 3}, 700, true);
+  join.expire(2 * kS);
+  std::sort(seen.failed.begin(), seen.failed.end());
+  CHECK(seen.failed == std::vector<uint64_t>{1, 2});
+  CHECK(seen.done == std::vector<Seen::Done>{{3, 200, 700}});
+  CHECK(seen.lost.empty());
 }
 
 TEST_CASE("jobs that nobody has queued are counted and forgotten") {
   Seen seen;
   JobJoin join(seen);
   join.on_run({5, 1}, 200);
-  join.on_done({5, 1}, 300);
-  join.on_done({5, 2}, 300);
+  join.on_done({5, 1}, 300, false);
+  join.on_done({5, 2}, 300, false);
   join.expire(2 * kS);
   CHECK(join.unknown() == 2);
   CHECK(join.waiting() == 0);
@@ -130,16 +149,16 @@ TEST_CASE("a name that comes again is another job") {
   join.on_run({5, 1}, 200);
   join.on_queued({5, 1}, job(2, 1000));  // the end of the first was lost
   CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, true}});
-  join.on_done({5, 1}, 1500);
+  join.on_done({5, 1}, 1500, false);
   CHECK(seen.done.empty());  // not with the first one's beginning
   join.on_run({5, 1}, 1100);
   CHECK(seen.done == std::vector<Seen::Done>{{2, 1100, 1500}});
 
-  join.on_done({5, 2}, 2000);  // of one whose queueing was lost
+  join.on_done({5, 2}, 2000, false);  // of one whose queueing was lost
   join.on_queued({5, 2}, job(3, 3000));
   CHECK(join.unknown() == 1);
   join.on_run({5, 2}, 3100);
-  join.on_done({5, 2}, 3200);
+  join.on_done({5, 2}, 3200, false);
   CHECK(seen.done.back() == Seen::Done{3, 3100, 3200});
 }
 
