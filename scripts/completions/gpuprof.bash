@@ -18,7 +18,7 @@ _gpuprof() {
   local words="" shown="--root --trim-to --from-start --no-lines --python --only --hide --collapse-recursion"
   case $previous in
     --stacks) words="auto inproc bpf fp none" ;;
-    --backend) words="cupti opencl drm" ;;
+    --backend) words="cupti level_zero opencl drm" ;;
     --wait) words="all main" ;;
     --unit) words="us ns" ;;
     --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
