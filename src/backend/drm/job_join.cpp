@@ -57,6 +57,9 @@ void JobJoin::settle(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
+  if (last_done_.size() >= kMaxRings) {  // most are gone
+    last_done_.clear();
+  }
   uint64_t& last = last_done_[done.ring];
   // A job may overtake others of its ring: then it has not worked after them.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;

@@ -71,6 +71,7 @@ class JobJoin {
 
   static constexpr uint64_t kPatienceNs = 1'000'000'000;
   static constexpr size_t kMaxJobs = 1 << 17;
+  static constexpr size_t kMaxRings = 1 << 16;
 
  private:
   struct Hash {

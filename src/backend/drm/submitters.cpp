@@ -103,7 +103,12 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   std::string name(text_of(queued.device));
   name += '\n';
   name += text_of(queued.ring);
-  return rings_.try_emplace({std::move(name), queued.scheduler}, rings_.size() + 1).first->second;
+  if (rings_.size() >= kMaxRings) {  // each queue of xe is one, for as long as it lives
+    rings_.clear();
+  }
+  const auto [at, is_new] = rings_.try_emplace({std::move(name), queued.scheduler}, last_ring_ + 1);
+  last_ring_ += is_new ? 1 : 0;
+  return at->second;
 }
 
 // 0: it was lost on its way, or could not be taken.

@@ -86,6 +86,7 @@ class Submitters {
 
   static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
   static constexpr size_t kMaxWaitingStacks = 65536;
+  static constexpr size_t kMaxRings = 65536;
 
   Recording recording_;
   const char* backend_;
@@ -96,6 +97,7 @@ class Submitters {
   std::unordered_map<std::string, uint32_t> devices_;
   std::map<std::pair<std::string, uint64_t>, uint64_t> rings_;
   std::map<unsigned, uint64_t> unsaid_;
+  uint64_t last_ring_ = 0;
   uint64_t last_correlation_ = 0;
 };
 

@@ -72,6 +72,9 @@ section namespace
 section killed
 record /tmp/killed --backend drm -- /bin/busybox env DIE=1 /submitter
 /gpuprof dump -i /tmp/killed 2>&1
+section attached
+/bin/busybox sh -c '/bin/busybox sleep 3; /submitter; true' >/dev/null &
+record /tmp/attached --backend drm -p $!
 section user
 /bin/busybox su -s /bin/sh nobody -c '/gpuprof record -o /tmp/user --backend drm -- /bin/busybox true' 2>&1
 echo "status $?"
@@ -249,6 +252,11 @@ class Drm(rig.RuntimeTest):
 
     def test_a_recorder_in_a_pid_namespace_sees_its_own(self):
         self.assertIn(f"{JOBS // 2} launches, {JOBS // 2} GPU records", self.said("namespace"))
+
+    def test_a_running_process_and_its_children_can_be_recorded(self):
+        said = self.said("attached")
+        self.assertIn(f"{JOBS // 2} launches, {JOBS // 2} GPU records", said)
+        self.assertIn("coverage 100.00%, lost nothing", said)
 
     def test_jobs_that_die_with_their_process_are_counted(self):
         said = self.said("killed")
