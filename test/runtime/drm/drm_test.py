@@ -127,6 +127,14 @@ def files_of(modules):
 
 
 @functools.lru_cache(maxsize=None)
+def machine():
+    """(output, None), or why there is none; asked once, as each try may take as long as a network is away."""
+    try:
+        return machine_output(), None
+    except vm.Skipped as reason:
+        return {}, str(reason)
+
+
 def machine_output():
     """{section: lines} of one run of the machine."""
     reason = vm.missing_tools(["make", "gcc-12", "strip", "pahole"])
@@ -156,10 +164,9 @@ def machine_output():
 class Drm(rig.RuntimeTest):
     def setUp(self):
         super().setUp()
-        try:
-            self.sections = machine_output()
-        except vm.Skipped as reason:
-            self.skipTest(str(reason))
+        self.sections, reason = machine()
+        if reason:
+            self.skipTest(reason)
         self.assertIn("end", self.sections, "the machine has not come to its end:\n" + self.said(*self.sections))
 
     def said(self, *sections):
@@ -196,6 +203,7 @@ class Drm(rig.RuntimeTest):
                 if ring == KERNEL_RING:
                     jobs -= OF_KERNEL
                     busy -= OF_KERNEL * KERNEL_NS
+                print(f"    {name}: {seen[name][0]} of {jobs} jobs, {seen[name][1] / busy:.4%} of their time", flush=True)
                 self.assertEqual(seen[name][0], jobs, name)
                 self.assertLess(abs(seen[name][1] / busy - 1), 0.01 if ring != KERNEL_RING else 0.03, (name, seen, busy))
             self.assert_conserved(profile)
