@@ -41,9 +41,8 @@ struct gpuprof_drm_queued {
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
   GPUPROF_DRM_LOST_QUEUED = 0, /* a job of ours that could not be told of: the ring buffer or the table was full */
-  GPUPROF_DRM_LOST_TIME = 1,   /* the ring buffer was full when a job of ours began to run, or was done */
-  GPUPROF_DRM_OF_KERNEL = 2,   /* jobs that a thread of the kernel has queued: whose they are is not known */
-  GPUPROF_DRM_COUNTS = 3
+  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a thread of the kernel has queued: whose they are is not known */
+  GPUPROF_DRM_COUNTS = 2
 };
 
 #endif /* GPUPROF_WIRE_DRM_EVENTS_H */

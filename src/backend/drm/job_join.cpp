@@ -100,8 +100,4 @@ void JobJoin::end_source(SourceId source) {
   });
 }
 
-bool JobJoin::has_jobs_of(SourceId source) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [source](const auto& entry) { return entry.second.source == source; });
-}
-
 }  // namespace gpuprof::backend::drm

@@ -64,7 +64,6 @@ class JobJoin {
   // Jobs of the source that are not done never will be.
   void end_source(SourceId source);
 
-  [[nodiscard]] bool has_jobs_of(SourceId source) const;
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }
   // Jobs without a submitter.
   [[nodiscard]] uint64_t unknown() const { return unknown_; }
