@@ -85,13 +85,20 @@ void ZE_APICALL appended(Parameters* call_with, ze_result_t result, void* /*data
   end_command(*call_with->phCommandList, call_with->phSignalEvent, result, call);
 }
 
-void ZE_APICALL execute(ze_command_queue_execute_command_lists_params_t* call_with, GPUPROF_CALLBACK_REST) {
+template <typename Parameters>
+void ZE_APICALL execute(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_execution(*call_with->pnumCommandLists, *call_with->pphCommandLists, call);
 }
 
 void ZE_APICALL executed(ze_command_queue_execute_command_lists_params_t* call_with, ze_result_t result, void* /*data*/,
                          void** call) {
-  end_execution(*call_with->phCommandQueue, *call_with->pnumCommandLists, *call_with->pphCommandLists, result, call);
+  end_execution({*call_with->phCommandQueue, false, *call_with->pnumCommandLists, *call_with->pphCommandLists}, result,
+                call);
+}
+
+void ZE_APICALL executed_at_once(newer::ImmediateAppendCommandListsExp* call_with, ze_result_t result, void* /*data*/,
+                                 void** call) {
+  end_execution({*call_with->immediate, true, *call_with->pnumCommandLists, *call_with->pphCommandLists}, result, call);
 }
 
 // An append function with the callback before it.
@@ -132,7 +139,10 @@ void hook_commands(bool (*add)(const Hook& hook)) {
       append_hook("CommandListAppendImageCopyFromMemory",
                   append_image_copy<ze_command_list_append_image_copy_from_memory_params_t>),
       append_hook("CommandListAppendHostFunction", append_host_function<newer::HostFunction>, kNewer),
-      {"CommandQueueExecuteCommandLists", as_callback(execute), as_callback(executed), true},
+      {"CommandQueueExecuteCommandLists", as_callback(execute<ze_command_queue_execute_command_lists_params_t>),
+       as_callback(executed), true},
+      {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
+       as_callback(executed_at_once), kNewer},
   };
   for (const Hook& hook : hooks) {
     add(hook);

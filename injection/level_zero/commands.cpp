@@ -187,6 +187,17 @@ bool prepare(const Command& command, Append* append) {
   return true;
 }
 
+bool find_target(const Execution& execution, Target* target) {
+  if (execution.immediate) {
+    const List* list = lists.find(execution.target);
+    *target = list == nullptr ? Target{} : Target{execution.target, true, list->number, list->ordinal};
+    return list != nullptr;
+  }
+  const Queue* queue = queues.find(execution.target);
+  *target = queue == nullptr ? Target{} : Target{execution.target, false, queue->number, queue->ordinal};
+  return queue != nullptr;
+}
+
 ze_context_handle_t context_of(ze_command_list_handle_t handle) {
   const Locked locked;
   const List* list = locked.held() ? lists.find(handle) : nullptr;
@@ -292,8 +303,7 @@ void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** c
   *call = reinterpret_cast<void*>(correlation);  // NOLINT(performance-no-int-to-ptr): a place for eight bytes
 }
 
-void end_execution(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t* handles,
-                   ze_result_t result, void** call) {
+void end_execution(const Execution& execution, ze_result_t result, void** call) {
   const Guard guard;
   const auto correlation = reinterpret_cast<uint64_t>(*call);
   if (correlation == 0) {
@@ -305,16 +315,14 @@ void end_execution(ze_command_queue_handle_t queue, uint32_t count, ze_command_l
     return;
   }
   const Locked locked;
-  const Queue* known = locked.held() ? queues.find(queue) : nullptr;
-  for (uint32_t i = 0; i < count; ++i) {
-    List* list = locked.held() ? lists.find(handles[i]) : nullptr;
-    if (list == nullptr) {
-      continue;
-    }
-    if (known == nullptr) {
+  Target target = {};
+  const bool known = locked.held() && find_target(execution, &target);
+  for (uint32_t i = 0; i < execution.count; ++i) {
+    List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
+    if (list != nullptr && known) {
+      after_execution(target, list, correlation);
+    } else if (list != nullptr) {
       lost(GPUPROF_LOSS_NO_TIMING, recorded_commands(list));
-    } else {
-      after_execution(queue, *known, list, correlation);
     }
   }
 }

@@ -25,10 +25,15 @@ void begin_command(Command command, void** call);
 // In the epilogue.
 void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_result_t result, void** call);
 
-// The same of a call that executes lists on a queue.
+// The same of a call that executes lists on a queue, or on an immediate list.
 void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** call);
-void end_execution(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t* handles,
-                   ze_result_t result, void** call);
+struct Execution {
+  void* target;
+  bool immediate;
+  uint32_t count;
+  ze_command_list_handle_t* lists;
+};
+void end_execution(const Execution& execution, ze_result_t result, void** call);
 
 // A child of a fork has the drivers' memory, but not their threads or their devices.
 void note_fork();

@@ -6,6 +6,7 @@
 
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
+#include "level_zero/newer.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
 
@@ -19,7 +20,7 @@ struct Readout {
   ze_command_list_handle_t list;
   ze_kernel_timestamp_result_t* times;  // null: the host reads the events itself
   OwnEvent* done;
-  ze_command_queue_handle_t queue;  // of the execution
+  const void* target;  // of the execution
   uint64_t correlation;
   uint64_t stream;
   uint32_t ordinal;
@@ -198,6 +199,17 @@ Readout* find_or_make_readout(Recorded* recorded, uint32_t ordinal) {
   return make_readout(recorded, ordinal);
 }
 
+bool submit(Readout* readout, const Target& target) {
+  if (!target.immediate) {
+    return api.zeCommandQueueExecuteCommandLists(static_cast<ze_command_queue_handle_t>(target.handle), 1,
+                                                 &readout->list, nullptr) == ZE_RESULT_SUCCESS;
+  }
+  const auto append = reinterpret_cast<newer::ImmediateAppendCommandLists>(
+      find_function("zeCommandListImmediateAppendCommandListsExp"));
+  return append != nullptr && append(static_cast<ze_command_list_handle_t>(target.handle), 1, &readout->list, nullptr,
+                                     0, nullptr) == ZE_RESULT_SUCCESS;
+}
+
 // The host reads the event, and resets it for the next execution.
 bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   const ze_event_handle_t event = event_of(work);
@@ -282,11 +294,11 @@ bool uses(const Readout& readout, ze_event_handle_t event) {
 }
 
 // Whether ours is still to run after an execution that the target takes for finished.
-bool still_runs(ze_command_queue_handle_t queue, ze_event_handle_t event) {
+bool still_runs(const void* target, ze_event_handle_t event) {
   const Locked locked;
   if (locked.held()) {
     for (const Readout* readout = first; readout != nullptr; readout = readout->next) {
-      if (queue != nullptr ? readout->queue == queue : uses(*readout, event)) {
+      if (target != nullptr ? readout->target == target : uses(*readout, event)) {
         return true;
       }
     }
@@ -294,12 +306,12 @@ bool still_runs(ze_command_queue_handle_t queue, ze_event_handle_t event) {
   return false;
 }
 
-void finish(ze_command_queue_handle_t queue, ze_event_handle_t event) {
+void finish(const void* target, ze_event_handle_t event) {
   constexpr int kNaps = 1000;
   const timespec nap = {0, 100000};
-  for (int i = 0; i < kNaps && still_runs(queue, event); ++i) {
+  for (int i = 0; i < kNaps && still_runs(target, event); ++i) {
     tell_executions(false);
-    if (still_runs(queue, event)) {
+    if (still_runs(target, event)) {
       nanosleep(&nap, nullptr);
     }
   }
@@ -366,28 +378,27 @@ void before_execution(List* list) {
   }
 }
 
-void after_execution(ze_command_queue_handle_t queue, const Queue& known, List* list, uint64_t correlation) {
+void after_execution(const Target& target, List* list, uint64_t correlation) {
   Recorded* recorded = list->recorded;
   if (recorded == nullptr) {
     return;
   }
-  Readout* readout = find_or_make_readout(recorded, known.ordinal);
-  if (readout == nullptr ||
-      api.zeCommandQueueExecuteCommandLists(queue, 1, &readout->list, nullptr) != ZE_RESULT_SUCCESS) {
+  Readout* readout = find_or_make_readout(recorded, target.ordinal);
+  if (readout == nullptr || !submit(readout, target)) {
     lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
     return;
   }
-  readout->queue = queue;
+  readout->target = target.handle;
   readout->correlation = correlation;
-  readout->stream = known.number;
+  readout->stream = target.number;
   readout->running = true;
   readout->overtaken = false;
   ++recorded->running;
   push(readout);
 }
 
-void finish_executions(ze_command_queue_handle_t queue) {
-  finish(queue, nullptr);
+void finish_executions(const void* target) {
+  finish(target, nullptr);
 }
 
 void finish_executions_with(ze_event_handle_t event) {

@@ -21,11 +21,19 @@ uint32_t recorded_commands(const List* list);
 
 // The target executes the list again: where the host reads its events, what has not been read by now is lost.
 void before_execution(List* list);
-// It has been executed on the queue, by the launch `correlation`.
-void after_execution(ze_command_queue_handle_t queue, const Queue& known, List* list, uint64_t correlation);
+// What lists are executed on: a queue, or an immediate list (zeCommandListImmediateAppendCommandListsExp).
+struct Target {
+  void* handle;
+  bool immediate;
+  uint64_t number;
+  uint32_t ordinal;
+};
+// It has been executed there, by the launch `correlation`.
+void after_execution(const Target& target, List* list, uint64_t correlation);
 
-// The target destroys its event, or the queue: ours is finished with it first. Waits, within bounds; not under Locked.
-void finish_executions(ze_command_queue_handle_t queue);
+// The target destroys its event, or what it executed lists on: ours is finished with it first. Waits, within bounds;
+// not under Locked.
+void finish_executions(const void* target);
 void finish_executions_with(ze_event_handle_t event);
 
 // Tells of executions that have finished. Not under Locked.

@@ -66,4 +66,17 @@ struct CommandListHostSynchronize {
   uint64_t* ptimeout;
 };
 
+struct ImmediateAppendCommandListsExp {
+  ze_command_list_handle_t* immediate;
+  uint32_t* pnumCommandLists;
+  ze_command_list_handle_t** pphCommandLists;
+  ze_event_handle_t* signal;
+  uint32_t* wait_count;
+  ze_event_handle_t** waits;
+};
+
+using ImmediateAppendCommandLists = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint32_t,
+                                                             ze_command_list_handle_t*, ze_event_handle_t, uint32_t,
+                                                             ze_event_handle_t*);
+
 }  // namespace gpuprof::injection::level_zero::newer

@@ -52,11 +52,22 @@ void ZE_APICALL list_reset(ze_command_list_reset_params_t* call_with, GPUPROF_EP
 }
 
 void ZE_APICALL destroy_list(ze_command_list_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
-  const LockedCallback locked;
-  List* list = locked.held() ? lists.take(*call_with->phCommandList) : nullptr;
-  if (list != nullptr) {
-    drop_recorded(list);
-    free(list);
+  const Guard guard;
+  if (!guard.entered()) {
+    return;
+  }
+  bool immediate = false;
+  {
+    const Locked locked;
+    List* list = locked.held() ? lists.take(*call_with->phCommandList) : nullptr;
+    if (list != nullptr) {
+      immediate = list->immediate;
+      drop_recorded(list);
+      free(list);
+    }
+  }
+  if (immediate) {
+    finish_executions(*call_with->phCommandList);
   }
 }
 

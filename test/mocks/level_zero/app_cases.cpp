@@ -307,6 +307,51 @@ void by_handle(uint32_t count) {
   work(count);
 }
 
+using WithParameters = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t*,
+                                                const void*, ze_event_handle_t, uint32_t, ze_event_handle_t*);
+struct GroupSize {
+  uint32_t x, y, z;
+};
+using WithArguments = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t,
+                                               GroupSize, void**, const void*, ze_event_handle_t, uint32_t,
+                                               ze_event_handle_t*);
+using ListSynchronize = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint64_t);
+using AppendLists = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t*,
+                                             ze_event_handle_t, uint32_t, ze_event_handle_t*);
+
+template <typename Function>
+Function find(const char* name) {
+  const auto found = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  if (found == nullptr) {
+    printf("the loader has no %s\n", name);
+    exit(0);
+  }
+  return found;
+}
+
+// What later versions of Level Zero have.
+void newer(uint32_t count) {
+  const auto with_parameters = find<WithParameters>("zeCommandListAppendLaunchKernelWithParameters");
+  const auto with_arguments = find<WithArguments>("zeCommandListAppendLaunchKernelWithArguments");
+  const auto synchronize = find<ListSynchronize>("zeCommandListHostSynchronize");
+  const auto append_lists = find<AppendLists>("zeCommandListImmediateAppendCommandListsExp");
+  initialize();
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  ze_command_list_handle_t recorded = recorded_list(gpu);
+  ze_kernel_handle_t slow = gpu.kernel("slow");
+  const ze_group_count_t groups = {1, 1, 1};
+  for (uint32_t i = 0; i < count; ++i) {
+    CHECK_ZE(append_lists(list, 1, &recorded, nullptr, 0, nullptr));
+  }
+  CHECK_ZE(with_parameters(list, slow, &groups, nullptr, nullptr, 0, nullptr));
+  CHECK_ZE(with_arguments(list, slow, groups, {1, 1, 1}, nullptr, nullptr, nullptr, 0, nullptr));
+  CHECK_ZE(synchronize(list, UINT64_MAX));
+  expect("newer", "kernel", "slow", 2, 2 * kSlowNs);
+  expect("newer", "kernel", "light", 2 * uint64_t{count}, 2 * count * kLightNs);
+  expect("newer", "kernel", "heavy", count, count * kHeavyNs);
+}
+
 // Waits for a line before its work, and for another one before its end.
 void ready(uint32_t count) {
   initialize();
@@ -368,6 +413,7 @@ const std::vector<Case> kWorkCases = {{"immediate", immediate},
                                       {"devices", devices},
                                       {"threads", threads},
                                       {"waits", waits},
+                                      {"newer", newer},
                                       {"ready", ready},
                                       {"cost", cost},
                                       {"forked", forked}};

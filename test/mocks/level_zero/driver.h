@@ -156,12 +156,17 @@ ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
 
 std::mutex& the_lock();
 
-// Entries that newer headers have are null.
+// With room for the entries of newer headers.
 template <typename Table>
 struct Wide {
   Table table;
   void* newer[64];
 };
+
+// What a list can do since: in a table that is large enough, of a loader that knows it so (Level Zero 1.17).
+constexpr uint32_t kNewerVersion = ZE_MAKE_VERSION(1, 17);
+void fill_newer(void** list_table);
+void fill_exp(void** list_exp_table);
 
 // Parts of the tables, in the files that hold the functions.
 void fill(ze_command_list_dditable_t& table);

@@ -240,7 +240,57 @@ ze_result_t ZE_APICALL synchronize_queue(ze_command_queue_handle_t queue, uint64
   return wait_for(object<Queue>(queue).timeline.free_at, timeout);
 }
 
+ze_result_t ZE_APICALL launch_with_parameters(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                              const ze_group_count_t* /*groups*/, const void* /*next*/,
+                                              ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t* waits) {
+  return append_kernel(list, kernel, signal, wait_count, waits);
+}
+
+struct GroupSize {
+  uint32_t x, y, z;
+};
+
+ze_result_t ZE_APICALL launch_with_arguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                             ze_group_count_t /*groups*/, GroupSize /*size*/, void** /*arguments*/,
+                                             const void* /*next*/, ze_event_handle_t signal, uint32_t wait_count,
+                                             ze_event_handle_t* waits) {
+  return append_kernel(list, kernel, signal, wait_count, waits);
+}
+
+ze_result_t ZE_APICALL synchronize_list(ze_command_list_handle_t list, uint64_t timeout) {
+  return wait_for(object<List>(list).timeline.free_at, timeout);
+}
+
+ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t immediate, uint32_t count, ze_command_list_handle_t* lists,
+                                    ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t* waits) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const List& list = object<List>(lists[i]);
+    if (!list.closed) {
+      violation("a list is executed that is open");
+    }
+    for (const Step& step : list.steps) {
+      append(immediate, step);
+    }
+  }
+  return append_work(immediate, 0, signal, wait_count, waits);
+}
+
+template <typename Function>
+void* entry(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
 }  // namespace
+
+void fill_newer(void** list_table) {
+  list_table[28] = entry(synchronize_list);
+  list_table[36] = entry(launch_with_parameters);
+  list_table[37] = entry(launch_with_arguments);
+}
+
+void fill_exp(void** list_exp_table) {
+  list_exp_table[1] = entry(append_lists);
+}
 
 void fill(ze_command_list_dditable_t& table) {
   table.pfnCreate = create_list;

@@ -20,6 +20,19 @@ const void* empty() {
   return none;
 }
 
+const void* list_exp() {
+  static void* table[64] = {};
+  fill_exp(table);
+  return table;
+}
+
+const ze_command_list_dditable_t* newer_lists() {
+  static Wide<ze_command_list_dditable_t> wide = {};
+  fill(wide.table);
+  fill_newer(reinterpret_cast<void**>(&wide));
+  return &wide.table;
+}
+
 struct CoreTables {
   ze_api_version_t version = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 13));
   uint8_t valid = 1;
@@ -31,8 +44,8 @@ struct CoreTables {
   const void* device_exp = empty();
   const ze_context_dditable_t* context = filled<ze_context_dditable_t>();
   const ze_command_queue_dditable_t* queue = filled<ze_command_queue_dditable_t>();
-  const ze_command_list_dditable_t* list = filled<ze_command_list_dditable_t>();
-  const void* list_exp = empty();
+  const ze_command_list_dditable_t* list = newer_lists();
+  const void* list_exp = gpuprof::mock::list_exp();
   const void* image[2] = {empty(), empty()};
   const ze_mem_dditable_t* memory = filled<ze_mem_dditable_t>();
   const void* memory_exp = empty();

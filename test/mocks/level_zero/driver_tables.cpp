@@ -38,7 +38,6 @@ MOCK_TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t)
 MOCK_TABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t)
 MOCK_TABLE(zeGetContextProcAddrTable, ze_context_dditable_t)
 MOCK_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t)
-MOCK_TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t)
 MOCK_TABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t)
 MOCK_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t)
 MOCK_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t)
@@ -87,3 +86,23 @@ MOCK_EMPTY_TABLE(zesGetFanProcAddrTable, zes_fan_dditable_t)
 MOCK_EMPTY_TABLE(zesGetLedProcAddrTable, zes_led_dditable_t)
 MOCK_EMPTY_TABLE(zesGetRasProcAddrTable, zes_ras_dditable_t)
 MOCK_EMPTY_TABLE(zesGetDiagnosticsProcAddrTable, zes_diagnostics_dditable_t)
+
+extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
+zeGetCommandListProcAddrTable(ze_api_version_t version, ze_command_list_dditable_t* to) {
+  give(to);
+  if (version >= gpuprof::mock::kNewerVersion) {
+    gpuprof::mock::fill_newer(reinterpret_cast<void**>(to));
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+// By another name here, as newer headers declare it with a type that older ones lack.
+extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
+mock_list_exp_table(ze_api_version_t version, void** to) __asm__("zeGetCommandListExpProcAddrTable");
+
+extern "C" ze_result_t ZE_APICALL mock_list_exp_table(ze_api_version_t version, void** to) {
+  if (version >= gpuprof::mock::kNewerVersion) {
+    gpuprof::mock::fill_exp(to);
+  }
+  return ZE_RESULT_SUCCESS;
+}

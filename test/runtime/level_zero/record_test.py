@@ -71,6 +71,17 @@ class LevelZero(rig.RuntimeTest):
                         self.assert_exact(*self.record_app(case, drivers=drivers,
                                                            ZE_ENABLE_LOADER_DRIVER_DDI_PATH=by_handle))
 
+    def test_calls_of_later_versions(self):
+        profile, expected, stderr = self.record_app("newer")
+        if not expected:
+            self.skipTest("this loader does not have them")
+        self.assert_exact(profile, expected, stderr)
+        waits = {work.name: numbers for work, numbers in profile.measured("HOST") if work.op == "sync"}
+        self.assertGreater(waits["zeCommandListHostSynchronize"][1], 15_000_000, stderr)
+
+    def test_more_launches_than_are_kept_unread(self):
+        self.assert_exact(*self.record_app("immediate", "3000"))
+
     def test_each_call_site_has_its_own_stack(self):
         for engine in rig.stack_engines():
             for case in ("immediate", "regular"):
