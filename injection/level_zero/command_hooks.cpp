@@ -143,6 +143,9 @@ void hook_commands(bool (*add)(const Hook& hook)) {
        as_callback(executed), true},
       {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
        as_callback(executed_at_once), kNewer},
+      // Its parameters begin alike.
+      {"CommandListImmediateAppendCommandListsWithParameters",
+       as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kNewer},
   };
   for (const Hook& hook : hooks) {
     add(hook);

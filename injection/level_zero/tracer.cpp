@@ -52,6 +52,7 @@ bool start_tracer() {
   }
   hook_objects(add);
   hook_commands(add);
+  hook_memory(add);
   hook_waits(add);
   if (missing != nullptr) {
     char reason[200];

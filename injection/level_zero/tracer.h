@@ -29,6 +29,7 @@ bool start_tracer();
 
 // The tables of the files that hold the callbacks.
 void hook_commands(bool (*add)(const Hook& hook));
+void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));
 void hook_waits(bool (*add)(const Hook& hook));
 

@@ -316,6 +316,9 @@ using WithArguments = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_kern
                                                GroupSize, void**, const void*, ze_event_handle_t, uint32_t,
                                                ze_event_handle_t*);
 using ListSynchronize = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint64_t);
+using AppendListsWithParameters = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint32_t,
+                                                           ze_command_list_handle_t*, const void*, ze_event_handle_t,
+                                                           uint32_t, ze_event_handle_t*);
 using AppendLists = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t*,
                                              ze_event_handle_t, uint32_t, ze_event_handle_t*);
 
@@ -335,6 +338,8 @@ void newer(uint32_t count) {
   const auto with_arguments = find<WithArguments>("zeCommandListAppendLaunchKernelWithArguments");
   const auto synchronize = find<ListSynchronize>("zeCommandListHostSynchronize");
   const auto append_lists = find<AppendLists>("zeCommandListImmediateAppendCommandListsExp");
+  const auto append_lists_too =
+      find<AppendListsWithParameters>("zeCommandListImmediateAppendCommandListsWithParameters");
   initialize();
   Gpu gpu;
   ze_command_list_handle_t list = gpu.immediate();
@@ -343,13 +348,14 @@ void newer(uint32_t count) {
   const ze_group_count_t groups = {1, 1, 1};
   for (uint32_t i = 0; i < count; ++i) {
     CHECK_ZE(append_lists(list, 1, &recorded, nullptr, 0, nullptr));
+    CHECK_ZE(append_lists_too(list, 1, &recorded, nullptr, nullptr, 0, nullptr));
   }
   CHECK_ZE(with_parameters(list, slow, &groups, nullptr, nullptr, 0, nullptr));
   CHECK_ZE(with_arguments(list, slow, groups, {1, 1, 1}, nullptr, nullptr, nullptr, 0, nullptr));
   CHECK_ZE(synchronize(list, UINT64_MAX));
   expect("newer", "kernel", "slow", 2, 2 * kSlowNs);
-  expect("newer", "kernel", "light", 2 * uint64_t{count}, 2 * count * kLightNs);
-  expect("newer", "kernel", "heavy", count, count * kHeavyNs);
+  expect("newer", "kernel", "light", 4 * uint64_t{count}, 4 * count * kLightNs);
+  expect("newer", "kernel", "heavy", 2 * uint64_t{count}, 2 * count * kHeavyNs);
 }
 
 // Waits for a line before its work, and for another one before its end.

@@ -275,6 +275,13 @@ ze_result_t ZE_APICALL append_lists(ze_command_list_handle_t immediate, uint32_t
   return append_work(immediate, 0, signal, wait_count, waits);
 }
 
+ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handle_t immediate, uint32_t count,
+                                                    ze_command_list_handle_t* lists, const void* /*next*/,
+                                                    ze_event_handle_t signal, uint32_t wait_count,
+                                                    ze_event_handle_t* waits) {
+  return append_lists(immediate, count, lists, signal, wait_count, waits);
+}
+
 template <typename Function>
 void* entry(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -286,6 +293,7 @@ void fill_newer(void** list_table) {
   list_table[28] = entry(synchronize_list);
   list_table[36] = entry(launch_with_parameters);
   list_table[37] = entry(launch_with_arguments);
+  list_table[40] = entry(append_lists_with_parameters);
 }
 
 void fill_exp(void** list_exp_table) {

@@ -148,6 +148,17 @@ class LevelZero(rig.RuntimeTest):
             self.assertGreaterEqual(waits[name][0], 1, stderr)
             self.assertGreater(waits[name][1], 15_000_000, "it waited for a kernel of 20 ms")
 
+    def test_memory_is_told_with_its_bytes(self):
+        profile, _, stderr = self.record_app("copies")
+        told = {}
+        for work, numbers in profile.measured("HOST"):
+            if work.op in ("alloc", "free"):
+                known = told.setdefault((work.op, work.name), [0, 0])
+                known[0] += numbers[0]
+                known[1] += numbers[-1]
+        self.assertEqual(told, {("alloc", "zeMemAllocDevice"): [3, 3000], ("alloc", "zeMemAllocHost"): [1, 1000],
+                                ("free", "zeMemFree"): [4, 4000]}, stderr)
+
     def test_errors_of_the_driver_are_counted_and_leave_the_program_alone(self):
         for faults, reason in (("query_error", "no_timing"), ("no_events", "no_timing"),
                                ("zero_times", "invalid_timestamp"), ("reversed_times", "invalid_timestamp")):

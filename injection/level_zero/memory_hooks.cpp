@@ -1,0 +1,107 @@
+// Memory that the target allocates by Level Zero, and gives back. A free is told with the bytes and the device that the
+// driver says of the memory before.
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "base/thread_state.h"
+#include "ipc/emit.h"
+#include "level_zero/devices.h"
+#include "level_zero/tracer.h"
+#include "runtime/launch.h"
+#include "runtime/lifecycle.h"
+#include "runtime/work.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+struct Memory {
+  uint64_t bytes;  // 0: nothing to tell
+  uint32_t device;
+};
+
+// What this thread is about to free.
+constinit thread_local Memory freed = {};
+
+void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& memory) {
+  if (memory.device != UINT32_MAX) {
+    announce_device(memory.device);
+  }
+  gpuprof_host_op op = {};
+  op.correlation = GPUPROF_CORRELATION_HOST | next_correlation();
+  stack_here(op.correlation);
+  op.start_ns = now_ns();
+  op.end_ns = op.start_ns;
+  op.bytes = memory.bytes;
+  op.count = 1;
+  op.name_id = name_id(function);
+  op.device = memory.device;
+  op.tid = thread_id();
+  op.op = static_cast<uint16_t>(kind);
+  host_op(op);
+}
+
+void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, ze_result_t result) {
+  const Guard guard;
+  if (guard.entered() && result == ZE_RESULT_SUCCESS && active()) {
+    emit_memory(GPUPROF_HOST_ALLOC, function, {bytes, device == nullptr ? UINT32_MAX : device_index(device)});
+  }
+}
+
+void ZE_APICALL device_allocated(ze_mem_alloc_device_params_t* call_with, ze_result_t result, void* /*data*/,
+                                 void** /*call*/) {
+  allocated("zeMemAllocDevice", *call_with->phDevice, *call_with->psize, result);
+}
+
+void ZE_APICALL shared_allocated(ze_mem_alloc_shared_params_t* call_with, ze_result_t result, void* /*data*/,
+                                 void** /*call*/) {
+  allocated("zeMemAllocShared", *call_with->phDevice, *call_with->psize, result);
+}
+
+void ZE_APICALL host_allocated(ze_mem_alloc_host_params_t* call_with, ze_result_t result, void* /*data*/,
+                               void** /*call*/) {
+  allocated("zeMemAllocHost", nullptr, *call_with->psize, result);
+}
+
+template <typename Parameters>
+void ZE_APICALL free_memory(Parameters* call_with, ze_result_t /*result*/, void* /*data*/, void** /*call*/) {
+  const Guard guard;
+  freed = {};
+  if (!guard.entered() || !active()) {
+    return;
+  }
+  size_t bytes = 0;
+  void* base = nullptr;
+  ze_memory_allocation_properties_t properties = {};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  ze_device_handle_t device = nullptr;
+  if (api.zeMemGetAddressRange(*call_with->phContext, *call_with->pptr, &base, &bytes) == ZE_RESULT_SUCCESS &&
+      api.zeMemGetAllocProperties(*call_with->phContext, *call_with->pptr, &properties, &device) == ZE_RESULT_SUCCESS) {
+    freed = {bytes, device == nullptr ? UINT32_MAX : device_index(device)};
+  }
+}
+
+template <typename Parameters>
+void ZE_APICALL memory_freed(Parameters* /*call_with*/, ze_result_t result, void* /*data*/, void** /*call*/) {
+  const Guard guard;
+  if (guard.entered() && result == ZE_RESULT_SUCCESS && freed.bytes != 0) {
+    emit_memory(GPUPROF_HOST_FREE, "zeMemFree", freed);
+  }
+}
+
+}  // namespace
+
+void hook_memory(bool (*add)(const Hook& hook)) {
+  const Hook hooks[] = {
+      {"MemAllocDevice", nullptr, as_callback(device_allocated), true},
+      {"MemAllocShared", nullptr, as_callback(shared_allocated), true},
+      {"MemAllocHost", nullptr, as_callback(host_allocated), true},
+      {"MemFree", as_callback(free_memory<ze_mem_free_params_t>), as_callback(memory_freed<ze_mem_free_params_t>),
+       true},
+      {"MemFreeExt", as_callback(free_memory<ze_mem_free_ext_params_t>),
+       as_callback(memory_freed<ze_mem_free_ext_params_t>), false},
+  };
+  for (const Hook& hook : hooks) {
+    add(hook);
+  }
+}
+
+}  // namespace gpuprof::injection::level_zero
