@@ -186,7 +186,12 @@ void ZE_APICALL event_asked(ze_event_query_status_params_t* call_with, GPUPROF_E
 }
 
 void ZE_APICALL destroy_context(ze_context_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
-  const LockedCallback locked;
+  const Guard guard;
+  if (!guard.entered()) {
+    return;
+  }
+  tell_executions(false);
+  const Locked locked;
   if (locked.held()) {
     settle_context(*call_with->phContext);
     drop_executions(*call_with->phContext);
