@@ -133,6 +133,11 @@ void* Gpu::host_memory(size_t bytes) {
   return memory;
 }
 
+void Gpu::destroy_queue(ze_command_queue_handle_t queue) {
+  queues_.erase(std::find(queues_.begin(), queues_.end(), queue));
+  CHECK_ZE(zeCommandQueueDestroy(queue));
+}
+
 void Gpu::destroy_list(ze_command_list_handle_t list) {
   lists_.erase(std::find(lists_.begin(), lists_.end(), list));
   CHECK_ZE(zeCommandListDestroy(list));

@@ -44,6 +44,7 @@ class Gpu {
   ze_device_handle_t device = nullptr;
   ze_context_handle_t context = nullptr;
 
+  void destroy_queue(ze_command_queue_handle_t queue);
   void destroy_list(ze_command_list_handle_t list);
   void destroy_event(ze_event_handle_t event);
 

@@ -203,22 +203,22 @@ void copies(uint32_t count) {
   expect("clear", "fill", "-", count, count * kFillNs);
 }
 
-// Of a group of queues that cannot copy times of events: each execution is read before the next.
+// Of a group of queues that cannot copy times of events: each execution is read before its queue goes.
 void copy_queue(uint32_t count) {
   initialize();
   Gpu gpu;
   constexpr uint32_t kCopyOrdinal = 1;
   ze_command_list_handle_t list = gpu.list(kCopyOrdinal);
-  ze_command_queue_handle_t queue = gpu.queue(kCopyOrdinal);
   void* device = gpu.device_memory(1000);
   void* host = gpu.host_memory(1000);
   move(list, device, host);
   move(list, device, host);
   CHECK_ZE(zeCommandListClose(list));
   for (uint32_t i = 0; i < count; ++i) {
+    ze_command_queue_handle_t queue = gpu.queue(kCopyOrdinal);
     submit(queue, list);
     CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
-    usleep(400000);  // longer than the pace of who reads
+    gpu.destroy_queue(queue);
   }
   expect("move", "copy_htod", "-", 2 * uint64_t{count}, 2 * count * kCopyNs);
 }
