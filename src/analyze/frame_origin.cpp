@@ -72,9 +72,15 @@ bool may_be_vendors(std::string_view name, std::string_view module, std::string_
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }
 
+// What nvcc makes of a kernel's name, so that the program can call it.
+bool is_launch_stub(std::string_view name) {
+  return name.starts_with("__device_stub__");
+}
+
 // `module` and `file` are empty where they are not known.
 Origin native_origin(std::string_view name, std::string_view module, std::string_view file) {
-  if (is_vendor_library(file_name(module)) || (is_vendor_function(name) && may_be_vendors(name, module, file))) {
+  if (is_launch_stub(name) || is_vendor_library(file_name(module)) ||
+      (is_vendor_function(name) && may_be_vendors(name, module, file))) {
     return Origin::vendor;
   }
   static constexpr std::array<std::string_view, 3> kStandard = {"std::", "__gnu_cxx::", "void std::"};

@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // as Debian's sudo
 constexpr std::array<std::string_view, 7> kKept = {"TERM",     "COLORTERM", "NO_COLOR", "LANG",
                                                    "LANGUAGE", "TZ",        "DISPLAY"};
-constexpr std::array<std::string_view, 7> kKeptBeginnings = {"LC_",     "CUDA_", "NVIDIA_", "OCL_",
-                                                             "OPENCL_", "POCL_", "GPUPROF_"};
+constexpr std::array<std::string_view, 8> kKeptBeginnings = {"LC_",     "CUDA_", "NVIDIA_", "OCL_",
+                                                             "OPENCL_", "POCL_", "ZE_",     "GPUPROF_"};
 
 bool is_kept(std::string_view name) {
   return std::find(kKept.begin(), kKept.end(), name) != kKept.end() ||

@@ -194,7 +194,7 @@ class User(Test):
                 "PATH": "/root/bin:" + os.environ["PATH"], "PYTHONPATH": "/root", "TMPDIR": "/tmp", "USER": "root",
                 "SUDO_USER": "root", "XDG_RUNTIME_DIR": "/run/user/0", "XAUTHORITY": "/root/.Xauthority"}
         kept = {"TERM": "vt100", "LANG": "C", "LC_NUMERIC": "C", "TZ": "UTC", "CUDA_VISIBLE_DEVICES": "1",
-                "OCL_ICD_VENDORS": "/etc/OpenCL/vendors", "POCL_CACHE_DIR": "/tmp/pocl"}
+                "OCL_ICD_VENDORS": "/etc/OpenCL/vendors", "POCL_CACHE_DIR": "/tmp/pocl", "ZE_AFFINITY_MASK": "0"}
         victim = strangers.victim()
         environment = self.environment(**ours, **kept)
         self.assertEqual({name: environment.get(name) for name in kept}, kept)

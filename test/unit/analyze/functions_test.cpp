@@ -1,6 +1,7 @@
 // The sandwich: what each function of the CPU and all below it launched, and what it launched itself.
 #include "analyze/functions.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -225,7 +226,12 @@ FRAME;2;native;1;0;0;2;0;0x5
 FRAME;3;native;5;0;0;6;0;0x5
 FRAME;4;native;7;0;0;2;0;0x5
 FRAME;5;native;8;9;3;2;0;0x5
+STRING;11;__device_stub__Z1kPf(float*)
+FRAME;6;native;11;9;3;2;0;0x5
 USTACK;1;1;5;2;3;4
+USTACK;3;1;6
+WORK;3;1;0;0;3;0;0;0;0;0;kernel;10;0
+GPU;0;3;1;7;7;7;49;0;0
 USTACK;2;clEnqueueNDRangeKernel;std::sort;render
 WORK;1;1;0;0;1;0;0;0;0;0;kernel;10;0
 WORK;2;1;0;0;2;0;0;0;0;0;kernel;10;0
@@ -242,8 +248,13 @@ GPU;0;2;1;100;100;100;10000;0;0
   CHECK(origins["clRender"] == Origin::own);
   CHECK(origins["cudaCheck"] == Origin::own);
   CHECK(origins["clFlush"] == Origin::vendor);
-  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);  // of the runtime that is linked into the program
+  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);              // of the runtime that is linked into the program
+  CHECK(origins["__device_stub__Z1kPf(float*)"] == Origin::vendor);  // nvcc's
   CHECK(shown(table)["clRender"] == "100 100");
+  const auto train = std::find_if(table.lines.begin(), table.lines.end(),
+                                  [](const FunctionLine& line) { return line.name == "train"; });
+  REQUIRE(train != table.lines.end());
+  CHECK(train->direct.ns == 7);  // it called the stub
 }
 
 TEST_CASE("Direct times make up what has a stack, and no total exceeds it") {
