@@ -108,7 +108,7 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kNewer = false;  // than 1.8: not in every loader
+constexpr bool kNewer = false;  // than 1.8, or of an extension: not in every loader
 
 }  // namespace
 
@@ -138,6 +138,10 @@ void hook_commands(bool (*add)(const Hook& hook)) {
                   append_image_copy<ze_command_list_append_image_copy_to_memory_params_t>),
       append_hook("CommandListAppendImageCopyFromMemory",
                   append_image_copy<ze_command_list_append_image_copy_from_memory_params_t>),
+      append_hook("CommandListAppendImageCopyToMemoryExt",
+                  append_image_copy<ze_command_list_append_image_copy_to_memory_ext_params_t>, kNewer),
+      append_hook("CommandListAppendImageCopyFromMemoryExt",
+                  append_image_copy<ze_command_list_append_image_copy_from_memory_ext_params_t>, kNewer),
       append_hook("CommandListAppendHostFunction", append_host_function<newer::HostFunction>, kNewer),
       {"CommandQueueExecuteCommandLists", as_callback(execute<ze_command_queue_execute_command_lists_params_t>),
        as_callback(executed), true},

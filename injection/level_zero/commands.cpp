@@ -1,12 +1,15 @@
 #include "level_zero/commands.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
+#include "level_zero/late.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -24,6 +27,7 @@ uint32_t forked = 0;
 struct Append {
   Pending* pending;
   ze_event_handle_t theirs;  // that the target gave and ours stands in for; null: none
+  bool ours;                 // an event of ours is given to the driver
   bool immediate;
   bool known;  // the list is
   bool timed;  // its cost on this thread is measured
@@ -39,25 +43,29 @@ bool wanted() {
   return active();
 }
 
+// What the driver says of the name's length is not relied on.
 uint32_t kernel_name(ze_kernel_handle_t kernel) {
+  constexpr size_t kLongest = 65536;
   char name[512];
   size_t bytes = sizeof(name);
   if (kernel == nullptr) {
     return 0;
   }
   if (api.zeKernelGetName(kernel, &bytes, name) == ZE_RESULT_SUCCESS && bytes > 1 && bytes <= sizeof(name)) {
-    return name_id(name, bytes - 1);
+    return name_id(name, strnlen(name, bytes));
   }
   bytes = 0;
-  if (api.zeKernelGetName(kernel, &bytes, nullptr) != ZE_RESULT_SUCCESS || bytes <= sizeof(name)) {
+  if (api.zeKernelGetName(kernel, &bytes, nullptr) != ZE_RESULT_SUCCESS || bytes <= sizeof(name) || bytes > kLongest) {
     return 0;
   }
-  auto* longer = static_cast<char*>(malloc(bytes));
+  const size_t room = bytes;
+  auto* longer = static_cast<char*>(calloc(1, room));
   if (longer == nullptr) {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return 0;
   }
-  const uint32_t id = api.zeKernelGetName(kernel, &bytes, longer) == ZE_RESULT_SUCCESS ? name_id(longer, bytes - 1) : 0;
+  const bool read = api.zeKernelGetName(kernel, &bytes, longer) == ZE_RESULT_SUCCESS;
+  const uint32_t id = read ? name_id(longer, strnlen(longer, room)) : 0;
   free(longer);
   return id;
 }
@@ -103,7 +111,7 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
 // seen it being made: it may have them, too.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
-  TargetEvent* theirs = *signal == nullptr ? nullptr : target_events.find(*signal);
+  TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_learn_event(*signal);
   if (*signal != nullptr && (theirs == nullptr || theirs->timed)) {
     if (theirs == nullptr) {
       return;
@@ -118,6 +126,7 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   work.own = take_event(list.context);
   if (work.own != nullptr) {
     append->theirs = *signal;
+    append->ours = true;
     *signal = work.own->handle;
   }
 }
@@ -145,9 +154,12 @@ void keep(ze_command_list_handle_t handle, Append* append) {
     emit_node(pending->work);
   }
   const Locked locked;
-  List* list = locked.held() ? lists.find(handle) : nullptr;
-  const bool timed = pending->work.own != nullptr || pending->work.users != nullptr;
-  if (append->immediate && timed && locked.held()) {
+  if (!locked.held()) {
+    return;  // and `pending` stays: an event of the target's may lead to it
+  }
+  List* list = lists.find(handle);
+  const bool timed = pending->work.own != nullptr || pending->work.users != nullptr || pending->settled;
+  if (append->immediate && timed) {
     add_outstanding(pending);
     return;
   }
@@ -175,7 +187,7 @@ void drop(Append* append) {
 bool prepare(const Command& command, Append* append) {
   Pending* pending = append->pending;
   const Locked locked;
-  const List* list = locked.held() ? lists.find(command.list) : nullptr;
+  const List* list = locked.held() ? find_or_learn_list(command.list) : nullptr;
   if (list == nullptr) {
     append->immediate = true;  // as a launch, whose time is not known
     return false;
@@ -183,24 +195,26 @@ bool prepare(const Command& command, Append* append) {
   append->immediate = list->immediate;
   pending->device = device_index(list->device);
   pending->stream = list->number;
-  choose_event(*list, command.signal, append);
+  if (!list->immediate || room_for_outstanding()) {
+    choose_event(*list, command.signal, append);
+  }
   return true;
 }
 
 bool find_target(const Execution& execution, Target* target) {
   if (execution.immediate) {
-    const List* list = lists.find(execution.target);
+    const List* list = find_or_learn_list(static_cast<ze_command_list_handle_t>(execution.target));
     *target = list == nullptr ? Target{} : Target{execution.target, true, list->number, list->ordinal};
     return list != nullptr;
   }
-  const Queue* queue = queues.find(execution.target);
+  const Queue* queue = find_or_learn_queue(static_cast<ze_command_queue_handle_t>(execution.target));
   *target = queue == nullptr ? Target{} : Target{execution.target, false, queue->number, queue->ordinal};
   return queue != nullptr;
 }
 
 ze_context_handle_t context_of(ze_command_list_handle_t handle) {
   const Locked locked;
-  const List* list = locked.held() ? lists.find(handle) : nullptr;
+  const List* list = locked.held() ? find_or_learn_list(handle) : nullptr;
   return list == nullptr ? nullptr : list->context;
 }
 
@@ -257,7 +271,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
   const uint64_t correlation = append->pending->correlation;
   if (append->theirs != nullptr) {
     *signal = append->theirs;  // other tracers see what the target gave
-  } else if (append->pending->work.own != nullptr) {
+  } else if (append->ours) {
     *signal = nullptr;
   }
   if (result != ZE_RESULT_SUCCESS) {
@@ -283,14 +297,15 @@ void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** c
   if (!guard.entered() || handles == nullptr || !wanted()) {
     return;
   }
+  make_room_for_execution();
   uint64_t commands = 0;
   {
     const Locked locked;
     for (uint32_t i = 0; locked.held() && i < count; ++i) {
-      List* list = lists.find(handles[i]);
+      List* list = find_or_learn_list(handles[i]);
       if (list != nullptr) {
         before_execution(list);
-        commands += recorded_commands(list);
+        commands += recorded_commands(list) + (list->older ? 1 : 0);
       }
     }
   }
@@ -319,7 +334,13 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   const bool known = locked.held() && find_target(execution, &target);
   for (uint32_t i = 0; i < execution.count; ++i) {
     List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
-    if (list != nullptr && known) {
+    if (list != nullptr && list->older) {
+      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least: what else is in it is not known
+    }
+    // What is handed over twice at once has its events' times of the second turn.
+    const bool again = std::find(execution.lists + i + 1, execution.lists + execution.count, execution.lists[i]) !=
+                       execution.lists + execution.count;
+    if (list != nullptr && known && !again) {
       after_execution(target, list, correlation);
     } else if (list != nullptr) {
       lost(GPUPROF_LOSS_NO_TIMING, recorded_commands(list));

@@ -129,9 +129,20 @@ bool measure(Device& device) {
   return true;
 }
 
+// Without the clock the work's times are lost: on a busy machine its holder may be without a CPU for long.
+bool lock_clock(Device& device) {
+  constexpr int kTries = 50;  // one second
+  for (int i = 0; i < kTries; ++i) {
+    if (try_lock_bounded(&device.lock)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // As of a moment ago.
 bool read_clock(Device& device, Clock* clock) {
-  if (!try_lock_bounded(&device.lock)) {
+  if (!lock_clock(device)) {
     return false;
   }
   if (!device.asked) {
@@ -213,6 +224,9 @@ bool host_times(uint32_t index, const ze_kernel_timestamp_data_t& times, HostTim
     return false;
   }
   const uint64_t start = times.kernelStart & clock.mask;
+  if (start == clock.mask && (times.kernelEnd & clock.mask) == clock.mask) {
+    return false;  // as drivers leave them in an event that nothing has signaled
+  }
   const uint64_t cycles = cycles_between(clock, start, times.kernelEnd & clock.mask);
   // Longer than half of the counter's range: it ends before it begins.
   if (cycles > clock.mask / 2) {

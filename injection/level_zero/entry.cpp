@@ -5,9 +5,11 @@
 // for them calls the loader's own; but the loader asks for its table of them by name, and so asks us.
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/keep_errno.h"
 #include "level_zero/api.h"
 #include "level_zero/vendor.h"
 #include "runtime/recording.h"
@@ -85,6 +87,14 @@ extern "C" ze_result_t ZE_APICALL zeInit(ze_init_flags_t flags) {
 extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_driver_handle_t* drivers,
                                                        void* description) {
   return initialize<InitDriversFunction>("zeInitDrivers", count, drivers, description);
+}
+
+// For `record -p`: the recorder makes a thread of the target call it. As injection::attach().
+extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user);
+
+extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user) {
+  const KeepErrno keep_errno;
+  return level_zero::in_fork() ? ECHILD : attach(level_zero::vendor(), socket, token, user);
 }
 
 // The table is of pointers: zeInit, and from 1.10 on zeInitDrivers.

@@ -1,49 +1,19 @@
 #include "level_zero/executions.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
-#include "level_zero/newer.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
+#include "level_zero/readout.h"
 
 namespace gpuprof::injection::level_zero {
-
-// A list of ours, which runs after each execution of the target's; and what it has read.
-struct Readout {
-  Readout* next_of_list;  // of the same Recorded
-  Readout* next;          // among those that run
-  Recorded* recorded;
-  ze_command_list_handle_t list;
-  ze_kernel_timestamp_result_t* times;  // null: the host reads the events itself
-  OwnEvent* done;
-  const void* target;  // of the execution
-  uint64_t correlation;
-  uint64_t stream;
-  uint32_t ordinal;
-  bool running;
-  bool overtaken;  // the list was executed again before the host had read the events
-};
-
-struct Recorded {
-  ze_context_handle_t context;
-  ze_device_handle_t device_handle;
-  uint32_t device;
-  Work* works;
-  uint32_t count;
-  uint32_t room;
-  uint32_t running;   // readouts
-  bool abandoned;     // the list has been reset or destroyed
-  bool cannot_query;  // the device does not copy times itself: one for copies only
-  Readout* readouts;
-};
-
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
+constexpr uint64_t kMostRunning = 4096;  // executions that have not been read; each has a list of ours
 
 // Under Locked.
 Readout* first = nullptr;
@@ -57,7 +27,7 @@ Readout* pop() {
     if (first == nullptr) {
       last_link = &first;
     }
-    --running_count;
+    store_relaxed(&running_count, running_count - 1);
   }
   return readout;
 }
@@ -66,148 +36,17 @@ void push(Readout* readout) {
   readout->next = nullptr;
   *last_link = readout;
   last_link = &readout->next;
-  ++running_count;
+  store_relaxed(&running_count, running_count + 1);
 }
 
-void free_readout(ze_context_handle_t context, Readout* readout) {
-  if (readout->list != nullptr) {
-    api.zeCommandListDestroy(readout->list);
-  }
-  if (readout->times != nullptr) {
-    api.zeMemFree(context, readout->times);
-  }
-  give_back(readout->done);
-  free(readout);
-}
-
-void free_recorded(Recorded* recorded) {
-  while (recorded->readouts != nullptr) {
-    Readout* readout = recorded->readouts;
-    recorded->readouts = readout->next_of_list;
-    free_readout(recorded->context, readout);
-  }
-  for (uint32_t i = 0; i < recorded->count; ++i) {
-    give_back(recorded->works[i].own);
-  }
-  free(recorded->works);
-  free(recorded);
-}
-
-ze_event_handle_t event_of(const Work& work) {
-  return work.own != nullptr ? work.own->handle : work.users;
-}
-
-// False: the device can not.
-bool append_query(Readout* readout, const Recorded& recorded) {
-  auto* events = static_cast<ze_event_handle_t*>(malloc(recorded.count * sizeof(ze_event_handle_t)));
-  if (events == nullptr) {
-    return false;
-  }
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < recorded.count; ++i) {
-    events[count] = event_of(recorded.works[i]);
-    count += events[count] != nullptr ? 1 : 0;
-  }
-  const bool appended =
-      count == 0 || (api.zeCommandListAppendQueryKernelTimestamps(readout->list, count, events, readout->times, nullptr,
-                                                                  nullptr, 0, nullptr) == ZE_RESULT_SUCCESS &&
-                     api.zeCommandListAppendBarrier(readout->list, nullptr, 0, nullptr) == ZE_RESULT_SUCCESS);
-  free(events);
-  return appended;
-}
-
-bool append_resets(Readout* readout, const Recorded& recorded) {
-  for (uint32_t i = 0; i < recorded.count; ++i) {
-    const OwnEvent* own = recorded.works[i].own;
-    if (own != nullptr && api.zeCommandListAppendEventReset(readout->list, own->handle) != ZE_RESULT_SUCCESS) {
-      return false;
+Readout* take_idle(Recorded* recorded, uint32_t ordinal) {
+  for (Readout** link = &recorded->idle; *link != nullptr; link = &(*link)->next) {
+    if (Readout* readout = *link; readout->ordinal == ordinal) {
+      *link = readout->next;
+      return readout;
     }
   }
-  return true;
-}
-
-// Barriers: what was put on the queue before has finished, and what comes after sees events that are reset.
-bool write_list(Readout* readout, const Recorded& recorded, bool query) {
-  ze_command_list_desc_t description = {};
-  description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
-  description.commandQueueGroupOrdinal = readout->ordinal;
-  if (api.zeCommandListCreate(recorded.context, recorded.device_handle, &description, &readout->list) !=
-      ZE_RESULT_SUCCESS) {
-    readout->list = nullptr;
-    return false;
-  }
-  const bool written =
-      api.zeCommandListAppendBarrier(readout->list, nullptr, 0, nullptr) == ZE_RESULT_SUCCESS &&
-      (!query || (append_query(readout, recorded) && append_resets(readout, recorded))) &&
-      api.zeCommandListAppendBarrier(readout->list, readout->done->handle, 0, nullptr) == ZE_RESULT_SUCCESS &&
-      api.zeCommandListClose(readout->list) == ZE_RESULT_SUCCESS;
-  if (!written) {
-    api.zeCommandListDestroy(readout->list);
-    readout->list = nullptr;
-  }
-  return written;
-}
-
-bool allocate_times(Readout* readout, const Recorded& recorded) {
-  ze_host_mem_alloc_desc_t description = {};
-  description.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC;
-  void* memory = nullptr;
-  if (api.zeMemAllocHost(recorded.context, &description, recorded.count * sizeof(*readout->times), 64, &memory) !=
-      ZE_RESULT_SUCCESS) {
-    return false;
-  }
-  readout->times = static_cast<ze_kernel_timestamp_result_t*>(memory);
-  return true;
-}
-
-Readout* make_readout(Recorded* recorded, uint32_t ordinal) {
-  auto* readout = static_cast<Readout*>(calloc(1, sizeof(Readout)));
-  if (readout == nullptr) {
-    return nullptr;
-  }
-  readout->recorded = recorded;
-  readout->ordinal = ordinal;
-  readout->done = take_event(recorded->context);
-  if (readout->done == nullptr) {
-    free(readout);
-    return nullptr;
-  }
-  if (!recorded->cannot_query && (!allocate_times(readout, *recorded) || !write_list(readout, *recorded, true))) {
-    recorded->cannot_query = true;
-  }
-  if (recorded->cannot_query) {
-    if (readout->times != nullptr) {
-      api.zeMemFree(recorded->context, readout->times);
-      readout->times = nullptr;
-    }
-    if (!write_list(readout, *recorded, false)) {
-      free_readout(recorded->context, readout);
-      return nullptr;
-    }
-  }
-  readout->next_of_list = recorded->readouts;
-  recorded->readouts = readout;
-  return readout;
-}
-
-Readout* find_or_make_readout(Recorded* recorded, uint32_t ordinal) {
-  for (Readout* known = recorded->readouts; known != nullptr; known = known->next_of_list) {
-    if (!known->running && known->ordinal == ordinal) {
-      return known;
-    }
-  }
-  return make_readout(recorded, ordinal);
-}
-
-bool submit(Readout* readout, const Target& target) {
-  if (!target.immediate) {
-    return api.zeCommandQueueExecuteCommandLists(static_cast<ze_command_queue_handle_t>(target.handle), 1,
-                                                 &readout->list, nullptr) == ZE_RESULT_SUCCESS;
-  }
-  const auto append = reinterpret_cast<newer::ImmediateAppendCommandLists>(
-      find_function("zeCommandListImmediateAppendCommandListsExp"));
-  return append != nullptr && append(static_cast<ze_command_list_handle_t>(target.handle), 1, &readout->list, nullptr,
-                                     0, nullptr) == ZE_RESULT_SUCCESS;
+  return nullptr;
 }
 
 // The host reads the event, and resets it for the next execution.
@@ -221,22 +60,60 @@ bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   return read;
 }
 
-// Not under Locked: the commands of a list that runs do not change.
-void tell_all(const Readout& readout, bool may_wait) {
+// What an execution has to tell, copied: the list, its events and its context may go at any time.
+struct Report {
+  struct Command {
+    Work work;
+    ze_kernel_timestamp_result_t times;
+    bool read;
+  };
+  Command* commands;
+  uint32_t count;
+  uint32_t device;
+  uint64_t correlation;
+  uint64_t stream;
+};
+
+bool is_spoiled(const Readout& readout, const Work& work) {
+  return readout.overtaken || (work.users != nullptr && (readout.all_spoiled || readout.spoiled == work.users));
+}
+
+// False: no memory.
+bool read_all(const Readout& readout, Report* report) {
   const Recorded& recorded = *readout.recorded;
+  report->commands = static_cast<Report::Command*>(malloc(recorded.count * sizeof(Report::Command)));
+  if (report->commands == nullptr) {
+    return false;
+  }
+  report->count = recorded.count;
+  report->device = recorded.device;
+  report->correlation = readout.correlation;
+  report->stream = readout.stream;
   uint32_t queried = 0;
   for (uint32_t i = 0; i < recorded.count; ++i) {
-    const Work& work = recorded.works[i];
-    ze_kernel_timestamp_result_t times = {};
-    bool read = event_of(work) != nullptr && !readout.overtaken;
-    if (read && readout.times != nullptr) {
-      times = readout.times[queried];
-      ++queried;
-    } else if (read) {
-      read = read_event(work, &times);
+    Report::Command& command = report->commands[i];
+    command = {recorded.works[i], {}, false};
+    if (event_of(command.work) == nullptr) {
+      continue;
     }
-    if (read) {
-      tell(work, readout.correlation, readout.stream, recorded.device, times, may_wait);
+    const bool valid = !is_spoiled(readout, command.work);
+    if (readout.times != nullptr) {
+      command.times = readout.times[queried];
+      command.read = valid;
+      ++queried;
+    } else {
+      command.read =
+          valid && read_event(command.work, &command.times);  // of one that was overtaken it stays for the next
+    }
+  }
+  return true;
+}
+
+void tell_all(const Report& report, bool may_wait) {
+  for (uint32_t i = 0; i < report.count; ++i) {
+    const Report::Command& command = report.commands[i];
+    if (command.read) {
+      tell(command.work, report.correlation, report.stream, report.device, command.times, may_wait);
     } else {
       lost(GPUPROF_LOSS_NO_TIMING, 1);
     }
@@ -244,11 +121,13 @@ void tell_all(const Readout& readout, bool may_wait) {
 }
 
 // Its list may be executed again with it, or has gone meanwhile.
-void put_away(Readout* readout, bool reusable) {
+void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
-  if (reusable && api.zeEventHostReset(readout->done->handle) == ZE_RESULT_SUCCESS) {
-    readout->running = false;
+  readout->next = recorded->idle;
+  recorded->idle = readout;
+  if (failed || api.zeEventHostReset(readout->done->handle) != ZE_RESULT_SUCCESS) {
+    recorded->untimed = true;
   }
   if (recorded->abandoned && recorded->running == 0) {
     free_recorded(recorded);
@@ -257,35 +136,37 @@ void put_away(Readout* readout, bool reusable) {
 
 // False: nothing runs any more.
 bool look_at_next(bool may_wait) {
-  Readout* readout = nullptr;
-  ze_result_t status = ZE_RESULT_SUCCESS;
+  Report report = {};
   {
     const Locked locked;
-    readout = locked.held() ? pop() : nullptr;
+    Readout* readout = locked.held() ? pop() : nullptr;
     if (readout == nullptr) {
       return false;
     }
-    status = api.zeEventQueryStatus(readout->done->handle);
+    const ze_result_t status = api.zeEventQueryStatus(readout->done->handle);
     if (status == ZE_RESULT_NOT_READY) {
       push(readout);
       return true;
     }
+    if (status != ZE_RESULT_SUCCESS || !read_all(*readout, &report)) {
+      lost(GPUPROF_LOSS_NO_TIMING, readout->recorded->count);
+    }
+    put_away(readout, status != ZE_RESULT_SUCCESS);
   }
-  if (status == ZE_RESULT_SUCCESS) {
-    tell_all(*readout, may_wait);
-  } else {
-    lost(GPUPROF_LOSS_NO_TIMING, readout->recorded->count);
-  }
-  const Locked locked;
-  if (locked.held()) {
-    put_away(readout, status == ZE_RESULT_SUCCESS);
-  }
+  tell_all(report, may_wait);
+  free(report.commands);
   return true;
+}
+
+void look_at(uint64_t most, bool may_wait) {
+  const uint64_t there = load_relaxed(&running_count);
+  for (uint64_t i = 0; i < there && i < most && look_at_next(may_wait); ++i) {
+  }
 }
 
 bool uses(const Readout& readout, ze_event_handle_t event) {
   const Recorded& recorded = *readout.recorded;
-  for (uint32_t i = 0; i < recorded.count; ++i) {
+  for (uint32_t i = 0; i < recorded.count && recorded.with_users != 0; ++i) {
     if (recorded.works[i].users == event) {
       return true;
     }
@@ -317,42 +198,74 @@ void finish(const void* target, ze_event_handle_t event) {
   }
 }
 
+Recorded* find_or_make_recorded(List* list) {
+  if (list->recorded == nullptr) {
+    list->recorded = static_cast<Recorded*>(calloc(1, sizeof(Recorded)));
+    if (list->recorded != nullptr) {
+      list->recorded->context = list->context;
+      list->recorded->device_handle = list->device;
+      list->recorded->device = device_index(list->device);
+    }
+  }
+  return list->recorded;
+}
+
 }  // namespace
 
 bool record_command(List* list, const Work& work) {
-  if (list->recorded == nullptr) {
-    list->recorded = static_cast<Recorded*>(calloc(1, sizeof(Recorded)));
-    if (list->recorded == nullptr) {
-      return false;
-    }
-    list->recorded->context = list->context;
-    list->recorded->device_handle = list->device;
-    list->recorded->device = device_index(list->device);
+  Recorded* recorded = find_or_make_recorded(list);
+  if (recorded == nullptr) {
+    return false;
   }
-  Recorded& recorded = *list->recorded;
-  if (recorded.count == recorded.room) {
-    const uint32_t room = recorded.room == 0 ? kFewestWorks : 2 * recorded.room;
-    auto* works = static_cast<Work*>(realloc(recorded.works, room * sizeof(Work)));
+  if (recorded->count == recorded->room) {
+    const uint32_t room = recorded->room == 0 ? kFewestWorks : 2 * recorded->room;
+    auto* works = static_cast<Work*>(realloc(recorded->works, room * sizeof(Work)));
     if (works == nullptr) {
       return false;
     }
-    recorded.works = works;
-    recorded.room = room;
+    recorded->works = works;
+    recorded->room = room;
   }
-  recorded.works[recorded.count] = work;
-  ++recorded.count;
+  recorded->works[recorded->count] = work;
+  ++recorded->count;
+  recorded->with_users += work.users != nullptr ? 1 : 0;
   return true;
 }
 
 void note_reset_inside(List* list, ze_event_handle_t event) {
-  if (list->recorded == nullptr) {
-    return;
-  }
-  for (uint32_t i = 0; i < list->recorded->count; ++i) {
-    if (list->recorded->works[i].users == event) {
-      list->recorded->works[i].users = nullptr;
+  Recorded* recorded = list->recorded;
+  for (uint32_t i = 0; recorded != nullptr && recorded->with_users != 0 && i < recorded->count; ++i) {
+    if (recorded->works[i].users == event) {
+      recorded->works[i].users = nullptr;
+      --recorded->with_users;
     }
   }
+}
+
+void note_reset_by_host(ze_event_handle_t event) {
+  for (Readout* readout = first; readout != nullptr; readout = readout->next) {
+    if (uses(*readout, event) &&
+        (readout->times == nullptr || api.zeEventQueryStatus(readout->done->handle) == ZE_RESULT_NOT_READY)) {
+      readout->all_spoiled = readout->all_spoiled || (readout->spoiled != nullptr && readout->spoiled != event);
+      readout->spoiled = event;
+    }
+  }
+}
+
+void note_shared_events(List* list) {
+  if (list->recorded != nullptr) {
+    list->recorded->untimed = true;
+  }
+}
+
+void record_clone(const List& list, List* clone) {
+  for (uint32_t i = 0; list.recorded != nullptr && i < list.recorded->count; ++i) {
+    Work work = list.recorded->works[i];
+    work.own = nullptr;
+    work.users = nullptr;
+    record_command(clone, work);
+  }
+  note_shared_events(clone);
 }
 
 void drop_recorded(List* list) {
@@ -372,9 +285,11 @@ uint32_t recorded_commands(const List* list) {
 }
 
 void before_execution(List* list) {
-  for (Readout* readout = list->recorded == nullptr ? nullptr : list->recorded->readouts; readout != nullptr;
-       readout = readout->next_of_list) {
-    readout->overtaken = readout->overtaken || (readout->running && readout->times == nullptr);
+  if (list->recorded == nullptr || !list->recorded->cannot_query) {
+    return;
+  }
+  for (Readout* readout = first; readout != nullptr; readout = readout->next) {
+    readout->overtaken = readout->overtaken || (readout->recorded == list->recorded && readout->times == nullptr);
   }
 }
 
@@ -383,16 +298,28 @@ void after_execution(const Target& target, List* list, uint64_t correlation) {
   if (recorded == nullptr) {
     return;
   }
-  Readout* readout = find_or_make_readout(recorded, target.ordinal);
-  if (readout == nullptr || !submit(readout, target)) {
+  Readout* readout = nullptr;
+  if (!recorded->untimed && running_count < kMostRunning) {
+    readout = take_idle(recorded, target.ordinal);
+    readout = readout == nullptr ? make_readout(recorded, target.ordinal) : readout;
+  }
+  if (readout == nullptr) {
     lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
+    return;
+  }
+  if (!submit(readout, target)) {
+    lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
+    recorded->untimed = true;  // nobody resets the events for the next one
+    readout->next = recorded->idle;
+    recorded->idle = readout;
     return;
   }
   readout->target = target.handle;
   readout->correlation = correlation;
   readout->stream = target.number;
-  readout->running = true;
   readout->overtaken = false;
+  readout->spoiled = nullptr;
+  readout->all_spoiled = false;
   ++recorded->running;
   push(readout);
 }
@@ -406,8 +333,14 @@ void finish_executions_with(ze_event_handle_t event) {
 }
 
 void tell_executions(bool may_wait) {
-  const uint64_t there = load_relaxed(&running_count);
-  for (uint64_t i = 0; i < there && look_at_next(may_wait); ++i) {
+  look_at(UINT64_MAX, may_wait);
+}
+
+void make_room_for_execution() {
+  constexpr uint64_t kMany = 64;
+  constexpr uint64_t kLooks = 2;  // more than one, or they would only stay as many
+  if (load_relaxed(&running_count) > kMany) {
+    look_at(kLooks, false);
   }
 }
 
@@ -421,15 +354,20 @@ void give_up_executions() {
   }
 }
 
+// What a device may still write to is left to the driver.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();
-    if (readout->recorded->context != context) {
+    const Recorded& recorded = *readout->recorded;
+    if (recorded.context != context) {
       push(readout);
       continue;
     }
-    lost(GPUPROF_LOSS_UNFINISHED, readout->recorded->count);
-    --readout->recorded->running;
+    lost(GPUPROF_LOSS_UNFINISHED, recorded.count);
+    leave(readout->done);
+    for (uint32_t i = 0; i < recorded.count; ++i) {
+      leave(recorded.works[i].own);
+    }
   }
 }
 

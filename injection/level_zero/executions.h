@@ -9,10 +9,16 @@
 
 namespace gpuprof::injection::level_zero {
 
-// The commands of a list from one reset to the next. All but the one call below hold Locked.
+// The commands of a list from one reset to the next. All calls hold Locked but where it is said.
 bool record_command(List* list, const Work& work);  // false: no memory
 // The target resets one of its own events within the list: what it times can not be read after an execution.
 void note_reset_inside(List* list, ze_event_handle_t event);
+// The host resets one of the target's: an execution that has not been read does not have its time any more.
+void note_reset_by_host(ze_event_handle_t event);
+// From here on others signal the events of the list, too: it is not timed any more.
+void note_shared_events(List* list);
+// `clone` has the same commands, without their times.
+void record_clone(const List& list, List* clone);
 // The target resets or destroys the list.
 void drop_recorded(List* list);
 
@@ -38,6 +44,9 @@ void finish_executions_with(ze_event_handle_t event);
 
 // Tells of executions that have finished. Not under Locked.
 void tell_executions(bool may_wait);
+
+// At each execution: tells of some of the oldest where there are many, as each that is not told of has a list of ours.
+void make_room_for_execution();
 
 uint64_t outstanding_executions();
 // The rest is counted as unfinished.

@@ -3,6 +3,7 @@
 #include "base/guard.h"
 #include "level_zero/commands.h"
 #include "level_zero/executions.h"
+#include "level_zero/late.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -14,12 +15,43 @@ namespace {
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
+// An object may be gone without our having been told: when its pool or its context goes, or a new one has its handle.
+void remove(List* list) {
+  if (list != nullptr) {
+    drop_recorded(list);
+    free(list);
+  }
+}
+
+void remove_list(ze_command_list_handle_t handle) {
+  remove(lists.take(handle));
+}
+
+void remove(TargetEvent* event) {
+  if (event != nullptr) {
+    settle(event);
+    free(event);
+  }
+}
+
+void remove_pool(EventPool* pool) {
+  if (pool == nullptr) {
+    return;
+  }
+  const auto of_pool = [pool](const TargetEvent& event) { return event.pool == pool->handle; };
+  while (TargetEvent* event = target_events.take_any(of_pool)) {
+    remove(event);
+  }
+  free(pool);
+}
+
 void add_list(ze_context_handle_t context, ze_device_handle_t device, uint32_t ordinal, bool immediate,
               const ze_command_list_handle_t* handle) {
   const LockedCallback locked;
   if (handle == nullptr || !locked.held()) {
     return;
   }
+  remove_list(*handle);
   if (List* list = lists.add(*handle); list != nullptr) {
     list->context = context;
     list->device = device;
@@ -45,9 +77,10 @@ void ZE_APICALL immediate_list_created(ze_command_list_create_immediate_params_t
 
 void ZE_APICALL list_reset(ze_command_list_reset_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
-  List* list = locked.held() ? lists.find(*call_with->phCommandList) : nullptr;
-  if (result == ZE_RESULT_SUCCESS && list != nullptr) {
+  List* list = locked.held() && result == ZE_RESULT_SUCCESS ? find_or_learn_list(*call_with->phCommandList) : nullptr;
+  if (list != nullptr) {
     drop_recorded(list);
+    list->older = false;
   }
 }
 
@@ -60,11 +93,8 @@ void ZE_APICALL destroy_list(ze_command_list_destroy_params_t* call_with, GPUPRO
   {
     const Locked locked;
     List* list = locked.held() ? lists.take(*call_with->phCommandList) : nullptr;
-    if (list != nullptr) {
-      immediate = list->immediate;
-      drop_recorded(list);
-      free(list);
-    }
+    immediate = list != nullptr && list->immediate;
+    remove(list);
   }
   if (immediate) {
     finish_executions(*call_with->phCommandList);
@@ -76,8 +106,8 @@ void ZE_APICALL queue_created(ze_command_queue_create_params_t* call_with, GPUPR
   if (result != ZE_RESULT_SUCCESS || *call_with->pphCommandQueue == nullptr || !locked.held()) {
     return;
   }
+  free(queues.take(**call_with->pphCommandQueue));
   if (Queue* queue = queues.add(**call_with->pphCommandQueue); queue != nullptr) {
-    queue->device = *call_with->phDevice;
     queue->number = next_stream();
     queue->ordinal = *call_with->pdesc == nullptr ? 0 : (*call_with->pdesc)->ordinal;
   }
@@ -100,11 +130,11 @@ void ZE_APICALL pool_created(ze_event_pool_create_params_t* call_with, GPUPROF_E
   if (result != ZE_RESULT_SUCCESS || *call_with->pphEventPool == nullptr || !locked.held()) {
     return;
   }
-  // Its times are not the device's: events of such pools stay unknown, too, and are left alone.
-  constexpr uint32_t kMappedTimestamps = 1U << 3U;  // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, of later versions
   const uint32_t flags = *call_with->pdesc == nullptr ? 0 : (*call_with->pdesc)->flags;
+  remove_pool(event_pools.take(**call_with->pphEventPool));
   EventPool* pool = (flags & kMappedTimestamps) != 0 ? nullptr : event_pools.add(**call_with->pphEventPool);
   if (pool != nullptr) {
+    pool->context = *call_with->phContext;
     pool->timed = (flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP) != 0;
   }
 }
@@ -112,7 +142,7 @@ void ZE_APICALL pool_created(ze_event_pool_create_params_t* call_with, GPUPROF_E
 void ZE_APICALL destroy_pool(ze_event_pool_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const LockedCallback locked;
   if (locked.held()) {
-    free(event_pools.take(*call_with->phEventPool));
+    remove_pool(event_pools.take(*call_with->phEventPool));
   }
 }
 
@@ -122,9 +152,11 @@ void ZE_APICALL event_created(ze_event_create_params_t* call_with, GPUPROF_EPILO
   if (result != ZE_RESULT_SUCCESS || *call_with->pphEvent == nullptr || !locked.held()) {
     return;
   }
+  remove(target_events.take(**call_with->pphEvent));
   const EventPool* pool = event_pools.find(*call_with->phEventPool);
   TargetEvent* event = pool == nullptr ? nullptr : target_events.add(**call_with->pphEvent);
   if (event != nullptr) {
+    event->pool = pool->handle;
     event->timed = pool->timed;
   }
 }
@@ -145,10 +177,8 @@ void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALL
     finish_executions_with(*call_with->phEvent);
   }
   const Locked locked;
-  TargetEvent* event = locked.held() ? target_events.take(*call_with->phEvent) : nullptr;
-  if (event != nullptr) {
-    settle(event);
-    free(event);
+  if (locked.held()) {
+    remove(target_events.take(*call_with->phEvent));
   }
 }
 
@@ -162,8 +192,13 @@ void settle_handle(ze_event_handle_t handle) {
 
 void ZE_APICALL host_reset(ze_event_host_reset_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const Guard guard;
-  if (guard.entered()) {
-    settle_handle(*call_with->phEvent);
+  const Locked locked(guard.entered());
+  TargetEvent* event = locked.held() ? target_events.find(*call_with->phEvent) : nullptr;
+  if (event != nullptr) {
+    settle(event);
+  }
+  if (event != nullptr && event->timed) {
+    note_reset_by_host(*call_with->phEvent);
   }
 }
 
@@ -185,6 +220,16 @@ void ZE_APICALL event_asked(ze_event_query_status_params_t* call_with, GPUPROF_E
   }
 }
 
+// What the target has left in a context that goes.
+void remove_all(ze_context_handle_t context) {
+  while (List* list = lists.take_any([context](const List& one) { return one.context == context; })) {
+    remove(list);
+  }
+  while (EventPool* pool = event_pools.take_any([context](const EventPool& one) { return one.context == context; })) {
+    remove_pool(pool);
+  }
+}
+
 void ZE_APICALL destroy_context(ze_context_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const Guard guard;
   if (!guard.entered()) {
@@ -195,11 +240,58 @@ void ZE_APICALL destroy_context(ze_context_destroy_params_t* call_with, GPUPROF_
   if (locked.held()) {
     settle_context(*call_with->phContext);
     drop_executions(*call_with->phContext);
+    remove_all(*call_with->phContext);
     destroy_events(*call_with->phContext);
   }
 }
 
+struct Clone {
+  ze_command_list_handle_t* original;
+  ze_command_list_handle_t** clone;
+};
+
+// Both signal the same events.
+void ZE_APICALL list_cloned(Clone* call_with, GPUPROF_EPILOGUE_REST) {
+  const LockedCallback locked;
+  if (result != ZE_RESULT_SUCCESS || *call_with->clone == nullptr || !locked.held()) {
+    return;
+  }
+  remove_list(**call_with->clone);
+  List* original = lists.find(*call_with->original);
+  List* clone = original == nullptr ? nullptr : lists.add(**call_with->clone);
+  if (clone != nullptr) {
+    clone->context = original->context;
+    clone->device = original->device;
+    clone->ordinal = original->ordinal;
+    record_clone(*original, clone);
+    note_shared_events(original);
+  }
+}
+
+// The event that a command of the list signals is not the one that it was appended with.
+void ZE_APICALL signal_changed(ze_command_list_handle_t** list_of, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  List* list = locked.held() ? lists.find(**list_of) : nullptr;
+  if (list != nullptr) {
+    note_shared_events(list);
+  }
+}
+
 }  // namespace
+
+void forget_all_objects() {
+  const Locked locked;
+  const auto any = [](const auto&) { return true; };
+  while (List* list = locked.held() ? lists.take_any(any) : nullptr) {
+    remove(list);
+  }
+  while (EventPool* pool = locked.held() ? event_pools.take_any(any) : nullptr) {
+    remove_pool(pool);
+  }
+  while (Queue* queue = locked.held() ? queues.take_any(any) : nullptr) {
+    free(queue);
+  }
+}
 
 void hook_objects(bool (*add)(const Hook& hook)) {
   const Hook hooks[] = {
@@ -217,6 +309,8 @@ void hook_objects(bool (*add)(const Hook& hook)) {
       {"EventQueryStatus", nullptr, as_callback(event_asked), true},
       {"CommandListAppendEventReset", as_callback(append_reset), nullptr, true},
       {"ContextDestroy", as_callback(destroy_context), nullptr, true},
+      {"CommandListCreateCloneExp", nullptr, as_callback(list_cloned), false},
+      {"CommandListUpdateMutableCommandSignalEventExp", nullptr, as_callback(signal_changed), false},
   };
   for (const Hook& hook : hooks) {
     add(hook);

@@ -1,5 +1,7 @@
 #include "level_zero/objects.h"
 
+#include "runtime/lifecycle.h"
+
 namespace gpuprof::injection::level_zero {
 
 constinit HandleTable<EventPool> event_pools;
@@ -10,11 +12,27 @@ constinit HandleTable<List> lists;
 namespace {
 
 uint32_t lock = 0;
+uint32_t given_up = 0;
 uint64_t last_stream = 0;
+
+bool lock_or_give_up() {
+  constexpr int kTries = 100;  // two seconds: on a busy machine its holder may be without a CPU for long
+  for (int i = 0; i < kTries; ++i) {
+    if (load_relaxed(&given_up) != 0) {
+      return false;
+    }
+    if (try_lock_bounded(&lock)) {
+      return true;
+    }
+  }
+  store_relaxed(&given_up, 1U);
+  disable("what Level Zero does was not followed any more: a thread of the program kept another from it for 2 s");
+  return false;
+}
 
 }  // namespace
 
-Locked::Locked(bool wanted) : held_(wanted && try_lock_bounded(&lock)) {}
+Locked::Locked(bool wanted) : held_(wanted && lock_or_give_up()) {}
 
 Locked::~Locked() {
   if (held_) {
@@ -28,6 +46,7 @@ uint64_t next_stream() {
 
 void forget_objects() {
   store_relaxed(&lock, 0U);
+  store_relaxed(&given_up, 0U);
   event_pools.forget();
   target_events.forget();
   queues.forget();

@@ -12,7 +12,8 @@
 namespace gpuprof::injection::level_zero {
 
 // The lock of all tables, events and outstanding work. Held for calls of the driver that do not wait. A thread that
-// cannot have it in bounded time goes on without us.
+// cannot have it in bounded time goes on without us; and as we would miss what becomes of a handle then, nothing is
+// recorded or looked at from there on: no thread has the lock any more.
 class Locked {
  public:
   explicit Locked(bool wanted = true);
@@ -42,9 +43,8 @@ class HandleTable {
  public:
   Node* find(const void* handle) { return *link_to(handle); }
 
-  // A handle that is there already is another object's by now, and begins anew. Null: no memory.
+  // Of a handle that is not there. Null: no memory.
   Node* add(const void* handle) {
-    free(take(handle));
     auto* node = static_cast<Node*>(calloc(1, sizeof(Node)));
     if (node != nullptr) {
       Node** bucket = bucket_of(handle);
@@ -63,6 +63,20 @@ class HandleTable {
       *link = node->next;
     }
     return node;
+  }
+
+  // Out of the table, and the caller's to free: any one of which `wanted(node)` is true; null: there is none.
+  template <typename Wanted>
+  Node* take_any(Wanted wanted) {
+    for (Node*& bucket : buckets_) {
+      for (Node** link = &bucket; *link != nullptr; link = &(*link)->next) {
+        if (Node* node = *link; wanted(*node)) {
+          *link = node->next;
+          return node;
+        }
+      }
+    }
+    return nullptr;
   }
 
   // In a forked child. What it held stays: its locks may be anybody's.
@@ -91,9 +105,14 @@ class HandleTable {
   Node* buckets_[kBuckets] = {};
 };
 
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, of later versions. Such times are not the device's: events of such pools
+// stay unknown, too, and are left alone.
+constexpr uint32_t kMappedTimestamps = 1U << 3U;
+
 struct EventPool {
   const void* handle;
   EventPool* next;
+  ze_context_handle_t context;
   bool timed;  // its events have kernel timestamps
 };
 
@@ -103,6 +122,7 @@ struct Pending;
 struct TargetEvent {
   const void* handle;
   TargetEvent* next;
+  const void* pool;
   bool timed;
   Pending* pending;  // the command of ours to tell that signals it and has not been read; null: none
 };
@@ -110,7 +130,6 @@ struct TargetEvent {
 struct Queue {
   const void* handle;
   Queue* next;
-  ze_device_handle_t device;
   uint64_t number;  // the stream of the profile
   uint32_t ordinal;
 };
@@ -125,6 +144,7 @@ struct List {
   uint64_t number;
   uint32_t ordinal;
   bool immediate;
+  bool older;          // than our being here: what it was filled with is not known, until its next reset
   Recorded* recorded;  // executions.h; null: nothing in it yet
 };
 

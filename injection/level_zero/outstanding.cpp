@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
@@ -17,6 +18,8 @@ Pending* first = nullptr;
 Pending** last_link = &first;
 uint64_t pending_count = 0;
 
+constexpr uint64_t kMostOutstanding = 65536;
+
 Pending* pop() {
   Pending* pending = first;
   if (pending != nullptr) {
@@ -24,7 +27,7 @@ Pending* pop() {
     if (first == nullptr) {
       last_link = &first;
     }
-    --pending_count;
+    store_relaxed(&pending_count, pending_count - 1);
   }
   return pending;
 }
@@ -33,7 +36,7 @@ void push(Pending* pending) {
   pending->next = nullptr;
   *last_link = pending;
   last_link = &pending->next;
-  ++pending_count;
+  store_relaxed(&pending_count, pending_count + 1);
 }
 
 enum class Outcome { unfinished, finished, failed };
@@ -52,15 +55,21 @@ ze_event_handle_t event_of(const Pending& pending) {
   return pending.work.own != nullptr ? pending.work.own->handle : pending.work.users;
 }
 
+void release_users(const Pending* pending) {
+  TargetEvent* users = pending->work.users == nullptr ? nullptr : target_events.find(pending->work.users);
+  if (users != nullptr && users->pending == pending) {
+    users->pending = nullptr;
+  }
+}
+
 // Its event is read, and free for others.
 void release_event(Pending* pending, bool failed) {
-  if (pending->work.own != nullptr && !failed) {
+  if (failed) {
+    abandon(pending->work.own);
+  } else {
     give_back(pending->work.own);
-  } else if (pending->work.users != nullptr) {
-    if (TargetEvent* users = target_events.find(pending->work.users); users != nullptr && users->pending == pending) {
-      users->pending = nullptr;
-    }
   }
+  release_users(pending);
   pending->work.own = nullptr;
   pending->work.users = nullptr;
   pending->settled = true;
@@ -105,7 +114,21 @@ uint64_t outstanding() {
 }  // namespace
 
 void add_outstanding(Pending* pending) {
-  push(pending);
+  pending->appended = true;
+  if (!pending->settled) {
+    push(pending);
+    return;
+  }
+  if (pending->read) {
+    tell(pending->work, pending->correlation, pending->stream, pending->device, pending->times, false);
+  } else {
+    lost(GPUPROF_LOSS_NO_TIMING, 1);
+  }
+  free(pending);
+}
+
+bool room_for_outstanding() {
+  return pending_count < kMostOutstanding;
 }
 
 void tell_finished(uint32_t most, bool may_wait) {
@@ -127,12 +150,13 @@ void settle(TargetEvent* event) {
   if (pending == nullptr) {
     return;
   }
-  ze_kernel_timestamp_result_t times = {};
-  const Outcome outcome = read(event_of(*pending), &times);
+  const Outcome outcome = read(event_of(*pending), &pending->times);
   const Work work = pending->work;
-  release_event(pending, true);
-  if (outcome == Outcome::finished) {
-    tell(work, pending->correlation, pending->stream, pending->device, times, false);
+  release_event(pending, false);
+  if (!pending->appended) {
+    pending->read = outcome == Outcome::finished;
+  } else if (outcome == Outcome::finished) {
+    tell(work, pending->correlation, pending->stream, pending->device, pending->times, false);
   } else {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
   }
@@ -151,23 +175,28 @@ void settle_context(ze_context_handle_t context) {
       tell(pending->work, pending->correlation, pending->stream, pending->device, times, false);
     } else {
       lost(outcome == Outcome::failed ? GPUPROF_LOSS_NO_TIMING : GPUPROF_LOSS_UNFINISHED, 1);
+      if (outcome == Outcome::unfinished) {
+        leave(pending->work.own);
+      }
     }
     free(pending);
   }
 }
 
 void wait_for_outstanding() {
-  constexpr int kNaps = 1000;
-  constexpr int kNapsWithoutProgress = 200;
+  constexpr uint64_t kLongest = 1000000000;
+  constexpr uint64_t kLongestWithoutProgress = 200000000;
   const timespec nap = {0, 1000000};
-  uint64_t left = outstanding();
-  for (int total = 0, idle = 0; left != 0 && total < kNaps && idle < kNapsWithoutProgress; ++total, ++idle) {
+  const uint64_t begin = now_ns();
+  uint64_t progress = begin;
+  for (uint64_t left = outstanding(), now = begin;
+       left != 0 && now - begin < kLongest && now - progress < kLongestWithoutProgress; now = now_ns()) {
     nanosleep(&nap, nullptr);
     tell_finished(UINT32_MAX, true);
     tell_executions(true);
-    const uint64_t now = outstanding();
-    idle = now < left ? 0 : idle;
-    left = now;
+    const uint64_t there = outstanding();
+    progress = there < left ? now_ns() : progress;
+    left = there;
   }
   const Locked locked;
   if (!locked.held()) {
@@ -176,6 +205,7 @@ void wait_for_outstanding() {
   for (Pending* pending = pop(); pending != nullptr; pending = pop()) {
     if (!pending->settled) {
       lost(GPUPROF_LOSS_UNFINISHED, 1);
+      release_users(pending);
     }
   }
   give_up_executions();

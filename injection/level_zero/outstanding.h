@@ -14,11 +14,17 @@ struct Pending {
   uint64_t correlation;
   uint64_t stream;
   uint32_t device;
-  bool settled;  // told of, or counted as lost: nothing more is to be done
+  bool appended;  // the target's call has come back, and it is ours
+  bool settled;   // its event is not to be looked at any more
+  bool read;      // before it was appended: these are its times
+  ze_kernel_timestamp_result_t times;
 };
 
 // From here on ours; `pending` comes from calloc. Holds Locked.
 void add_outstanding(Pending* pending);
+
+// Whether one more can be followed: on a device that hangs they would be without end.
+bool room_for_outstanding();
 
 // Tells of up to `most` commands that have finished. Where `may_wait`, a full ring is waited for.
 void tell_finished(uint32_t most, bool may_wait);
@@ -28,7 +34,7 @@ void tell_finished(uint32_t most, bool may_wait);
 void make_room();
 
 // The target is about to use its event for something else, or has just been told that it is signaled: now or never.
-// Holds Locked.
+// That may be on another thread, and before the call that appends the command has come back. Holds Locked.
 void settle(TargetEvent* event);
 
 // The target destroys the context: what has not finished is lost. Holds Locked.

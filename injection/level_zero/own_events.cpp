@@ -7,6 +7,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kEventsInPool = 64;
+constexpr uint32_t kMostAbandoned = 1024;
 
 struct OwnPool {
   ze_event_pool_handle_t handle;
@@ -21,6 +22,8 @@ struct OwnContext {
   OwnContext* next;
   OwnPool* pools;
   OwnEvent* unused;
+  uint32_t made;
+  uint32_t abandoned;
   bool refused;  // the driver makes no more
 };
 
@@ -83,6 +86,7 @@ void add_pool(OwnContext* context) {
     event->context_handle = context->handle;
     event->next = context->unused;
     context->unused = event;
+    ++context->made;
   }
   context->refused = context->unused == nullptr;
 }
@@ -91,7 +95,7 @@ void add_pool(OwnContext* context) {
 
 OwnEvent* take_event(ze_context_handle_t handle) {
   OwnContext* context = find_or_add(handle);
-  if (context == nullptr) {
+  if (context == nullptr || context->abandoned >= kMostAbandoned) {
     return nullptr;
   }
   if (context->unused == nullptr && !context->refused) {
@@ -106,11 +110,44 @@ OwnEvent* take_event(ze_context_handle_t handle) {
 
 void give_back(OwnEvent* event) {
   // One that cannot be reset would be taken for finished at once.
-  if (event != nullptr && api.zeEventHostReset(event->handle) == ZE_RESULT_SUCCESS) {
-    event->next = event->context->unused;
-    event->context->unused = event;
+  if (event == nullptr || api.zeEventHostReset(event->handle) != ZE_RESULT_SUCCESS) {
+    abandon(event);
+    return;
+  }
+  event->next = event->context->unused;
+  event->context->unused = event;
+}
+
+void abandon(OwnEvent* event) {
+  if (event != nullptr) {
+    ++event->context->abandoned;
   }
 }
+
+void leave(OwnEvent* event) {
+  if (event != nullptr) {
+    event->left = true;
+  }
+}
+
+namespace {
+
+void destroy_pool(OwnPool* pool) {
+  bool whole = true;
+  for (const OwnEvent& event : pool->events) {
+    if (event.left) {
+      whole = false;
+    } else if (event.handle != nullptr) {
+      api.zeEventDestroy(event.handle);
+    }
+  }
+  if (whole) {
+    api.zeEventPoolDestroy(pool->handle);
+  }
+  free(pool);
+}
+
+}  // namespace
 
 void destroy_events(ze_context_handle_t handle) {
   OwnContext** link = &contexts;
@@ -125,15 +162,27 @@ void destroy_events(ze_context_handle_t handle) {
   while (context->pools != nullptr) {
     OwnPool* pool = context->pools;
     context->pools = pool->next;
-    for (const OwnEvent& event : pool->events) {
-      if (event.handle != nullptr) {
-        api.zeEventDestroy(event.handle);
-      }
-    }
-    api.zeEventPoolDestroy(pool->handle);
-    free(pool);
+    destroy_pool(pool);
   }
   free(context);
+}
+
+bool destroy_unused_events() {
+  bool all = true;
+  for (OwnContext* context = contexts; context != nullptr;) {
+    OwnContext* next = context->next;
+    uint32_t unused = 0;
+    for (const OwnEvent* event = context->unused; event != nullptr; event = event->next) {
+      ++unused;
+    }
+    if (unused == context->made) {
+      destroy_events(context->handle);
+    } else {
+      all = false;
+    }
+    context = next;
+  }
+  return all;
 }
 
 void forget_events() {

@@ -1,6 +1,8 @@
 #include "level_zero/tracer.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "runtime/lifecycle.h"
 
@@ -10,6 +12,8 @@ namespace {
 zel_tracer_handle_t tracer = nullptr;
 const char* missing = nullptr;  // a required callback that the loader does not have
 char context = 0;               // tracers must have data of their own
+bool layer_is_ours = false;     // we have switched it on
+bool stopped = false;
 
 using Register = ze_result_t(ZE_APICALL*)(zel_tracer_handle_t, zel_tracer_reg_t, Callback);
 
@@ -27,27 +31,43 @@ bool add(const Hook& hook) {
   return added;
 }
 
-// Newer loaders can do so in a program that runs already: one that does without ZE_ENABLE_TRACING_LAYER is seen there.
-void switch_layer_on() {
+// What the loader was told when the program initialized it.
+bool is_on() {
   const auto get_state = reinterpret_cast<ze_result_t(ZE_APICALL*)(bool*)>(find_function("zelGetTracingLayerState"));
-  const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
   bool on = false;
-  if (get_state != nullptr && enable != nullptr && get_state(&on) == ZE_RESULT_SUCCESS && !on) {
-    enable();
+  if (get_state != nullptr) {
+    return get_state(&on) == ZE_RESULT_SUCCESS && on;
+  }
+  const char* variable = secure_getenv("ZE_ENABLE_TRACING_LAYER");
+  return variable != nullptr && strcmp(variable, "1") == 0;
+}
+
+// Newer loaders can do so in a program that runs already: one that does without ZE_ENABLE_TRACING_LAYER is seen there.
+// A call that is under way is not traced; later ones are. Only once there is a tracer: a loader that has not loaded the
+// layer would send the program's calls nowhere.
+void switch_layer_on() {
+  const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
+  if (enable != nullptr && !is_on()) {
+    layer_is_ours = enable() == ZE_RESULT_SUCCESS;
   }
 }
 
-}  // namespace
+const char* why_no_tracer(bool attached) {
+  return attached
+             ? "the Level Zero loader cannot trace this process: it has not initialized Level Zero yet, or "
+               "libze_tracing_layer.so.1 does not lie beside its libze_loader.so.1"
+             : "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must lie beside libze_loader.so.1 "
+               "(both are in the package libze1 or level-zero), and the program must leave ZE_ENABLE_TRACING_LAYER=1 "
+               "as it is";
+}
 
-bool start_tracer() {
-  switch_layer_on();
+bool make_tracer(bool attached) {
   zel_tracer_desc_t description = {};
   description.stype = ZEL_STRUCTURE_TYPE_TRACER_DESC;
   description.pUserData = &context;
   if (api.zelTracerCreate(&description, &tracer) != ZE_RESULT_SUCCESS) {
-    disable(
-        "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must lie beside libze_loader.so.1 (both "
-        "are in the package libze1 or level-zero), and the program must leave ZE_ENABLE_TRACING_LAYER=1 as it is");
+    tracer = nullptr;
+    disable(why_no_tracer(attached));
     return false;
   }
   hook_objects(add);
@@ -61,11 +81,35 @@ bool start_tracer() {
     disable(reason);
     return false;
   }
+  return true;
+}
+
+}  // namespace
+
+bool start_tracer(bool attached) {
+  if (tracer == nullptr && !make_tracer(attached)) {
+    return false;
+  }
+  switch_layer_on();
+  if (stopped) {
+    forget_all_objects();  // they may be others by now
+    stopped = false;
+  }
   if (api.zelTracerSetEnabled(tracer, 1) != ZE_RESULT_SUCCESS) {
     disable("the Level Zero loader refuses to switch our tracer on");
     return false;
   }
   return true;
+}
+
+void stop_tracer() {
+  api.zelTracerSetEnabled(tracer, 0);
+  stopped = true;
+  const auto disable_layer = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelDisableTracingLayer"));
+  if (layer_is_ours && disable_layer != nullptr) {
+    disable_layer();
+    layer_is_ours = false;
+  }
 }
 
 }  // namespace gpuprof::injection::level_zero

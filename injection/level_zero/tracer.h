@@ -25,12 +25,18 @@ Callback as_callback(void(ZE_APICALL* callback)(Parameters*, ze_result_t, void*,
 }
 
 // Makes the tracer and switches it on. False, after disable(): the loader does not let us.
-bool start_tracer();
+bool start_tracer(bool attached);
+
+// Attached no more: switches it off, and the layer where we had switched that on.
+void stop_tracer();
 
 // The tables of the files that hold the callbacks.
 void hook_commands(bool (*add)(const Hook& hook));
 void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));
 void hook_waits(bool (*add)(const Hook& hook));
+
+// What was known of the target's objects, none of which has events of ours.
+void forget_all_objects();
 
 }  // namespace gpuprof::injection::level_zero

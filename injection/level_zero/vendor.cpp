@@ -10,6 +10,7 @@
 #include "level_zero/commands.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
+#include "level_zero/late.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -42,7 +43,7 @@ void tell_loader_version() {
   }
 }
 
-bool subscribe(bool /*attached*/) {
+bool subscribe(bool attached) {
   process = getpid();
   if (const char* lacks = bind(); lacks != nullptr) {
     char reason[160];
@@ -51,7 +52,20 @@ bool subscribe(bool /*attached*/) {
     return false;
   }
   tell_loader_version();
-  return start_tracer();
+  if (attached) {
+    come_late();
+  }
+  return start_tracer(attached);
+}
+
+// Where events of ours are in lists of the target's, we go on following what becomes of these.
+void detach() {
+  const Guard guard;
+  wait_for_outstanding();
+  const Locked locked;
+  if (locked.held() && destroy_unused_events()) {
+    stop_tracer();
+  }
 }
 
 // The parent's devices are not there, nor the thread that would look at what has finished.
@@ -90,7 +104,7 @@ constexpr Vendor::Flush kFlush = {
     .first_work = nothing,
     .set_recording = set_recording,
     .totals = nothing,
-    .detach = nothing,
+    .detach = detach,
 };
 
 constexpr Vendor kVendor = {
@@ -103,6 +117,10 @@ constexpr Vendor kVendor = {
 };
 
 }  // namespace
+
+bool in_fork() {
+  return load_relaxed(&forked) != 0;
+}
 
 const Vendor& vendor() {
   return kVendor;

@@ -136,6 +136,11 @@ class LevelZeroBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
 
+  [[nodiscard]] std::string_view attaches_to() const override { return "libze_loader.so"; }
+
+  // Without it the tracing layer can be switched on by a variable at the start only.
+  [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
+
   // The library must be in the process when it initializes Level Zero, and the loader reads its variable then. Where
   // there is no device, programs are spared a library that would have nothing to do.
   Status prepare(LaunchEnv& env) override {

@@ -69,5 +69,6 @@ struct Case {
 };
 extern const std::vector<Case> kWorkCases;
 extern const std::vector<Case> kHostileCases;
+extern const std::vector<Case> kStressCases;
 
 }  // namespace gpuprof::mock

@@ -203,6 +203,33 @@ void copies(uint32_t count) {
   expect("clear", "fill", "-", count, count * kFillNs);
 }
 
+[[gnu::noinline]] void picture(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                               void* memory) {
+  CHECK_ZE(zeCommandListAppendImageCopy(list, to, from, nullptr, 0, nullptr));
+  CHECK_ZE(zeCommandListAppendImageCopyToMemoryExt(list, memory, from, nullptr, 0, 0, nullptr, 0, nullptr));
+  CHECK_ZE(zeCommandListAppendImageCopyFromMemoryExt(list, to, memory, nullptr, 0, 0, nullptr, 0, nullptr));
+}
+
+void images(uint32_t count) {
+  initialize();
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  const ze_image_desc_t description = {ZE_STRUCTURE_TYPE_IMAGE_DESC};
+  ze_image_handle_t both[2] = {};
+  for (ze_image_handle_t& image : both) {
+    CHECK_ZE(zeImageCreate(gpu.context, gpu.device, &description, &image));
+  }
+  char memory[64] = {};
+  for (uint32_t i = 0; i < count; ++i) {
+    picture(list, both[0], both[1], memory);
+  }
+  drain(gpu, list);
+  for (ze_image_handle_t image : both) {
+    CHECK_ZE(zeImageDestroy(image));
+  }
+  expect("picture", "copy", "-", 3 * uint64_t{count}, 3 * count * kCopyNs);
+}
+
 // Of a group of queues that cannot copy times of events: each execution is read before its queue goes.
 void copy_queue(uint32_t count) {
   initialize();
@@ -358,16 +385,59 @@ void newer(uint32_t count) {
   expect("newer", "kernel", "heavy", 2 * uint64_t{count}, 2 * count * kHeavyNs);
 }
 
+void read_line() {
+  for (int c = getchar(); c != '\n'; c = getchar()) {
+    if (c == EOF) {
+      exit(1);
+    }
+  }
+}
+
 // Waits for a line before its work, and for another one before its end.
 void ready(uint32_t count) {
   initialize();
   puts("ready");
-  if (getchar() == EOF) {
-    exit(1);
-  }
+  read_line();
   work(count);
   while (getchar() != EOF) {
   }
+}
+
+// All objects are there before the first line is read, a list is filled; work begins after it, and at a second line the
+// recording has ended.
+void attached(uint32_t count) {
+  initialize();
+  Gpu gpu;
+  ze_command_list_handle_t immediate = gpu.immediate();
+  ze_command_list_handle_t filled = recorded_list(gpu);
+  ze_command_list_handle_t list = gpu.list();
+  ze_command_queue_handle_t queue = gpu.queue();
+  ze_kernel_handle_t light = gpu.kernel("light");
+  ze_kernel_handle_t heavy = gpu.kernel("heavy");
+  ze_event_handle_t timed = gpu.event(gpu.pool(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, 1), 0);
+  ze_event_handle_t plain = gpu.event(gpu.pool(0, 1), 0);
+  puts("ready");
+  read_line();
+  for (uint32_t i = 0; i < count; ++i) {
+    assemble(immediate, light, plain);
+    solve(immediate, heavy, timed);
+    CHECK_ZE(zeEventHostSynchronize(timed, UINT64_MAX));
+    CHECK_ZE(zeEventHostSynchronize(plain, UINT64_MAX));
+    CHECK_ZE(zeEventHostReset(timed));
+    CHECK_ZE(zeEventHostReset(plain));
+    submit(queue, filled);
+    CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    CHECK_ZE(zeCommandListReset(list));
+    assemble(list, light, nullptr);
+    CHECK_ZE(zeCommandListClose(list));
+    submit(queue, list);
+    CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+  }
+  expect("assemble", "kernel", "light", 2 * uint64_t{count}, 2 * count * kLightNs);
+  expect("solve", "kernel", "heavy", count, count * kHeavyNs);
+  puts("done");
+  read_line();
+  work(count);  // in a process that is recorded no more
 }
 
 // What a launch costs the thread that makes it, with what is outstanding bounded as programs do.
@@ -415,12 +485,14 @@ const std::vector<Case> kWorkCases = {{"immediate", immediate},
                                       {"regular_with_events", regular_with_events},
                                       {"copies", copies},
                                       {"copy_queue", copy_queue},
+                                      {"images", images},
                                       {"launches", launches},
                                       {"devices", devices},
                                       {"threads", threads},
                                       {"waits", waits},
                                       {"newer", newer},
                                       {"ready", ready},
+                                      {"attached", attached},
                                       {"cost", cost},
                                       {"forked", forked}};
 

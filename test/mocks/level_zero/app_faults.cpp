@@ -1,8 +1,10 @@
 // What programs do that makes it hard for who records them.
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -90,12 +92,172 @@ void fork_late(uint32_t count) {
   expect("careless", "kernel", "light", 1, kLightNs);
 }
 
+// Nothing is destroyed but the context; what is made next may have the same handles.
+void leave_behind(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  for (uint32_t i = 0; i < count; ++i) {
+    auto* gpu = new Gpu;
+    ze_kernel_handle_t light = gpu->kernel("light");
+    ze_event_handle_t timed = gpu->event(gpu->pool(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, 1), 0);
+    ze_command_list_handle_t immediate = gpu->immediate();
+    careless(immediate, light, timed);
+    careless(immediate, light, nullptr);
+    ze_command_list_handle_t list = gpu->list();
+    careless(list, light, nullptr);
+    CHECK_ZE(zeCommandListClose(list));
+    ze_command_queue_handle_t queue = gpu->queue();
+    CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    drain(*gpu, immediate);
+    CHECK_ZE(zeContextDestroy(gpu->context));
+  }
+  expect("careless", "kernel", "light", 3 * uint64_t{count}, 3 * count * kLightNs);
+}
+
+// The list is there twice in one submission: its events have the times of the second turn alone.
+void twice(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.list();
+  ze_command_queue_handle_t queue = gpu.queue();
+  careless(list, gpu.kernel("light"), nullptr);
+  CHECK_ZE(zeCommandListClose(list));
+  ze_command_list_handle_t lists[] = {list, list};
+  for (uint32_t i = 0; i < count; ++i) {
+    CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 2, lists, nullptr));
+  }
+  CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+  expect("careless", "kernel", "light", count, count * kLightNs);
+}
+
+// An event of the program's that a list signals is reset while the list runs on: nobody can read its time any more.
+void reset_meanwhile(uint32_t /*count*/) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.list();
+  ze_command_queue_handle_t queue = gpu.queue();
+  ze_event_handle_t timed = gpu.event(gpu.pool(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, 1), 0);
+  careless(list, gpu.kernel("light"), timed);
+  careless(list, gpu.kernel("slow"), nullptr);
+  CHECK_ZE(zeCommandListClose(list));
+  CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+  CHECK_ZE(zeEventHostSynchronize(timed, UINT64_MAX));
+  CHECK_ZE(zeEventHostReset(timed));
+  CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+  expect("careless", "kernel", "slow", 1, kSlowNs);
+}
+
+// A clone signals the events of its original: neither is timed from then on.
+void cloned(uint32_t /*count*/) {
+  using Clone = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_command_list_handle_t*);
+  const auto clone_list = reinterpret_cast<Clone>(dlsym(RTLD_DEFAULT, "zeCommandListCreateCloneExp"));
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.list();
+  ze_command_queue_handle_t queue = gpu.queue();
+  careless(list, gpu.kernel("light"), nullptr);
+  CHECK_ZE(zeCommandListClose(list));
+  CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+  ze_command_list_handle_t clone = nullptr;
+  if (clone_list == nullptr || clone_list(list, &clone) != ZE_RESULT_SUCCESS) {
+    puts("the loader cannot clone lists");
+    CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    return;
+  }
+  ze_command_list_handle_t both[] = {clone, list};
+  CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 2, both, nullptr));
+  CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
+  CHECK_ZE(zeCommandListDestroy(clone));
+  expect("careless", "kernel", "light", 1, kLightNs);
+}
+
+// A number of launches and executions, and what the process needed for them.
+void measured(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t immediate = gpu.immediate();
+  ze_kernel_handle_t empty = gpu.kernel("empty");
+  ze_command_list_handle_t list = gpu.list();
+  ze_command_queue_handle_t queue = gpu.queue();
+  careless(list, empty, nullptr);
+  CHECK_ZE(zeCommandListClose(list));
+  for (uint32_t i = 0; i < count; ++i) {
+    careless(immediate, empty, nullptr);
+    CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    if (i % 16 == 0) {
+      zeCommandQueueSynchronize(queue, UINT64_MAX);
+    }
+  }
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  printf("peak %ld KiB\n", usage.ru_maxrss);
+  expect("careless", "kernel", "empty", 2 * uint64_t{count}, 0);
+  fflush(stdout);
+  _exit(0);
+}
+
+// More than can be followed, on a device that ends nothing.
+void hung(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  auto* gpu = new Gpu;
+  ze_command_list_handle_t immediate = gpu->immediate();
+  ze_kernel_handle_t light = gpu->kernel("light");
+  ze_command_list_handle_t list = gpu->list();
+  ze_command_queue_handle_t queue = gpu->queue();
+  careless(list, light, nullptr);
+  CHECK_ZE(zeCommandListClose(list));
+  for (uint32_t i = 0; i < count; ++i) {
+    careless(immediate, light, nullptr);
+    if (i % 10 == 0) {
+      CHECK_ZE(zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    }
+  }
+}
+
+// Work that has ended and been read, work that has ended a moment ago, and one of the ends that are no exit().
+void end_by(void (*end)()) {
+  CHECK_ZE(zeInit(0));
+  auto* gpu = new Gpu;
+  ze_command_list_handle_t list = gpu->immediate();
+  ze_kernel_handle_t light = gpu->kernel("light");
+  for (int i = 0; i < 100; ++i) {
+    careless(list, light, nullptr);
+  }
+  drain(*gpu, list);
+  sleep(2);  // longer than the time between two looks at what has ended
+  for (int i = 0; i < 10; ++i) {
+    careless(list, light, nullptr);
+  }
+  end();
+}
+
+void end_at_once(uint32_t /*count*/) {
+  end_by([] { _exit(0); });
+}
+
+void end_by_abort(uint32_t /*count*/) {
+  end_by([] { abort(); });
+}
+
+void end_by_kill(uint32_t /*count*/) {
+  end_by([] { raise(SIGKILL); });
+}
+
 }  // namespace
 
 const std::vector<Case> kHostileCases = {{"destroy_running", destroy_running},
                                          {"reuse_event", reuse_event},
                                          {"refused", refused},
                                          {"leave_running", leave_running},
+                                         {"leave_behind", leave_behind},
+                                         {"twice", twice},
+                                         {"cloned", cloned},
+                                         {"reset_meanwhile", reset_meanwhile},
+                                         {"measured", measured},
+                                         {"hung", hung},
+                                         {"end_at_once", end_at_once},
+                                         {"end_by_abort", end_by_abort},
+                                         {"end_by_kill", end_by_kill},
                                          {"fork_late", fork_late}};
 
 }  // namespace gpuprof::mock

@@ -24,6 +24,8 @@ struct ZeFaults {
   bool append_error = false;    // every launch is refused
   bool old_driver = false;      // of Level Zero 1.0: its timer's resolution is in nanoseconds
   bool wrap = false;            // the device's counter begins anew some milliseconds after the start
+  bool reuse = false;           // what is made has the handle of what was destroyed last
+  bool lenient = false;         // a context or pool may go before what was made in it, which goes with it
 };
 const ZeFaults& ze_faults();
 
@@ -35,7 +37,7 @@ constexpr uint32_t kKernelBits = 32;
 constexpr uint64_t kNever = UINT64_MAX;
 
 // Every handle points to one of these, which begin alike.
-enum class Kind : uint32_t { driver, device, context, queue, list, fence, pool, event, module, kernel, dead };
+enum class Kind : uint32_t { driver, device, context, queue, list, fence, pool, event, module, kernel, image, dead };
 
 // Loaders from 1.24 on call what the handle itself leads to, where the driver says that it can.
 const void* core_tables();
@@ -55,10 +57,42 @@ T& object(Handle handle) {
   return *found;
 }
 
+// What was destroyed, under a lock of its own.
+template <typename T>
+struct Destroyed {
+  std::mutex lock;
+  std::vector<T*> objects;
+  static Destroyed& all() {
+    static auto* destroyed = new Destroyed;  // there at the process's end, too
+    return *destroyed;
+  }
+};
+
 // Objects stay, and are marked, so that a handle that was destroyed is noticed. `busy_until`: the device uses it.
 template <typename T, typename Handle>
 void destroy(Handle handle) {
-  object<T>(handle).kind = Kind::dead;
+  T& gone = object<T>(handle);
+  gone.kind = Kind::dead;
+  if (ze_faults().reuse) {
+    const std::lock_guard<std::mutex> guard(Destroyed<T>::all().lock);
+    Destroyed<T>::all().objects.push_back(&gone);
+  }
+}
+
+template <typename T>
+T* make() {
+  const std::lock_guard<std::mutex> guard(Destroyed<T>::all().lock);
+  std::vector<T*>& unused = Destroyed<T>::all().objects;
+  T* made = nullptr;
+  if (unused.empty()) {
+    made = new T{};
+  } else {
+    made = unused.back();
+    unused.pop_back();
+    *made = T{};
+  }
+  made->kind = T::kKind;
+  return made;
 }
 
 struct Device : Object {
@@ -85,7 +119,8 @@ struct Event : Object {
   static constexpr Kind kKind = Kind::event;
   Pool* pool;
   uint64_t signaled_at = kNever;  // ns
-  uint64_t busy_until = 0;        // ns
+  uint64_t busy_until = 0;        // ns; by commands that signal it or wait for it
+  uint64_t read_until = 0;        // ns; by those that copy its times, which may find it reset
   uint64_t start = 0;             // cycles
   uint64_t end = 0;
 };
@@ -143,6 +178,10 @@ struct Kernel : Object {
   uint64_t cycles;
 };
 
+struct Image : Object {
+  static constexpr Kind kKind = Kind::image;
+};
+
 constexpr uint32_t kCopyOrdinal = 1;  // of the queue group that only copies
 
 uint64_t now_ns();
@@ -163,9 +202,13 @@ struct Wide {
   void* newer[64];
 };
 
-// What a list can do since: in a table that is large enough, of a loader that knows it so (Level Zero 1.17).
+// What there is since: in a table that is large enough, of a loader that knows it so.
+constexpr uint32_t kGettersVersion = ZE_MAKE_VERSION(1, 9);
 constexpr uint32_t kNewerVersion = ZE_MAKE_VERSION(1, 17);
-void fill_newer(void** list_table);
+void fill_newer_lists(void** table, uint32_t version);
+void fill_newer_queues(void** table, uint32_t version);
+void fill_newer_pools(void** table, uint32_t version);
+void fill_newer_events(void** table, uint32_t version);
 void fill_exp(void** list_exp_table);
 
 // Parts of the tables, in the files that hold the functions.
@@ -179,6 +222,7 @@ void fill(ze_driver_dditable_t& table);
 void fill(ze_device_dditable_t& table);
 void fill(ze_global_dditable_t& table);
 void fill(ze_mem_dditable_t& table);
+void fill(ze_image_dditable_t& table);
 void fill(ze_module_dditable_t& table);
 void fill(ze_kernel_dditable_t& table);
 

@@ -98,6 +98,25 @@ ze_result_t ZE_APICALL append_fill(ze_command_list_handle_t list, void* /*to*/, 
   return append_work(list, kFillCycles, signal, wait_count, waits);
 }
 
+ze_result_t ZE_APICALL copy_image(ze_command_list_handle_t list, ze_image_handle_t to, ze_image_handle_t from,
+                                  ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t* waits) {
+  object<Image>(to);
+  object<Image>(from);
+  return append_work(list, kCopyCycles, signal, wait_count, waits);
+}
+
+ze_result_t ZE_APICALL copy_image_to(ze_command_list_handle_t list, void* /*to*/, ze_image_handle_t from,
+                                     const ze_image_region_t* /*region*/, uint32_t /*row*/, uint32_t /*slice*/,
+                                     ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t* waits) {
+  return copy_image(list, from, from, signal, wait_count, waits);
+}
+
+ze_result_t ZE_APICALL copy_image_from(ze_command_list_handle_t list, ze_image_handle_t to, const void* /*from*/,
+                                       const ze_image_region_t* /*region*/, uint32_t /*row*/, uint32_t /*slice*/,
+                                       ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t* waits) {
+  return copy_image(list, to, to, signal, wait_count, waits);
+}
+
 ze_result_t ZE_APICALL barrier(ze_command_list_handle_t list, ze_event_handle_t signal, uint32_t wait_count,
                                ze_event_handle_t* waits) {
   return append_work(list, 0, signal, wait_count, waits);
@@ -139,9 +158,18 @@ ze_result_t ZE_APICALL append_query(ze_command_list_handle_t list, uint32_t coun
   return append(list, std::move(step));
 }
 
+ze_result_t ZE_APICALL clone_list(ze_command_list_handle_t list, ze_command_list_handle_t* clone) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  const List& original = object<List>(list);
+  auto* made = make<List>();
+  *made = original;
+  ++made->context->live;
+  *clone = reinterpret_cast<ze_command_list_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
 List* make_list(ze_context_handle_t context, ze_device_handle_t device) {
-  auto* made = new List{};
-  made->kind = Kind::list;
+  auto* made = make<List>();
   made->context = &object<Context>(context);
   made->device = &object<Device>(device);
   ++made->context->live;
@@ -190,8 +218,7 @@ ze_result_t ZE_APICALL reset_list(ze_command_list_handle_t list) {
 ze_result_t ZE_APICALL create_queue(ze_context_handle_t context, ze_device_handle_t device,
                                     const ze_command_queue_desc_t* description, ze_command_queue_handle_t* queue) {
   const std::lock_guard<std::mutex> guard(the_lock());
-  auto* made = new Queue{};
-  made->kind = Kind::queue;
+  auto* made = make<Queue>();
   made->context = &object<Context>(context);
   made->device = &object<Device>(device);
   made->ordinal = description->ordinal;
@@ -282,6 +309,31 @@ ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handle_t imm
   return append_lists(immediate, count, lists, signal, wait_count, waits);
 }
 
+ze_result_t ZE_APICALL get_device(ze_command_list_handle_t list, ze_device_handle_t* device) {
+  *device = reinterpret_cast<ze_device_handle_t>(object<List>(list).device);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_context(ze_command_list_handle_t list, ze_context_handle_t* context) {
+  *context = reinterpret_cast<ze_context_handle_t>(object<List>(list).context);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_ordinal(ze_command_list_handle_t list, uint32_t* ordinal) {
+  *ordinal = object<List>(list).ordinal;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL is_immediate(ze_command_list_handle_t list, ze_bool_t* immediate) {
+  *immediate = object<List>(list).immediate ? 1 : 0;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_queue_ordinal(ze_command_queue_handle_t queue, uint32_t* ordinal) {
+  *ordinal = object<Queue>(queue).ordinal;
+  return ZE_RESULT_SUCCESS;
+}
+
 template <typename Function>
 void* entry(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -289,14 +341,29 @@ void* entry(Function* function) {
 
 }  // namespace
 
-void fill_newer(void** list_table) {
-  list_table[28] = entry(synchronize_list);
-  list_table[36] = entry(launch_with_parameters);
-  list_table[37] = entry(launch_with_arguments);
-  list_table[40] = entry(append_lists_with_parameters);
+void fill_newer_lists(void** list_table, uint32_t version) {
+  if (version >= kGettersVersion) {
+    list_table[28] = entry(synchronize_list);
+    list_table[29] = entry(get_device);
+    list_table[30] = entry(get_context);
+    list_table[31] = entry(get_ordinal);
+    list_table[33] = entry(is_immediate);
+  }
+  if (version >= kNewerVersion) {
+    list_table[36] = entry(launch_with_parameters);
+    list_table[37] = entry(launch_with_arguments);
+    list_table[40] = entry(append_lists_with_parameters);
+  }
+}
+
+void fill_newer_queues(void** table, uint32_t version) {
+  if (version >= kGettersVersion) {
+    table[4] = entry(get_queue_ordinal);
+  }
 }
 
 void fill_exp(void** list_exp_table) {
+  list_exp_table[0] = entry(clone_list);
   list_exp_table[1] = entry(append_lists);
 }
 
@@ -310,6 +377,9 @@ void fill(ze_command_list_dditable_t& table) {
   table.pfnAppendMemoryCopy = copy;
   table.pfnAppendMemoryFill = append_fill;
   table.pfnAppendMemoryCopyRegion = copy_region;
+  table.pfnAppendImageCopy = copy_image;
+  table.pfnAppendImageCopyToMemoryExt = copy_image_to;
+  table.pfnAppendImageCopyFromMemoryExt = copy_image_from;
   table.pfnAppendSignalEvent = append_signal;
   table.pfnAppendWaitOnEvents = append_waits;
   table.pfnAppendEventReset = append_reset;

@@ -26,7 +26,9 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"never_finish", &ZeFaults::never_finish},
                                 {"append_error", &ZeFaults::append_error},
                                 {"old_driver", &ZeFaults::old_driver},
-                                {"wrap", &ZeFaults::wrap}};
+                                {"wrap", &ZeFaults::wrap},
+                                {"reuse", &ZeFaults::reuse},
+                                {"lenient", &ZeFaults::lenient}};
 
 ZeFaults read_faults() {
   ZeFaults faults;
@@ -233,10 +235,11 @@ void run(Timeline& timeline, const Step& step) {
     Event* event = step.events[i];
     if (step.action == Action::reset) {
       event->signaled_at = kNever;
+      event->busy_until = over;
     } else {
       copy_times(*event, &step.times[i]);
+      event->read_until = over;
     }
-    event->busy_until = over;
   }
   if (step.signal != nullptr) {
     step.signal->signaled_at = over;

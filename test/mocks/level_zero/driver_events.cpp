@@ -1,4 +1,6 @@
 // Events, their pools, and fences.
+#include <algorithm>
+
 #include "driver.h"
 
 namespace gpuprof::mock {
@@ -11,8 +13,7 @@ ze_result_t ZE_APICALL create_pool(ze_context_handle_t context, const ze_event_p
   if (timed && ze_faults().no_events) {
     return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   }
-  auto* made = new Pool{};
-  made->kind = Kind::pool;
+  auto* made = make<Pool>();
   made->context = &object<Context>(context);
   made->count = description->count;
   made->timed = timed;
@@ -23,7 +24,7 @@ ze_result_t ZE_APICALL create_pool(ze_context_handle_t context, const ze_event_p
 
 ze_result_t ZE_APICALL destroy_pool(ze_event_pool_handle_t pool) {
   const std::lock_guard<std::mutex> guard(the_lock());
-  if (object<Pool>(pool).live != 0) {
+  if (object<Pool>(pool).live != 0 && !ze_faults().lenient) {
     violation("a pool is destroyed before its events");
   }
   --object<Pool>(pool).context->live;
@@ -38,23 +39,23 @@ ze_result_t ZE_APICALL create_event(ze_event_pool_handle_t pool, const ze_event_
   if (description->index >= of.count) {
     return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   }
-  auto* made = new Event{};
-  made->kind = Kind::event;
+  auto* made = make<Event>();
   made->pool = &of;
   ++of.live;
   *event = reinterpret_cast<ze_event_handle_t>(made);
   return ZE_RESULT_SUCCESS;
 }
 
-void check_unused(const Event& event, const char* what) {
-  if (event.busy_until > now_ns() && !ze_faults().never_finish) {
+void check_unused(uint64_t busy_until, const char* what) {
+  if (busy_until > now_ns() && !ze_faults().never_finish) {
     violation(what);
   }
 }
 
 ze_result_t ZE_APICALL destroy_event(ze_event_handle_t event) {
   const std::lock_guard<std::mutex> guard(the_lock());
-  check_unused(object<Event>(event), "an event is destroyed that a device uses");
+  const Event& gone = object<Event>(event);
+  check_unused(std::max(gone.busy_until, gone.read_until), "an event is destroyed that a device uses");
   --object<Event>(event).pool->live;
   destroy<Event>(event);
   return ZE_RESULT_SUCCESS;
@@ -68,7 +69,7 @@ ze_result_t ZE_APICALL signal_event(ze_event_handle_t event) {
 
 ze_result_t ZE_APICALL reset_event(ze_event_handle_t event) {
   const std::lock_guard<std::mutex> guard(the_lock());
-  check_unused(object<Event>(event), "an event is reset that a device uses");
+  check_unused(object<Event>(event).busy_until, "an event is reset that a device uses");
   object<Event>(event).signaled_at = kNever;
   return ZE_RESULT_SUCCESS;
 }
@@ -106,8 +107,7 @@ ze_result_t ZE_APICALL query_times(ze_event_handle_t handle, ze_kernel_timestamp
 
 ze_result_t ZE_APICALL create_fence(ze_command_queue_handle_t /*queue*/, const ze_fence_desc_t* /*description*/,
                                     ze_fence_handle_t* fence) {
-  auto* made = new Fence{};
-  made->kind = Kind::fence;
+  auto* made = make<Fence>();
   *fence = reinterpret_cast<ze_fence_handle_t>(made);
   return ZE_RESULT_SUCCESS;
 }
@@ -131,7 +131,38 @@ ze_result_t ZE_APICALL reset_fence(ze_fence_handle_t fence) {
   return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t ZE_APICALL get_context(ze_event_pool_handle_t pool, ze_context_handle_t* context) {
+  *context = reinterpret_cast<ze_context_handle_t>(object<Pool>(pool).context);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_flags(ze_event_pool_handle_t pool, ze_event_pool_flags_t* flags) {
+  *flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+  if (object<Pool>(pool).timed) {
+    *flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_pool(ze_event_handle_t event, ze_event_pool_handle_t* pool) {
+  *pool = reinterpret_cast<ze_event_pool_handle_t>(object<Event>(event).pool);
+  return ZE_RESULT_SUCCESS;
+}
+
 }  // namespace
+
+void fill_newer_pools(void** table, uint32_t version) {
+  if (version >= kGettersVersion) {
+    table[6] = reinterpret_cast<void*>(get_context);
+    table[7] = reinterpret_cast<void*>(get_flags);
+  }
+}
+
+void fill_newer_events(void** table, uint32_t version) {
+  if (version >= kGettersVersion) {
+    table[8] = reinterpret_cast<void*>(get_pool);
+  }
+}
 
 void fill(ze_event_pool_dditable_t& table) {
   table.pfnCreate = create_pool;

@@ -26,10 +26,11 @@ const void* list_exp() {
   return table;
 }
 
-const ze_command_list_dditable_t* newer_lists() {
-  static Wide<ze_command_list_dditable_t> wide = {};
+template <typename Table>
+const Table* filled_with_newer(void (*fill_newer)(void**, uint32_t)) {
+  static Wide<Table> wide = {};
   fill(wide.table);
-  fill_newer(reinterpret_cast<void**>(&wide));
+  fill_newer(reinterpret_cast<void**>(&wide), kNewerVersion);
   return &wide.table;
 }
 
@@ -43,15 +44,16 @@ struct CoreTables {
   const ze_device_dditable_t* device = filled<ze_device_dditable_t>();
   const void* device_exp = empty();
   const ze_context_dditable_t* context = filled<ze_context_dditable_t>();
-  const ze_command_queue_dditable_t* queue = filled<ze_command_queue_dditable_t>();
-  const ze_command_list_dditable_t* list = newer_lists();
+  const ze_command_queue_dditable_t* queue = filled_with_newer<ze_command_queue_dditable_t>(fill_newer_queues);
+  const ze_command_list_dditable_t* list = filled_with_newer<ze_command_list_dditable_t>(fill_newer_lists);
   const void* list_exp = gpuprof::mock::list_exp();
-  const void* image[2] = {empty(), empty()};
+  const ze_image_dditable_t* image = filled<ze_image_dditable_t>();
+  const void* image_exp = empty();
   const ze_mem_dditable_t* memory = filled<ze_mem_dditable_t>();
   const void* memory_exp = empty();
   const ze_fence_dditable_t* fence = filled<ze_fence_dditable_t>();
-  const ze_event_pool_dditable_t* pool = filled<ze_event_pool_dditable_t>();
-  const ze_event_dditable_t* event = filled<ze_event_dditable_t>();
+  const ze_event_pool_dditable_t* pool = filled_with_newer<ze_event_pool_dditable_t>(fill_newer_pools);
+  const ze_event_dditable_t* event = filled_with_newer<ze_event_dditable_t>(fill_newer_events);
   const void* event_exp = empty();
   const ze_module_dditable_t* module = filled<ze_module_dditable_t>();
   const void* module_log = empty();

@@ -37,16 +37,13 @@ MOCK_TABLE(zeGetGlobalProcAddrTable, ze_global_dditable_t)
 MOCK_TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t)
 MOCK_TABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t)
 MOCK_TABLE(zeGetContextProcAddrTable, ze_context_dditable_t)
-MOCK_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t)
 MOCK_TABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t)
-MOCK_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t)
-MOCK_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t)
 MOCK_TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t)
 MOCK_TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t)
 MOCK_TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t)
+MOCK_TABLE(zeGetImageProcAddrTable, ze_image_dditable_t)
 
 MOCK_EMPTY_TABLE(zeGetDeviceExpProcAddrTable, ze_device_exp_dditable_t)
-MOCK_EMPTY_TABLE(zeGetImageProcAddrTable, ze_image_dditable_t)
 MOCK_EMPTY_TABLE(zeGetImageExpProcAddrTable, ze_image_exp_dditable_t)
 MOCK_EMPTY_TABLE(zeGetEventExpProcAddrTable, ze_event_exp_dditable_t)
 MOCK_EMPTY_TABLE(zeGetModuleBuildLogProcAddrTable, ze_module_build_log_dditable_t)
@@ -87,21 +84,25 @@ MOCK_EMPTY_TABLE(zesGetLedProcAddrTable, zes_led_dditable_t)
 MOCK_EMPTY_TABLE(zesGetRasProcAddrTable, zes_ras_dditable_t)
 MOCK_EMPTY_TABLE(zesGetDiagnosticsProcAddrTable, zes_diagnostics_dditable_t)
 
-extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
-zeGetCommandListProcAddrTable(ze_api_version_t version, ze_command_list_dditable_t* to) {
-  give(to);
-  if (version >= gpuprof::mock::kNewerVersion) {
-    gpuprof::mock::fill_newer(reinterpret_cast<void**>(to));
+#define MOCK_GROWN_TABLE(function, table, fill_newer)                                                         \
+  extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL function(ze_api_version_t version, \
+                                                                                    table* to) {              \
+    give(to);                                                                                                 \
+    gpuprof::mock::fill_newer(reinterpret_cast<void**>(to), version);                                         \
+    return ZE_RESULT_SUCCESS;                                                                                 \
   }
-  return ZE_RESULT_SUCCESS;
-}
+
+MOCK_GROWN_TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, fill_newer_lists)
+MOCK_GROWN_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, fill_newer_queues)
+MOCK_GROWN_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t, fill_newer_pools)
+MOCK_GROWN_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, fill_newer_events)
 
 // By another name here, as newer headers declare it with a type that older ones lack.
 extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
 mock_list_exp_table(ze_api_version_t version, void** to) __asm__("zeGetCommandListExpProcAddrTable");
 
 extern "C" ze_result_t ZE_APICALL mock_list_exp_table(ze_api_version_t version, void** to) {
-  if (version >= gpuprof::mock::kNewerVersion) {
+  if (version >= gpuprof::mock::kGettersVersion) {
     gpuprof::mock::fill_exp(to);
   }
   return ZE_RESULT_SUCCESS;
