@@ -7,7 +7,8 @@
  * interrupts that end jobs would be missed. Up to Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and
  * drm_sched_process_job, from 6.17 on drm_sched_job_queue, _run and _done, with the same arguments.
  *
- * Only jobs that are queued by the recorded processes are followed. The consumer polls (no wake-ups).
+ * Only jobs that are queued by the recorded processes are followed, and those that a thread of the kernel queues for a
+ * client that the job names: whose that is the recorder finds out. The consumer polls (no wake-ups).
  */
 /* The helpers' header uses the types and does not include them: this order. */
 /* clang-format off */
@@ -16,6 +17,7 @@
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
 
+#include "drm_submission.h"
 #include "drm_types.h"
 #include "frame_walk.h"
 #include "submitter.h"
@@ -82,21 +84,23 @@ struct queue {
   const void* scheduler; /* tells rings apart that have the same name */
   const char* ring;
   const struct device* device; /* null: not known */
+  __u64 client;                /* that the job is for; 0: not known */
 };
 
 /* `fence`: that says that the job is done. In the context of who queues it. */
 static __always_inline void on_queued(const struct dma_fence* fence, const struct queue* queue) {
   __u64 now = bpf_ktime_get_ns();
-  struct submitter submitter;
+  struct submitter submitter = {};
   enum submitter_kind kind = find_submitter(&submitter);
-  if (kind == SUBMITTER_KERNEL) {
+  if (kind == SUBMITTER_KERNEL && !queue->client) {
     count_job(GPUPROF_DRM_OF_KERNEL);
+    return;
   }
-  if (kind != SUBMITTER_RECORDED) {
+  if (kind == SUBMITTER_OTHER) {
     return;
   }
   struct job_key key = key_of(fence);
-  __u64 stack = user_stack(&submitter);
+  __u64 stack = kind == SUBMITTER_RECORDED ? user_stack(&submitter) : 0;
   struct gpuprof_drm_queued* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_QUEUED);
@@ -118,8 +122,14 @@ static __always_inline void on_queued(const struct dma_fence* fence, const struc
   event->scheduler = (__u64)queue->scheduler;
   event->pid = submitter.pid;
   event->tid = submitter.tid;
-  bpf_get_current_comm(event->thread, sizeof(event->thread));
+  if (kind == SUBMITTER_RECORDED) {
+    bpf_get_current_comm(event->thread, sizeof(event->thread));
+  }
   bpf_probe_read_kernel_str(event->ring, sizeof(event->ring), queue->ring);
+  add_submission(event);
+  if (queue->client) {
+    event->submission.client = queue->client;
+  }
   if (queue->device) {
     name_device(queue->device, event);
   }
@@ -162,11 +172,15 @@ SEC("raw_tp")
 int on_scheduler_queue(struct bpf_raw_tracepoint_args* ctx) {
   const struct drm_sched_job* job = (const struct drm_sched_job*)ctx->args[0];
   const struct drm_gpu_scheduler* scheduler = BPF_CORE_READ(job, sched);
-  struct queue queue = {scheduler, BPF_CORE_READ(scheduler, name), 0};
+  struct queue queue = {scheduler, BPF_CORE_READ(scheduler, name), 0, 0};
   if (bpf_core_field_exists(scheduler->dev)) {
     queue.device = BPF_CORE_READ(scheduler, dev);
   }
-  on_queued(&BPF_CORE_READ(job, s_fence)->finished, &queue);
+  const struct drm_sched_fence* fence = BPF_CORE_READ(job, s_fence);
+  if (bpf_core_field_exists(fence->drm_client_id)) {
+    queue.client = BPF_CORE_READ(fence, drm_client_id);
+  }
+  on_queued(&fence->finished, &queue);
   return 0;
 }
 
@@ -197,7 +211,7 @@ SEC("raw_tp")
 int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {
   const struct i915_request* request = (const struct i915_request*)ctx->args[0];
   const struct intel_engine_cs* engine = BPF_CORE_READ(request, engine);
-  struct queue queue = {engine, engine->name, BPF_CORE_READ(request, i915, drm.dev)};
+  struct queue queue = {engine, engine->name, BPF_CORE_READ(request, i915, drm.dev), 0};
   on_queued(&request->fence, &queue);
   return 0;
 }

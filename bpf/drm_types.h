@@ -29,6 +29,7 @@ struct drm_gpu_scheduler {
 
 struct drm_sched_fence {
   struct dma_fence finished;
+  __u64 drm_client_id; /* since Linux 6.17 */
 } __attribute__((preserve_access_index));
 
 struct drm_sched_job {
@@ -38,6 +39,24 @@ struct drm_sched_job {
 
 struct drm_device {
   struct device* dev;
+} __attribute__((preserve_access_index));
+
+struct drm_file {
+  __u64 client_id; /* since Linux 6.5 */
+} __attribute__((preserve_access_index));
+
+/* What user space asks for by the ioctls of xe and i915. */
+struct drm_xe_exec {
+  __u32 exec_queue_id;
+} __attribute__((preserve_access_index));
+
+struct drm_xe_exec_queue_create {
+  __u32 vm_id;
+  __u32 exec_queue_id;
+} __attribute__((preserve_access_index));
+
+struct drm_i915_gem_execbuffer2 {
+  __u64 rsvd1; /* the lower half is the context */
 } __attribute__((preserve_access_index));
 
 struct drm_i915_private {

@@ -101,6 +101,9 @@ class Backend {
   // (record -p); empty: the library can not come late.
   [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
 
+  // A function that this file must have for that; empty: none.
+  [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
+
   // What record -p probes. No launch may pass through two of them.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 

@@ -8,7 +8,7 @@
 #include "wire/bpf_events.h"
 
 enum gpuprof_drm_event_type {
-  GPUPROF_DRM_QUEUED = 64, /* a gpuprof_drm_queued: in the submitter's context */
+  GPUPROF_DRM_QUEUED = 64, /* a gpuprof_drm_queued: in the submitter's context, or by a thread of the kernel */
   GPUPROF_DRM_RUN = 65,    /* a gpuprof_drm_job: handed to the hardware, by a worker of the kernel */
   GPUPROF_DRM_DONE = 66    /* a gpuprof_drm_job: its fence was signalled, in whatever context */
 };
@@ -22,15 +22,30 @@ struct gpuprof_drm_job {
   gpuprof_u64 time_ns; /* CLOCK_MONOTONIC */
 };
 
+/* What a job was handed to, by its driver's own number. Only of jobs that are queued in an ioctl of xe or i915. */
+enum gpuprof_drm_submission_kind {
+  GPUPROF_DRM_EXEC_QUEUE = 1, /* of xe */
+  GPUPROF_DRM_CONTEXT = 2     /* of i915 */
+};
+struct gpuprof_drm_submission {
+  gpuprof_u32 kind; /* 0: none is known */
+  gpuprof_u32 id;   /* of that kind, in the open file */
+  gpuprof_u32 vm;   /* of an exec queue; 0: it was made before the recording began */
+  gpuprof_u32 pad;
+  gpuprof_u64 file;   /* what tells open files apart */
+  gpuprof_u64 client; /* fdinfo's drm-client-id, of any kind; 0: not known */
+};
+
 #define GPUPROF_DRM_RING_BYTES 32
 #define GPUPROF_DRM_DEVICE_BYTES 32
 #define GPUPROF_DRM_DRIVER_BYTES 16
 struct gpuprof_drm_queued {
   struct gpuprof_drm_job job;
-  gpuprof_u64 stack;     /* of a gpuprof_bpf_stack that has been sent before; 0: none */
-  gpuprof_u64 image;     /* another one for each program that has run under this pid */
+  gpuprof_u64 stack; /* of a gpuprof_bpf_stack that has been sent before; 0: none */
+  gpuprof_u64 image; /* another one for each program that has run under this pid */
+  struct gpuprof_drm_submission submission;
   gpuprof_u64 scheduler; /* what tells rings apart that have the same name */
-  gpuprof_u32 pid;       /* as the recorder's pid namespace has them */
+  gpuprof_u32 pid;       /* as the recorder's pid namespace has them; 0: a thread of the kernel, for a client */
   gpuprof_u32 tid;
   char thread[16];                       /* its name. All four texts end with a NUL, unless they fill their place */
   char ring[GPUPROF_DRM_RING_BYTES];     /* of the scheduler: "gfx_0.0.0", "rcs0" */
@@ -41,7 +56,7 @@ struct gpuprof_drm_queued {
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
   GPUPROF_DRM_LOST_QUEUED = 0, /* a job of ours that could not be told of: the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a thread of the kernel has queued: whose they are is not known */
+  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a thread of the kernel has queued for no client that it names */
   GPUPROF_DRM_COUNTS = 2
 };
 

@@ -182,11 +182,11 @@ def make_initrd(target, init, programs, files=None):
             subprocess.run(["gzip", "-1"], input=cpio.stdout, stdout=out, check=True)
 
 
-def boot(kernel, initrd, seconds):
-    """What the machine prints until it is off, without control characters."""
+def boot(kernel, initrd, seconds, more=()):
+    """What the machine prints until it is off, without control characters. `more`: arguments of QEMU."""
     command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU, "-m", "1024", "-smp", "2", "-nographic",
                "-no-reboot", "-nodefaults", "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd),
-               "-append", "console=ttyS0 panic=-1 quiet no_timer_check"]
+               "-append", "console=ttyS0 panic=-1 quiet no_timer_check", *more]
     try:
         output = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 timeout=seconds, check=False).stdout.decode(errors="replace")

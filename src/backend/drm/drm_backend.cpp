@@ -2,16 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/drm/clients.h"
 #include "backend/drm/job_join.h"
 #include "backend/drm/job_programs.h"
 #include "backend/drm/kernel_events.h"
 #include "backend/drm/submitters.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "wire/wire.h"
 
 namespace gpuprof::backend {
@@ -28,17 +31,24 @@ Error impossible(const Error& why) {
 }
 
 constexpr uint64_t kLookIntervalNs = 200'000'000;  // for processes that have ended
+constexpr uint64_t kSearchPause = 20;              // times as long as the search for clients before took
+constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
+constexpr size_t kMaxUnclaimed = 16384;
 
 // One recording.
 class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
  public:
   DrmRecording(const Recording& recording, std::unique_ptr<drm::JobPrograms> programs)
-      : programs_(std::move(programs)), submitters_(recording, kDescriptor.name), join_(*this) {}
+      : programs_(std::move(programs)),
+        submitters_(recording, kDescriptor.name),
+        clients_(recording.root),
+        join_(*this) {}
 
   void set_recording(bool on) { on_ = on; }
 
   size_t drain() {
     const size_t events = programs_->drain(*this);
+    find_clients();
     if (const uint64_t now = monotonic_ns(); now >= next_look_ns_) {
       next_look_ns_ = now + kLookIntervalNs;
       look(now);
@@ -49,9 +59,10 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void stop() {
     programs_->drain(*this);
+    next_search_ns_ = 0;
+    find_clients();
     count_lost();
-    const uint64_t of_kernel = programs_->count(GPUPROF_DRM_OF_KERNEL) + join_.unknown();
-    submitters_.add_meta("drm.jobs_of_unknown_submitter=" + std::to_string(of_kernel));
+    tell_unknown();
     submitters_.settle();
     for (const SourceId source : submitters_.all()) {
       join_.end_source(source);
@@ -65,10 +76,17 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void on_queued(const gpuprof_drm_queued& queued) override {
     const JobKey key{queued.job.context, queued.job.seqno};
-    if (on_) {
-      join_.on_queued(key, submitters_.launch(queued));
-    } else {
+    if (!on_) {
       programs_->forget(key);
+    } else if (queued.pid != 0) {
+      clients_.learn(queued.submission.client, queued.pid);
+      join_.on_queued(key, submitters_.launch(queued));
+    } else if (!queue_for_client(queued)) {
+      if (unclaimed_.size() < kMaxUnclaimed) {
+        unclaimed_.push_back(queued);
+      } else {
+        drop(queued, true);
+      }
     }
   }
 
@@ -93,7 +111,66 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // The driver has until the next look to end what a process has left behind.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       join_.end_source(source);
+      clients_.forget(submitters_.pid_of(source));
       submitters_.end(source);
+    }
+  }
+
+  // A job that a thread of the kernel has queued. False: whose it is must be looked for.
+  bool queue_for_client(gpuprof_drm_queued queued) {
+    const auto found = clients_.find(queued.submission.client);
+    if (!found) {
+      return false;
+    }
+    if (found->owner == drm::Clients::Owner::recorded) {
+      queued.pid = found->pid;
+      join_.on_queued({queued.job.context, queued.job.seqno}, submitters_.launch(queued));
+    } else {
+      drop(queued, found->owner == drm::Clients::Owner::unknown);
+    }
+    return true;
+  }
+
+  void drop(const gpuprof_drm_queued& queued, bool of_nobody) {
+    const JobKey key{queued.job.context, queued.job.seqno};
+    of_nobody_ += of_nobody ? 1 : 0;
+    join_.ignore(key, queued.job.time_ns);
+    programs_->forget(key);
+  }
+
+  void find_clients() {
+    const uint64_t begin = monotonic_ns();
+    if (unclaimed_.empty() || begin < next_search_ns_) {
+      return;
+    }
+    std::vector<uint64_t> clients;
+    for (const gpuprof_drm_queued& queued : unclaimed_) {
+      if (!clients_.find(queued.submission.client)) {
+        clients.push_back(queued.submission.client);
+      }
+    }
+    clients_.look_for(clients);
+    for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
+      if (!queue_for_client(queued)) {  // more clients than are kept
+        drop(queued, true);
+      }
+    }
+    const uint64_t end = monotonic_ns();
+    next_search_ns_ = end + std::min(kSearchPause * (end - begin), kLongestSearchPauseNs);
+  }
+
+  void tell_unknown() {
+    const uint64_t of_kernel = programs_->count(GPUPROF_DRM_OF_KERNEL) + of_nobody_;
+    submitters_.add_meta("drm.jobs_of_unknown_submitter=" + std::to_string(of_kernel + join_.unknown()));
+    if (of_kernel == 0) {
+      return;
+    }
+    const std::string text =
+        std::to_string(of_kernel) +
+        " jobs of this machine's GPUs were queued by threads of the kernel, and for which process is "
+        "not known: they are not in the profile";
+    if (!submitters_.add_meta("note.drm.unknown_submitter=" + text)) {
+      log::info(text);
     }
   }
 
@@ -104,9 +181,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   std::unique_ptr<drm::JobPrograms> programs_;
   drm::Submitters submitters_;
+  drm::Clients clients_;
   drm::JobJoin join_;
+  std::vector<gpuprof_drm_queued> unclaimed_;  // for clients that nobody is known to have
   std::vector<SourceId> to_end_;
   uint64_t next_look_ns_ = 0;
+  uint64_t next_search_ns_ = 0;
+  uint64_t of_nobody_ = 0;
   uint64_t lost_ = 0;
   bool on_ = false;
 };
@@ -127,7 +208,7 @@ class DrmBackend final : public Backend {
     if (!programs) {
       return {false, programs.error().message, programs.error().hint};
     }
-    return {true, events->text(), ""};
+    return {true, (*programs)->used().text(), ""};
   }
 
   Status prepare(LaunchEnv& /*env*/) override { return {}; }
@@ -143,7 +224,7 @@ class DrmBackend final : public Backend {
     if (!programs) {
       return impossible(programs.error());
     }
-    found_ = events->text();
+    found_ = (*programs)->used().text();
     running_.emplace(recording, std::move(*programs));
     return {};
   }

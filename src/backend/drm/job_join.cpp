@@ -9,7 +9,8 @@ void JobJoin::on_queued(const JobKey& key, const Job& job) {
   if (!is_new) {
     // Its other moments may have come before; but those of a job that had this name before lie in the past.
     const Job before = at->second;
-    const bool is_half = before.source == 0 && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
+    const bool is_half =
+        before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
     if (!is_half) {
       drop(key, before);
     }
@@ -19,6 +20,13 @@ void JobJoin::on_queued(const JobKey& key, const Job& job) {
     at->second.failed = is_half && before.failed;
   }
   settle(at);
+}
+
+void JobJoin::ignore(const JobKey& key, uint64_t queued_ns) {
+  if (Job* job = half(key)) {
+    job->queued_ns = queued_ns;
+    job->ignored = true;
+  }
 }
 
 void JobJoin::on_run(const JobKey& key, uint64_t time_ns) {
@@ -69,7 +77,7 @@ void JobJoin::settle(Jobs::iterator at) {
 
 void JobJoin::drop(const JobKey& key, const Job& job) {
   if (job.source == 0) {
-    ++unknown_;
+    unknown_ += job.ignored ? 0 : 1;
   } else if (job.failed && job.run_ns == 0) {
     sink_.on_failed_job(job);
   } else {
@@ -80,7 +88,7 @@ void JobJoin::drop(const JobKey& key, const Job& job) {
 void JobJoin::expire(uint64_t now_ns) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const auto& [key, job] = entry;
-    const uint64_t last = std::max(job.run_ns, job.done_ns);
+    const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
     const bool is_over = job.source == 0 || job.done_ns != 0;  // it may run for hours
     if (!is_over || now_ns < last + kPatienceNs) {
       return false;

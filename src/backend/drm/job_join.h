@@ -24,12 +24,14 @@ struct Job {
   SourceId source = 0;
   uint64_t correlation = 0;  // 0: nobody is to be told of it
   uint64_t ring = 0;         // jobs of one ring run one after the other
+  uint64_t stream = 0;
   uint64_t queued_ns = 0;
   uint64_t run_ns = 0;  // when it was handed to the hardware
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
   bool failed = false;
+  bool ignored = false;
 };
 
 class JobSink {
@@ -57,6 +59,9 @@ class JobJoin {
   void on_run(const JobKey& key, uint64_t time_ns);
   // `failed`: with an error.
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);
+
+  // It is nobody's who is recorded: what is told of it counts nowhere.
+  void ignore(const JobKey& key, uint64_t queued_ns);
 
   // What has been incomplete for too long at this time will stay so: a job that is done and whose beginning was not
   // seen, and one that nobody has queued.

@@ -29,8 +29,9 @@ namespace {
 
 struct Program {
   const char* name;
-  const char* target;  // a tracepoint, or a function of the module i915
+  const char* target;  // a tracepoint, or a function of i915 or xe
   bool is_function = false;
+  bool KernelEvents::*use = nullptr;  // what cannot be told without it; null: it is needed
 };
 
 // A job is followed from when it is queued: its end must be seen by then.
@@ -44,6 +45,15 @@ std::vector<Program> programs_for(const KernelEvents& events) {
   if (events.i915) {
     programs.push_back({"on_i915_submit", "__i915_request_submit", true});
     programs.push_back({"on_i915_queue", "i915_request_add"});
+  }
+  if (events.i915_contexts) {
+    programs.push_back({"on_i915_exec_end", "i915_gem_do_execbuffer", true, &KernelEvents::i915_contexts});
+    programs.push_back({"on_i915_exec", "i915_gem_do_execbuffer", true, &KernelEvents::i915_contexts});
+  }
+  if (events.xe_exec_queues) {
+    programs.push_back({"on_xe_queue_created", "xe_exec_queue_create_ioctl", true, &KernelEvents::xe_exec_queues});
+    programs.push_back({"on_xe_exec_end", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
+    programs.push_back({"on_xe_exec", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
   }
   return programs;
 }
@@ -74,27 +84,50 @@ Status choose(bpf_object* object, const std::vector<Program>& wanted) {
   return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const KernelEvents& events) {
-  if (Status allowed = check_rights(); !allowed) {
-    return std::move(allowed).error();
-  }
+Result<BpfObject> load(pid_t root, const std::vector<Program>& programs) {
   auto object = open_bpf_object({gpuprof_embedded_bpf_drm_begin, gpuprof_embedded_bpf_drm_end});
   if (!object) {
-    return std::move(object).error();
+    return object;
   }
   gpuprof_bpf_config config = make_bpf_config();
   config.root = static_cast<uint32_t>(root);
   if (!configure_bpf_object(object->get(), config)) {
     return Error{"the embedded BPF object is not as expected", hints::kBuildAgain};
   }
-  const std::vector<Program> programs = programs_for(events);
   if (Status chosen = choose(object->get(), programs); !chosen) {
     return std::move(chosen).error();
   }
   if (const int error = bpf_object__load(object->get()); error != 0) {
     return bpf_error("cannot load the BPF programs for jobs of kernel drivers", -error, kHint);
+  }
+  return object;
+}
+
+// Does without a program that is not needed.
+void give_up(KernelEvents& used, const Program& program, const Error& why) {
+  if (program.use != nullptr && std::exchange(used.*program.use, false)) {
+    used.lacks += (used.lacks.empty() ? "" : "; ") + why.message;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const KernelEvents& events) {
+  if (Status allowed = check_rights(); !allowed) {
+    return std::move(allowed).error();
+  }
+  std::vector<Program> programs = programs_for(events);
+  KernelEvents used = events;
+  auto object = load(root, programs);
+  if (!object) {  // where the kernel refuses one program it has none
+    for (const Program& program : programs) {
+      give_up(used, program, object.error());
+    }
+    std::erase_if(programs, [](const Program& program) { return program.use != nullptr; });
+    object = load(root, programs);
+  }
+  if (!object) {
+    return std::move(object).error();
   }
   std::unique_ptr<JobPrograms> made(new JobPrograms(std::move(*object)));
   if (Status opened = made->open_maps(); !opened) {
@@ -102,9 +135,13 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   }
   for (const Program& program : programs) {
     if (Status attached = made->attach(program.name, program.target, program.is_function); !attached) {
-      return std::move(attached).error();
+      if (program.use == nullptr) {
+        return std::move(attached).error();
+      }
+      give_up(used, program, attached.error());
     }
   }
+  made->used_ = std::move(used);
   return made;
 }
 #else

@@ -34,6 +34,9 @@ class JobPrograms {
   // Jobs of the process `root` and of its descendants. The error says which right or kernel feature is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events);
 
+  // Those of the events that are there and that the kernel lets us use.
+  [[nodiscard]] const KernelEvents& used() const { return used_; }
+
   // All that has come. How many events that were.
   size_t drain(JobEventSink& sink);
 
@@ -51,6 +54,7 @@ class JobPrograms {
   void dispatch(std::span<const std::byte> event);
 
   BpfObject object_;
+  KernelEvents used_;
   std::vector<BpfLink> links_;
   BpfRing ring_;
   int followed_ = -1;

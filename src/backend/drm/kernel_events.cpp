@@ -24,6 +24,8 @@ struct BtfFree {
 };
 using Btf = std::unique_ptr<btf, BtfFree>;
 
+constexpr const char* kNewerDriver = "jobs and their times are seen all the same";
+
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
@@ -91,7 +93,7 @@ bool takes(const btf* types, const btf_type* function, uint16_t argument, std::s
 
 // A tracepoint is known by the type of what is called there, which gets a pointer of its own first.
 Has has_in(const Btf& types) {
-  return [&types](Hook hook, std::string_view name, std::string_view first) {
+  return [&types](Hook hook, std::string_view name, std::string_view pointed, uint16_t argument) {
     const bool is_function = hook == Hook::function;
     const std::string whole = (is_function ? "" : "btf_trace_") + std::string(name);
     const int id = btf__find_by_name_kind(types.get(), whole.c_str(), is_function ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF);
@@ -99,8 +101,8 @@ Has has_in(const Btf& types) {
     if (found == nullptr) {
       return false;
     }
-    return is_function ? takes(types.get(), btf__type_by_id(types.get(), found->type), 0, first)
-                       : takes(types.get(), behind_pointer(types.get(), found->type), 1, first);
+    return is_function ? takes(types.get(), btf__type_by_id(types.get(), found->type), argument, pointed)
+                       : takes(types.get(), behind_pointer(types.get(), found->type), argument + 1, pointed);
   };
 }
 
@@ -118,6 +120,12 @@ std::string KernelEvents::text() const {
   if (i915) {
     add_line(text, "requests of i915");
   }
+  if (xe_exec_queues) {
+    add_line(text, "exec queues of xe");
+  }
+  if (i915_contexts) {
+    add_line(text, "contexts of i915");
+  }
   if (!lacks.empty()) {
     add_line(text, lacks);
   }
@@ -130,7 +138,7 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
     std::string lacks;
     bool any = false;
     for (const char* name : {events.queued, events.run, events.done}) {
-      if (has(Hook::tracepoint, name, name == events.done ? "drm_sched_fence" : "drm_sched_job")) {
+      if (has(Hook::tracepoint, name, name == events.done ? "drm_sched_fence" : "drm_sched_job", 0)) {
         any = true;
       } else {
         lacks += (lacks.empty() ? "" : ", ") + std::string(name);
@@ -149,11 +157,28 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
 }
 
 Status check_i915_events(const Has& has) {
-  if (!has(Hook::tracepoint, "i915_request_add", "i915_request")) {
+  if (!has(Hook::tracepoint, "i915_request_add", "i915_request", 0)) {
     return Error{"i915 lacks the tracepoint i915_request_add", "a kernel with CONFIG_TRACEPOINTS=y has it"};
   }
-  if (!has(Hook::function, "__i915_request_submit", "i915_request")) {
+  if (!has(Hook::function, "__i915_request_submit", "i915_request", 0)) {
     return Error{"i915 lacks the function __i915_request_submit", "gpuprof knows i915 from Linux 5.17 on"};
+  }
+  return {};
+}
+
+Status check_i915_contexts(const Has& has) {
+  if (!has(Hook::function, "i915_gem_do_execbuffer", "drm_file", 1) ||
+      !has(Hook::function, "i915_gem_do_execbuffer", "drm_i915_gem_execbuffer2", 2)) {
+    return Error{"i915 lacks the function i915_gem_do_execbuffer: contexts are not known", kNewerDriver};
+  }
+  return {};
+}
+
+Status check_xe_exec_queues(const Has& has) {
+  for (const char* function : {"xe_exec_ioctl", "xe_exec_queue_create_ioctl"}) {
+    if (!has(Hook::function, function, "drm_file", 2)) {
+      return Error{std::string("xe lacks the function ") + function + ": exec queues are not known", kNewerDriver};
+    }
   }
   return {};
 }
@@ -169,6 +194,12 @@ Result<KernelEvents> find_kernel_events(const std::string& root) {
     add_line(found.lacks, error.message);
     why = error;
   };
+  const auto is_there = [&](const Status& checked) {
+    if (!checked) {
+      lacks(checked.error());
+    }
+    return checked.ok();
+  };
   if (const auto scheduler = types.of_module("gpu_sched", "drm_gpu_scheduler"); !scheduler) {
     lacks(scheduler.error());
   } else if (*scheduler) {
@@ -181,10 +212,14 @@ Result<KernelEvents> find_kernel_events(const std::string& root) {
   if (const auto i915 = types.of_module("i915", "i915_request"); !i915) {
     lacks(i915.error());
   } else if (*i915) {
-    const Status there = check_i915_events(has_in(*i915));
-    found.i915 = there.ok();
-    if (!there) {
-      lacks(there.error());
+    found.i915 = is_there(check_i915_events(has_in(*i915)));
+    found.i915_contexts = found.i915 && is_there(check_i915_contexts(has_in(*i915)));
+  }
+  if (found.scheduler) {
+    if (const auto xe = types.of_module("xe", "xe_exec_queue"); !xe) {
+      lacks(xe.error());
+    } else if (*xe) {
+      found.xe_exec_queues = is_there(check_xe_exec_queues(has_in(*xe)));
     }
   }
   if (!found.scheduler && !found.i915) {

@@ -51,7 +51,10 @@ Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
   const auto known = by_pid_.find(pid);
   if (known != by_pid_.end()) {
     Submitter& before = submitters_.at(known->second);
-    if (before.image == image) {
+    if (before.image == 0) {  // it was known by its pid only
+      before.image = image;
+    }
+    if (image == 0 || before.image == image) {
       return before;
     }
     before.replaced = true;
@@ -111,6 +114,40 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   return at->second;
 }
 
+std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t wanted) {
+  if (numbers_.size() >= kMax) {  // most are gone
+    numbers_.clear();
+    taken_.clear();
+  }
+  const auto [at, is_new] = numbers_.try_emplace(key, wanted);
+  if (is_new && (wanted >= kFirstOfOthers || !taken_.emplace(key.device, wanted).second)) {
+    at->second = next_other_++;
+  }
+  return {at->second, is_new};
+}
+
+// What a number means is said in the profile for exec queues and contexts.
+uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job) {
+  const gpuprof_drm_submission& to = queued.submission;
+  if (to.kind == 0) {
+    // The small numbers of these are their queues' and contexts'.
+    const std::string_view driver = text_of(queued.driver);
+    const bool is_other = driver == "xe" || driver == "i915";
+    return of.streams.number({job.ring, 0, job.device}, is_other ? StreamNumbers::kFirstOfOthers : job.ring).first;
+  }
+  const uint64_t file = to.client != 0 ? to.client : to.file;
+  const auto [number, is_new] = of.streams.number({to.id, file, job.device}, to.id);
+  if (is_new && of.described_streams < kMaxDescribedStreams) {
+    ++of.described_streams;
+    std::string text = "drm.device" + std::to_string(job.device) + ".stream" + std::to_string(number) + "=";
+    text += (to.kind == GPUPROF_DRM_CONTEXT ? "context " : "exec queue ") + std::to_string(to.id);
+    text += to.vm != 0 ? ", VM " + std::to_string(to.vm) : "";
+    text += to.client != 0 ? ", client " + std::to_string(to.client) : "";
+    recording_.sink.on_meta(of.id, text);
+  }
+  return number;
+}
+
 // 0: it was lost on its way, or could not be taken.
 uint64_t Submitters::stack(Submitter& of, uint64_t id) {
   if (of.stacks.contains(id)) {
@@ -136,9 +173,10 @@ Job Submitters::launch(const gpuprof_drm_queued& queued) {
   job.ring = ring(queued);
   job.queued_ns = queued.job.time_ns;
   job.device = device(of, text_of(queued.device), text_of(queued.driver));
+  job.stream = stream(of, queued, job);
   job.name_id = name(of, job_name(text_of(queued.driver), text_of(queued.ring)));
   recording_.sink.on_launch(of.id, {.correlation = job.correlation,
-                                    .stack = stack(of, queued.stack),
+                                    .stack = queued.tid == 0 ? 0 : stack(of, queued.stack),
                                     .time_ns = queued.job.time_ns,
                                     .tid = queued.tid,
                                     .range = 0,
@@ -155,7 +193,7 @@ void Submitters::tell_work(const Job& job, uint64_t start_ns) {
                              .end_ns = job.done_ns,
                              .queued_ns = job.queued_ns,
                              .submitted_ns = job.run_ns,
-                             .stream = job.ring,
+                             .stream = job.stream,
                              .name_id = job.name_id,
                              .device = job.device,
                              .op = GPUPROF_OP_KERNEL});
@@ -177,10 +215,12 @@ void Submitters::count_failed(SourceId source) {
   }
 }
 
-void Submitters::add_meta(const std::string& text) {
-  if (!submitters_.empty()) {
-    recording_.sink.on_meta(submitters_.begin()->first, text);
+bool Submitters::add_meta(const std::string& text) {
+  if (submitters_.empty()) {
+    return false;
   }
+  recording_.sink.on_meta(submitters_.begin()->first, text);
+  return true;
 }
 
 void Submitters::settle() {
@@ -205,6 +245,11 @@ std::vector<SourceId> Submitters::ended() const {
     }
   }
   return ended;
+}
+
+uint32_t Submitters::pid_of(SourceId source) const {
+  const auto known = submitters_.find(source);
+  return known == submitters_.end() ? 0 : known->second.pid;
 }
 
 std::vector<SourceId> Submitters::all() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,35 @@ std::optional<uint32_t> card_number(const std::string& device, const std::string
 // of it the class of engine is left ("xe-rcs").
 std::string job_name(std::string_view driver, std::string_view ring);
 
+// What the jobs of a process are handed to: an exec queue of xe, a context of i915, or a ring.
+struct StreamKey {
+  uint64_t id = 0;
+  uint64_t file = 0;  // that the id belongs to; 0: it is a ring
+  uint32_t device = 0;
+  bool operator==(const StreamKey&) const = default;
+};
+
+// The numbers by which the streams of one process are told apart.
+class StreamNumbers {
+ public:
+  // The wanted number, unless it is of kFirstOfOthers or above, or another stream on the device has it: the drivers'
+  // own numbers belong to open files, and a process may have several. And whether the stream is new.
+  std::pair<uint64_t, bool> number(const StreamKey& key, uint64_t wanted);
+
+  static constexpr uint64_t kFirstOfOthers = 1'000'000;
+  static constexpr size_t kMax = 65536;
+
+ private:
+  struct Hash {
+    size_t operator()(const StreamKey& key) const {
+      return gpuprof_mix_hash(gpuprof_mix_hash(key.id, key.file), key.device);
+    }
+  };
+  std::unordered_map<StreamKey, uint64_t, Hash> numbers_;
+  std::set<std::pair<uint32_t, uint64_t>> taken_;  // device, number
+  uint64_t next_other_ = kFirstOfOthers;
+};
+
 // A text of an event, up to its NUL.
 template <size_t Bytes>
 std::string_view text_of(const char (&field)[Bytes]) {
@@ -40,7 +70,8 @@ class Submitters {
 
   // A stack that the next events may name.
   void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags);
-  // Tells the launch, and all that it needs, and makes a job of it.
+  // Tells the launch, and all that it needs, and makes a job of it. `queued` names a process. Without a thread it was
+  // queued on its behalf: that has no stack.
   Job launch(const gpuprof_drm_queued& queued);
   void tell_work(const Job& job, uint64_t start_ns);
   // `reason`: enum gpuprof_loss.
@@ -49,8 +80,8 @@ class Submitters {
   void count_failed(SourceId source);
   // Losses of nobody in particular: kept until there is somebody to say it of.
   void lose(unsigned reason, uint64_t count) { unsaid_[reason] += count; }
-  // Of the recording.
-  void add_meta(const std::string& text);
+  // Of the recording. False: there is nobody yet who could say it.
+  bool add_meta(const std::string& text);
 
   // Counters that have changed.
   void settle();
@@ -58,6 +89,7 @@ class Submitters {
   [[nodiscard]] std::vector<SourceId> ended() const;
   [[nodiscard]] std::vector<SourceId> all() const;
   void end(SourceId source);
+  [[nodiscard]] uint32_t pid_of(SourceId source) const;  // 0: it has ended
 
  private:
   struct Submitter {
@@ -68,6 +100,8 @@ class Submitters {
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
     std::unordered_set<uint64_t> stacks;
+    StreamNumbers streams;
+    size_t described_streams = 0;
     Counters counters;
     bool changed = false;
     bool replaced = false;
@@ -82,11 +116,13 @@ class Submitters {
   uint32_t name(Submitter& of, const std::string& text);
   uint32_t device(Submitter& of, std::string_view bus, std::string_view driver);
   uint64_t ring(const gpuprof_drm_queued& queued);
+  uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
 
   static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;
+  static constexpr size_t kMaxDescribedStreams = 256;  // of a process
 
   Recording recording_;
   const char* backend_;

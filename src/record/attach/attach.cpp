@@ -90,12 +90,28 @@ bool has_mapped(const symbolize::ProcessMaps& maps, std::string_view library) {
   });
 }
 
+bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, std::string_view function) {
+  return std::any_of(maps.mappings().begin(), maps.mappings().end(), [&](const auto& mapping) {
+    if (!mapping.file || !mapping.file->fd || !base_name(mapping.file->path).starts_with(library)) {
+      return false;
+    }
+    const auto found = symbolize::find_functions(mapping.file->fd.get(), {function});
+    return found && !found->empty();
+  });
+}
+
+// Its library can come late into this process.
+bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& backend) {
+  const std::string_view library = backend.attaches_to();
+  return !library.empty() && has_mapped(maps, library) &&
+         (backend.attach_needs().empty() || has_function(maps, library, backend.attach_needs()));
+}
+
 // The backend whose vendor library the process has mapped, and whose own can come late.
 const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
-    const std::string_view wanted = backend->attaches_to();
-    if (!wanted.empty() && has_mapped(maps, wanted) && !backend->library().bytes.empty()) {
+    if (can_attach(maps, *backend) && !backend->library().bytes.empty()) {
       return backend.get();
     }
   }
@@ -106,14 +122,18 @@ Error cannot_inject(const symbolize::ProcessMaps& maps,
                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
     const auto functions = backend->launch_functions();
-    if (backend->attaches_to().empty() && !functions.empty() && has_mapped(maps, functions.front().library)) {
+    const bool never =
+        backend->attaches_to().empty() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
+    if (never && !functions.empty() && has_mapped(maps, functions.front().library)) {
       return {"it uses " + std::string(backend->descriptor().name) +
                   ", which takes a library of ours only at a program's first call",
               "for GPU times, start it with gpuprof record -- COMMAND"};
     }
   }
-  return {"it has loaded no library of those that can be recorded in a running process (CUDA)",
-          "attach once it has loaded CUDA, or start it with gpuprof record -- COMMAND"};
+  return {
+      "it has loaded no library of those that can be recorded in a running process (CUDA, Level "
+      "Zero)",
+      "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ void Attachment::tell_if_not_connected(uint64_t since_ns, uint64_t now_ns) {
   if (injection_ && !said_not_connected_ && now_ns > since_ns + kConnectWaitNs) {
     said_not_connected_ = true;
     log::warn("the library was brought into process " + std::to_string(pid_) + ", but has not connected yet",
-              "gpuprof doctor shows whether this machine's CUPTI can be used");
+              "gpuprof doctor shows what can be used on this machine");
   }
 }
 

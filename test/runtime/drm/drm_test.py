@@ -1,67 +1,56 @@
 #!/usr/bin/env python3
-"""The backend for drivers of the kernel, on Debian's kernel in QEMU: this machine may have no DRM at all.
+"""The backend for drivers of the kernel, on Debian's kernels in QEMU: this machine may have no DRM at all.
 
 The machine has the real gpu_sched and the real xe and i915 without their hardware, and drivers of our own that
-run jobs for a known time: fake_gpu.c behind the real scheduler, and fake_i915.c. What they measure is what the profile
-is held against.
+run jobs for a known time: fake_gpu.c behind the real scheduler, the same as xe, and fake_i915.c. What they measure is
+what the profile is held against.
 """
 
 import collections
 import functools
 import os
 import re
-import shutil
-import subprocess
-import tempfile
-import time
-import unittest
-from pathlib import Path
 
+import machine
 import rig
 import vm
 
-HERE = Path(__file__).resolve().parent
-SUBMITTER = os.environ["DRM_SUBMITTER"]
 SUITE = "bookworm-backports"
 OTHER_SUITES = os.environ.get("GPUPROF_TEST_KERNELS", "").split()
-BOOT_SECONDS = 200  # without KVM; half a minute where nothing else runs
-DRIVERS = ["xe", "i915"]
 
-# The fake drivers: the section in which submitter.c is recorded on one, and what the profile calls its rings and it.
+# The fake drivers: the section in which submitter.c is recorded on one, its module and device node, and what the profile
+# calls its rings and it.
+Gpu = collections.namedtuple("Gpu", "module node rings device")
 GPUS = {
-    "scheduler": (("fakegpu-gfx", "fakegpu-copy0"), ("drm", "fakegpu fakegpu.0", "fakegpu.0")),
-    "i915": (("i915-rcs0", "i915-bcs0"), ("drm", "i915 i915.0", "i915.0")),
+    "scheduler": Gpu("fake_gpu", "dri/fake_gpu", ("fakegpu-gfx", "fakegpu-copy0"), ("drm", "fakegpu fakegpu.0", "fakegpu.0")),
+    "xe": Gpu("xe", "dri/fake_xe", ("xe-rcs", "xe-ccs"), ("drm", "xe xe.0", "xe.0")),
+    "i915": Gpu("i915", "fake_i915", ("i915-rcs0", "i915-bcs0"), ("drm", "i915 i915.0", "i915.0")),
 }
 # By submitter.c, of both processes: path, ring, jobs, and how long one is meant to take.
 PATHS = [
     (("main", "train", "forward", "submit"), 0, 60, 6_000_000),
     (("main", "train", "backward", "submit"), 0, 40, 12_000_000),
-    (("main", "train", "backward", "submit"), 1, 40, 3_000_000),
+    (("main", "train", "backward", "submit"), 1, 40, 10_000_000),
 ]
 JOBS = sum(path[2] for path in PATHS)
-KERNEL_RING, KERNEL_NS = 1, 1_000_000  # each process also has a thread of the kernel queue a job
-OF_KERNEL = 2
+OF_KERNEL = 4  # each process also has a thread of the kernel queue two jobs, for a client each
 
-LOAD_MODULES = r"""
-section() { echo "=== $1"; }
-section insmod
-for module in $(/bin/busybox cat /modules/order); do
-  /bin/busybox insmod /modules/$module.ko || echo "cannot load $module"
-done
-"""
-DOCTOR = """
-section doctor
+FUNCTIONS = r"""
+section doctor.fake
 /gpuprof doctor 2>&1
-"""
-INIT = LOAD_MODULES + DOCTOR + r"""
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
-section swap
-/bin/busybox rmmod i915 && /bin/busybox insmod /fake/i915.ko && /bin/busybox insmod /fake/fake_gpu.ko || echo "cannot swap"
-export FAKE_GPU=/dev/fake_gpu
-section scheduler
-record /tmp/scheduler --backend drm -- /submitter /submitter
-section scheduler.profile
-/bin/busybox cat /tmp/scheduler
+"""
+# What is recorded on each of the fake drivers.
+JOBS_AND_TIMES = r"""
+section {name}
+export FAKE_GPU=/dev/{gpu.node}
+record /tmp/{name} --backend drm -- /submitter /submitter
+section {name}.profile
+/bin/busybox cat /tmp/{name}
+"""
+# The rest, on one of them.
+MORE = r"""
+export FAKE_GPU=/dev/dri/fake_gpu
 section others
 /submitter >/dev/null &
 record /tmp/others --backend drm -- /bin/busybox sleep 1
@@ -73,98 +62,45 @@ section killed
 record /tmp/killed --backend drm -- /bin/busybox env DIE=1 /submitter
 /gpuprof dump -i /tmp/killed 2>&1
 section attached
-/bin/busybox sh -c '/bin/busybox sleep 3; /submitter; true' >/dev/null &
+/bin/busybox sh -c 'until [ -s /tmp/attached ]; do /bin/busybox sleep 0.2; done; /submitter; true' >/dev/null &
 record /tmp/attached --backend drm -p $!
 section user
 /bin/busybox su -s /bin/sh nobody -c '/gpuprof record -o /tmp/user --backend drm -- /bin/busybox true' 2>&1
 echo "status $?"
-section i915
-export FAKE_GPU=/dev/fake_i915
-record /tmp/i915 --backend drm -- /submitter /submitter
-section i915.profile
-/bin/busybox cat /tmp/i915
-section end
+section gone
+/bin/busybox sh -c 'until [ -s /tmp/gone ]; do /bin/busybox sleep 0.2; done
+  echo fakegpu.0 >/sys/bus/platform/drivers/fakegpu/unbind && echo unbound' 2>&1 &
+record /tmp/gone --backend drm -- /bin/busybox sh -c 'while [ -e /sys/bus/platform/drivers/fakegpu/fakegpu.0 ]; do
+  /bin/busybox sleep 0.2; done; exec /submitter'
+/gpuprof report -i /tmp/gone 2>&1
+echo fakegpu.0 >/sys/bus/platform/drivers/fakegpu/bind
+section hung
+/bin/busybox sh -c 'until [ -s /tmp/hung ]; do /bin/busybox sleep 0.2; done; HANG=1 exec /submitter' &
+record /tmp/hung --duration 6s --backend drm -p $!
 """
 
 
-def timed(what, begin):
-    print(f"    {what}: {time.monotonic() - begin:.1f} s", flush=True)
-    return time.monotonic()
-
-
-def kernel_and_headers():
-    """(release, folder of the kernel's package, folder of its headers')"""
-    archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), SUITE)
-    try:
-        archive.update()
-        release, image = vm.newest_kernel(archive)
-        version = release.removesuffix("-amd64")
-        headers = archive.folder / f"headers-{release}"
-        for package in (f"linux-headers-{release}", f"linux-headers-{version}-common", f"linux-kbuild-{version}"):
-            archive.unpacked(package, headers)
-    except subprocess.CalledProcessError as error:
-        raise vm.Skipped(f"no packages of {SUITE}: {error.output.strip().splitlines()[-1]}") from error
-    return release, image, headers
-
-
-def build_modules(headers, release, folder):
-    """{name: content} of the fake drivers, by the headers where they were unpacked to."""
-    tree = headers / f"usr/src/linux-headers-{release}"
-    makefile = folder / "headers.mk"
-    makefile.write_text((tree / "Makefile").read_text().replace("/usr/src", str(headers / "usr/src")))
-    for source in HERE.glob("fake_*.[ch]"):
-        (folder / source.name).write_text(source.read_text())
-    # What is in i915's place has its name: the backend looks at the types of the module that is called so.
-    (folder / "Kbuild").write_text("obj-m := fake_gpu.o i915.o\ni915-y := fake_i915.o\nccflags-y := -I$(src)\n")
-    vm.run(["make", "-C", str(tree), "-f", str(makefile), f"M={folder}", "modules"])
-    return {name: (folder / name).read_bytes() for name in ("fake_gpu.ko", "i915.ko")}
-
-
-def files_of(modules):
-    """What LOAD_MODULES reads."""
-    files = {f"modules/{module}.ko": content for module, content in modules.items()}
-    return files | {"modules/order": "\n".join(modules).encode()}
+def script(modules, more):
+    gpus = {name: gpu for name, gpu in GPUS.items() if gpu.module in modules}
+    return FUNCTIONS + "".join(JOBS_AND_TIMES.format(name=name, gpu=gpu) for name, gpu in gpus.items()) + more
 
 
 @functools.lru_cache(maxsize=None)
-def machine():
-    """(output, None), or why there is none; asked once, as each try may take as long as a network is away."""
+def output_of(suite, more):
+    """(sections, None), or why there are none; asked once, as each try may take as long as a network is away."""
     try:
-        return machine_output(), None
+        programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"]}
+        return machine.run(suite, programs, lambda modules: script(modules, more)), None
     except vm.Skipped as reason:
         return {}, str(reason)
 
 
-def machine_output():
-    """{section: lines} of one run of the machine."""
-    reason = vm.missing_tools(["make", "gcc-12", "strip", "pahole"])
-    if reason:
-        raise vm.Skipped(reason)
-    begin = time.monotonic()
-    release, image, headers = kernel_and_headers()
-    begin = timed("packages", begin)
-    with tempfile.TemporaryDirectory(prefix="gpuprof-drm.") as name:
-        folder = Path(name)
-        (folder / "module").mkdir()
-        fakes = build_modules(headers, release, folder / "module")
-        begin = timed("fake drivers", begin)
-        modules = vm.Modules(image).with_needed(["gpu_sched", *DRIVERS])
-        files = files_of(modules) | {f"fake/{name}": content for name, content in fakes.items()}
-        files["bin/sh"] = Path(shutil.which("busybox")).read_bytes()
-        files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
-        files["etc/group"] = b"root:x:0:\nnogroup:x:65534:\n"
-        initrd = folder / "initrd.gz"
-        vm.make_initrd(initrd, INIT, {"gpuprof": rig.GPUPROF, "submitter": SUBMITTER}, files)
-        begin = timed("initial RAM disk", begin)
-        output = vm.boot(next(image.rglob("vmlinuz*")), initrd, BOOT_SECONDS)
-        timed("boot and run", begin)
-    return {part.split("\n", 1)[0]: part.split("\n")[1:] for part in re.split(r"^=== ", output, flags=re.M)}
+class Jobs:
+    """What holds on each kernel. `suite`: whose; `more`: what else the machine does."""
 
-
-class Drm(rig.RuntimeTest):
     def setUp(self):
         super().setUp()
-        self.sections, reason = machine()
+        self.sections, reason = output_of(self.suite, self.more)
         if reason:
             self.skipTest(reason)
         self.assertIn("end", self.sections, "the machine has not come to its end:\n" + self.said(*self.sections))
@@ -173,63 +109,113 @@ class Drm(rig.RuntimeTest):
         return "\n".join("\n".join([f"--- {name}", *self.sections[name]]) for name in sections)
 
     def profiles(self):
-        """(section, rings, Profile) of each fake driver, one after the other."""
-        for section, (rings, _) in GPUS.items():
+        """(section, rings, Profile) of each fake driver that this kernel can have, one after the other."""
+        there = [section for section in GPUS if section in self.sections]
+        self.assertEqual(there, [section for section in GPUS if section != "xe" or self.has_xe()])
+        for section in there:
             self.assertIn("status 0", self.sections[section], self.said(section))
             with open(self.profile_path, "w", encoding="utf-8") as file:
                 file.write("\n".join(self.sections[f"{section}.profile"]))
-            yield section, rings, rig.Profile(self.profile_path)
+            yield section, GPUS[section].rings, rig.Profile(self.profile_path)
+
+    def has_xe(self):
+        return "KERNEL 6.1." not in self.said(*self.sections)
+
+    def names_clients(self, section):
+        """Whether the kernel says for whom one of its threads queues a job: its scheduler does from 6.17 on."""
+        return section != "i915" and "tracepoints drm_sched_job_queue" in self.said("doctor")
 
     def truth(self, section):
-        """{ring: (jobs, busy ns)}, as the driver has told the last submitter."""
-        return {int(ring): (int(jobs), int(ns))
-                for ring, jobs, ns in re.findall(r"^TRUTH (\d+) (\d+) (\d+)$", self.said(section), re.M)}
+        """{ring: [(jobs, busy ns) of the first process, and of the second]}: the driver tells what it has done by then."""
+        truth = collections.defaultdict(list)
+        for ring, jobs, ns in re.findall(r"^TRUTH (\d+) (\d+) (\d+)$", self.said(section), re.M):
+            before = [sum(numbers) for numbers in zip((0, 0), *truth[int(ring)])]
+            truth[int(ring)].append((int(jobs) - before[0], int(ns) - before[1]))
+        return truth
+
+    @staticmethod
+    def with_thread(profile):
+        """What processes have queued themselves."""
+        return [(work, numbers) for work, numbers in profile.measured("GPU") if work.tid != 0]
+
+    def drm_line(self, section):
+        return next(line for line in self.sections[section] if re.match(r"\s+\w+\s+drm ", line))
 
     def test_the_real_drivers_are_there_and_all_programs_attach(self):
         self.assertEqual([line for line in self.sections["insmod"] if "cannot load" in line], [])
-        line = next(line for line in self.sections["doctor"] if re.match(r"\s+\w+\s+drm ", line))
-        self.assertRegex(line, r"^\s+ok .*: tracepoints drm_sched_job, drm_run_job, drm_sched_process_job; requests of i915$")
+        queues = "exec queues of xe; " if self.has_xe() else ""
+        for section in ("doctor", "doctor.fake"):
+            self.assertRegex(self.drm_line(section), r"^\s+ok .*: tracepoints (drm_sched_job, drm_run_job, drm_sched_process_job|"
+                             "drm_sched_job_queue, drm_sched_job_run, drm_sched_job_done); requests of i915; "
+                             f"{queues}contexts of i915$")
+        print("   ", self.drm_line("doctor").strip(), flush=True)
+
+    def test_without_a_driver_that_is_said(self):
+        self.assertNotRegex(self.drm_line("bare"), r"^\s+ok ")
+        self.assertIn("no driver of this machine is one whose jobs can be seen", self.said("bare"))
+
+    def test_a_driver_stays_while_it_is_recorded_and_goes_afterwards(self):
+        self.assertRegex(self.said("loaded"), "rmmod: .*i915.*(busy|temporarily unavailable)")
+        self.assertEqual([line for line in self.sections["swap"] if "cannot" in line], [])
 
     def test_jobs_and_times_are_those_of_the_gpu(self):
         for section, rings, profile in self.profiles():
+            pids = {row[0]: int(row[1]) for row in profile.of("PROCESS")}
             seen = collections.defaultdict(lambda: [0, 0])
-            for _, op, name, count, ns in profile.gpu():
-                self.assertEqual(op, "kernel")
-                seen[name][0] += count
-                seen[name][1] += ns
-            self.assertEqual(set(seen), set(rings))
+            for work, (count, ns, *_) in self.with_thread(profile):
+                self.assertEqual(work.op, "kernel")
+                seen[work.name, pids[work.process]][0] += count
+                seen[work.name, pids[work.process]][1] += ns
+            self.assertEqual({name for name, _ in seen}, set(rings))
             for ring, name in enumerate(rings):
-                jobs, busy = self.truth(section)[ring]
-                if ring == KERNEL_RING:
-                    jobs -= OF_KERNEL
-                    busy -= OF_KERNEL * KERNEL_NS
-                print(f"    {name}: {seen[name][0]} of {jobs} jobs, {seen[name][1] / busy:.4%} of their time", flush=True)
-                self.assertEqual(seen[name][0], jobs, name)
-                self.assertLess(abs(seen[name][1] / busy - 1), 0.01 if ring != KERNEL_RING else 0.03, (name, seen, busy))
+                # The child is the first to use the GPU.
+                found = [numbers for (_, _), numbers in sorted((key, n) for key, n in seen.items() if key[0] == name)][::-1]
+                truth = self.truth(section)[ring]
+                self.assertEqual([count for count, _ in found], [jobs for jobs, _ in truth], name)
+                ratios = [ns / busy for (_, ns), (_, busy) in zip(found, truth)]
+                print(f"    {name}: {sum(count for count, _ in found)} jobs, {' and '.join(f'{r:.4%}' for r in ratios)} of their time",
+                      flush=True)
+                # An emulated processor may stand still where a job begins or ends.
+                self.assertLess(min(abs(ratio - 1) for ratio in ratios), 0.01, (name, found, truth))
+                self.assertLess(max(abs(ratio - 1) for ratio in ratios), 0.2, (name, found, truth))
             self.assert_conserved(profile)
+
+    def of_clients(self, section, processes=2):
+        """Jobs that threads of the kernel have queued and that are in the profile."""
+        return OF_KERNEL // 2 * processes if self.names_clients(section) else 0
 
     def test_every_job_is_paired(self):
         for section, _, profile in self.profiles():
             coverage = profile.coverage()
-            self.assertEqual(coverage["launches"], JOBS)
-            self.assertEqual(coverage["matched"], JOBS)
+            self.assertEqual(coverage["launches"], JOBS + self.of_clients(section))
+            self.assertEqual(coverage["matched"], JOBS + self.of_clients(section))
             self.assertNotIn("without_launch", coverage)
-            self.assertNotIn("without_stack", coverage)
+            self.assertEqual(coverage.get("without_stack", 0), self.of_clients(section))
             self.assertEqual(profile.losses(), {}, self.said(section))
+
+    def test_jobs_of_threads_of_the_kernel_are_their_clients_or_counted(self):
+        for section, _, profile in self.profiles():
             unknown = [value for key, values in profile.meta().items() if key.endswith(".drm.jobs_of_unknown_submitter")
                        for value in values]
-            self.assertEqual(unknown, [str(OF_KERNEL)])
+            self.assertEqual(unknown, [str(OF_KERNEL - self.of_clients(section))])
+            self.assertEqual("jobs of this machine's GPUs were queued by threads of the kernel" in self.said(section),
+                             not self.names_clients(section))
+            counts = collections.Counter()
+            for work, (count, *_) in profile.measured("GPU"):
+                if work.tid == 0:
+                    counts[work.process, work.name] += count
+                    self.assertEqual(profile.frames(work.ustack), [])
+            self.assertEqual(sorted(counts.values()), [2, 2] if self.names_clients(section) else [])
 
     def test_stacks_are_those_of_the_submitters(self):
         for _, rings, profile in self.profiles():
             found = collections.Counter()
             processes = set()
-            for work, numbers in profile.measured("GPU"):
+            for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
                 found[tuple(names[names.index("main"):-1]), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")
-                self.assertNotEqual(work.tid, 0)
                 processes.add(work.process)
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
             self.assertEqual(len(processes), 2)  # the second submitter is a child of the first
@@ -238,12 +224,17 @@ class Drm(rig.RuntimeTest):
         for _, rings, profile in self.profiles():
             meant = {(path[2], rings[ring]): ns for path, ring, _, ns in PATHS}
             waited = collections.Counter()
-            for work, (count, ns, least, _, _, queue_ns, _) in profile.measured("GPU"):
+            jobs = collections.Counter()
+            worked = collections.Counter()
+            for work, (count, ns, _, _, _, queue_ns, _) in self.with_thread(profile):
                 path = next(frame for frame in profile.frames(work.ustack) if frame in ("forward", "backward"))
-                # Several jobs of a ring are with the hardware at once: each counts from the end of the one before it. That
-                # may have been late, but no job is short of much.
-                self.assertGreater(least, 0.8 * meant[path, work.name], (path, work.name))
+                jobs[path, work.name] += count
+                worked[path, work.name] += ns
                 waited[path, work.name] += queue_ns - ns
+            for key, ns in worked.items():
+                # Several jobs of a ring are with the hardware at once: each counts from the end of the one before it. That
+                # may have been seen late, on a busy machine, but only of some jobs.
+                self.assertGreater(ns / jobs[key], 0.9 * meant[key], key)
             # All are queued within some milliseconds, and so wait for most of those before them.
             self.assertGreater(waited["forward", rings[0]], 0)
             self.assertGreater(waited["backward", rings[0]], 0)
@@ -252,18 +243,53 @@ class Drm(rig.RuntimeTest):
         for section, _, profile in self.profiles():
             text = profile.strings()
             self.assertEqual([(text[row[1]], text[row[3]], text[row[4]]) for row in profile.of("DEVICE")],
-                             [GPUS[section][1]])
+                             [GPUS[section].device])
+
+    def test_streams_are_the_exec_queues_and_contexts(self):
+        wanted = {"scheduler": None, "xe": "exec queue {}, VM 5", "i915": "context {}"}
+        for section, rings, profile in self.profiles():
+            streams = {(work.name, work.stream) for work, _ in self.with_thread(profile)}
+            said = [value for key, values in profile.meta().items() if ".drm.device" in key for value in values]
+            if wanted[section] is None:
+                self.assertEqual(len(streams), 2)  # one a ring, of both processes
+                self.assertEqual(said, [])
+                continue
+            self.assertEqual(streams, {(rings[0], 1), (rings[1], 2)})
+            self.assertEqual(sorted(re.sub(", client.*", "", text) for text in said),
+                             sorted(wanted[section].format(queue) for queue in (1, 1, 2, 2)))
+
+
+class Drm(Jobs, rig.RuntimeTest):
+    suite = SUITE
+    more = MORE
+
+    def test_a_card_that_loses_its_driver_is_recorded_on(self):
+        said = self.said("gone")
+        self.assertIn("unbound", said)
+        self.assertIn("status 0", self.sections["gone"])
+        self.assertIn(self.one_submitter(), said)
+        self.assertIn("lost nothing", said)
+        self.assertIn("fakegpu.0", said)
+
+    def test_a_job_that_never_ends_is_counted(self):
+        said = self.said("hung")
+        self.assertIn("status 0", self.sections["hung"], said)
+        self.assertRegex(said, "1 launches, 0 GPU records.* LOST unfinished 1,")
+
+    def one_submitter(self):
+        jobs = JOBS // 2 + self.of_clients("scheduler", 1)
+        return f"{jobs} launches, {jobs} GPU records"
 
     def test_other_processes_are_not_recorded(self):
         self.assertIn("status 0", self.sections["others"], self.said("others"))
         self.assertIn("used no GPU", self.said("others"))
 
     def test_a_recorder_in_a_pid_namespace_sees_its_own(self):
-        self.assertIn(f"{JOBS // 2} launches, {JOBS // 2} GPU records", self.said("namespace"))
+        self.assertIn(self.one_submitter(), self.said("namespace"))
 
     def test_a_running_process_and_its_children_can_be_recorded(self):
         said = self.said("attached")
-        self.assertIn(f"{JOBS // 2} launches, {JOBS // 2} GPU records", said)
+        self.assertIn(self.one_submitter(), said)
         self.assertIn("coverage 100.00%, lost nothing", said)
 
     def test_jobs_that_die_with_their_process_are_counted(self):
@@ -275,28 +301,16 @@ class Drm(rig.RuntimeTest):
         self.assertRegex(said, rf'coverage .*what="?failed"? count={30 - done}\b')
         self.assertRegex(said, "target: signal 9")
 
-    @unittest.skipUnless(OTHER_SUITES, "GPUPROF_TEST_KERNELS names no suites, such as 'bookworm sid'")
-    def test_all_programs_attach_on_other_kernels(self):
-        for suite in OTHER_SUITES:
-            with self.subTest(suite), tempfile.TemporaryDirectory(prefix="gpuprof-drm.") as name:
-                archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), suite)
-                archive.update()
-                release, image = vm.newest_kernel(archive)
-                modules = vm.Modules(image)
-                there = modules.with_needed([driver for driver in ["gpu_sched", *DRIVERS] if driver in modules.files])
-                initrd = Path(name) / "initrd.gz"
-                vm.make_initrd(initrd, LOAD_MODULES + DOCTOR, {"gpuprof": rig.GPUPROF}, files_of(there))
-                output = vm.boot(next(image.rglob("vmlinuz*")), initrd, BOOT_SECONDS)
-                self.assertNotIn("cannot load", output)
-                self.assertRegex(output, r"(?m)^  ok +drm .*: tracepoints drm_.*; requests of i915$")
-                print(f"    {release}: {re.search('tracepoints .*', output).group(0)}", flush=True)
-
     def test_without_rights_the_user_is_told_what_would_help(self):
         said = self.said("user")
         self.assertIn("status 1", self.sections["user"], said)
         self.assertRegex(said, "--backend drm is impossible here: .*(not permitted|denied)")
         self.assertIn("hint: run gpuprof as root", said)
 
+
+# Such as "bookworm sid".
+for other in OTHER_SUITES:
+    globals()[f"On_{other}"] = type(f"On_{other}", (Jobs, rig.RuntimeTest), {"suite": other, "more": ""})
 
 if __name__ == "__main__":
     rig.main()

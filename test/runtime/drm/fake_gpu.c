@@ -4,13 +4,31 @@
  */
 #include "fake_gpu.h"
 
-#include <drm/gpu_scheduler.h>
-#include <linux/hrtimer.h>
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+
+#define FAKE_SCHEDULER
+#include "fake_kernel.h"
+
+#ifdef FAKE_XE
+#include <uapi/drm/xe_drm.h>
+#define DRIVER "xe"
+#define NODE "fake_xe"
+#define CLIENTS_BEFORE 1000 /* numbers are the kernel's, and not a driver's */
+#define RING_NAMES \
+  { "rcs3", "ccs12" } /* class of engine, and a number of the queue's */
+#else
+#define DRIVER "fakegpu"
+#define NODE "fake_gpu"
+#define CLIENTS_BEFORE 0
+#define RING_NAMES \
+  { "gfx", "copy0" }
+#endif
 
 #define CREDITS 4
 
@@ -32,10 +50,14 @@ struct job {
   struct dma_fence* fence; /* of the hardware */
   struct ring* ring;
   u64 duration_ns;
+  bool by_worker;
 };
 
 struct client {
   struct drm_sched_entity entities[FAKE_GPU_RINGS];
+  struct drm_file file; /* of it only what gpuprof reads */
+  u64 number;
+  u32 queues;
 };
 
 struct hardware_fence {
@@ -51,8 +73,9 @@ struct late_submit {
 };
 
 static struct ring rings[FAKE_GPU_RINGS];
-static const char* const ring_names[FAKE_GPU_RINGS] = {"gfx", "copy0"};
+static const char* const ring_names[FAKE_GPU_RINGS] = RING_NAMES;
 static struct platform_device* device;
+static atomic64_t last_client = ATOMIC64_INIT(CLIENTS_BEFORE);
 static atomic_t in_flight = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(all_done);
 
@@ -85,8 +108,10 @@ static enum hrtimer_restart job_is_over(struct hrtimer* timer) {
   job = list_first_entry(&ring->jobs, struct job, link);
   list_del(&job->link);
   fence = job->fence;
-  ring->busy_ns += now - ring->started_ns;
-  ++ring->done;
+  if (!job->by_worker) {
+    ring->busy_ns += now - ring->started_ns;
+    ++ring->done;
+  }
   start_first(ring, now);
   spin_unlock_irqrestore(&ring->lock, flags);
 
@@ -118,7 +143,7 @@ static struct dma_fence* run_job(struct drm_sched_job* base) {
 }
 
 static enum drm_gpu_sched_stat job_timed_out(struct drm_sched_job* base) {
-  return DRM_GPU_SCHED_STAT_NOMINAL;
+  return NOTHING_HAS_HUNG;
 }
 
 static void free_job(struct drm_sched_job* base) {
@@ -144,7 +169,8 @@ static int queue_job(struct client* client, const struct fake_gpu_submit* submit
   }
   job->ring = &rings[submit->ring];
   job->duration_ns = submit->duration_ns;
-  error = drm_sched_job_init(&job->base, &client->entities[submit->ring], 1, client);
+  job->by_worker = submit->by_worker;
+  error = make_job(&job->base, &client->entities[submit->ring], client, client->number);
   if (error) {
     kfree(job);
     return error;
@@ -160,7 +186,7 @@ static void submit_late(struct work_struct* work) {
   late->result = queue_job(late->client, &late->submit);
 }
 
-static int submit_job(struct client* client, const void __user* from) {
+static int submit_from(struct client* client, const void __user* from) {
   struct late_submit late = {.client = client};
 
   if (copy_from_user(&late.submit, from, sizeof(late.submit))) {
@@ -178,6 +204,55 @@ static int submit_job(struct client* client, const void __user* from) {
   destroy_work_on_stack(&late.work);
   return late.result;
 }
+
+#ifdef FAKE_XE
+/* The real ones' names and arguments. What only the fake driver reads is behind the address of the batch. */
+int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+noinline int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_exec* exec = data;
+  return submit_from(container_of(file, struct client, file), u64_to_user_ptr(exec->address));
+}
+
+int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+noinline int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  struct drm_xe_exec_queue_create* create = data;
+  create->exec_queue_id = ++container_of(file, struct client, file)->queues;
+  return create->vm_id != 0 ? 0 : -EINVAL;
+}
+
+static int submit_job(struct client* client, const void __user* from) {
+  struct fake_gpu_submit submit;
+  struct drm_xe_exec exec = {.address = (u64)from, .num_batch_buffer = 1};
+
+  if (copy_from_user(&submit, from, sizeof(submit))) {
+    return -EFAULT;
+  }
+  exec.exec_queue_id = submit.queue;
+  return xe_exec_ioctl(NULL, &exec, &client->file);
+}
+
+static int create_queue(struct client* client, void __user* from) {
+  struct fake_gpu_create_queue wanted;
+  struct drm_xe_exec_queue_create create = {};
+  int error;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  create.vm_id = wanted.vm;
+  error = xe_exec_queue_create_ioctl(NULL, &create, &client->file);
+  wanted.queue = create.exec_queue_id;
+  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+#else
+static int submit_job(struct client* client, const void __user* from) {
+  return submit_from(client, from);
+}
+
+static int create_queue(struct client* client, void __user* from) {
+  return -ENOTTY;
+}
+#endif
 
 static int tell_truth(void __user* to) {
   struct fake_gpu_truth truth;
@@ -204,6 +279,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
     case FAKE_GPU_TRUTH:
       return tell_truth((void __user*)argument);
+    case FAKE_GPU_CREATE_QUEUE:
+      return create_queue(file->private_data, (void __user*)argument);
     default:
       return -ENOTTY;
   }
@@ -227,6 +304,10 @@ static int on_open(struct inode* inode, struct file* file) {
       return error;
     }
   }
+  client->number = atomic64_inc_return(&last_client);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+  client->file.client_id = client->number;
+#endif
   file->private_data = client;
   return 0;
 }
@@ -243,31 +324,37 @@ static int on_release(struct inode* inode, struct file* file) {
   return 0;
 }
 
+/* As of all drivers. */
+static void show_fdinfo(struct seq_file* out, struct file* file) {
+  const struct client* client = file->private_data;
+  seq_printf(out, "drm-driver:\t" DRIVER "\ndrm-client-id:\t%llu\n", client->number);
+}
+
 static const struct file_operations file_ops = {
     .owner = THIS_MODULE,
     .open = on_open,
     .release = on_release,
     .unlocked_ioctl = on_ioctl,
+    .show_fdinfo = show_fdinfo,
 };
 
 static struct miscdevice node = {
     .minor = MISC_DYNAMIC_MINOR,
-    .name = "fake_gpu",
+    .name = NODE,
+    .nodename = "dri/" NODE,
     .fops = &file_ops,
 };
 
 static struct platform_driver driver = {
-    .driver = {.name = "fakegpu"},
+    .driver = {.name = DRIVER},
 };
 
 static int start_ring(struct ring* ring, const char* name) {
   spin_lock_init(&ring->lock);
   INIT_LIST_HEAD(&ring->jobs);
-  hrtimer_init(&ring->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-  ring->timer.function = job_is_over;
+  make_timer(&ring->timer, job_is_over);
   ring->fence_context = dma_fence_context_alloc(1);
-  return drm_sched_init(&ring->scheduler, &scheduler_ops, NULL, DRM_SCHED_PRIORITY_COUNT, CREDITS, 0,
-                        MAX_SCHEDULE_TIMEOUT, NULL, NULL, name, &device->dev);
+  return make_scheduler(&ring->scheduler, &scheduler_ops, CREDITS, name, &device->dev);
 }
 
 static int __init fake_gpu_init(void) {
@@ -277,7 +364,7 @@ static int __init fake_gpu_init(void) {
   if (error) {
     return error;
   }
-  device = platform_device_register_simple("fakegpu", 0, NULL, 0);
+  device = platform_device_register_simple(DRIVER, 0, NULL, 0);
   if (IS_ERR(device)) {
     platform_driver_unregister(&driver);
     return PTR_ERR(device);

@@ -4,15 +4,17 @@
  * ends them. What it measures of its own work is what gpuprof is held against.
  */
 #include <drm/drm_device.h>
+#include <drm/drm_file.h>
 #include <linux/dma-fence.h>
-#include <linux/hrtimer.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <uapi/drm/i915_drm.h>
 
 #include "fake_gpu.h"
+#include "fake_kernel.h"
 
 #define ENGINES FAKE_GPU_RINGS
 #define SLOTS 2
@@ -41,6 +43,7 @@ struct i915_request {
   struct intel_engine_cs* engine;
   struct list_head link;
   u64 duration_ns;
+  bool by_worker;
   bool submitted;
 };
 
@@ -111,8 +114,10 @@ static enum hrtimer_restart request_is_over(struct hrtimer* timer) {
   request = list_first_entry(&engine->requests, struct i915_request, link);
   list_del(&request->link);
   --engine->submitted;
-  engine->busy_ns += now - engine->started_ns;
-  ++engine->done;
+  if (!request->by_worker) {
+    engine->busy_ns += now - engine->started_ns;
+    ++engine->done;
+  }
   start_first(engine, now);
   submit_more(engine);
   spin_unlock_irqrestore(&engine->lock, flags);
@@ -136,6 +141,7 @@ static int add_request(const struct fake_gpu_submit* submit) {
   request->i915 = &card;
   request->engine = engine;
   request->duration_ns = submit->duration_ns;
+  request->by_worker = submit->by_worker;
   atomic_inc(&in_flight);
   spin_lock_irqsave(&engine->lock, flags);
   dma_fence_init(&request->fence, &fence_ops, &engine->lock, engine->fence_context, ++engine->last_seqno);
@@ -156,9 +162,12 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
-/* The real one's name. A name of its own keeps gcc from making another function of it. */
-noinline int i915_gem_do_execbuffer(const void __user* from);
-noinline int i915_gem_do_execbuffer(const void __user* from) {
+/* The real one's name and arguments. What only the fake driver reads is where the buffers would be. */
+int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
+                           struct drm_i915_gem_exec_object2* exec);
+noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file,
+                                    struct drm_i915_gem_execbuffer2* args, struct drm_i915_gem_exec_object2* exec) {
+  const void __user* from = u64_to_user_ptr(args->buffers_ptr);
   struct late_submit late = {};
 
   if (copy_from_user(&late.submit, from, sizeof(late.submit))) {
@@ -175,6 +184,27 @@ noinline int i915_gem_do_execbuffer(const void __user* from) {
   flush_work(&late.work);
   destroy_work_on_stack(&late.work);
   return late.result;
+}
+
+static int submit_request(struct file* file, const void __user* from) {
+  struct fake_gpu_submit submit;
+  struct drm_i915_gem_execbuffer2 args = {.buffers_ptr = (u64)from, .buffer_count = 1};
+
+  if (copy_from_user(&submit, from, sizeof(submit))) {
+    return -EFAULT;
+  }
+  i915_execbuffer2_set_context_id(args, submit.queue);
+  return i915_gem_do_execbuffer(&card.drm, file->private_data, &args, NULL);
+}
+
+static int on_open(struct inode* inode, struct file* file) {
+  file->private_data = kzalloc(sizeof(struct drm_file), GFP_KERNEL); /* of it only what gpuprof reads */
+  return file->private_data ? 0 : -ENOMEM;
+}
+
+static int on_release(struct inode* inode, struct file* file) {
+  kfree(file->private_data);
+  return 0;
 }
 
 static int tell_truth(void __user* to) {
@@ -197,7 +227,7 @@ static int tell_truth(void __user* to) {
 static long on_ioctl(struct file* file, unsigned int command, unsigned long argument) {
   switch (command) {
     case FAKE_GPU_SUBMIT:
-      return i915_gem_do_execbuffer((const void __user*)argument);
+      return submit_request(file, (const void __user*)argument);
     case FAKE_GPU_WAIT:
       return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
     case FAKE_GPU_TRUTH:
@@ -209,6 +239,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
 
 static const struct file_operations file_ops = {
     .owner = THIS_MODULE,
+    .open = on_open,
+    .release = on_release,
     .unlocked_ioctl = on_ioctl,
 };
 
@@ -239,8 +271,7 @@ static int __init fake_i915_init(void) {
     strscpy(engines[i].name, engine_names[i], sizeof(engines[i].name));
     spin_lock_init(&engines[i].lock);
     INIT_LIST_HEAD(&engines[i].requests);
-    hrtimer_init(&engines[i].timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-    engines[i].timer.function = request_is_over;
+    make_timer(&engines[i].timer, request_is_over);
     engines[i].fence_context = dma_fence_context_alloc(1);
   }
   return misc_register(&node);

@@ -1,7 +1,8 @@
 /*
  * Puts a known number of jobs of known durations on the fake GPU, from known places, and prints what the GPU says that
  * it has done. usage: submitter [COMMAND...]     which is run first, as a child
- * environment: FAKE_GPU, its device node; DIE: be killed in the middle
+ * environment: FAKE_GPU, its device node; DIE: be killed in the middle; HANG: put a job on it that takes an hour, and
+ * wait for it; COST=N: print how long each of N submissions took, as the median
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -10,39 +11,60 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_gpu.h"
 
+#define VM 5
+
 static int gpu = -1;
+static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* what the work for each ring is handed to */
 
 /* The C library's ioctl() has no frame pointer, so its caller is not on the stack: as in programs, that is a wrapper.
  */
-__attribute__((noinline)) int gpu_ioctl(unsigned long command, void* argument) {
+__attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* argument) {
   int result = ioctl(gpu, command, argument);
   __asm__ volatile("" ::: "memory");
   return result;
 }
 
-__attribute__((noinline)) void submit(unsigned ring, unsigned microseconds, unsigned by_worker) {
-  struct fake_gpu_submit job = {ring, by_worker, microseconds * 1000ull};
-  if (gpu_ioctl(FAKE_GPU_SUBMIT, &job) != 0) {
+__attribute__((noinline)) void submit(unsigned ring, unsigned long long microseconds) {
+  struct fake_gpu_submit job = {ring, 0, microseconds * 1000, queues[ring], 0};
+  if (gpu_ioctl(gpu, FAKE_GPU_SUBMIT, &job) != 0) {
     perror("submit");
     exit(1);
   }
 }
 
+static void submit_by_worker(int file) {
+  struct fake_gpu_submit job = {1, 1, 1000000, queues[1], 0};
+  if (gpu_ioctl(file, FAKE_GPU_SUBMIT, &job) != 0) {
+    perror("submit by a worker");
+    exit(1);
+  }
+}
+
+static int open_gpu(void) {
+  int file = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    perror(getenv("FAKE_GPU"));
+    exit(1);
+  }
+  return file;
+}
+
 __attribute__((noinline)) void forward(int steps) {
   for (int i = 0; i < steps; ++i) {
-    submit(0, 6000, 0);
+    submit(0, 6000);
   }
   __asm__ volatile("" ::: "memory");
 }
 
 __attribute__((noinline)) void backward(int steps) {
   for (int i = 0; i < steps; ++i) {
-    submit(0, 12000, 0);
-    submit(1, 3000, 0);
+    submit(0, 12000);
+    submit(1, 10000);
   }
   __asm__ volatile("" ::: "memory");
 }
@@ -53,12 +75,47 @@ __attribute__((noinline)) void train(void) {
   __asm__ volatile("" ::: "memory");
 }
 
+/* Drivers that have none say so, and ignore the number. */
+static void create_queues(void) {
+  for (unsigned ring = 0; ring < FAKE_GPU_RINGS; ++ring) {
+    struct fake_gpu_create_queue create = {VM, 0};
+    if (gpu_ioctl(gpu, FAKE_GPU_CREATE_QUEUE, &create) == 0) {
+      queues[ring] = create.queue;
+    }
+  }
+}
+
+static int compare(const void* left, const void* right) {
+  unsigned long long a = *(const unsigned long long*)left;
+  unsigned long long b = *(const unsigned long long*)right;
+  return (a > b) - (a < b);
+}
+
+static unsigned long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static void print_cost(unsigned count) {
+  unsigned long long* ns = calloc(count, sizeof(*ns));
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned long long begin = now_ns();
+    submit(0, 1);
+    ns[i] = now_ns() - begin;
+    gpu_ioctl(gpu, FAKE_GPU_WAIT, NULL);
+  }
+  qsort(ns, count, sizeof(*ns), compare);
+  printf("COST %llu\n", ns[count / 2]);
+  free(ns);
+}
+
 static void print_truth(void) {
   for (unsigned ring = 0; ring < FAKE_GPU_RINGS; ++ring) {
     struct fake_gpu_truth truth;
     memset(&truth, 0, sizeof(truth));
     truth.ring = ring;
-    if (gpu_ioctl(FAKE_GPU_TRUTH, &truth) != 0) {
+    if (gpu_ioctl(gpu, FAKE_GPU_TRUTH, &truth) != 0) {
       perror("truth");
       exit(1);
     }
@@ -78,20 +135,27 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
-  gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
-  if (gpu < 0) {
-    perror(getenv("FAKE_GPU"));
-    return 1;
-  }
+  gpu = open_gpu();
+  create_queues();
   if (getenv("DIE")) {
     for (int i = 0; i < 30; ++i) {
-      submit(0, 100000, 0);
+      submit(0, 100000);
     }
     raise(SIGKILL); /* the kernel waits a second for the jobs, and drops the rest */
   }
+  if (getenv("HANG")) {
+    submit(0, 3600000000);
+    gpu_ioctl(gpu, FAKE_GPU_WAIT, NULL);
+  }
+  if (getenv("COST")) {
+    print_cost(atoi(getenv("COST")));
+    return 0;
+  }
   train();
-  submit(1, 1000, 1);
-  gpu_ioctl(FAKE_GPU_WAIT, NULL);
+  int other = open_gpu(); /* nobody but threads of the kernel queues for this client */
+  submit_by_worker(gpu);
+  submit_by_worker(other);
+  gpu_ioctl(gpu, FAKE_GPU_WAIT, NULL);
   print_truth();
   return 0;
 }

@@ -16,7 +16,7 @@ using namespace gpuprof::backend::drm;
 namespace {
 
 Result<SchedulerEvents> choose_of(const std::set<std::string, std::less<>>& there) {
-  return choose_scheduler_events([&](Hook hook, std::string_view name, std::string_view first) {
+  return choose_scheduler_events([&](Hook hook, std::string_view name, std::string_view first, uint16_t /*argument*/) {
     const bool is_end = name.ends_with("done") || name.ends_with("process_job");
     return hook == Hook::tracepoint && there.contains(name) && first == (is_end ? "drm_sched_fence" : "drm_sched_job");
   });
@@ -73,11 +73,47 @@ TEST_CASE("a generation that is there in part is not mixed with the other, and w
 }
 
 TEST_CASE("of i915 its tracepoint and the function that has none are needed") {
-  CHECK(check_i915_events([](Hook, auto, auto first) { return first == "i915_request"; }).ok());
-  const auto no_function = check_i915_events([](Hook hook, auto, auto) { return hook == Hook::tracepoint; });
+  CHECK(check_i915_events([](Hook, auto, auto first, auto) { return first == "i915_request"; }).ok());
+  const auto no_function = check_i915_events([](Hook hook, auto, auto, auto) { return hook == Hook::tracepoint; });
   REQUIRE_FALSE(no_function);
   CHECK(no_function.error().message == "i915 lacks the function __i915_request_submit");
-  CHECK_FALSE(check_i915_events([](Hook hook, auto, auto) { return hook == Hook::function; }).ok());
+  CHECK_FALSE(check_i915_events([](Hook hook, auto, auto, auto) { return hook == Hook::function; }).ok());
+}
+
+TEST_CASE("contexts and exec queues need the drivers' functions with the arguments that are read") {
+  const auto has_i915 = [](Hook hook, auto name, auto pointed, auto argument) {
+    return hook == Hook::function && name == "i915_gem_do_execbuffer" &&
+           pointed == (argument == 1 ? "drm_file" : "drm_i915_gem_execbuffer2");
+  };
+  CHECK(check_i915_contexts(has_i915).ok());
+  CHECK_FALSE(check_i915_contexts([](Hook, auto, auto pointed, auto) { return pointed == "drm_file"; }).ok());
+  CHECK(check_xe_exec_queues([](Hook, auto, auto pointed, auto argument) {
+          return pointed == "drm_file" && argument == 2;
+        }).ok());
+  const auto no_create = check_xe_exec_queues([](Hook, auto name, auto, auto) { return name == "xe_exec_ioctl"; });
+  REQUIRE_FALSE(no_create);
+  CHECK(no_create.error().message == "xe lacks the function xe_exec_queue_create_ioctl: exec queues are not known");
+}
+
+TEST_CASE("a stream has the number of its exec queue, unless another one of the process has it") {
+  StreamNumbers streams;
+  constexpr uint64_t kOther = StreamNumbers::kFirstOfOthers;
+  CHECK(streams.number({.id = 3, .file = 70, .device = 0}, 3) == std::pair<uint64_t, bool>(3, true));
+  CHECK(streams.number({.id = 3, .file = 70, .device = 0}, 3) == std::pair<uint64_t, bool>(3, false));
+  CHECK(streams.number({.id = 3, .file = 71, .device = 0}, 3).first == kOther);  // another open file
+  CHECK(streams.number({.id = 3, .file = 72, .device = 1}, 3).first == 3);       // another device
+  CHECK(streams.number({.id = 9, .file = 0, .device = 0}, kOther).first == kOther + 1);
+  CHECK(streams.number({.id = 8, .file = 0, .device = 0}, kOther).first == kOther + 2);
+  CHECK(streams.number({.id = 3, .file = 71, .device = 0}, 3).first == kOther);
+}
+
+TEST_CASE("a program that makes streams without end takes bounded memory, and numbers are not used again") {
+  StreamNumbers streams;
+  for (uint64_t i = 0; i < StreamNumbers::kMax; ++i) {
+    streams.number({.id = i, .file = 0, .device = 0}, StreamNumbers::kFirstOfOthers);
+  }
+  CHECK(streams.number({.id = 0, .file = 0, .device = 0}, StreamNumbers::kFirstOfOthers).first ==
+        StreamNumbers::kFirstOfOthers + StreamNumbers::kMax);
 }
 
 TEST_CASE("what is found is said in a line, and so is what is loaded and cannot be used") {
@@ -85,8 +121,10 @@ TEST_CASE("what is found is said in a line, and so is what is loaded and cannot 
   events.i915 = true;
   CHECK(events.text() == "requests of i915");
   events.scheduler = SchedulerEvents{"a", "b", "c"};
+  events.xe_exec_queues = true;
+  events.i915_contexts = true;
   events.lacks = "something";
-  CHECK(events.text() == "tracepoints a, b, c; requests of i915; something");
+  CHECK(events.text() == "tracepoints a, b, c; requests of i915; exec queues of xe; contexts of i915; something");
 }
 
 TEST_CASE("a machine without BTF, or with something else in its place, says so") {

@@ -181,3 +181,36 @@ TEST_CASE("moments of jobs without a submitter take no more than so much memory"
   CHECK(join.waiting() == JobJoin::kMaxJobs);
   CHECK(join.unknown() == 10);
 }
+
+TEST_CASE("a job of nobody who is recorded counts nowhere, whatever has come of it") {
+  std::array<int, 3> order{0, 1, 2};
+  do {
+    Seen seen;
+    JobJoin join(seen);
+    for (const int what : order) {
+      if (what == 0) {
+        join.ignore({5, 1}, 100);
+      } else if (what == 1) {
+        join.on_run({5, 1}, 200);
+      } else {
+        join.on_done({5, 1}, 500, false);
+      }
+    }
+    join.expire(3 * kS);
+    CHECK(join.waiting() == 0);
+    CHECK(join.unknown() == 0);
+    CHECK(seen.done.empty());
+    CHECK(seen.lost.empty());
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("a job of nobody who is recorded, of which no more comes, is forgotten") {
+  Seen seen;
+  JobJoin join(seen);
+  join.ignore({5, 1}, 2 * kS);
+  join.expire(2 * kS + 1);
+  CHECK(join.waiting() == 1);
+  join.expire(4 * kS);
+  CHECK(join.waiting() == 0);
+  CHECK(join.unknown() == 0);
+}

@@ -1,0 +1,105 @@
+/*
+ * What a thread is handing work to while it is in an ioctl of Intel's drivers: an exec queue of xe with its VM, or a
+ * context of i915. The tracepoints of jobs do not say that. Include after <bpf/bpf_core_read.h>.
+ *
+ * A thread that is missed here (the table was full) has jobs without a queue or context, and nothing else.
+ */
+#ifndef GPUPROF_DRM_SUBMISSION_H
+#define GPUPROF_DRM_SUBMISSION_H
+
+#include "drm_types.h"
+#include "wire/drm_events.h"
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, __u64); /* thread */
+  __type(value, struct gpuprof_drm_submission);
+} submissions SEC(".maps");
+
+struct exec_queue_key {
+  __u64 file;
+  __u64 queue;
+};
+
+/* Of the exec queues that have been made since the recording began. An address that is used again for another file is
+ * no harm: its queues are new, too. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct exec_queue_key);
+  __type(value, __u32);
+} vms SEC(".maps");
+
+static __always_inline void begin_submission(const struct drm_file* file, struct gpuprof_drm_submission* submission) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  submission->file = (__u64)file;
+  if (bpf_core_field_exists(file->client_id)) {
+    submission->client = BPF_CORE_READ(file, client_id);
+  }
+  bpf_map_update_elem(&submissions, &thread, submission, BPF_ANY);
+}
+
+static __always_inline int end_submission(void) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  bpf_map_delete_elem(&submissions, &thread);
+  return 0;
+}
+
+/* xe: (struct drm_device*, void* data, struct drm_file*) */
+
+SEC("fentry")
+int on_xe_exec(__u64* ctx) {
+  const struct drm_xe_exec* exec = (const struct drm_xe_exec*)ctx[1];
+  struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_EXEC_QUEUE};
+  submission.id = BPF_CORE_READ(exec, exec_queue_id);
+  struct exec_queue_key key = {ctx[2], submission.id};
+  __u32* vm = bpf_map_lookup_elem(&vms, &key);
+  submission.vm = vm ? *vm : 0;
+  begin_submission((const struct drm_file*)ctx[2], &submission);
+  return 0;
+}
+
+SEC("fexit")
+int on_xe_exec_end(__u64* ctx) {
+  return end_submission();
+}
+
+SEC("fexit")
+int on_xe_queue_created(__u64* ctx) {
+  const struct drm_xe_exec_queue_create* create = (const struct drm_xe_exec_queue_create*)ctx[1];
+  if ((int)ctx[3] != 0) {
+    return 0;
+  }
+  struct exec_queue_key key = {ctx[2], BPF_CORE_READ(create, exec_queue_id)};
+  __u32 vm = BPF_CORE_READ(create, vm_id);
+  bpf_map_update_elem(&vms, &key, &vm, BPF_ANY);
+  return 0;
+}
+
+/* i915: (struct drm_device*, struct drm_file*, struct drm_i915_gem_execbuffer2*, struct drm_i915_gem_exec_object2*) */
+
+SEC("fentry")
+int on_i915_exec(__u64* ctx) {
+  const struct drm_i915_gem_execbuffer2* exec = (const struct drm_i915_gem_execbuffer2*)ctx[2];
+  struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_CONTEXT};
+  submission.id = (__u32)BPF_CORE_READ(exec, rsvd1);
+  begin_submission((const struct drm_file*)ctx[1], &submission);
+  return 0;
+}
+
+SEC("fexit")
+int on_i915_exec_end(__u64* ctx) {
+  return end_submission();
+}
+
+/* In the context of who queues a job. */
+static __always_inline void add_submission(struct gpuprof_drm_queued* event) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  const struct gpuprof_drm_submission* submission = bpf_map_lookup_elem(&submissions, &thread);
+  if (submission) {
+    event->submission = *submission;
+  }
+}
+
+#endif

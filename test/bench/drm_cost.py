@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""What a submission to a kernel driver costs, with and without `record --backend drm`: instructions of an ioctl of the
+fake drivers, user space and kernel together, in QEMU. Its clock counts a nanosecond an instruction (-icount), so what else
+runs on the machine changes nothing. Of the time that a processor takes for them it says little.
+
+environment: PYTHONPATH=test/runtime:test/runtime/drm
+"""
+
+import argparse
+import re
+
+import machine
+
+SCRIPT = r"""
+section cost
+for turn in 1 2 3; do
+  for node in dri/fake_gpu dri/fake_xe fake_i915; do
+    export FAKE_GPU=/dev/$node COST=500
+    echo "$node native $(/submitter)"
+    echo "$node recorded $(/gpuprof record -o /tmp/cost --backend drm -- /submitter 2>/dev/null)"
+  done
+done
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gpuprof", required=True)
+    parser.add_argument("--submitter", required=True, help="drm_submitter of the build")
+    parser.add_argument("--suite", default="bookworm-backports")
+    options = parser.parse_args()
+    sections = machine.run(options.suite, {"gpuprof": options.gpuprof, "submitter": options.submitter}, lambda _: SCRIPT,
+                           qemu=["-smp", "1", "-icount", "shift=0,sleep=off"], seconds=1800)
+    medians = {}
+    for node, kind, ns in re.findall(r"^(\S+) (native|recorded) COST (\d+)$", "\n".join(sections["cost"]), re.M):
+        medians.setdefault(node, {}).setdefault(kind, []).append(int(ns))
+    for node, kinds in medians.items():
+        for kind, values in kinds.items():
+            print(f"{node} {kind}: {sorted(values)} instructions a submission, the median of each run")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+// Whose a DRM client is, by a made-up /proc.
+#include "backend/drm/clients.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "catch.h"
+
+using namespace gpuprof::backend::drm;
+
+namespace {
+
+class Proc {
+ public:
+  Proc() : root_(std::filesystem::temp_directory_path() / ("gpuprof_clients_test." + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(root_);
+  }
+  ~Proc() { std::filesystem::remove_all(root_); }
+  Proc(const Proc&) = delete;
+  Proc& operator=(const Proc&) = delete;
+
+  void process(int pid, int parent, const std::string& name = "app") const {
+    std::filesystem::create_directories(folder(pid) / "fd");
+    std::filesystem::create_directories(folder(pid) / "fdinfo");
+    std::ofstream(folder(pid) / "status") << "Name:\t" << name << "\nPid:\t" << pid << "\nPPid:\t" << parent << "\n";
+  }
+  void file(int pid, int fd, const std::string& target, const std::string& info) const {
+    std::filesystem::create_symlink(target, folder(pid) / "fd" / std::to_string(fd));
+    std::ofstream(folder(pid) / "fdinfo" / std::to_string(fd)) << info;
+  }
+  void card(int pid, int fd, int client) const {
+    file(pid, fd, "/dev/dri/renderD128", "pos:\t0\ndrm-driver:\txe\ndrm-client-id:\t" + std::to_string(client) + "\n");
+  }
+  [[nodiscard]] std::string root() const { return root_.string(); }
+
+ private:
+  [[nodiscard]] std::filesystem::path folder(int pid) const { return root_ / std::to_string(pid); }
+  std::filesystem::path root_;
+};
+
+}  // namespace
+
+TEST_CASE("a client's number is read as the kernel writes it, and nothing else is one") {
+  CHECK(client_of("pos:\t0\ndrm-client-id:\t17\ndrm-pdev:\t0000:03:00.0\n") == 17U);
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // cut
+  CHECK_FALSE(client_of("drm-client-id:\t17\n"));         // the first line is the kernel's own
+  CHECK_FALSE(client_of("pos:\t0\nx-drm-client-id:\t17\n"));
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17 18\n"));
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t0\n"));
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t99999999999999999999999\n"));
+  CHECK_FALSE(client_of(""));
+}
+
+TEST_CASE("a client is of the recorded process or a descendant, of another process, or of nobody") {
+  const Proc proc;
+  proc.process(1, 0);
+  proc.process(100, 1);
+  proc.process(101, 100, "a) R 1\\nPPid:\\t1");  // as the kernel escapes it
+  proc.process(102, 101);
+  proc.process(200, 1);
+  proc.process(300, 999);  // whose parent has gone
+  proc.card(100, 3, 7);
+  proc.card(102, 4, 8);
+  proc.card(200, 3, 9);
+  proc.card(200, 5, 8);  // handed on: the recorded one has it
+  proc.card(300, 5, 11);
+  Clients clients(100, proc.root());
+  CHECK_FALSE(clients.find(7));
+  clients.look_for({7, 8, 9, 10, 11});
+  CHECK(clients.find(7)->owner == Clients::Owner::recorded);
+  CHECK(clients.find(7)->pid == 100);
+  CHECK(clients.find(8)->pid == 102);
+  CHECK(clients.find(9)->owner == Clients::Owner::other);
+  CHECK(clients.find(10)->owner == Clients::Owner::unknown);
+  CHECK(clients.find(11)->owner == Clients::Owner::other);
+  CHECK_FALSE(clients.find(12));
+
+  clients.forget(102);
+  CHECK_FALSE(clients.find(8));
+  CHECK(clients.find(7));
+}
+
+TEST_CASE("only files of cards are looked at") {
+  const Proc proc;
+  proc.process(100, 1);
+  proc.file(100, 3, "/tmp/file", "pos:\t0\ndrm-client-id:\t7\n");
+  proc.file(100, 4, "/dev/dri", "pos:\t0\ndrm-client-id:\t7\n");
+  proc.file(100, 5, "socket:[12]", "pos:\t0\ndrm-client-id:\t7\n");
+  Clients clients(100, proc.root());
+  clients.look_for({7});
+  CHECK(clients.find(7)->owner == Clients::Owner::unknown);
+}
+
+TEST_CASE("what a process has queued itself for a client says whose it is") {
+  const Proc proc;
+  Clients clients(100, proc.root());
+  clients.learn(0, 100);  // not known
+  CHECK_FALSE(clients.find(0));
+  clients.learn(7, 103);
+  CHECK(clients.find(7)->pid == 103);
+  clients.learn(7, 104);  // by a child that has it, too
+  CHECK(clients.find(7)->pid == 103);
+}
+
+TEST_CASE("parents in a circle, which no kernel has, and a process without a status end the search") {
+  const Proc proc;
+  proc.process(100, 1);
+  proc.process(500, 501);
+  proc.process(501, 500);
+  proc.card(500, 3, 7);
+  std::filesystem::create_directories(proc.root() + "/502/fd");
+  std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // no fdinfo
+  Clients clients(100, proc.root());
+  clients.look_for({7});
+  CHECK(clients.find(7)->owner == Clients::Owner::other);
+}
+
+TEST_CASE("so many clients are kept, and not more") {
+  Clients clients(100, "/nonexistent");
+  for (uint64_t client = 1; client <= Clients::kMaxClients; ++client) {
+    clients.learn(client, 100);
+  }
+  CHECK(clients.find(1));
+  clients.learn(Clients::kMaxClients + 1, 100);
+  CHECK_FALSE(clients.find(1));
+  CHECK(clients.find(Clients::kMaxClients + 1));
+}

@@ -1,0 +1,128 @@
+// What is told of a job to the event sink: whose it is, and what it was handed to.
+#include "backend/drm/submitters.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "wire/wire.h"
+
+using namespace gpuprof::backend;
+using namespace gpuprof::backend::drm;
+
+namespace {
+
+struct Sink final : EventSink {
+  void on_source(SourceId source, uint32_t pid, std::string_view) override { sources.emplace_back(source, pid); }
+  void on_name(SourceId, uint32_t, std::string_view text) override { names.emplace_back(text); }
+  void on_device(SourceId, uint32_t, uint32_t, uint32_t) override {}
+  void on_gpu_op(const GpuOp&) override {}
+  void on_launch(SourceId source, const LaunchCall& launch) override { launches.emplace_back(source, launch.tid); }
+  void on_host_op(const HostOp&) override {}
+  void on_graph_node(SourceId, const GraphNode&) override {}
+  void on_graph_launch(SourceId, const GraphLaunch&) override {}
+  void on_range(SourceId, const Range&) override {}
+  void on_call(SourceId, const Call&) override {}
+  void on_span(SourceId, const Span&) override {}
+  void on_meta(SourceId, std::string_view text) override { metas.emplace_back(text); }
+  void on_stack(SourceId, const Stack&) override {}
+  void on_module(SourceId, const Module&) override {}
+  void on_mappings(SourceId) override {}
+  void on_code(SourceId, const PythonCode&) override {}
+  void on_python(SourceId, const gpuprof_python_layout&) override {}
+  void on_counters(SourceId, const Counters& all) override { counters = all; }
+  void on_traits(SourceId, const SourceTraits&) override {}
+  void on_gpu_module(SourceId, const GpuModule&) override {}
+  void on_gpu_place(SourceId, const GpuPlace&) override {}
+  void on_sample(const Sample&) override {}
+  void on_samples_dropped(SourceId, uint64_t) override {}
+  void on_source_end(SourceId source) override { ended.push_back(source); }
+
+  std::vector<std::pair<SourceId, uint32_t>> sources;   // and pid
+  std::vector<std::pair<SourceId, uint32_t>> launches;  // and thread
+  std::vector<std::string> names;
+  std::vector<std::string> metas;
+  std::vector<SourceId> ended;
+  Counters counters;
+};
+
+struct Fixture {
+  Sink sink;
+  SourceIds ids;
+  Submitters submitters{{.sink = sink, .ids = ids, .root = 1}, "drm", "/nonexistent"};
+};
+
+gpuprof_drm_queued queued(uint32_t pid, uint32_t tid, uint64_t image, const char* driver = "xe",
+                          const char* ring = "ccs7") {
+  gpuprof_drm_queued made{};
+  made.pid = pid;
+  made.tid = tid;
+  made.image = image;
+  made.scheduler = 99;
+  std::strncpy(made.driver, driver, sizeof(made.driver));
+  std::strncpy(made.ring, ring, sizeof(made.ring));
+  std::strncpy(made.device, "0000:03:00.0", sizeof(made.device));
+  return made;
+}
+
+gpuprof_drm_queued to_queue(uint32_t queue, uint64_t file, uint32_t vm = 0, uint64_t client = 0) {
+  gpuprof_drm_queued made = queued(7, 8, 1);
+  made.submission.kind = GPUPROF_DRM_EXEC_QUEUE;
+  made.submission.id = queue;
+  made.submission.vm = vm;
+  made.submission.file = file;
+  made.submission.client = client;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a process that is known by its client only becomes the one that queues by itself") {
+  const Job by_kernel = submitters.launch(queued(7, 0, 0));
+  const Job by_itself = submitters.launch(queued(7, 8, 1234));
+  const Job by_kernel_again = submitters.launch(queued(7, 0, 0));
+  CHECK(by_kernel.source == by_itself.source);
+  CHECK(by_kernel_again.source == by_itself.source);
+  const Job of_another_program = submitters.launch(queued(7, 8, 5678));
+  CHECK(of_another_program.source != by_itself.source);
+  CHECK(sink.sources.size() == 2);
+  CHECK(submitters.pid_of(by_itself.source) == 7);
+}
+
+TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and none was lost") {
+  const Job job = submitters.launch(queued(7, 0, 0));
+  submitters.settle();
+  CHECK(sink.launches == std::vector<std::pair<SourceId, uint32_t>>{{job.source, 0}});
+  CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 0);
+  submitters.launch(queued(7, 8, 1));  // should have one
+  submitters.settle();
+  CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "an exec queue is a stream of its number, which the profile explains once") {
+  CHECK(submitters.launch(to_queue(3, 0x1000, 5, 41)).stream == 3);
+  CHECK(submitters.launch(to_queue(3, 0x1000, 5, 41)).stream == 3);
+  CHECK(submitters.launch(to_queue(3, 0x2000, 0, 42)).stream == StreamNumbers::kFirstOfOthers);
+  CHECK(submitters.launch(to_queue(4, 0x3000)).stream == 4);
+  CHECK(sink.metas == std::vector<std::string>{"drm.device256.stream3=exec queue 3, VM 5, client 41",
+                                               "drm.device256.stream1000000=exec queue 3, client 42",
+                                               "drm.device256.stream4=exec queue 4"});
+}
+
+TEST_CASE_METHOD(Fixture, "a context of i915 is called so, and jobs of these drivers without one have other numbers") {
+  gpuprof_drm_queued of_context = queued(7, 8, 1, "i915", "rcs0");
+  of_context.submission.kind = GPUPROF_DRM_CONTEXT;  // the first one of a file is 0
+  of_context.submission.file = 0x1000;
+  CHECK(submitters.launch(of_context).stream == 0);
+  CHECK(sink.metas == std::vector<std::string>{"drm.device256.stream0=context 0"});
+  CHECK(submitters.launch(queued(7, 8, 1, "i915", "bcs0")).stream == StreamNumbers::kFirstOfOthers);
+  CHECK(sink.metas.size() == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "of other drivers a ring is a stream") {
+  CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "gfx_0.0.0")).stream == 1);
+  CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "sdma0")).stream == 2);
+  CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "gfx_0.0.0")).stream == 1);
+  CHECK(sink.metas.empty());
+}
