@@ -179,7 +179,7 @@ DebugFile find_debug_file(const ElfImage& image, const std::string& path, const 
 DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debug_file, const DebugSearch& search) {
   const ElfSection* section = debug_image.section(".gnu_debugaltlink");
   std::vector<uint8_t> bytes;
-  if (section == nullptr || !debug_image.read_section(*section, kMaxLinkSection, bytes)) {
+  if (section == nullptr || !debug_image.read_section(*section, kMaxLinkSection, bytes) || bytes.empty()) {
     return {};
   }
   // A file name, NUL, the build id of the file.

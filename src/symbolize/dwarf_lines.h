@@ -9,14 +9,9 @@
 
 #include "symbolize/debug_files.h"
 #include "symbolize/elf_image.h"
+#include "symbolize/source_frame.h"
 
 namespace gpuprof::symbolize {
-
-struct SourceFrame {
-  std::string name;   // demangled; may be empty for the outermost one
-  std::string file;   // may be empty
-  uint32_t line = 0;  // 0: not known
-};
 
 class DwarfLines {
  public:

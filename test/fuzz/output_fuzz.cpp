@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/annotate.h"
 #include "analyze/fold.h"
 #include "analyze/latency.h"
 #include "analyze/summarize.h"
 #include "compare/comparison.h"
 #include "compare/judge.h"
 #include "compare/run.h"
+#include "output/annotate.h"
 #include "output/chrome_trace.h"
 #include "output/compare/check.h"
 #include "output/compare/diff.h"
@@ -59,6 +61,14 @@ void report(const analyze::Aggregate& rows) {
   const analyze::Summary summary = analyze::summarize(rows, {.limits = {10, 10, 10, 10}});
   collect_text([&](TextStream& out) { output::report_text(summary, {.width = 100, .colors = true}, out); });
   collect_text([&](TextStream& out) { output::report_json(summary, out); });
+}
+
+void annotate(const analyze::Aggregate& rows) {
+  static const output::SourceText kNoSource;
+  const output::FindSource find = [](std::string_view) -> const output::SourceText& { return kNoSource; };
+  for (const analyze::AnnotatedKernel& kernel : analyze::annotate(rows, {.kernels = 10, .wanted = {}})) {
+    collect_text([&](TextStream& out) { output::annotate_text(kernel, find, out); });
+  }
 }
 
 void latencies(const analyze::Aggregate& rows, bool paths) {
@@ -157,9 +167,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!reader) {
     return 0;
   }
-  if (const auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true})) {
+  if (const auto rows =
+          analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true, .stall_slices = true})) {
     fold(*rows, size % 2 != 0);
     report(*rows);
+    annotate(*rows);
     latencies(*rows, size % 2 != 0);
     chrome_trace(text);
     compare_runs(*rows, size % 4 < 2);

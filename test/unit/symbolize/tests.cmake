@@ -56,6 +56,21 @@ if(GPUPROF_CLANG)
   add_dependencies(symbolize_fixtures chain_clang)
 endif()
 
+# What the test makes zebins of: a section for each function.
+foreach(kind dwarf4 dwarf5 bare)
+  set(_object ${_fixture_dir}/kernels_${kind}.o)
+  set(_debug -g0)
+  if(NOT kind STREQUAL "bare")
+    string(REPLACE dwarf -gdwarf- _debug ${kind})
+  endif()
+  add_custom_command(OUTPUT ${_object}
+    COMMAND ${CMAKE_C_COMPILER} -c -O1 ${_debug} -ffunction-sections -fno-asynchronous-unwind-tables
+            -o ${_object} ${_fixtures}/kernels.c
+    DEPENDS ${_fixtures}/kernels.c)
+  add_custom_target(zebin_${kind} DEPENDS ${_object})
+  add_dependencies(symbolize_fixtures zebin_${kind})
+endforeach()
+
 foreach(kind pie nopie)
   add_executable(symbolize_child_${kind} ${_fixtures}/child.cpp)
   set_target_properties(symbolize_child_${kind} PROPERTIES

@@ -1,0 +1,15 @@
+// A function with the source line that it stands at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpuprof::symbolize {
+
+struct SourceFrame {
+  std::string name;   // demangled; may be empty
+  std::string file;   // may be empty
+  uint32_t line = 0;  // 0: not known
+};
+
+}  // namespace gpuprof::symbolize

@@ -1,0 +1,44 @@
+// GPU code of Intel's compiler (a zebin): its kernels, and their source lines where it was built with -g. An ELF file
+// with a section .text.NAME for each kernel, all of which begin at address 0; relocations give its DWARF their
+// addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/dwarf_lines.h"
+#include "symbolize/reading_budget.h"
+
+namespace gpuprof::symbolize {
+
+class Zebin {
+ public:
+  struct Kernel {
+    std::string name;
+    uint64_t bytes = 0;  // of its code
+  };
+
+  // Everything in `bytes` is hostile. Null when they are no zebin, or there is no room for them.
+  static std::unique_ptr<Zebin> parse(std::span<const std::byte> bytes, ReadingBudget& budget);
+  ~Zebin();
+  Zebin(const Zebin&) = delete;
+  Zebin& operator=(const Zebin&) = delete;
+
+  [[nodiscard]] const std::vector<Kernel>& kernels() const;
+
+  // The function at `offset` bytes into the kernel's code and what is inlined there, outermost first; at 0, the
+  // kernel's first line. Empty where the zebin does not say.
+  std::vector<SourceFrame> lines(std::string_view kernel, uint64_t offset);
+
+ private:
+  struct State;
+  explicit Zebin(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuprof::symbolize

@@ -1,0 +1,177 @@
+#include "symbolize/cubin_line_table.h"
+
+#include <string>
+
+#include "catch.h"
+
+using gpuprof::symbolize::CubinLineTable;
+using gpuprof::symbolize::CubinSequence;
+
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+void append(Bytes& to, const Bytes& what) {
+  to.insert(to.end(), what.begin(), what.end());
+}
+
+Bytes number(uint64_t value, size_t size) {
+  Bytes bytes;
+  for (size_t i = 0; i < size; ++i) {
+    bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  }
+  return bytes;
+}
+
+const Bytes kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
+const Bytes kEnd = {0, 1, 1};
+constexpr size_t kAddressAt = 3;  // in kAddress
+
+struct Header {
+  uint16_t version = 2;
+  uint8_t line_range = 14;
+  Bytes operations_an_instruction;  // version 4 has it
+  Bytes files = {'/', 's', 0, 0, 'a', '.', 'c', 0, 1, 0, 0, '/', 'b', 0, 1, 0, 0, 'c', 0, 9, 0, 0, 'd', 0, 0, 0, 0, 0};
+  Bytes names = {7, 0, 0, 0};
+};
+
+// A table with one program.
+Bytes table(const Bytes& program, const Header& header = {}) {
+  Bytes fields = {1};
+  append(fields, header.operations_an_instruction);
+  append(fields, {1, 0xfb, header.line_range, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1});
+  append(fields, header.files);
+  append(fields, header.names);
+  Bytes rest = number(header.version, 2);
+  append(rest, number(fields.size(), 4));
+  append(rest, fields);
+  append(rest, program);
+  Bytes whole = number(rest.size(), 4);
+  append(whole, rest);
+  return whole;
+}
+
+Bytes sequence(const Bytes& body) {
+  Bytes program = kAddress;
+  append(program, body);
+  append(program, kEnd);
+  return program;
+}
+
+std::optional<CubinSequence> decode(const Bytes& body, uint64_t address = 0) {
+  const Bytes program = sequence(body);
+  const Bytes bytes = table(program);
+  const auto parsed = CubinLineTable::parse(bytes, 0);
+  REQUIRE(parsed);
+  return parsed->decode(bytes.size() - program.size() + kAddressAt, bytes.size(), address);
+}
+
+// "address file:line context name" of each row, then the end.
+std::string text(const std::optional<CubinSequence>& decoded) {
+  if (!decoded) {
+    return "malformed";
+  }
+  std::string result;
+  for (const auto& row : decoded->rows) {
+    result += std::to_string(row.address) + " " + std::to_string(row.file) + ":" + std::to_string(row.line) + " " +
+              std::to_string(row.context) + " " + std::to_string(row.name) + ", ";
+  }
+  return result + "end " + std::to_string(decoded->end);
+}
+
+}  // namespace
+
+TEST_CASE("a line program becomes rows") {
+  // Line 10, 16 bytes on line 12 by a special opcode, 300 bytes on line 2 of the second file inlined at the first row.
+  CHECK(text(decode({3, 9, 1, 241, 2, 0xac, 0x02, 4, 2, 3, 0x76, 0, 3, 0x90, 1, 5, 1, 9, 0x10, 0})) ==
+        "0 1:10 0 0, 16 1:12 0 0, 316 2:2 1 5, end 332");
+  // Constant advance, unknown standard operands, an unknown extended opcode, a name of its own.
+  CHECK(text(decode({8, 1, 5, 0x80, 1, 6, 7, 0, 4, 0x99, 1, 2, 3, 0, 2, 0x91, 8, 1})) ==
+        "17 1:1 0 0, 17 1:1 0 8, end 17");
+  CHECK(text(decode({1}, 0x100)) == "256 1:1 0 0, end 256");
+}
+
+TEST_CASE("a line program that is not well-formed has no rows") {
+  const Bytes most = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+  const auto with = [&](uint8_t opcode, const Bytes& tail) {
+    Bytes body = {opcode};
+    append(body, most);
+    append(body, tail);
+    append(body, {1});
+    return text(decode(body));
+  };
+  CHECK(with(2, {1}) == "malformed");                                           // 2^64 - 1
+  CHECK(with(2, {2}) == "malformed");                                           // 2^64
+  CHECK(with(2, {0x81, 1}) == "malformed");                                     // endless
+  CHECK(with(3, {1}) == "malformed");                                           // a signed number of 64 bits
+  CHECK(with(4, {1}) == "malformed");                                           // a file
+  CHECK(text(decode({3, 0x7e})) == "malformed");                                // a line below 0
+  CHECK(text(decode({2, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 1})) == "malformed");  // an address of 33 bits
+  CHECK(text(decode({1}, uint64_t{1} << 32)) == "malformed");
+  CHECK(text(decode({0, 0})) == "malformed");           // an extended opcode of no bytes
+  CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // one operand of two
+  CHECK(text(decode({0, 0x7f, 0x90, 1, 2})) == "malformed");
+  CHECK(text(decode(kAddress)) == "malformed");  // a second address
+  CHECK(text(decode(Bytes((1 << 20) + 1, 1))) == "malformed");
+}
+
+TEST_CASE("a sequence ends where the next one begins, at the latest") {
+  const Bytes program = sequence({1});
+  const Bytes bytes = table(program);
+  const auto parsed = CubinLineTable::parse(bytes, 0);
+  REQUIRE(parsed);
+  const size_t place = bytes.size() - program.size() + kAddressAt;
+  CHECK(parsed->decode(place, bytes.size(), 0));
+  CHECK_FALSE(parsed->decode(place, bytes.size() - 1, 0));
+  CHECK_FALSE(parsed->decode(place, place + 7, 0));
+  CHECK_FALSE(parsed->decode(bytes.size() + 1, ~uint64_t{0}, 0));
+}
+
+TEST_CASE("files of a line table") {
+  const Bytes bytes = table({});
+  const auto parsed = CubinLineTable::parse(bytes, 0);
+  REQUIRE(parsed);
+  CHECK(parsed->file_count() == 4);
+  CHECK(parsed->file(0).empty());
+  CHECK(parsed->file(1) == "/s/a.c");
+  CHECK(parsed->file(2) == "/b");
+  CHECK(parsed->file(3) == "c");  // of a folder that there is not
+  CHECK(parsed->file(4) == "d");
+  CHECK(parsed->file(5).empty());
+  CHECK(parsed->names_begin() == 7U);
+}
+
+TEST_CASE("headers of line tables") {
+  CHECK(CubinLineTable::parse(table({}, {.names = {}}), 0)->names_begin() == std::nullopt);
+  CHECK(CubinLineTable::parse(table({}, {.version = 4, .operations_an_instruction = {1}}), 0));
+  CHECK_FALSE(CubinLineTable::parse(table({}, {.version = 4, .operations_an_instruction = {2}}), 0));
+  CHECK_FALSE(CubinLineTable::parse(table({}, {.version = 5}), 0));
+  CHECK_FALSE(CubinLineTable::parse(table({}, {.line_range = 0}), 0));
+  CHECK_FALSE(CubinLineTable::parse(table({}, {.files = {'x', 0, 0, 'a'}, .names = {}}), 0));
+  const Bytes whole = table(sequence({1}));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    CHECK_FALSE(CubinLineTable::parse(std::span(whole).first(size), 0));
+  }
+}
+
+TEST_CASE("line tables of a section, and where sequences begin") {
+  Bytes program = sequence({1});
+  append(program, sequence({1}));
+  Bytes section = table(program);
+  const size_t size = section.size();
+  append(section, table(program));
+  CHECK(CubinLineTable::find_all(section) == std::vector<uint64_t>{0, size});
+  CHECK(CubinLineTable::find_all(std::span(section).first(section.size() - 1)) == std::vector<uint64_t>{0});
+  const size_t second = section.size() - sequence({1}).size() + kAddressAt;
+  const size_t first = section.size() - program.size() + kAddressAt;
+  CHECK(CubinLineTable::begins_sequence(section, size, first));
+  CHECK(CubinLineTable::begins_sequence(section, size, second));
+  CHECK_FALSE(CubinLineTable::begins_sequence(section, size, second - 1));
+  CHECK_FALSE(CubinLineTable::begins_sequence(section, size, 0));
+  CHECK_FALSE(CubinLineTable::begins_sequence(section, size, ~uint64_t{0}));
+  // An address in the middle of a sequence.
+  Bytes middle = {1};
+  append(middle, kAddress);
+  const Bytes odd = table(sequence(middle));
+  CHECK_FALSE(CubinLineTable::begins_sequence(odd, 0, odd.size() - 3 - 8));
+}

@@ -1,0 +1,7 @@
+// Linked with linked_b.cu: two line tables in one file, of which each has an inlined function.
+__device__ __forceinline__ float square(float x) {
+  return x * x + 1.0f;
+}
+__device__ float distant(float x) {
+  return square(x) / 3.0f;
+}

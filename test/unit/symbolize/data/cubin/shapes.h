@@ -1,0 +1,14 @@
+// Included by inlined.cu: what is inlined comes from a second file, too.
+#pragma once
+// clang-format off
+template <int Factor>
+__device__ __forceinline__ float scaled(float x) {
+  return __sinf(x) * Factor;
+}
+
+struct Point {
+  float x, y;
+  __device__ __forceinline__ float norm() const {
+    return sqrtf(x * x + y * y);
+  }
+};

@@ -1,0 +1,178 @@
+#include "symbolize/disassembler.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+#include "symbolize/cubin_lines.h"
+
+using gpuprof::symbolize::CubinFunction;
+using gpuprof::symbolize::CubinLines;
+using gpuprof::symbolize::Disassembler;
+using gpuprof::symbolize::GpuInstruction;
+using gpuprof::symbolize::parse_disassembly;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const std::string& file) {
+  std::ifstream stream(std::string(GPUPROF_TEST_DATA) + "/cubin/" + file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  REQUIRE_FALSE(text.empty());
+  return text;
+}
+
+// A folder with a shell script in the place of nvdisasm.
+class Fake {
+ public:
+  explicit Fake(const std::string& script) {
+    std::string name = (fs::temp_directory_path() / "gpuprof-sass-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+    ::chmod(name.c_str(), 0755);
+    std::ofstream(folder_ / "nvdisasm") << "#!/bin/sh\n" << script << '\n';
+    ::chmod((folder_ / "nvdisasm").c_str(), 0755);
+  }
+  ~Fake() { fs::remove_all(folder_); }
+  Fake(const Fake&) = delete;
+  Fake& operator=(const Fake&) = delete;
+
+  [[nodiscard]] Disassembler found() const {
+    const auto found = Disassembler::find("relative:/no such folder:" + folder_.string() + ":/bin");
+    REQUIRE(found);
+    CHECK(found->program() == (folder_ / "nvdisasm").string());
+    return *found;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+CubinFunction function(std::string_view name, uint64_t begin = 0, uint64_t size = 0x180) {
+  CubinFunction result;
+  result.name = name;
+  result.begin = begin;
+  result.size = size;
+  result.symbol = 9;
+  return result;
+}
+
+Disassembler::Owner self() {
+  return {::getuid(), ::getgid()};
+}
+
+const std::string kText =
+    "\t.section\t.text.a,\"ax\",@progbits\n.text.a:\n"
+    "        /*0000*/                   MOV R1, c[0x0][0x28] ;\n"
+    "        /*0010*/              @!P0 BRA `(.L_x_1) ;            /* 0x0 */\n"
+    "        /*0020*/         {         EXIT         }\n"
+    "\t.section\t.nv.info,\"ax\"\n"
+    "        /*0030*/ \t.byte 0x04 ;\n";
+
+}  // namespace
+
+TEST_CASE("instructions of what nvdisasm prints") {
+  const auto all = parse_disassembly(read("python.sm_80.sass"), function("softmax_kernel"));
+  REQUIRE(all.size() == 24);
+  CHECK(all[4].offset == 0x40);
+  CHECK(all[4].text == "LDG.E R0, [R2.64]");
+  CHECK(all[23].text == "NOP");
+
+  const auto odd = parse_disassembly(kText, function("a"));
+  REQUIRE(odd.size() == 3);
+  CHECK(odd[1].text == "@!P0 BRA `(.L_x_1)");
+  CHECK(odd[2].text == "EXIT");
+}
+
+TEST_CASE("instructions of a function that is in another one's section") {
+  const auto inner = parse_disassembly(kText, function("$a$b", 0x10, 0x10));
+  REQUIRE(inner.size() == 1);
+  CHECK(inner[0].offset == 0);
+  CHECK(inner[0].text == "@!P0 BRA `(.L_x_1)");
+  // Whose it is cannot be known where several sections are printed.
+  const std::string two = kText + "\t.section\t.text.b,\"ax\"\n        /*0000*/ NOP ;\n";
+  CHECK(parse_disassembly(two, function("$a$b", 0x10, 0x10)).empty());
+  CHECK(parse_disassembly(two, function("b")).size() == 1);
+}
+
+TEST_CASE("what is no disassembly has no instructions") {
+  for (const char* text : {"", "\n\n", "/*", "/*12", "/*zz*/ NOP ;", "/*10*/", "/*10*/ ;",
+                           "/*fffffffffffffffff*/ NOP ;", "nvdisasm fatal   : no such file"}) {
+    CHECK(parse_disassembly(std::string("\t.section\t.text.a,\n") + text, function("a")).empty());
+  }
+}
+
+TEST_CASE("nvdisasm is run with the cubin and the number of the symbol, and nothing of ours") {
+  const std::string cubin = read("python.sm_80.cubin");
+  ::setenv("GPUPROF_TEST_SECRET", "1", 1);
+  const Fake fake(
+      "[ \"$1 $2 $3\" = '-c -fun 9' ] || exit 1\n"
+      "printf '\\t.section\\t.text.a,\\n/*0*/ BYTES %s ;\\n/*10*/ SECRET %s ;\\n/*20*/ OPEN %s ;\\n' "
+      "$(wc -c <\"$4\") \"$GPUPROF_TEST_SECRET\" $(ls /proc/self/fd | wc -l)");
+  const auto found = fake.found().run(std::as_bytes(std::span(cubin)), function("a"), self());
+  ::unsetenv("GPUPROF_TEST_SECRET");
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].text == "BYTES " + std::to_string(cubin.size()));
+  CHECK(found[1].text == "SECRET");
+  CHECK(found[2].text == "OPEN 5");  // three standard ones, the cubin, and the folder that ls reads
+}
+
+TEST_CASE("nvdisasm that fails, hangs or talks without end holds nobody up") {
+  const std::string cubin = "x";
+  const auto bytes = std::as_bytes(std::span(cubin));
+  Disassembler::Limits limits;
+  limits.output = 4096;
+  Disassembler::Limits soon;
+  soon.time = std::chrono::milliseconds(300);
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(Fake("exit 3").found().run(bytes, function("a"), self(), limits).empty());
+  CHECK(Fake("kill -9 $$").found().run(bytes, function("a"), self(), limits).empty());
+  CHECK(Fake("exec sleep 60").found().run(bytes, function("a"), self(), soon).empty());
+  const auto first = Fake("printf '\\t.section\\t.text.a,\\n/*0*/ NOP ;\\n'; exec yes")
+                         .found()
+                         .run(bytes, function("a"), self(), limits);
+  CHECK(first.size() == 1);
+  CHECK(Disassembler("/no/nvdisasm").run(bytes, function("a"), self(), limits).empty());
+  CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(30));
+}
+
+TEST_CASE("nvdisasm has the rights of the cubin's owner") {
+  if (::geteuid() != 0) {
+    WARN("skipped: not root");
+    return;
+  }
+  const std::string cubin = "12345";
+  const Fake fake("printf '\\t.section\\t.text.a,\\n/*0*/ %s %s %s ;\\n' \"$(id -u)\" \"$(id -G)\" $(wc -c <\"$4\")");
+  const auto found = fake.found().run(std::as_bytes(std::span(cubin)), function("a"), {65534, 65534});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].text == "65534 65534 5");
+}
+
+TEST_CASE("no nvdisasm is found where there is none") {
+  CHECK_FALSE(Disassembler::find(""));
+  CHECK_FALSE(Disassembler::find(":::/no such folder:.:relative"));
+}
+
+TEST_CASE("the machine's nvdisasm prints the instructions of each function") {
+  const char* path = std::getenv("PATH");
+  const auto disassembler = Disassembler::find(std::string(path != nullptr ? path : "") + ":/usr/local/cuda/bin");
+  if (!disassembler) {
+    WARN("skipped: no nvdisasm");
+    return;
+  }
+  const std::string cubin = read("inlined.sm_90.cubin");
+  const auto bytes = std::as_bytes(std::span(cubin));
+  const auto lines = CubinLines::open(bytes);
+  REQUIRE(lines);
+  for (const CubinFunction& each : lines->functions()) {
+    INFO(each.name);
+    const auto found = disassembler->run(bytes, each, self());
+    CHECK(found.size() == each.size / 16);
+  }
+}
