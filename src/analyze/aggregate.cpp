@@ -111,6 +111,7 @@ class Aggregator {
   // A sample on its way to its row.
   struct Waiting {
     SampleKey key;
+    uint64_t slice = 0;
     uint64_t count = 0;
     uint64_t hash = 0;
     uint64_t line = 0;
@@ -170,6 +171,7 @@ class Aggregator {
   Status wait(const p::EuStall& record, uint64_t line) {
     Waiting& waiting = queue_[queued_++ % kQueue];
     waiting.key = key_of(record);
+    waiting.slice = record.slice;
     waiting.count = record.count;
     waiting.hash = map_.begin(waiting.key);
     waiting.line = line;
@@ -209,6 +211,10 @@ class Aggregator {
       row = &map_.insert(key, sample.hash, slot);
     }
     row->count += sample.count;
+    if (options_.stall_slices) {
+      const p::StringId kernel = result_.tables.work(sample.key.work)->name;
+      result_.stall_slices.add(kernel, sample.key.reason, sample.slice, sample.count);
+    }
     result_.sample_count = count;
     ++result_.info.records;
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/stall_slices.h"
 #include "base/large_vector.h"
 #include "base/result.h"
 #include "profile/coverage.h"
@@ -45,6 +46,10 @@ struct ProfileInfo {
 
   // The sum of COVERAGE lines of that word.
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
+
+  [[nodiscard]] uint64_t dropped_samples() const;
+  // Samples go missing where there are most of them: where more than a hundredth did, shares of the rest tell nothing.
+  [[nodiscard]] bool samples_tell() const;
 };
 
 enum class RowKind : uint8_t { gpu, launch, host };
@@ -104,6 +109,7 @@ struct Aggregate {
   LargeVector<Row> rows;                 // gpu, launch; in the order of their first appearance
   std::vector<double> squares;           // with AggregateOptions::squares; sums of squared ns, in the order of `rows`
   LargeVector<SampleRow> samples;        // in the same order
+  StallSlices stall_slices;              // with AggregateOptions::stall_slices; of the samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
@@ -128,6 +134,7 @@ struct AggregateOptions {
   bool idle = false;
   bool latency = false;
   bool squares = false;
+  bool stall_slices = false;
 };
 
 Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options = {});

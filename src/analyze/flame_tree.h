@@ -82,9 +82,10 @@ class FlameTree {
   // The child of `parent` with that name and class, made if need be. `name` carries no suffix.
   NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, label(intern(name), cls)); }
   // The same by the label's id: for one that is wanted often.
-  NodeId child(NodeId parent, LabelId label) { return descend(parent, {labels_[index(label)].begin, 1}); }
-  // Lets the wait for memory of child() pass in the background.
-  [[gnu::always_inline]] void prefetch(NodeId parent, LabelId label) const { children_.prefetch(hash(parent, label)); }
+  NodeId child(NodeId parent, LabelId label) { return descend(parent, run(label)); }
+  [[nodiscard]] Run run(LabelId label) const { return {labels_[index(label)].begin, 1}; }
+  // Lets the wait for memory of descend() pass in the background. The run is not empty.
+  [[gnu::always_inline]] void prefetch(NodeId parent, Run run) const { children_.prefetch(hash(parent, at(run)[0])); }
   // What lies below `parent` by all frames of the run.
   NodeId descend(NodeId parent, Run run);
 

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/call_path.h"
 #include "analyze/gpu_places.h"
+#include "analyze/sample_order.h"
 #include "analyze/spread.h"
 #include "base/hash.h"
-#include "base/large_vector.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -54,6 +53,20 @@ class RangeFilter {
   std::unordered_map<uint32_t, bool> known_;
 };
 
+bool is_of_samples(const Aggregate& rows, Measure measure) {
+  return measure == Measure::samples || (measure == Measure::gpu && rows.info.kind == ProfileKind::stall_samples);
+}
+
+Leaves leaves_of(const Aggregate& rows, const FoldOptions& options) {
+  if (options.leaves) {
+    return *options.leaves;
+  }
+  if (is_of_samples(rows, options.measure)) {
+    return {Leaf::line, Leaf::instruction, Leaf::stall, Leaf::offset};
+  }
+  return rows.info.samples_tell() ? Leaves{Leaf::line, Leaf::stall} : Leaves{};
+}
+
 // Where the frames of some work go.
 struct Site {
   const p::Work& work;
@@ -72,7 +85,7 @@ class TreeBuilder {
         view_(rows.tables, options.stacks),
         result_(result),
         tree_(result.tree),
-        places_(rows.tables, view_, result.tree),
+        places_(rows.tables, view_, result.tree, result.leaves),
         donors_(rows),
         filter_(rows.tables, options.range),
         host_(host_of(rows.info)) {}
@@ -89,19 +102,15 @@ class TreeBuilder {
   static constexpr size_t kMostRangeFrames = 16'000'000;
 
   void add_all() {
+    if (is_of_samples(rows_, options_.measure)) {
+      return add_samples();
+    }
     switch (options_.measure) {
-      case Measure::samples:
-        return add_samples();
       case Measure::gpu:
-        if (rows_.info.kind == ProfileKind::stall_samples) {
-          return add_samples();
-        }
-        [[fallthrough]];
       case Measure::busy:
       case Measure::exclusive:
-        for (const Row& row : rows_.rows) {
-          add_row(row);
-        }
+        return add_rows();
+      case Measure::samples:
         return;
       case Measure::idle:
         for (const IdleRow& row : rows_.idle) {
@@ -117,52 +126,86 @@ class TreeBuilder {
     }
   }
 
-  void add_row(const Row& row) {
+  void add_rows() {
+    if (result_.leaves.empty()) {
+      for (const Row& row : rows_.rows) {
+        add_row(row, nullptr);
+      }
+      return;
+    }
+    const SampleOrder samples(rows_);
+    std::vector<bool> timed(tables_.works().size());
+    for (const Row& row : rows_.rows) {
+      timed[row.ref] = timed[row.ref] || row.weight.ns > 0;
+      add_row(row, &samples);
+    }
+    for (const SampleRow& row : rows_.samples) {
+      result_.shared_out.untimed += timed[tables_.position(row.key.work)] ? 0 : row.count;
+    }
+  }
+
+  void add_row(const Row& row, const SampleOrder* samples) {
     Weight weight = row.weight;
     if (options_.measure != Measure::gpu) {
       weight.ns = options_.measure == Measure::busy ? row.busy_ns : row.exclusive_ns;
     }
     const p::Work& work = rows_.work(row);
-    add_work(work, work.device, weight, work_leaf(work, row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note));
+    const LabelId leaf = work_leaf(work, row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note);
+    if (samples != nullptr && row.kind == RowKind::gpu && weight.ns > 0 && share_out(*samples, row)) {
+      add_work(work, work.device, weight, TimeEnd{leaf, *samples});
+    } else {
+      add_work(work, work.device, weight, leaf);
+    }
+  }
+
+  // Gathers the samples that the time of a row is shared out among. False: there are none, or too many for the stacks
+  // that it is spread over.
+  bool share_out(const SampleOrder& samples, const Row& row) {
+    const uint32_t begin = samples.begin(row.ref);
+    const uint32_t end = samples.end(row.ref);
+    const p::Work& work = rows_.work(row);
+    if (begin == end || (options_.ranges == RangeFrames::filter && !filter_.passes(work.range))) {
+      return false;
+    }
+    const size_t stacks =
+        options_.spread && lacks_stack_by_choice(work) ? std::max<size_t>(donors_.of(work).size(), 1) : 1;
+    if (stacks > 1 && shared_parts_ + stacks * (end - begin) > StackDonors::kMostParts) {
+      return false;
+    }
+    shared_parts_ += stacks > 1 ? stacks * (end - begin) : 0;
+    first_shared_ = begin;
+    shares_.clear();
+    uint64_t count = 0;
+    uint64_t without_lines = 0;
+    for (uint32_t i = begin; i < end; ++i) {
+      const SampleRow& sample = samples.row(i);
+      shares_.push_back(sample.count);
+      count += sample.count;
+      const p::GpuPlaceId place = sample.key.place;
+      without_lines += index(place) != 0 && tables_.place_frames(place).empty() ? sample.count : 0;
+    }
+    result_.shared_out.samples += count;
+    result_.shared_out.without_lines += without_lines;
+    return count > 0;
   }
 
   // By work and place: what was found for one row is what most rows after it need, and so is the memory where it lies.
   void add_samples() {
     // The rows do not lie in this order: the wait for one passes while those before it are added.
     constexpr size_t kAhead = 16;
-    const LargeVector<uint64_t> order = sample_order();
-    const auto row_at = [&](size_t i) -> const SampleRow& { return rows_.samples[static_cast<uint32_t>(order[i])]; };
+    const SampleOrder order(rows_);
     tree_.reserve(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
       if (i + kAhead < order.size()) {
-        __builtin_prefetch(&row_at(i + kAhead));
+        __builtin_prefetch(&order.row(i + kAhead));
       }
-      const SampleRow& row = row_at(i);
+      const SampleRow& row = order.row(i);
       const p::Work& work = rows_.work(row);
       add_work(work, work.device, {.count = row.count}, sample_end(row));
     }
     while (waiting_.added != waiting_.queued) {
       add_oldest_leaf();
     }
-  }
-
-  // Positions of the rows, each behind its place, which only serves for sorting. Those of a work lie side by side.
-  [[nodiscard]] LargeVector<uint64_t> sample_order() const {
-    std::vector<uint32_t> begins(tables_.works().size() + 1);
-    for (const SampleRow& row : rows_.samples) {
-      ++begins[tables_.position(row.key.work) + 1];
-    }
-    std::partial_sum(begins.begin(), begins.end(), begins.begin());
-    LargeVector<uint64_t> order(rows_.samples.size());
-    std::vector<uint32_t> next = begins;
-    for (uint32_t i = 0; i < order.size(); ++i) {
-      const SampleKey& key = rows_.samples[i].key;
-      order[next[tables_.position(key.work)]++] = join_ids(index(key.place), i);
-    }
-    for (size_t work = 0; work + 1 < begins.size(); ++work) {
-      std::sort(order.begin() + begins[work], order.begin() + begins[work + 1]);
-    }
-    return order;
   }
 
   void add_host_rows(p::Op op) {
@@ -359,37 +402,61 @@ class TreeBuilder {
 
   void add_end(NodeId path, LabelId leaf, const Weight& weight) { tree_.add(tree_.child(path, leaf), weight); }
 
-  // What a sample adds: kernel ; place and instruction ; reason ; offset
+  // The time of a kernel, shared out among the samples of shares_. How often it ran is its own: a sample is no launch.
+  struct TimeEnd {
+    LabelId kernel{};
+    const SampleOrder& samples;
+  };
+
+  void add_end(NodeId path, const TimeEnd& end, const Weight& weight) {
+    const NodeId kernel = tree_.child(path, end.kernel);
+    tree_.add(kernel, {.count = weight.count, .bytes = weight.bytes});
+    const std::vector<uint64_t> parts = apportion(weight.ns, shares_);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] == 0) {
+        continue;
+      }
+      const SampleEnd sample = sample_end(end.samples.row(first_shared_ + i));
+      const NodeId place = tree_.descend(kernel, sample.above);
+      tree_.add(tree_.descend(tree_.descend(place, sample.reason), sample.below), {.ns = parts[i]});
+    }
+  }
+
+  // What a sample adds: kernel ; frames of its place ; reason ; frames of its place
   struct SampleEnd {
     LabelId kernel{};
-    FlameTree::Run place;
-    LabelId reason{};
-    LabelId offset{};
+    FlameTree::Run above;
+    FlameTree::Run reason;
+    FlameTree::Run below;
   };
   // The end of a sample, on its way into the tree: the wait for its memory passes meanwhile.
-  struct Leaf {
+  struct Waiting {
     NodeId parent = FlameTree::kRoot;
-    LabelId label{};
+    FlameTree::Run run;
     Weight weight;
   };
-  static constexpr size_t kLeaves = 16;
+  static constexpr size_t kWaiting = 16;
 
   void add_end(NodeId path, const SampleEnd& end, const Weight& weight) {
-    if (path != last_end_.path || end.kernel != last_end_.kernel || end.place.begin != last_end_.place.begin) {
-      last_end_ = {.path = path, .kernel = end.kernel, .place = end.place};
-      last_end_.node = tree_.descend(tree_.child(path, end.kernel), end.place);
+    if (path != last_end_.path || end.kernel != last_end_.kernel || end.above.begin != last_end_.above.begin ||
+        end.above.size != last_end_.above.size) {
+      last_end_ = {.path = path, .kernel = end.kernel, .above = end.above};
+      last_end_.node = tree_.descend(tree_.child(path, end.kernel), end.above);
     }
-    if (waiting_.queued - waiting_.added == kLeaves) {
+    if (waiting_.queued - waiting_.added == kWaiting) {
       add_oldest_leaf();
     }
-    const Leaf leaf{tree_.child(last_end_.node, end.reason), end.offset, weight};
-    tree_.prefetch(leaf.parent, leaf.label);
-    waiting_.leaves[waiting_.queued++ % kLeaves] = leaf;
+    const Waiting leaf = end.below.size == 0 ? Waiting{last_end_.node, end.reason, weight}
+                                             : Waiting{tree_.descend(last_end_.node, end.reason), end.below, weight};
+    if (leaf.run.size > 0) {
+      tree_.prefetch(leaf.parent, leaf.run);
+    }
+    waiting_.leaves[waiting_.queued++ % kWaiting] = leaf;
   }
 
   void add_oldest_leaf() {
-    const Leaf& leaf = waiting_.leaves[waiting_.added++ % kLeaves];
-    add_end(leaf.parent, leaf.label, leaf.weight);
+    const Waiting& leaf = waiting_.leaves[waiting_.added++ % kWaiting];
+    tree_.add(tree_.descend(leaf.parent, leaf.run), leaf.weight);
   }
 
   SampleEnd sample_end(const SampleRow& row) {
@@ -404,10 +471,11 @@ class TreeBuilder {
       last_kernel_ = work_leaf(work, FrameClass::gpu);
     }
     const GpuPlaces::Shown& place = *last_place_;
-    return {.kernel = last_kernel_,
-            .place = place.run,
-            .reason = places_.text_label(row.key.reason, FrameClass::gpu_detail),
-            .offset = place.offset};
+    SampleEnd end{.kernel = last_kernel_, .above = place.above, .below = place.below};
+    if (places_.shows_stall()) {
+      end.reason = tree_.run(places_.text_label(row.key.reason, FrameClass::gpu_detail));
+    }
+    return end;
   }
 
   NodeId stack_path(NodeId parent, bool kernel, p::StackId id) { return tree_.descend(parent, shown_run(kernel, id)); }
@@ -456,6 +524,9 @@ class TreeBuilder {
   RangeFilter filter_;
   std::string_view host_;
   size_t parts_ = 0;
+  size_t shared_parts_ = 0;       // of spread work, too
+  uint32_t first_shared_ = 0;     // in the order of the samples
+  std::vector<uint64_t> shares_;  // the counts from there on
   size_t range_frames_ = 0;
   // What was found last, as the same is often looked for again. A node keeps its meaning when it is split.
   const p::Work* last_work_ = nullptr;  // with its own stacks
@@ -469,11 +540,11 @@ class TreeBuilder {
   struct {
     NodeId path = FlameTree::kRoot;  // no sample ends there
     LabelId kernel{};
-    FlameTree::Run place;
-    NodeId node = FlameTree::kRoot;  // the place's
+    FlameTree::Run above;
+    NodeId node = FlameTree::kRoot;  // of its last frame
   } last_end_;
   struct {
-    std::array<Leaf, kLeaves> leaves;
+    std::array<Waiting, kWaiting> leaves;
     size_t queued = 0;  // how many were ever put into the queue,
     size_t added = 0;   // and taken out of it
   } waiting_;
@@ -491,6 +562,7 @@ FoldResult fold(const Aggregate& rows, const FoldOptions& options) {
   FoldResult result;
   static_cast<ProfileInfo&>(result) = rows.info;
   result.has_shares = rows.has_shares;
+  result.leaves = leaves_of(rows, options);
   TreeBuilder(rows, options, result).build();
   return result;
 }

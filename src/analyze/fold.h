@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "analyze/dimensions.h"
 #include "analyze/flame_tree.h"
 #include "analyze/labels.h"
+#include "analyze/leaf.h"
 #include "analyze/stack_view.h"
 #include "base/result.h"
 #include "profile/reader.h"
@@ -42,6 +44,16 @@ struct FoldOptions {
   std::string range;   // of `filter`: NAME, or NAME@DOMAIN; empty: any range
   bool spread = true;  // work whose launch has no stack by choice is spread over the stacks of the same work
   Measure measure = Measure::gpu;
+  // Below kernels that have samples. None: line and stall, or nothing where the samples tell nothing; of samples alone
+  // all but functions.
+  std::optional<Leaves> leaves;
+};
+
+// How the time of kernels was shared out among their samples, in gpu, busy and exclusive.
+struct SharedOut {
+  uint64_t samples = 0;        // among these
+  uint64_t without_lines = 0;  // of these: their module does not say what source they are of
+  uint64_t untimed = 0;        // all others, of work whose time is not known or 0
 };
 
 struct FoldResult : ProfileInfo {
@@ -49,6 +61,8 @@ struct FoldResult : ProfileInfo {
   Weight spread;       // the part that was spread over the stacks of other launches
   Weight not_sampled;  // the part below "[stack not sampled]"
   bool has_shares = false;
+  Leaves leaves;  // that were chosen
+  SharedOut shared_out;
   StackView::Trimmed trimmed;
 };
 

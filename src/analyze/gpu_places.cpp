@@ -1,5 +1,6 @@
 #include "analyze/gpu_places.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -10,11 +11,20 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
+GpuPlaces::GpuPlaces(const p::Tables& tables, StackView& view, FlameTree& tree, const Leaves& leaves)
+    : tables_(tables),
+      view_(view),
+      tree_(tree),
+      leaves_(leaves),
+      shows_stall_(has(leaves, Leaf::stall)),
+      shows_instruction_(has(leaves, Leaf::instruction) || has(leaves, Leaf::offset)),
+      first_(tables.gpu_places().size()) {}
+
 const GpuPlaces::Shown& GpuPlaces::shown(p::GpuPlaceId id, p::StringId kernel) {
   const uint32_t apart = tables_.place_frames(id).empty() ? index(kernel) : 0;
   if (const uint32_t position = tables_.position(id); position != p::IdIndex::kNone) {
     Shown& first = first_[position];
-    if (first.run.size == 0) {
+    if (first.kernel == kNotYet) {
       first = show(id, kernel, apart);
     }
     if (first.kernel == apart) {
@@ -32,26 +42,70 @@ GpuPlaces::Shown GpuPlaces::show(p::GpuPlaceId id, p::StringId kernel, uint32_t 
   static const p::GpuPlace kUnknownPlace;
   const p::GpuPlace* const known = tables_.gpu_place(id);
   const p::GpuPlace& place = known == nullptr ? kUnknownPlace : *known;
-  path_.clear();
-  put_lines(place, kernel);
-  path_.push_back(text_label(place.instruction, FrameClass::gpu_detail));
-  return {tree_.keep(path_), offset_label(place.offset), apart};
+  const auto stall = std::find(leaves_.begin(), leaves_.end(), Leaf::stall);
+  const auto keep = [&](Leaves::const_iterator begin, Leaves::const_iterator end) {
+    path_.clear();
+    for (auto leaf = begin; leaf != end; ++leaf) {
+      put(*leaf, place, kernel);
+    }
+    return tree_.keep(path_);
+  };
+  Shown shown{.above = keep(leaves_.begin(), stall), .kernel = apart};
+  if (stall != leaves_.end()) {
+    shown.below = keep(stall + 1, leaves_.end());
+  }
+  return shown;
 }
 
-// The source lines; where they are not known, the module, and the function where it is not the kernel itself.
-void GpuPlaces::put_lines(const p::GpuPlace& place, p::StringId kernel) {
-  for (const p::Element frame : tables_.place_frames(place.id)) {
-    path_.push_back(tree_.label(tree_.intern(view_.label(view_.place_frame(frame))), FrameClass::gpu));
+void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
+  switch (leaf) {
+    case Leaf::function:
+      return put_functions(place, kernel, false);
+    case Leaf::line:
+      return has(leaves_, Leaf::function) ? put_line_alone(place) : put_functions(place, kernel, true);
+    case Leaf::instruction:
+      path_.push_back(index(place.instruction) != 0 || has(leaves_, Leaf::offset)
+                          ? text_label(place.instruction, FrameClass::gpu_detail)
+                          : offset_label(place.offset));
+      return;
+    case Leaf::offset:
+      path_.push_back(offset_label(place.offset));
+      return;
+    case Leaf::stall:  // no matter of the place
+      return;
   }
-  if (!path_.empty()) {
+}
+
+// "clamp (saxpy.cu:3)". Where the frames are not known, the module, and the function where it is not the kernel itself.
+void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
+  const auto frames = tables_.place_frames(place.id);
+  for (const p::Element frame : frames) {
+    const uint32_t shown = view_.place_frame(frame);
+    const std::string_view label = lines ? std::string_view(view_.label(shown)) : view_.name(shown);
+    path_.push_back(tree_.label(tree_.intern(label), FrameClass::gpu));
+  }
+  if (!frames.empty()) {
     return;
   }
+  const size_t before = path_.size();
   const p::GpuModule* const module = tables_.gpu_module(place.module);
   if (module != nullptr && index(module->name) != 0) {
     path_.push_back(text_label(module->name, FrameClass::gpu));
   }
   if (index(place.function) != 0 && place.function != kernel) {
     path_.push_back(text_label(place.function, FrameClass::gpu));
+  }
+  if (path_.size() == before && !shows_instruction_) {
+    path_.push_back(text_label(p::StringId{}, FrameClass::gpu));
+  }
+}
+
+// "saxpy.cu:3", of the innermost function.
+void GpuPlaces::put_line_alone(const p::GpuPlace& place) {
+  const auto frames = tables_.place_frames(place.id);
+  const std::string_view line = frames.empty() ? "" : view_.location(view_.place_frame(frames.back()));
+  if (!line.empty()) {
+    path_.push_back(tree_.label(tree_.intern(line), FrameClass::gpu));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/leaf.h"
 #include "analyze/stack_view.h"
 #include "profile/tables.h"
 
@@ -14,18 +15,19 @@ namespace gpuprof::analyze {
 
 class GpuPlaces {
  public:
-  GpuPlaces(const profile::Tables& tables, StackView& view, FlameTree& tree)
-      : tables_(tables), view_(view), tree_(tree), first_(tables.gpu_places().size()) {}
+  GpuPlaces(const profile::Tables& tables, StackView& view, FlameTree& tree, const Leaves& leaves);
 
+  // The frames of a sample that its place decides. Where Leaf::stall is wanted, its frame is between them.
   struct Shown {
-    FlameTree::Run run;  // lines or symbols, then the instruction: not empty
-    LabelId offset{};
-    uint32_t kernel = 0;  // the STRING of the one that it is shown for; 0 where that makes no difference
+    FlameTree::Run above;
+    FlameTree::Run below;
+    uint32_t kernel = kNotYet;  // the STRING of the one that it is shown for; 0 where that makes no difference
   };
 
   // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
   const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
 
+  [[nodiscard]] bool shows_stall() const { return shows_stall_; }
   LabelId text_label(profile::StringId id, FrameClass cls);
 
  private:
@@ -34,14 +36,20 @@ class GpuPlaces {
     LabelId label = kNoLabel;
   };
   static constexpr LabelId kNoLabel{UINT32_MAX};
+  static constexpr uint32_t kNotYet = UINT32_MAX;
 
   Shown show(profile::GpuPlaceId id, profile::StringId kernel, uint32_t apart);
-  void put_lines(const profile::GpuPlace& place, profile::StringId kernel);
+  void put(Leaf leaf, const profile::GpuPlace& place, profile::StringId kernel);
+  void put_functions(const profile::GpuPlace& place, profile::StringId kernel, bool lines);
+  void put_line_alone(const profile::GpuPlace& place);
   LabelId offset_label(uint64_t offset);
 
   const profile::Tables& tables_;
   StackView& view_;
   FlameTree& tree_;
+  Leaves leaves_;
+  bool shows_stall_ = false;
+  bool shows_instruction_ = false;              // or its offset
   std::vector<LabelId> path_;                   // being put together
   std::vector<Shown> first_;                    // by the position of a place; nearly all are in one kernel
   std::unordered_map<uint64_t, Shown> others_;  // by place and kernel

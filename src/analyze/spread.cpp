@@ -41,30 +41,6 @@ void join_equal_stacks(std::vector<StackDonors::Donor>& donors) {
   }
 }
 
-// `amount` in the proportion of `shares`, whose sum is at least 1 and fits 64 bits.
-std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares) {
-  const uint64_t whole = std::accumulate(shares.begin(), shares.end(), uint64_t{0});
-  std::vector<uint64_t> parts(shares.size());
-  std::vector<uint64_t> remainders(shares.size());
-  uint64_t left = amount;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const p::Uint128 product = p::Uint128{amount} * shares[i];
-    parts[i] = static_cast<uint64_t>(product / whole);
-    remainders[i] = static_cast<uint64_t>(product % whole);
-    left -= parts[i];
-  }
-  if (left == 0) {
-    return parts;
-  }
-  std::vector<size_t> order(shares.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return remainders[a] > remainders[b]; });
-  for (size_t i = 0; i < left; ++i) {  // fewer than there are shares
-    ++parts[order[i]];
-  }
-  return parts;
-}
-
 }  // namespace
 
 size_t StackDonors::KeyHash::operator()(const Key& key) const {
@@ -120,6 +96,29 @@ const std::vector<StackDonors::Donor>& StackDonors::of(const p::Work& work) {
     }
   }
   return none_;
+}
+
+std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares) {
+  const uint64_t whole = std::accumulate(shares.begin(), shares.end(), uint64_t{0});
+  std::vector<uint64_t> parts(shares.size());
+  std::vector<uint64_t> remainders(shares.size());
+  uint64_t left = amount;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const p::Uint128 product = p::Uint128{amount} * shares[i];
+    parts[i] = static_cast<uint64_t>(product / whole);
+    remainders[i] = static_cast<uint64_t>(product % whole);
+    left -= parts[i];
+  }
+  if (left == 0) {
+    return parts;
+  }
+  std::vector<size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return remainders[a] > remainders[b]; });
+  for (size_t i = 0; i < left; ++i) {  // fewer than there are shares
+    ++parts[order[i]];
+  }
+  return parts;
 }
 
 std::vector<Weight> split(const Weight& weight, const std::vector<StackDonors::Donor>& donors) {

@@ -60,8 +60,12 @@ class StackDonors {
   std::vector<Donor> none_;
 };
 
+// `amount` in the proportion of `shares`, whose sum is at least 1 and fits 64 bits. The parts add up to it; what
+// remains after rounding down goes to those who lost most by it.
+std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
+
 // Splits `weight` in proportion to the donors' ns (their counts where no time was measured); the parts add up to it
-// exactly, in each of its numbers. What remains after rounding down goes to those who lost most by it.
+// exactly, in each of its numbers.
 std::vector<Weight> split(const Weight& weight, const std::vector<StackDonors::Donor>& donors);
 
 }  // namespace gpuprof::analyze

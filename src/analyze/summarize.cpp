@@ -347,8 +347,14 @@ class Summarizer {
     std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
     std::map<uint32_t, Sum> reasons;
     PlaceCounts places(rows_.tables);
+    StallTable stalls(rows_);
+    const bool tells = rows_.info.samples_tell();
     for (const SampleRow& row : rows_.samples) {
-      if (filter_.takes(rows_.work(row))) {
+      const p::Work& work = rows_.work(row);
+      if (filter_.takes(work)) {
+        if (tells) {
+          stalls.add(row, texts_->work(work));
+        }
         works[index(row.key.work)] += row.count;
         reasons[index(row.key.reason)].weight.count += row.count;
         places.add(row.key.place, row.count);
@@ -364,6 +370,17 @@ class Summarizer {
     }
     summary_.sample_places = places.heaviest(options_.limits.others, summary_.found.sample_places);
     summary_.found.sample_reasons = reasons.size();
+    put_stalls(stalls);
+  }
+
+  void put_stalls(const StallTable& stalls) {
+    const size_t top = options_.limits.others;
+    summary_.stalls = stalls.heaviest({.kernels = top, .reasons = top, .lines = top}, [this](std::string_view kernel) {
+      const auto sum = work_.find(kernel);
+      return sum == work_.end() ? 0 : sum->second.weight.ns;
+    });
+    summary_.found.stalls = stalls.size();
+    summary_.stalls_without_lines = stalls.without_lines();
   }
 
   // In a profile of nothing else, samples are the work.

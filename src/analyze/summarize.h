@@ -14,6 +14,7 @@
 #include "analyze/functions.h"
 #include "analyze/pattern.h"
 #include "analyze/stack_view.h"
+#include "analyze/stalls.h"
 
 namespace gpuprof::analyze {
 
@@ -106,6 +107,9 @@ struct Summary {
   std::vector<SummaryLine> sampled_work;
   std::vector<SummaryLine> sample_reasons;
   std::vector<PlaceLine> sample_places;
+  // Of kernels, in the order of their time, where the samples tell something (ProfileInfo::samples_tell()).
+  std::vector<KernelStalls> stalls;
+  uint64_t stalls_without_lines = 0;  // of the samples that are shown
   // Not GPU work, and in no sum of it. Of profiles that were read with AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
@@ -123,6 +127,7 @@ struct Summary {
     size_t sampled_work = 0;
     size_t sample_reasons = 0;
     size_t sample_places = 0;
+    size_t stalls = 0;
     size_t host_work = 0;
     size_t waits = 0;
     size_t allocations = 0;
@@ -136,7 +141,7 @@ struct Summary {
 };
 
 // Call paths are those of one process name, CPU stack as it is shown, and work. The summary's texts are those of
-// `rows`. Standard deviations need AggregateOptions::squares, devices ::idle.
+// `rows`. Standard deviations need AggregateOptions::squares, devices ::idle, intervals of stalls ::stall_slices.
 Summary summarize(const Aggregate& rows, const SummaryOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -46,6 +46,15 @@ uint64_t ProfileInfo::counted(p::CoverageCount what) const {
   return found == coverage.end() ? 0 : found->second;
 }
 
+uint64_t ProfileInfo::dropped_samples() const {
+  return p::lost_samples(losses);
+}
+
+bool ProfileInfo::samples_tell() const {
+  constexpr p::Uint128 kLeastTaken = 99;  // for each one that was dropped
+  return samples > 0 && dropped_samples() * kLeastTaken <= samples;
+}
+
 void count_rows(Aggregate& rows) {
   ProfileInfo& info = rows.info;
   bool timed = false;

@@ -43,6 +43,7 @@ const Entry* similar_command(std::string_view name);
 std::unique_ptr<Command> make_record();
 std::unique_ptr<Command> make_flame();
 std::unique_ptr<Command> make_report();
+std::unique_ptr<Command> make_annotate();
 std::unique_ptr<Command> make_diff();
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_latency();

@@ -17,10 +17,11 @@ constexpr const char* kExitCodes =
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 10> kTable = {{
+  static constexpr std::array<Entry, 11> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
+      {"annotate", "show the source of kernels with their samples and stalls", make_annotate},
       {"diff", "show what has changed between recordings", make_diff},
       {"check", "judge whether new runs cost more GPU time than old ones", make_check},
       {"latency", "show how long launches take to start, as histograms", make_latency},
@@ -51,7 +52,7 @@ std::string help_text() {
   std::string text =
       "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
   for (const Entry& entry : command_table()) {
-    text.append("  ").append(entry.name).append(std::string(9 - std::string_view(entry.name).size(), ' '));
+    text.append("  ").append(entry.name).append(std::string(10 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");
   }
   return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" +

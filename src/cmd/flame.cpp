@@ -83,8 +83,12 @@ class Flame : public Command {
                    "launches left without a stack by --max-overhead: spread (default) over the stacks of the same "
                    "work, or show as [stack not sampled]")
         ->check(CLI::IsMember({"spread", "show"}));
+    leaf_option_ = app.add_option("--leaf", leaf_,
+                                  "what kernels end in, from their samples: kernel, or a list of function, line, "
+                                  "instruction, offset and stall (default where there are samples: line,stall)")
+                       ->type_name("LIST");
     coverage_.declare(app);
-    show_in_help(app, {"--input", "--output", "--svg", "--weight", "--by", "--root", "--hide", "--no-lines"});
+    show_in_help(app, {"--input", "--output", "--svg", "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
   }
 
   Result<int> run() override {
@@ -162,6 +166,13 @@ class Flame : public Command {
     if (fold_.stacks.lines && stacks_.without_lines()) {
       return Error{"both --lines and --no-lines", "give one of them", kExitUsage};
     }
+    if (leaf_option_->count() > 0) {
+      auto leaves = analyze::parse_leaves(leaf_);
+      if (!leaves) {
+        return Error{"--leaf: " + leaves.error().message, leaves.error().hint, kExitUsage};
+      }
+      fold_.leaves = std::move(leaves).value();
+    }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
     return stacks_.apply(fold_.stacks);
@@ -215,11 +226,47 @@ class Flame : public Command {
                 std::string(weight == WeightKind::time ? "GPU time, other kinds are left out (see --weight count)"
                                                        : "count"));
     }
-    if (weight_.empty() && folded.samples > 0 && folded.kind != ProfileKind::stall_samples) {
-      log::info("the profile has samples of GPU code, too: see --weight samples");
-    }
+    explain_samples(folded, weight);
     explain_unsampled(folded, weight);
     stacks_.explain(folded.trimmed);
+  }
+
+  [[nodiscard]] bool shares_out_time(const FoldResult& folded, WeightKind weight) const {
+    const bool of_time =
+        fold_.measure == Measure::gpu || fold_.measure == Measure::busy || fold_.measure == Measure::exclusive;
+    return of_time && weight == WeightKind::time && folded.samples > 0 && folded.kind != ProfileKind::stall_samples;
+  }
+
+  // Why kernels end in what they end in.
+  void explain_samples(const FoldResult& folded, WeightKind weight) const {
+    if (!shares_out_time(folded, weight)) {
+      return;
+    }
+    const analyze::SharedOut& shared = folded.shared_out;
+    if (const std::string why = dropped_samples(folded, weight); !why.empty()) {
+      log::warn(why);
+    }
+    if (shared.samples > 0) {
+      log::info("kernels end in " + analyze::leaf_words(folded.leaves) + ": their time is shared out among " +
+                count_text(shared.samples) + " samples (see --leaf)");
+    }
+    const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
+    if (shows_source && shared.without_lines > 0) {
+      log::info(output::without_lines_text(shared.without_lines, shared.samples));
+    }
+    if (shared.untimed > 0) {
+      log::info(count_text(shared.untimed) + " samples are of work without a measured time: see --weight samples");
+    }
+  }
+
+  // That too many are missing, and what follows from it for the picture; empty where that is not so.
+  [[nodiscard]] std::string dropped_samples(const FoldResult& folded, WeightKind weight) const {
+    const std::string dropped = output::dropped_samples_text(folded);
+    if (dropped.empty() || !shares_out_time(folded, weight)) {
+      return {};
+    }
+    return dropped + (folded.leaves.empty() ? ": the picture ends at the kernels"
+                                            : ": the shares of what is below a kernel may be wrong");
   }
 
   // Of a profile of which there is nothing to draw.
@@ -265,6 +312,13 @@ class Flame : public Command {
     const auto command = folded.meta.find("command");
     options.subtitle = command == folded.meta.end() ? std::string() : command->second;
     options.notice = gaps(folded);
+    if (const std::string dropped = dropped_samples(folded, weight.kind); !dropped.empty()) {
+      options.notice.append(options.notice.empty() ? "" : "; ").append(dropped);
+    }
+    if (folded.shared_out.samples > 0 && weight.kind == WeightKind::time) {
+      options.width_note =
+          "Below kernels: their time, shared out among " + count_text(folded.shared_out.samples) + " samples.";
+    }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;
     options.count_name = folded.kind == ProfileKind::stall_samples ? "samples" : weight_of(weight_).count_name;
@@ -293,6 +347,8 @@ class Flame : public Command {
   std::string weight_;
   std::string unit_;
   std::string by_;
+  std::string leaf_;
+  const CLI::Option* leaf_option_ = nullptr;
   std::string graph_;
   std::string nvtx_;
   std::string unsampled_;

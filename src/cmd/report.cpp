@@ -49,6 +49,8 @@ class Report : public Command {
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
         ->check(CLI::Range(kWidth, kMaxWidth));
+    app.add_flag("--explain", shape_.explain,
+                 "what each stall reason that is shown means, what causes it and what to try");
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
     coverage_.declare(app);
@@ -62,7 +64,7 @@ class Report : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true});
+    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true, .stall_slices = true});
     if (!rows) {
       return std::move(rows).error();
     }

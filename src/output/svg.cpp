@@ -267,7 +267,8 @@ void write_legend(Header& header, const Picture& picture) {
 
 std::string hint(const SvgOptions& options) {
   const std::string side = !options.difference ? "" : options.difference->shows_new ? ", new" : ", old";
-  return "Width: " + printable(weight_name(options)) + side + ". Callers below, callees above.";
+  return "Width: " + printable(weight_name(options)) + side + ". Callers below, callees above." +
+         (options.width_note.empty() ? "" : " " + printable(options.width_note));
 }
 
 // The height that the header takes.

@@ -36,6 +36,7 @@ struct SvgOptions {
   WeightChoice weight;   // what a width stands for; times are printed in a fitting unit and, exactly, in ns
   std::string time_name = "GPU time";   // what Weight::ns measures
   std::string count_name = "launches";  // what Weight::count counts, plural
+  std::string width_note;               // a sentence more about widths; empty if there is none
   double min_width_px = 0.1;            // narrower frames are not drawn until a zoom widens them
   SvgLimits limits;
   std::optional<SvgDifference> difference;  // none: colours stand for classes of frames

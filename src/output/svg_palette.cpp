@@ -31,7 +31,7 @@ constexpr std::array<ClassStyle, 11> kStyles{{
     {FrameClass::interpreter, 'c', "Python interpreter", {186, 38, 82}, {190, 26, 30}},
     {FrameClass::kernel, 'k', "CPU kernel space", {305, 46, 78}, {305, 28, 36}},
     {FrameClass::separator, 's', "separator", {216, 8, 88}, {216, 6, 25}},
-    {FrameClass::gpu, 'g', "GPU kernel or copy", {136, 48, 63}, {140, 46, 27}},
+    {FrameClass::gpu, 'g', "GPU kernel, copy, source line", {136, 48, 63}, {140, 46, 27}},
     {FrameClass::gpu_detail, 'd', "GPU instruction, stall", {176, 46, 68}, {178, 50, 25}},
     {FrameClass::mark, 'm', "range, capture, idle", {258, 58, 83}, {258, 30, 40}},
     {FrameClass::note, 'x', "note: data is missing", {4, 72, 82}, {4, 40, 34}},

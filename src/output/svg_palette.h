@@ -26,7 +26,7 @@ constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
     analyze::FrameClass::separator, analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail,
     analyze::FrameClass::mark,      analyze::FrameClass::note};
 
-std::string_view class_label(analyze::FrameClass cls);  // "GPU kernel or copy"
+std::string_view class_label(analyze::FrameClass cls);  // "GPU kernel, copy, source line"
 char class_letter(analyze::FrameClass cls);
 
 size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every machine

@@ -158,6 +158,19 @@ std::string truncated_text(const ProfileInfo& info) {
                               percent_text(truncated, all) + ") have a truncated stack";
 }
 
+std::string dropped_samples_text(const ProfileInfo& info) {
+  const uint64_t dropped = info.dropped_samples();
+  if (info.samples == 0 || info.samples_tell()) {
+    return {};
+  }
+  return percent_text(dropped, info.samples + std::min(dropped, UINT64_MAX - info.samples)) +
+         " of the samples were dropped, too many to say what kernels waited for";
+}
+
+std::string without_lines_text(uint64_t without_lines, uint64_t samples) {
+  return "no line information in " + percent_text(without_lines, samples) + " of the samples: compile with -lineinfo";
+}
+
 std::vector<std::string> trust_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (info.coverage.empty() || is_clean(info)) {

@@ -17,4 +17,10 @@ std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
 // "7 of 1,000 launches (0.70%) have a truncated stack"; empty for none.
 std::string truncated_text(const analyze::ProfileInfo& info);
 
+// "2.91% of the samples were dropped, too many to say what kernels waited for". Empty where that is not so.
+std::string dropped_samples_text(const analyze::ProfileInfo& info);
+
+// "no line information in 12.00% of the samples: compile with -lineinfo".
+std::string without_lines_text(uint64_t without_lines, uint64_t samples);
+
 }  // namespace gpuprof::output

@@ -55,10 +55,17 @@ bool give_up_trifles(Summary& summary) {
 // Three of what is no GPU time, and the caller's frames of a path that say least.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
-  return shorten_functions(summary.functions, kMostFunctions) || shorten(summary.allocations, 1) ||
-         shorten(summary.waits, 1) || shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
-         shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
-         lower(detail.devices, 4) || lower(detail.frames, 4);
+  return shorten_functions(summary.functions, kMostFunctions) || shorten(summary.stalls, 2) ||
+         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.host_work, kTop) ||
+         shorten(summary.sample_places, kTop) || shorten(summary.sample_reasons, kTop) ||
+         shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) || lower(detail.devices, 4) ||
+         lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
+}
+
+// Where the stalls of kernels say the same in other words.
+bool give_up_samples(Summary& summary) {
+  return !summary.stalls.empty() &&
+         (shorten(summary.sample_places, 0) || shorten(summary.sampled_work, 0) || shorten(summary.sample_reasons, 1));
 }
 
 // Down to what most questions need: ten kernels, eight functions and five paths.
@@ -68,17 +75,18 @@ bool give_up_answers(Summary& summary, Detail& detail) {
            shorten(summary.work, work) || shorten(summary.groups, work);
   };
   return tables(6, 10, 12) || shorten(summary.allocations, 0) || shorten(summary.waits, 0) ||
-         std::exchange(detail.whole_trust, false) || !std::exchange(detail.one_line, true) || lower(detail.frames, 3) ||
-         tables(5, 8, 10);
+         give_up_samples(summary) || lower(detail.explained, 1) || std::exchange(detail.whole_trust, false) ||
+         !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
 // Where a report has more to say than one screen holds: whole tables go before the three main ones do.
 bool give_up_tables(Summary& summary, Detail& detail) {
   return shorten(summary.host_work, 1) || lower(detail.devices, 2) || shorten(summary.ranks, 2) ||
          shorten(summary.groups, 3) || lower(detail.frames, 2) || shorten(summary.host_work, 0) ||
-         shorten(summary.ranks, 0) || shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) ||
-         shorten(summary.sampled_work, 1) || shorten_functions(summary.functions, 3) ||
-         shorten(summary.call_paths, 2) || shorten(summary.work, 3) || shorten(summary.call_paths, 1);
+         shorten(summary.ranks, 0) || lower(detail.explained, 0) || shorten(summary.sample_places, 1) ||
+         shorten(summary.sample_reasons, 1) || shorten(summary.sampled_work, 1) || shorten(summary.stalls, 1) ||
+         lower(detail.stall_reasons, 2) || shorten_functions(summary.functions, 3) || shorten(summary.call_paths, 2) ||
+         shorten(summary.work, 3) || shorten(summary.call_paths, 1);
 }
 
 }  // namespace
@@ -97,6 +105,7 @@ void restore_tables(const Summary& whole, Summary& summary) {
   summary.sampled_work = whole.sampled_work;
   summary.sample_reasons = whole.sample_reasons;
   summary.sample_places = whole.sample_places;
+  summary.stalls = whole.stalls;
   summary.host_work = whole.host_work;
   summary.waits = whole.waits;
   summary.allocations = whole.allocations;

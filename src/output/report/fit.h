@@ -12,10 +12,12 @@ inline constexpr size_t kMostFunctions = 12;
 
 // How much is told of what a report lists.
 struct Detail {
-  size_t frames = 6;        // of a call path, about
-  size_t devices = 8;       // that are listed
-  bool whole_trust = true;  // not only the coverage
-  bool one_line = false;    // names beside their numbers, shorter, and fewer numbers, so that each is one line
+  size_t frames = 6;         // of a call path, about
+  size_t devices = 8;        // that are listed
+  bool whole_trust = true;   // not only the coverage
+  size_t stall_reasons = 4;  // of a kernel; any number where a report is as long as it likes
+  size_t explained = 4;      // of how many kernels it is said what the stall means that dominates
+  bool one_line = false;     // names beside their numbers, shorter, and fewer numbers, so that each is one line
 };
 
 // Makes a report shorter by the least that a reader misses; false where it is as short as it gets. Kernels, functions

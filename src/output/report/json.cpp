@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "output/json_stream.h"
 #include "output/report/report.h"
+#include "output/report/stalls.h"
 #include "output/text.h"
 #include "output/weight.h"
 
@@ -182,6 +183,8 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     json_array(summary.sample_reasons, object.key("sample_reasons"), put_count);
     json_array(summary.sample_places, object.key("sample_places"),
                [&stream](const analyze::PlaceLine& place) { put_place(place, stream); });
+    json_array(summary.stalls, object.key("stalls"),
+               [&stream](const analyze::KernelStalls& stalls) { put_stalls(stalls, stream); });
   }
   const auto put_timed = [&stream](const SummaryLine& line) { put_line(line, true, stream); };
   if (!summary.host_work.empty()) {

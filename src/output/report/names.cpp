@@ -24,6 +24,11 @@ std::vector<std::string_view> works_of(const analyze::Summary& summary) {
       }
     }
   }
+  for (const analyze::KernelStalls& stalls : summary.stalls) {
+    if (seen.insert(stalls.kernel).second) {
+      names.push_back(stalls.kernel);
+    }
+  }
   return names;
 }
 

@@ -111,6 +111,21 @@ void Page::clauses(std::string_view text, std::string_view indent) {
   line(out);
 }
 
+void Page::prose(std::string_view text) {
+  std::string out = " ";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (out.find_first_not_of(' ') != std::string::npos && utf8_length(out) + 1 + utf8_length(word) > width()) {
+      line(out);
+      out = "   ";
+    }
+    out.append(" ").append(word);
+    at = end + 1;
+  }
+  line(out);
+}
+
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
   if (naming == Naming::signature && !options_.full) {
     // Not shown_ends(): of a signature that lacks its middle the brackets do not match.

@@ -41,6 +41,9 @@ class Page {
   [[nodiscard]] const Detail& detail() const { return detail_; }
   [[nodiscard]] const Names& names() const { return names_; }
   [[nodiscard]] bool full() const { return options_.full; }
+  // It is made to be no longer than some lines.
+  [[nodiscard]] bool fits() const { return options_.lines != 0; }
+  [[nodiscard]] bool explain() const { return options_.explain; }
   // Also those that tell nothing.
   [[nodiscard]] bool all_frames() const { return options_.full || options_.from_start; }
 
@@ -52,6 +55,9 @@ class Page {
   void dim_line(const std::string& text);
   // Clauses that are parted by ", ", in as many lines as the width needs; the first one behind `indent`.
   void clauses(std::string_view text, std::string_view indent);
+
+  // Sentences, in as many lines as the width needs, each behind two blanks; those after the first behind four.
+  void prose(std::string_view text);
 
   // A name as it is shown where it may take `width` characters.
   [[nodiscard]] std::string name(std::string_view name, size_t width, Naming naming = Naming::signature) const;

@@ -12,6 +12,7 @@ struct ReportOptions {
   size_t width = 80;        // no line is longer from 80 on; in less, what is told in a sentence may be
   bool colors = false;      // with the escape sequences of a terminal
   bool full = false;        // names and paths as they are in the profile, whatever the width
+  bool explain = false;     // what each stall reason that is shown means
   bool from_start = false;  // call paths with the frames that tell nothing
   // About how many lines there may be in all, 0 for any number: tables give up lines, the later ones first, but keep
   // some each.

@@ -12,6 +12,7 @@
 #include "output/report/page.h"
 #include "output/report/paths.h"
 #include "output/report/report.h"
+#include "output/report/stalls.h"
 #include "output/trust.h"
 #include "output/weight.h"
 
@@ -231,6 +232,11 @@ std::string place_text(const analyze::PlaceLine& place) {
 void print_samples(const Summary& summary, Page& page) {
   const uint64_t whole = summary.samples;
   print_counts(summary.sampled_work, "Top kernels by samples", summary.found.sampled_work, whole, page);
+  if (const std::string dropped = dropped_samples_text(summary.info); !dropped.empty()) {
+    page.line("");
+    return page.clauses(dropped, "");
+  }
+  print_stalls(summary, page);
   print_counts(summary.sample_reasons, "Top stall reasons", summary.found.sample_reasons, whole, page);
   if (summary.sample_places.empty()) {
     return;
@@ -301,6 +307,10 @@ void print_left_out(const Summary& summary, Page& page) {
     }
   };
   add(summary.ranks, summary.found.ranks, "ranks");
+  if (!summary.stalls.empty()) {
+    add(summary.sampled_work, summary.found.sampled_work, "kernels by samples");
+    add(summary.sample_places, summary.found.sample_places, "places in GPU code");
+  }
   add(summary.host_work, summary.found.host_work, "waits and allocations");
   add(summary.waits, summary.found.waits, "waits by path");
   add(summary.allocations, summary.found.allocations, "allocations by path");

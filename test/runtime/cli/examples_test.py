@@ -25,6 +25,7 @@ NOT_RUN = (
     (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
+    (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/annotate has some"),
 )
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)

@@ -1,0 +1,101 @@
+#include "analyze/stalls.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyze/labels.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+template <typename Lines>
+void keep_first(Lines& lines, size_t most) {
+  if (most != 0 && lines.size() > most) {
+    lines.resize(most);
+  }
+}
+
+}  // namespace
+
+void StallTable::add(const SampleRow& row, std::string_view kernel) {
+  const p::Work& work = rows_.work(row);
+  const auto [known, is_new] = by_work_.try_emplace(index(work.id), 0);
+  if (is_new) {
+    const auto [position, is_first] = positions_.try_emplace(kernel, kernels_.size());
+    known->second = position->second;
+    if (is_first) {
+      kernels_.push_back({.name = kernel, .id = work.name});
+    }
+  }
+  Kernel& to = kernels_[known->second];
+  to.samples += row.count;
+  to.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
+  to.reasons[index(row.key.reason)] += row.count;
+  if (const auto frames = rows_.tables.place_frames(row.key.place); !frames.empty()) {
+    to.lines[frames.back().position] += row.count;
+  } else if (index(row.key.place) != 0) {
+    to.without_lines += row.count;
+    without_lines_ += row.count;
+  }
+}
+
+std::vector<KernelStalls> StallTable::take(std::vector<std::pair<uint64_t, size_t>> order, const Limits& limits) const {
+  std::sort(order.begin(), order.end(), [this](const auto& a, const auto& b) {
+    const Kernel& x = kernels_[a.second];
+    const Kernel& y = kernels_[b.second];
+    return std::tuple(b.first, y.samples, x.name) < std::tuple(a.first, x.samples, y.name);
+  });
+  keep_first(order, limits.kernels);
+  std::vector<KernelStalls> stalls;
+  for (const auto& [weight, position] : order) {
+    const Kernel& kernel = kernels_[position];
+    if (kernel.samples == 0) {
+      continue;
+    }
+    KernelStalls& to = stalls.emplace_back();
+    to.kernel = kernel.name;
+    to.samples = kernel.samples;
+    to.estimated = kernel.estimated;
+    to.without_lines = kernel.without_lines;
+    put_reasons(kernel, limits.reasons, to);
+    put_lines(kernel, limits.lines, to);
+  }
+  return stalls;
+}
+
+void StallTable::put_reasons(const Kernel& kernel, size_t most, KernelStalls& to) const {
+  for (const auto& [id, samples] : kernel.reasons) {
+    const p::StringId reason{id};
+    const double dispersion = rows_.stall_slices.dispersion(kernel.id, reason);
+    to.reasons.push_back({.reason = id == 0 ? kUnknown : rows_.tables.text(reason),
+                          .samples = samples,
+                          .share = share_interval(samples, kernel.samples, dispersion)});
+  }
+  std::sort(to.reasons.begin(), to.reasons.end(), [](const StallLine& a, const StallLine& b) {
+    return std::tie(b.samples, a.reason) < std::tie(a.samples, b.reason);
+  });
+  to.found_reasons = to.reasons.size();
+  keep_first(to.reasons, most);
+}
+
+void StallTable::put_lines(const Kernel& kernel, size_t most, KernelStalls& to) const {
+  using Key = std::tuple<std::string_view, uint32_t, std::string_view>;  // file, line, function
+  std::map<Key, uint64_t> lines;
+  for (const auto& [position, samples] : kernel.lines) {
+    const p::Frame& frame = rows_.tables.frame(p::Element(position, false));
+    lines[{rows_.tables.text(frame.file), frame.line, rows_.tables.text(frame.name)}] += samples;
+  }
+  for (const auto& [key, samples] : lines) {
+    to.lines.push_back(
+        {.function = std::get<2>(key), .file = std::get<0>(key), .line = std::get<1>(key), .samples = samples});
+  }
+  std::stable_sort(to.lines.begin(), to.lines.end(),
+                   [](const HotLine& a, const HotLine& b) { return a.samples > b.samples; });
+  to.found_lines = to.lines.size();
+  keep_first(to.lines, most);
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,156 @@
+#include "output/report/stalls.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "analyze/stall_reasons.h"
+#include "base/numbers.h"
+#include "output/json_stream.h"
+#include "output/text.h"
+#include "output/trust.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::HotLine;
+using analyze::KernelStalls;
+using analyze::StallLine;
+using analyze::StallReason;
+
+constexpr size_t kHotLines = 3;
+constexpr const char* kBelow = "          ";
+
+std::string percent_digits(double share) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2f", 100 * share);
+  return text;
+}
+
+double share_of(uint64_t part, uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);  // no kernel is listed without samples
+}
+
+// "at stalls.cu:9 58.13%, math.cuh:2 8.20%"
+std::string hot_lines(const KernelStalls& stalls, const Page& page) {
+  constexpr size_t kFile = 40;
+  std::string text;
+  for (size_t i = 0; i < std::min(kHotLines, stalls.lines.size()); ++i) {
+    const HotLine& line = stalls.lines[i];
+    const std::string file = shown_name(shown_ends(line.file.empty() ? line.function : line.file));
+    text.append(text.empty() ? "at " : ", ").append(page.full() ? file : cut_front(file, kFile));
+    text.append(line.line == 0 ? "" : ":" + std::to_string(line.line)).append(" ");
+    text.append(percent_text(line.samples, stalls.samples));
+  }
+  return text;
+}
+
+bool waits(const StallLine& line) {
+  const StallReason* const reason = analyze::stall_reason(line.reason);
+  return reason == nullptr || reason->waits;
+}
+
+// The reason that most of the waiting is for, where that is surely a fifth of the samples.
+const StallLine* dominant(const KernelStalls& stalls) {
+  constexpr double kLeast = 0.2;
+  const auto first = std::find_if(stalls.reasons.begin(), stalls.reasons.end(), waits);
+  return first == stalls.reasons.end() || first->share.low < kLeast ? nullptr : &*first;
+}
+
+size_t shown_reasons(const KernelStalls& stalls, const Page& page) {
+  return page.fits() ? std::min(stalls.reasons.size(), page.detail().stall_reasons) : stalls.reasons.size();
+}
+
+void print_kernel(const KernelStalls& stalls, Page& page) {
+  page.work_row({"", "", "", short_count_text(stalls.samples)}, stalls.kernel);
+  if (stalls.estimated > 0) {
+    page.dim_line(kBelow + percent_text(stalls.estimated, stalls.samples) + " of them attributed by estimate");
+  }
+  for (size_t i = 0; i < shown_reasons(stalls, page); ++i) {
+    const StallLine& line = stalls.reasons[i];
+    page.row({percent_text(line.samples, stalls.samples), percent_digits(line.share.low) + "%",
+              percent_digits(line.share.high) + "%", short_count_text(line.samples)},
+             "  " + page.name(line.reason, width_behind(4, page.width()) - 2, Naming::plain));
+  }
+  if (!stalls.lines.empty()) {
+    page.clauses(hot_lines(stalls, page), kBelow);
+  }
+}
+
+void add_once(const StallLine& line, std::vector<const StallReason*>& reasons) {
+  const StallReason* const reason = analyze::stall_reason(line.reason);
+  if (reason != nullptr && std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+    reasons.push_back(reason);
+  }
+}
+
+// What is explained: with --explain all that is shown, else what dominates a kernel.
+std::vector<const StallReason*> explained(const analyze::Summary& summary, const Page& page) {
+  std::vector<const StallReason*> reasons;
+  const size_t most = page.fits() ? page.detail().explained : summary.stalls.size();
+  for (size_t at = 0; at < summary.stalls.size(); ++at) {
+    const KernelStalls& stalls = summary.stalls[at];
+    if (page.explain()) {
+      for (size_t i = 0; i < shown_reasons(stalls, page); ++i) {
+        add_once(stalls.reasons[i], reasons);
+      }
+    } else if (const StallLine* const line = dominant(stalls); line != nullptr && at < most) {
+      add_once(*line, reasons);
+    }
+  }
+  return reasons;
+}
+
+}  // namespace
+
+void print_stalls(const analyze::Summary& summary, Page& page) {
+  if (summary.stalls.empty()) {
+    return;
+  }
+  page.title("Stalls of kernels, as shares of their samples, from ... to with 95%", summary.stalls.size(),
+             summary.found.stalls);
+  page.columns({"share", "from", "to", "samples"}, "kernel, and what it waited for");
+  for (const KernelStalls& stalls : summary.stalls) {
+    print_kernel(stalls, page);
+  }
+  const bool can_have = summary.info.kind != analyze::ProfileKind::stall_samples;  // the published form has no lines
+  if (can_have && summary.stalls_without_lines > 0) {
+    page.prose(without_lines_text(summary.stalls_without_lines, summary.samples));
+  }
+  for (const StallReason* const reason : explained(summary, page)) {
+    std::string text(reason->word);
+    text.append(": ").append(reason->meaning);
+    for (const std::string_view more : {reason->cause, reason->advice}) {
+      text.append(more.empty() ? "" : " ").append(more);
+    }
+    page.prose(text);
+  }
+}
+
+void put_stalls(const KernelStalls& stalls, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.text("kernel", shown_text(stalls.kernel));
+  object.number("samples", stalls.samples);
+  object.number("estimated", stalls.estimated);
+  object.number("without_lines", stalls.without_lines);
+  json_array(stalls.reasons, object.key("reasons"), [&](const StallLine& line) {
+    JsonObject reason(stream.text());
+    reason.text("reason", shown_text(line.reason));
+    reason.number("samples", line.samples);
+    reason.key("percent") += percent_digits(share_of(line.samples, stalls.samples));
+    reason.key("low_percent") += percent_digits(line.share.low);
+    reason.key("high_percent") += percent_digits(line.share.high);
+  });
+  json_array(stalls.lines, object.key("lines"), [&](const HotLine& line) {
+    JsonObject hot(stream.text());
+    hot.text("function", shown_text(line.function));
+    hot.text("file", shown_text(line.file));
+    hot.number("line", line.line);
+    hot.number("samples", line.samples);
+    hot.key("percent") += percent_digits(share_of(line.samples, stalls.samples));
+  });
+}
+
+}  // namespace gpuprof::output
