@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report diff check latency export merge dump doctor help version --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report annotate diff check latency export merge dump doctor help version --help --version" -- "$current")
     return
   fi
   if [[ $command == record || $command == check ]]; then
@@ -24,6 +24,7 @@ _gpuprof() {
     --weight) words="sum time busy exclusive idle count bytes wait alloc" ;;
     --by) words="pid tid thread device stream rank host command range" ;;
     --sort) words="time calls avg max" ;;
+    --leaf) words="kernel function line instruction offset stall line,stall stall,line" ;;
     --graph) words="both launch capture" ;;
     --graphs) words="nodes whole" ;;
     --nvtx) words="frames filter off" ;;
@@ -41,10 +42,11 @@ _gpuprof() {
           --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)
-        words="-i --input -o --output --svg --title --weight --unit --lines --by --graph --nvtx --nvtx-range --unsampled
+        words="-i --input -o --output --svg --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help --help-all"
         ;;
-      report) words="-i --input --sort --by --kernel --path --full --top --width --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
+      report) words="-i --input --sort --by --kernel --path --full --top --width --explain --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
+      annotate) words="-i --input --gpu --kernel --limit --lenient -q -v --help --help-all" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --help-all --"
         ;;
