@@ -1,6 +1,7 @@
 // Records with sources in the recorder's own process, as gpuprof does with a backend that reads a device or the kernel.
 // usage: record_sources FOLDER PROFILE OPTION... -- COMMAND...
-//   --paused: until SIGUSR1; --fail: the second source can not be started; --bpf, --none: the stack engine
+//   --paused: until SIGUSR1; --fail: the second source can not be started; --whole: no sample is dropped;
+//   --bpf, --none: the stack engine
 
 #include <sys/wait.h>
 
@@ -28,7 +29,7 @@ int run(const std::vector<std::string>& arguments) {
   options.stacks = has("--bpf") ? StackChoice::bpf : has("--none") ? StackChoice::none : StackChoice::best;
   options.recording.paused = has("--paused");
   gpuprof::backend::Backends backends;
-  backends.push_back(gpuprof::test::make_sampler(arguments[0]));
+  backends.push_back(gpuprof::test::make_sampler(arguments[0], !has("--whole")));
   backends.push_back(gpuprof::test::make_second(arguments[0], has("--fail")));
   const auto result = gpuprof::record::run_session(options, std::move(backends));
   if (!result) {

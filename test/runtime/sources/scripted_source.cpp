@@ -148,7 +148,7 @@ void tell_saxpy_place(EventSink& sink, SourceId source, uint32_t module, uint32_
 
 class Sampler final : public ScriptedSource {
  public:
-  explicit Sampler(const std::string& folder) : ScriptedSource("sampler", folder) {}
+  Sampler(const std::string& folder, bool drops) : ScriptedSource("sampler", folder), drops_(drops) {}
 
  private:
   static constexpr uint32_t kSaxpyPlace = 1;
@@ -194,7 +194,9 @@ class Sampler final : public ScriptedSource {
     tell_sample(saxpy, kSaxpy, kSaxpyPlace, 3, "selected");
     tell_sample(reduce, kReduce, kReducePlace, 2, "long_scoreboard", true);
     tell_sample(10'000, kSaxpy, kSaxpyPlace, 6, "selected");  // of a launch that never comes
-    sink().on_samples_dropped(source(), 11);
+    if (drops_) {
+      sink().on_samples_dropped(source(), 11);
+    }
     backend::Counters counters;
     counters.launches = 2 * round;
     sink().on_counters(source(), counters);
@@ -234,6 +236,8 @@ class Sampler final : public ScriptedSource {
     made.estimated = estimated;
     sink().on_sample(made);
   }
+
+  bool drops_;
 };
 
 class Second final : public ScriptedSource {
@@ -267,8 +271,8 @@ class Second final : public ScriptedSource {
 
 }  // namespace
 
-std::unique_ptr<backend::Backend> make_sampler(const std::string& folder) {
-  return std::make_unique<Sampler>(folder);
+std::unique_ptr<backend::Backend> make_sampler(const std::string& folder, bool drops) {
+  return std::make_unique<Sampler>(folder, drops);
 }
 
 std::unique_ptr<backend::Backend> make_second(const std::string& folder, bool fails) {

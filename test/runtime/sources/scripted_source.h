@@ -9,8 +9,8 @@
 
 namespace gpuprof::test {
 
-// Launches with stacks, their work and its samples.
-std::unique_ptr<backend::Backend> make_sampler(const std::string& folder);
+// Launches with stacks, their work and its samples. `drops`: some of these were dropped, more than a hundredth.
+std::unique_ptr<backend::Backend> make_sampler(const std::string& folder, bool drops);
 
 // Samples that no launch is known for, in the same GPU code. `fails`: it can not be started.
 std::unique_ptr<backend::Backend> make_second(const std::string& folder, bool fails);
