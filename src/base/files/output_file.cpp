@@ -123,9 +123,11 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
+  // Another spelling of /dev/stdout, which root must not replace. As in the plain one, what is there makes no
+  // difference: a machine's /dev may have no such link.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
-      kind == S_IFLNK && path != name && descriptor_named(path)) {
-    return open(path, options);  // another spelling of /dev/stdout, which root must not replace
+      path != name && descriptor_named(path)) {
+    return open(path, options);
   }
   if (there && kind != S_IFREG && kind != S_IFLNK) {
     auto fd = open_special(there, info, name, options.stop);

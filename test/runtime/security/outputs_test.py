@@ -223,6 +223,19 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
 
+    def test_descriptors_by_name_in_a_dev_without_links(self):
+        # As in small containers and virtual machines, where nobody has made /dev/stdout.
+        bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=755 none /dev && exec "$@"', "sh"]
+        probe = self.run_command([*bare, "setpriv", "--version"])
+        if probe.returncode != 0:
+            self.skipTest("no /dev of our own can be mounted: " + probe.stderr.decode("utf-8", "replace").strip())
+        as_victim = ["setpriv", f"--reuid={self.victim.uid}", f"--regid={self.victim.gid}", "--clear-groups"]
+        for name in ("/dev/stdout", "/dev/../dev//stdout"):
+            with self.subTest(name):
+                run = self.run_command([*bare, *as_victim, rig.GPUPROF, "merge", self.profile, "-o", name])
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertTrue(run.stdout.startswith(b"GPUPROF;"))
+
     # The last step
 
     def test_a_directory_in_the_way_of_the_old_profile_is_told_before_the_start(self):
