@@ -19,7 +19,9 @@
 
 #include "drm_submission.h"
 #include "drm_types.h"
-#include "frame_walk.h"
+#include "launch_events.h"
+#include "loader.h"
+#include "stack_walk.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
 
@@ -57,16 +59,59 @@ static __always_inline struct job_key key_of(const struct dma_fence* fence) {
   return key;
 }
 
-/* 0: there is none, or none that can be walked. */
+/* What has run under a pid, as far as it has submitted. */
+struct image {
+  __u64 image;
+  __u64 since_ns; /* its first submission; its tables were read later, those of what ran before it were not */
+  __u64 asked_ns;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, GPUPROF_BPF_MAX_PROCESSES);
+  __type(key, __u32); /* pid */
+  __type(value, struct image);
+} images SEC(".maps");
+
+#define ASK_INTERVAL_NS 10000000
+
+/* The tables of the process; null: there are none yet. The recorder makes them when it hears of the first submission.
+ */
+static __always_inline const struct gpuprof_bpf_process* tables_of(const struct submitter* submitter) {
+  __u64 now = bpf_ktime_get_ns();
+  __u32 pid = submitter->pid;
+  struct image* known = bpf_map_lookup_elem(&images, &pid);
+  if (!known || known->image != submitter->image) {
+    struct image image = {submitter->image, now, 0};
+    bpf_map_update_elem(&images, &pid, &image, BPF_ANY);
+    return 0;
+  }
+  const struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
+  if (!process || process->number == 0) {
+    return 0;
+  }
+  if (process->read_ns >= known->since_ns) {
+    return process;
+  }
+  if (now - known->asked_ns > ASK_INTERVAL_NS) {
+    known->asked_ns = now;
+    tell_loader(pid);
+  }
+  return 0;
+}
+
+/* The user stack from where the thread has called the kernel. 0: there is none, or none that can be walked. */
 static __always_inline __u64 user_stack(const struct submitter* submitter) {
-  struct scratch* scratch = take_slot_of(&slots);
-  if (!scratch) {
+  struct slot* slot = take_slot_of(&slots);
+  if (!slot) {
     count_loss(GPUPROF_BPF_LOST_READ);
     return 0;
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  __u64 id = stack_id(regs, scratch, submitter->pid, mix(submitter->pid, submitter->image), 0);
-  give_slot_back(scratch);
+  struct walk_from from = {submitter->pid, 0, mix(submitter->pid, submitter->image), 0};
+  walk_stack(regs, slot, &from, tables_of(submitter));
+  __u64 id = stack_id(slot, submitter->pid);
+  give_slot_back(slot);
   return id;
 }
 

@@ -15,6 +15,8 @@
 #include "backend/source_ids.h"
 #include "base/result.h"
 
+struct bpf_object;
+
 namespace gpuprof::backend {
 
 struct Descriptor {
@@ -122,6 +124,9 @@ class Backend {
   virtual void set_recording(bool /*on*/) {}
   // Hands over what has come, and never blocks. How many events that were: after none, the next call may take longer.
   virtual size_t drain() { return 0; }
+  // From start() to stop(): the programs of a source that walk stacks by tables (bpf/stack_walk.h). The recorder fills
+  // in their maps for the processes that the source tells. Null: there are none.
+  [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
   // The last call: what is still held is handed over. A source that has ended earlier has nothing to do.
   virtual void stop() {}
 };

@@ -112,6 +112,7 @@ struct Stack {
   std::span<const uint64_t> words;
   uint32_t flags = 0;                 // GPUPROF_STACK_*
   std::span<const uint32_t> modules;  // numbers of the modules that it goes through
+  uint64_t read_ns = 0;               // when the mappings were read by which it was walked; 0: it was by none of ours
 };
 
 // A loaded file, before the stacks that name it. As in gpuprof_module.

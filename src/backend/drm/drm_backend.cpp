@@ -46,6 +46,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void set_recording(bool on) { on_ = on; }
 
+  [[nodiscard]] bpf_object* programs() const { return programs_->object(); }
+
   size_t drain() {
     const size_t events = programs_->drain(*this);
     find_clients();
@@ -70,9 +72,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) override {
-    submitters_.on_stack(stack, words, flags);
+  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) override {
+    submitters_.on_stack(stack, words);
   }
+
+  void on_loader(uint32_t pid) override { submitters_.on_loader(pid); }
 
   void on_queued(const gpuprof_drm_queued& queued) override {
     const JobKey key{queued.job.context, queued.job.seqno};
@@ -234,6 +238,8 @@ class DrmBackend final : public Backend {
       running_->set_recording(on);
     }
   }
+
+  [[nodiscard]] bpf_object* walking_programs() const override { return running_ ? running_->programs() : nullptr; }
 
   size_t drain() override { return running_ ? running_->drain() : 0; }
 

@@ -27,6 +27,9 @@ constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, 
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
+constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // nothing else runs on the CPU during a walk
+constexpr uint32_t kCachedRules = 1U << 18;                  // of 16 bytes each, for all processes together
+
 struct Program {
   const char* name;
   const char* target;  // a tracepoint, or a function of i915 or xe
@@ -74,7 +77,8 @@ Status choose(bpf_object* object, const std::vector<Program>& wanted) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [program](const Program& one) {
       return std::string_view(one.name) == bpf_program__name(program);
     });
-    bpf_program__set_autoload(program, found != wanted.end());
+    const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";  // attached by the recorder
+    bpf_program__set_autoload(program, found != wanted.end() || is_walk);
     if (found != wanted.end() && found->is_function) {
       if (const int error = bpf_program__set_attach_target(program, 0, found->target); error != 0) {
         return bpf_error(std::string("cannot find the function ") + found->target, -error, kHint);
@@ -91,7 +95,11 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs) {
   }
   gpuprof_bpf_config config = make_bpf_config();
   config.root = static_cast<uint32_t>(root);
-  if (!configure_bpf_object(object->get(), config)) {
+  config.max_words = kMaxWords;
+  config.max_turns = 3 * kMaxWords;  // native frames, Python frames, and what lies between runs of them
+  config.cache_mask = kCachedRules - 1;
+  if (!configure_bpf_object(object->get(), config) ||
+      !resize_bpf_map(object->get(), "rule_cache", config.cache_mask + 1)) {
     return Error{"the embedded BPF object is not as expected", hints::kBuildAgain};
   }
   if (Status chosen = choose(object->get(), programs); !chosen) {
@@ -200,10 +208,13 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
     case GPUPROF_BPF_STACK: {
       const auto* stack = reinterpret_cast<const gpuprof_bpf_stack*>(event.data());
       if (event.size() >= sizeof(*stack) + size_t{stack->count} * sizeof(uint64_t)) {
-        sink_->on_stack(stack->stack, {reinterpret_cast<const uint64_t*>(stack + 1), stack->count}, stack->flags);
+        sink_->on_stack(*stack, {reinterpret_cast<const uint64_t*>(stack + 1), stack->count});
       }
       break;
     }
+    case GPUPROF_BPF_LOADER:
+      sink_->on_loader(reinterpret_cast<const gpuprof_bpf_loader*>(event.data())->pid);
+      break;
     case GPUPROF_DRM_QUEUED:
       sink_->on_queued(*reinterpret_cast<const gpuprof_drm_queued*>(event.data()));
       break;

@@ -23,7 +23,9 @@ class JobEventSink {
   JobEventSink& operator=(const JobEventSink&) = delete;
   virtual ~JobEventSink() = default;
 
-  virtual void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) = 0;  // before its first use
+  // Before its first use. As of StackSink.
+  virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) = 0;
+  virtual void on_loader(uint32_t pid) = 0;  // its mappings are to be read again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
@@ -36,6 +38,9 @@ class JobPrograms {
 
   // Those of the events that are there and that the kernel lets us use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
+
+  // Whose maps the recorder fills in.
+  [[nodiscard]] bpf_object* object() const { return object_.get(); }
 
   // All that has come. How many events that were.
   size_t drain(JobEventSink& sink);

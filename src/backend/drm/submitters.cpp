@@ -40,11 +40,17 @@ std::string job_name(std::string_view driver, std::string_view ring) {
   return driver.empty() ? std::string(ring) : std::string(driver) + "-" + std::string(ring);
 }
 
-void Submitters::on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags) {
+void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) {
   if (waiting_.size() >= kMaxWaitingStacks) {  // of events that were lost
     waiting_.clear();
   }
-  waiting_[stack] = {{words.begin(), words.end()}, flags};
+  waiting_[stack.stack] = {{words.begin(), words.end()}, stack.flags, stack.read_ns};
+}
+
+void Submitters::on_loader(uint32_t pid) {
+  if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
+    recording_.sink.on_mappings(known->second);
+  }
 }
 
 Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
@@ -150,7 +156,8 @@ uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, con
 
 // 0: it was lost on its way, or could not be taken.
 uint64_t Submitters::stack(Submitter& of, uint64_t id) {
-  if (of.stacks.contains(id)) {
+  if (const auto told = of.stacks.find(id); told != of.stacks.end()) {
+    of.without_tables += told->second ? 0 : 1;
     waiting_.erase(id);
     return id;
   }
@@ -159,8 +166,11 @@ uint64_t Submitters::stack(Submitter& of, uint64_t id) {
     lose(of.id, GPUPROF_LOSS_STACK, 1);
     return 0;
   }
-  recording_.sink.on_stack(of.id, {.id = id, .words = came->second.words, .flags = came->second.flags, .modules = {}});
-  of.stacks.insert(id);
+  const Words& stack = came->second;
+  recording_.sink.on_stack(
+      of.id, {.id = id, .words = stack.words, .flags = stack.flags, .modules = {}, .read_ns = stack.read_ns});
+  of.stacks.emplace(id, stack.read_ns != 0);
+  of.without_tables += stack.read_ns != 0 ? 0 : 1;
   waiting_.erase(came);
   return id;
 }
@@ -267,6 +277,9 @@ void Submitters::end(SourceId source) {
   }
   const Submitter& of = known->second;
   recording_.sink.on_counters(source, of.counters);
+  if (of.without_tables != 0) {
+    recording_.sink.on_meta(source, "drm.stacks_without_tables=" + std::to_string(of.without_tables));
+  }
   recording_.sink.on_source_end(source);
   if (const auto current = by_pid_.find(of.pid); current != by_pid_.end() && current->second == source) {
     by_pid_.erase(current);

@@ -69,7 +69,9 @@ class Submitters {
       : recording_(recording), backend_(backend), root_(std::move(root)) {}
 
   // A stack that the next events may name.
-  void on_stack(uint64_t stack, std::span<const uint64_t> words, uint32_t flags);
+  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words);
+  // A process has loaded or unloaded libraries, or something else runs in it.
+  void on_loader(uint32_t pid);
   // Tells the launch, and all that it needs, and makes a job of it. `queued` names a process. Without a thread it was
   // queued on its behalf: that has no stack.
   Job launch(const gpuprof_drm_queued& queued);
@@ -99,9 +101,10 @@ class Submitters {
     std::optional<ProcessGuard> guard;  // none: it had ended when it was first heard of
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
-    std::unordered_set<uint64_t> stacks;
+    std::unordered_map<uint64_t, bool> stacks;  // that have been told; whether they were walked by tables
     StreamNumbers streams;
     size_t described_streams = 0;
+    uint64_t without_tables = 0;  // launches whose stack was walked by frame pointers
     Counters counters;
     bool changed = false;
     bool replaced = false;
@@ -109,6 +112,7 @@ class Submitters {
   struct Words {
     std::vector<uint64_t> words;
     uint32_t flags = 0;
+    uint64_t read_ns = 0;
   };
 
   Submitter& submitter(uint32_t pid, uint64_t image);

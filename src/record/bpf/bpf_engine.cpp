@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,8 +16,7 @@
 #include "base/unique_fd.h"
 #include "record/bpf/bpf_codes.h"
 #include "record/bpf/bpf_object.h"
-#include "record/bpf/bpf_tables.h"
-#include "record/bpf/loader_probe.h"
+#include "record/bpf/bpf_processes.h"
 #include "record/bpf/stack_engine.h"
 #include "symbolize/elf_functions.h"
 #include "wire/bpf_events.h"
@@ -42,12 +39,7 @@ class BpfEngine final : public StackEngine {
       return Error{"cannot set up the BPF ring buffer", "gpuprof doctor shows what this kernel offers"};
     }
     if (walk_ == BpfWalk::tables) {
-      const bpf_map* cache = bpf_object__find_map_by_name(object_.get(), "rule_cache");
-      const BpfTableMaps maps{map_fd("processes"),  map_fd("mappings"),
-                              map_fd("pools"),      map_fd("unloads"),
-                              map_fd("rule_cache"), cache != nullptr ? bpf_map__max_entries(cache) : 0};
-      loader_ = bpf_object__find_program_by_name(object_.get(), "on_loader");
-      tables_ = std::make_unique<BpfTables>(maps, unwind::TableCache::default_directory());
+      processes_ = std::make_unique<BpfProcesses>(object_.get());
     }
     return {};
   }
@@ -56,28 +48,26 @@ class BpfEngine final : public StackEngine {
   [[nodiscard]] std::string_view note() const override { return note_; }
 
   void on_process(const symbolize::ProcessMaps& maps) override {
-    if (tables_) {
-      watch_loader(maps);
-      tables_->on_process(maps);
+    if (processes_) {
+      processes_->on_process(maps);
     }
   }
 
   void expect_process(uint32_t pid, bool anew) override {
-    if (tables_) {
-      tables_->expect_process(pid, anew);
+    if (processes_) {
+      processes_->expect_process(pid, anew);
     }
   }
 
   void on_python(uint32_t pid, const gpuprof_python_layout& layout) override {
-    if (tables_) {
-      tables_->on_python(pid, layout);
+    if (processes_) {
+      processes_->on_python(pid, layout);
     }
   }
 
   void on_process_end(uint32_t pid) override {
-    if (tables_) {
-      loaders_.erase(pid);
-      tables_->on_process_end(pid);
+    if (processes_) {
+      processes_->on_process_end(pid);
     }
   }
 
@@ -97,8 +87,10 @@ class BpfEngine final : public StackEngine {
   void drain(StackSink& sink) override {
     sink_ = &sink;
     drained_bytes_ = 0;
-    for (const uint32_t pid : take_to_read_again()) {
-      sink.on_loader(pid);
+    if (processes_) {
+      for (const uint32_t pid : processes_->take_to_read_again()) {
+        sink.on_loader(pid);
+      }
     }
     ring_buffer__consume(ring_.get());
     sink_ = nullptr;
@@ -116,60 +108,10 @@ class BpfEngine final : public StackEngine {
   }
 
  private:
-  // Where it can not be watched (no glibc, or a static program), a library that takes the place of another is known
-  // when mappings are read the next time.
-  void watch_loader(const symbolize::ProcessMaps& maps) {
-    Loader& loader = loaders_[maps.pid()];
-    for (const symbolize::Mapping& mapping : maps.mappings()) {
-      const symbolize::MappedFile* file = mapping.file.get();
-      if (file == nullptr || !file->fd || !is_loader(file->path) ||
-          (loader.device == file->device && loader.inode == file->inode)) {
-        continue;
-      }
-      loader.device = file->device;
-      loader.inode = file->inode;
-      const auto probe = find_loader_probe(file->fd.get());
-      auto link = probe ? make_link(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
-                                    static_cast<pid_t>(maps.pid()), probe->state)
-                        : Result<BpfLink>(Error{"no _dl_debug_state in " + file->path, ""});
-      if (!link) {
-        log::debug(link.error().message);
-        return;
-      }
-      loader.link = std::move(*link);
-      const std::lock_guard lock(mutex_);
-      to_read_again_.push_back(maps.pid());  // what it has done since then was not seen
-      return;
-    }
-  }
-
   [[nodiscard]] int map_fd(const char* name) const { return bpf_object__find_map_fd_by_name(object_.get(), name); }
 
-  struct Loader {
-    uint64_t device = 0;
-    uint64_t inode = 0;
-    BpfLink link;
-  };
-
-  std::vector<uint32_t> take_to_read_again() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(to_read_again_, {});
-  }
-
-  static Result<BpfLink> make_link(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
-                                   uint64_t cookie) {
-    bpf_uprobe_opts options{};
-    options.sz = sizeof(options);
-    options.bpf_cookie = cookie;
-    bpf_link* link = bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options);
-    if (link == nullptr) {
-      return bpf_error("cannot attach a uprobe to " + path, errno, kBpfStacksHint);
-    }
-    return BpfLink(link);
-  }
-
   Status attach(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid, uint64_t cookie) {
-    auto link = make_link(program, path, offset, pid, cookie);
+    auto link = attach_uprobe(program, path, offset, pid, cookie);
     if (!link) {
       return std::move(link).error();
     }
@@ -232,16 +174,12 @@ class BpfEngine final : public StackEngine {
   BpfObject object_;
   BpfWalk walk_;
   std::string note_;
-  std::unique_ptr<BpfTables> tables_;  // null: by frame pointers. Of the thread that calls on_process()
+  std::unique_ptr<BpfProcesses> processes_;  // null: by frame pointers
   BpfCodes codes_;
   BpfRing ring_;
   std::vector<BpfLink> links_;
-  std::unordered_map<uint32_t, Loader> loaders_;  // by pid; of the thread that calls on_process()
-  std::mutex mutex_;                              // of the next one
-  std::vector<uint32_t> to_read_again_;           // processes
   bpf_program* probe_ = nullptr;
   bpf_program* function_ = nullptr;
-  bpf_program* loader_ = nullptr;
   int losses_fd_ = -1;
   int known_stacks_fd_ = -1;
   size_t drained_bytes_ = 0;

@@ -7,7 +7,7 @@
 
 namespace gpuprof::record {
 
-ProcessFeed::ProcessFeed(StackEngine& engine)
+ProcessFeed::ProcessFeed(ProcessListener& engine)
     : engine_(engine), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), thread_([this] { loop(); }) {}
 
 ProcessFeed::~ProcessFeed() {

@@ -1,5 +1,5 @@
-// Hands events about processes (started, mapped, ended) to a stack engine, on a thread of its own: to make the tables
-// of a large library takes a second, and the rings must be drained meanwhile.
+// Hands events about processes (started, mapped, ended) to who walks their stacks, on a thread of its own: to make the
+// tables of a large library takes a second, and the rings must be drained meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "record/bpf/stack_engine.h"
+#include "record/bpf/process_listener.h"
 #include "record/process/process_news.h"
 
 namespace gpuprof::record {
 
 class ProcessFeed {
  public:
-  explicit ProcessFeed(StackEngine& engine);  // which must live longer
-  ~ProcessFeed();                             // waits for what the engine is doing; the rest is dropped
+  explicit ProcessFeed(ProcessListener& engine);  // which must live longer
+  ~ProcessFeed();                                 // waits for what the engine is doing; the rest is dropped
   ProcessFeed(const ProcessFeed&) = delete;
   ProcessFeed& operator=(const ProcessFeed&) = delete;
 
@@ -51,7 +51,7 @@ class ProcessFeed {
   void add(ProcessNews event);
   void tell(uint32_t pid, const Pending& pending);
 
-  StackEngine& engine_;
+  ProcessListener& engine_;
   UniqueFd event_;
   uint64_t put_ = 0;
   mutable std::mutex mutex_;

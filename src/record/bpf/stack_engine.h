@@ -11,7 +11,7 @@
 
 #include "backend/event_sink.h"
 #include "base/result.h"
-#include "symbolize/process_maps.h"
+#include "record/bpf/process_listener.h"
 #include "wire/stack.h"
 
 namespace gpuprof::record {
@@ -55,28 +55,12 @@ struct StackLosses {
   uint64_t unreadable = 0;
 };
 
-class StackEngine {
+class StackEngine : public ProcessListener {
  public:
-  StackEngine() = default;
-  StackEngine(const StackEngine&) = delete;
-  StackEngine& operator=(const StackEngine&) = delete;
-  virtual ~StackEngine() = default;
-
   [[nodiscard]] virtual std::string_view name() const = 0;  // for META stack_engine
 
   // What the user has to do without on this kernel; empty: nothing.
   [[nodiscard]] virtual std::string_view note() const { return {}; }
-
-  // A process is about to launch, or has new mappings: tables for its files are made ready. Called while it is held in
-  // the handshake, and whenever its mappings have been read again. An engine without tables does nothing.
-  // These three are called on another thread than the rest, one at a time: making tables takes seconds.
-  virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
-  // The process runs a Python with this layout.
-  virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
-  virtual void on_process_end(uint32_t pid) = 0;
-  // on_process() will be called for this pid, but maybe not for seconds. `anew`: the pid belongs to a new program, and
-  // what was said of it before does not hold. May be called while another thread is in one of the three above.
-  virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 
   // Stacks at the launch probe of an injection library, in every process that loads the file.
   virtual Status attach_library(const std::string& path) = 0;

@@ -53,7 +53,14 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 }
 
 void Correlator::on_mappings(backend::SourceId id) {
-  with(id, [&](const Source& source) { producers_.processes().on_mappings(*source.image); });
+  with(id, [&](const Source& source) {
+    LiveProcesses& processes = producers_.processes();
+    if (source.traits.walks_stacks) {  // by tables: they must be known to be newer
+      processes.on_loader(source.pid);
+    } else {
+      processes.on_mappings(*source.image);
+    }
+  });
 }
 
 void Correlator::on_code(backend::SourceId id, const backend::PythonCode& code) {

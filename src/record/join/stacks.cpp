@@ -135,6 +135,9 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
     made.maps = source.image->maps;
     made.maps_current = false;
   }
+  if (auto maps = ProcessTable::other_view(process, stack.read_ns, native_); maps != nullptr) {
+    made.maps = std::move(maps);
+  }
   find_modules(source.modules, process, made, stack.modules);
   number_codes(made, source.codes);
   keep(*known, std::move(made));

@@ -19,6 +19,11 @@ Status LocalSources::start(const backend::Backends& backends, const backend::Rec
       return started;
     }
     running_.push_back(backend.get());
+    if (bpf_object* programs = backend->walking_programs(); programs != nullptr) {
+      auto processes = std::make_unique<BpfProcesses>(programs);
+      auto feed = std::make_unique<ProcessFeed>(*processes);
+      walks_.push_back({std::move(processes), std::move(feed)});
+    }
     were_any_ = true;
   }
   return {};
@@ -38,7 +43,23 @@ size_t LocalSources::drain() {
   return events;
 }
 
+void LocalSources::put(const std::vector<ProcessNews>& news) {
+  for (const Walk& walk : walks_) {
+    walk.feed->put(news);
+  }
+}
+
+std::vector<uint32_t> LocalSources::take_to_read_again() {
+  std::vector<uint32_t> all;
+  for (const Walk& walk : walks_) {
+    const auto some = walk.processes->take_to_read_again();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 void LocalSources::stop() {
+  walks_.clear();
   for (backend::Backend* source : std::exchange(running_, {})) {
     source->stop();
   }

@@ -42,7 +42,11 @@ void Turn::forget_stacks() {
 
 // The engine makes itself ready for new processes, which wait for that in their handshake; but not for too long.
 void Turn::feed_engine() {
+  for (const uint32_t pid : sources_.take_to_read_again()) {
+    correlator_.on_loader(pid);
+  }
   auto news = correlator_.take_news();
+  sources_.put(news);
   if (feed_) {
     feed_->clear_fd();
     feed_->put(std::move(news));

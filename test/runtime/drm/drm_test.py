@@ -39,6 +39,16 @@ FUNCTIONS = r"""
 section doctor.fake
 /gpuprof doctor 2>&1
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
+# Of a program that warms up: what follows that is recorded with unwind tables.
+record_warm() {
+  export WARM_UP=/tmp/warm
+  /bin/busybox rm -f $WARM_UP
+  (until /bin/busybox grep -q warm_up $1 2>/dev/null; do /bin/busybox sleep 0.1; done; >$WARM_UP) &
+  record "$@"
+  /bin/busybox kill $! 2>/dev/null
+  wait
+  unset WARM_UP
+}
 """
 # What is recorded on each of the fake drivers.
 JOBS_AND_TIMES = r"""
@@ -46,6 +56,10 @@ section {name}
 export FAKE_GPU=/dev/{gpu.node}
 record /tmp/{name} --backend drm -- /submitter /submitter
 section {name}.profile
+/bin/busybox cat /tmp/{name}
+section {name}.whole
+record_warm /tmp/{name} --backend drm -- /frameless
+section {name}.whole.profile
 /bin/busybox cat /tmp/{name}
 """
 # The rest, on one of them.
@@ -89,7 +103,8 @@ def script(modules, more):
 def output_of(suite, more):
     """(sections, None), or why there are none; asked once, as each try may take as long as a network is away."""
     try:
-        programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"]}
+        programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"],
+                    "frameless": os.environ["DRM_FRAMELESS"]}
         return machine.run(suite, programs, lambda modules: script(modules, more)), None
     except vm.Skipped as reason:
         return {}, str(reason)
@@ -108,14 +123,14 @@ class Jobs:
     def said(self, *sections):
         return "\n".join("\n".join([f"--- {name}", *self.sections[name]]) for name in sections)
 
-    def profiles(self):
+    def profiles(self, what=""):
         """(section, rings, Profile) of each fake driver that this kernel can have, one after the other."""
         there = [section for section in GPUS if section in self.sections]
         self.assertEqual(there, [section for section in GPUS if section != "xe" or self.has_xe()])
         for section in there:
-            self.assertIn("status 0", self.sections[section], self.said(section))
+            self.assertIn("status 0", self.sections[section + what], self.said(section + what))
             with open(self.profile_path, "w", encoding="utf-8") as file:
-                file.write("\n".join(self.sections[f"{section}.profile"]))
+                file.write("\n".join(self.sections[f"{section}{what}.profile"]))
             yield section, GPUS[section].rings, rig.Profile(self.profile_path)
 
     def has_xe(self):
@@ -214,11 +229,23 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                found[tuple(names[names.index("main"):-1]), work.name] += numbers[0]
+                # Before there are unwind tables the caller of the C library's ioctl() is left out.
+                path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
+                found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")
                 processes.add(work.process)
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
             self.assertEqual(len(processes), 2)  # the second submitter is a child of the first
+
+    def test_stacks_are_whole_where_there_are_no_frame_pointers(self):
+        for _, rings, profile in self.profiles(".whole"):
+            found = collections.Counter()
+            for work, numbers in self.with_thread(profile):
+                names = profile.frames(work.ustack)
+                if "warm_up" not in names and names[0] != "[truncated]":
+                    self.assertEqual(names[0], "_start")
+                    found[tuple(names[names.index("main"):]), work.name] += numbers[0]
+            self.assertEqual(found, {(path + ("gpu_ioctl", "ioctl"), rings[ring]): jobs // 2 for path, ring, jobs, _ in PATHS})
 
     def test_waiting_is_told_apart_from_work(self):
         for _, rings, profile in self.profiles():

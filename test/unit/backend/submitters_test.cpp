@@ -26,9 +26,9 @@ struct Sink final : EventSink {
   void on_call(SourceId, const Call&) override {}
   void on_span(SourceId, const Span&) override {}
   void on_meta(SourceId, std::string_view text) override { metas.emplace_back(text); }
-  void on_stack(SourceId, const Stack&) override {}
+  void on_stack(SourceId, const Stack& stack) override { read_ns.push_back(stack.read_ns); }
   void on_module(SourceId, const Module&) override {}
-  void on_mappings(SourceId) override {}
+  void on_mappings(SourceId source) override { remapped.push_back(source); }
   void on_code(SourceId, const PythonCode&) override {}
   void on_python(SourceId, const gpuprof_python_layout&) override {}
   void on_counters(SourceId, const Counters& all) override { counters = all; }
@@ -44,6 +44,8 @@ struct Sink final : EventSink {
   std::vector<std::string> names;
   std::vector<std::string> metas;
   std::vector<SourceId> ended;
+  std::vector<SourceId> remapped;
+  std::vector<uint64_t> read_ns;  // of stacks
   Counters counters;
 };
 
@@ -125,4 +127,38 @@ TEST_CASE_METHOD(Fixture, "of other drivers a ring is a stream") {
   CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "sdma0")).stream == 2);
   CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "gfx_0.0.0")).stream == 1);
   CHECK(sink.metas.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "launches whose stack was walked before there were tables are counted, each of them") {
+  const std::vector<uint64_t> words{1, 2};
+  const auto come = [&](uint64_t id, uint64_t read_ns) {
+    gpuprof_bpf_stack stack{};
+    stack.stack = id;
+    stack.pid = 7;
+    stack.read_ns = read_ns;
+    submitters.on_stack(stack, words);
+  };
+  const auto with_stack = [](uint64_t id) {
+    gpuprof_drm_queued made = queued(7, 8, 1, "amdgpu", "gfx_0.0.0");
+    made.stack = id;
+    return made;
+  };
+  come(11, 0);
+  submitters.launch(with_stack(11));
+  const Job job = submitters.launch(with_stack(11));
+  come(12, 1000);
+  submitters.launch(with_stack(12));
+  submitters.launch(with_stack(12));
+  submitters.end(job.source);
+  CHECK(sink.read_ns == std::vector<uint64_t>{0, 1000});
+  CHECK(sink.metas == std::vector<std::string>{"drm.stacks_without_tables=2"});
+}
+
+TEST_CASE_METHOD(Fixture, "the mappings of a process that is not known are nobody's") {
+  submitters.on_loader(7);
+  CHECK(sink.remapped.empty());
+  const Job job = submitters.launch(queued(7, 8, 1));
+  submitters.on_loader(7);
+  submitters.on_loader(8);
+  CHECK(sink.remapped == std::vector<SourceId>{job.source});
 }

@@ -10,19 +10,15 @@
 
 #include "catch.h"
 
-using gpuprof::Status;
 using gpuprof::record::ProcessFeed;
 using gpuprof::record::ProcessNews;
-using gpuprof::record::StackLosses;
-using gpuprof::record::StackSink;
 using gpuprof::symbolize::ProcessMaps;
 
 namespace {
 
 // Is at work on its first process until the test lets it go on.
-class SlowEngine final : public gpuprof::record::StackEngine {
+class SlowEngine final : public gpuprof::record::ProcessListener {
  public:
-  [[nodiscard]] std::string_view name() const override { return "slow"; }
   void on_process(const gpuprof::symbolize::ProcessMaps& maps) override {
     if (told.empty()) {
       begun.set_value();
@@ -35,11 +31,6 @@ class SlowEngine final : public gpuprof::record::StackEngine {
     told += "python " + std::to_string(pid) + " " + std::to_string(layout.version) + "\n";
   }
   void on_process_end(uint32_t pid) override { told += "ended " + std::to_string(pid) + "\n"; }
-  Status attach_library(const std::string&) override { return {}; }
-  Status attach_function(const std::string&, uint64_t, uint32_t, uint32_t) override { return {}; }
-  void drain(StackSink&) override {}
-  [[nodiscard]] StackLosses losses() const override { return {}; }
-  void forget(std::span<const uint64_t>) override {}
 
   std::promise<void> begun;
   std::promise<void> go_on;

@@ -1,0 +1,42 @@
+/*
+ * What a process loads and unloads, as its dynamic loader tells debuggers. Include after mappings.h.
+ */
+#ifndef GPUPROF_LOADER_H
+#define GPUPROF_LOADER_H
+
+#include "mappings.h"
+
+/* r_state of the loader's struct r_debug, whose address relative to the probe's is the cookie. */
+#define LOADER_CONSISTENT 0
+#define LOADER_ADDS 1
+#define LOADER_DELETES 2
+
+/* Runs whenever the loader has begun or ended to change what is loaded. */
+SEC("uprobe")
+int on_loader(struct pt_regs* ctx) {
+  __u32 pid = ids_of_thread() >> 32;
+  __u32 state = 0;
+  if (!bpf_map_lookup_elem(&processes, &pid) ||
+      read_user(&state, sizeof(state), GPUPROF_INSTRUCTION_POINTER(ctx) + bpf_get_attach_cookie(ctx)) != 0) {
+    return 0;
+  }
+  struct unload* last = bpf_map_lookup_elem(&unloads, &pid);
+  struct unload now = {last ? last->time_ns : 0, 1, 0};
+  if (state == LOADER_ADDS) {
+    now.told = last ? last->told : 1;
+    now.loading = 1;
+  } else if (state == LOADER_DELETES) {
+    now.time_ns = UNLOADING;
+  } else if (last && last->loading) {
+    now.told = last->told;
+    tell_loader(pid); /* what it has loaded is not known before */
+  } else {
+    /* Has unloaded something; or a namespace of dlmopen() has changed, whose state is in another r_debug. */
+    now.time_ns = bpf_ktime_get_ns();
+    now.told = tell_loader(pid);
+  }
+  bpf_map_update_elem(&unloads, &pid, &now, BPF_ANY);
+  return 0;
+}
+
+#endif

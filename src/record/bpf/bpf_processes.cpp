@@ -1,0 +1,81 @@
+#include "record/bpf/bpf_processes.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "record/bpf/bpf_object.h"
+#include "record/bpf/loader_probe.h"
+
+namespace gpuprof::record {
+namespace {
+
+BpfTableMaps maps_of(bpf_object* object) {
+  const auto fd = [object](const char* name) { return bpf_object__find_map_fd_by_name(object, name); };
+  const bpf_map* cache = bpf_object__find_map_by_name(object, "rule_cache");
+  return {fd("processes"), fd("mappings"),   fd("pools"),
+          fd("unloads"),   fd("rule_cache"), cache != nullptr ? bpf_map__max_entries(cache) : 0};
+}
+
+}  // namespace
+
+BpfProcesses::BpfProcesses(bpf_object* object)
+    : tables_(maps_of(object), unwind::TableCache::default_directory()),
+      loader_(bpf_object__find_program_by_name(object, "on_loader")) {}
+
+void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
+  watch_loader(maps);
+  tables_.on_process(maps);
+}
+
+void BpfProcesses::on_process_end(uint32_t pid) {
+  loaders_.erase(pid);
+  tables_.on_process_end(pid);
+}
+
+// Where it can not be watched (no glibc, or a static program), a library that takes the place of another is known
+// when mappings are read the next time.
+void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
+  Loader& loader = loaders_[maps.pid()];
+  for (const symbolize::Mapping& mapping : maps.mappings()) {
+    const symbolize::MappedFile* file = mapping.file.get();
+    if (file == nullptr || !file->fd || !is_loader(file->path) ||
+        (loader.device == file->device && loader.inode == file->inode)) {
+      continue;
+    }
+    loader.device = file->device;
+    loader.inode = file->inode;
+    const auto probe = find_loader_probe(file->fd.get());
+    auto link = probe ? attach_uprobe(loader_, "/proc/self/fd/" + std::to_string(file->fd.get()), probe->file_offset,
+                                      static_cast<pid_t>(maps.pid()), probe->state)
+                      : Result<BpfLink>(Error{"no _dl_debug_state in " + file->path, ""});
+    if (!link) {
+      log::debug(link.error().message);
+      return;
+    }
+    loader.link = std::move(*link);
+    const std::lock_guard lock(mutex_);
+    to_read_again_.push_back(maps.pid());  // what it has done since then was not seen
+    return;
+  }
+}
+
+std::vector<uint32_t> BpfProcesses::take_to_read_again() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(to_read_again_, {});
+}
+
+Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
+                              uint64_t cookie) {
+  bpf_uprobe_opts options{};
+  options.sz = sizeof(options);
+  options.bpf_cookie = cookie;
+  bpf_link* link = bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options);
+  if (link == nullptr) {
+    return bpf_error("cannot attach a uprobe to " + path, errno, kBpfStacksHint);
+  }
+  return BpfLink(link);
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,49 @@
+// What BPF programs that walk stacks by tables (bpf/stack_walk.h) are told of processes: tables, where these hold, and
+// a probe at the dynamic loader of each.
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "libbpf/objects.h"
+#include "record/bpf/bpf_tables.h"
+#include "record/bpf/process_listener.h"
+
+namespace gpuprof::record {
+
+class BpfProcesses final : public ProcessListener {
+ public:
+  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h. It lives longer.
+  explicit BpfProcesses(bpf_object* object);
+
+  void on_process(const symbolize::ProcessMaps& maps) override;
+  void on_python(uint32_t pid, const gpuprof_python_layout& layout) override { tables_.on_python(pid, layout); }
+  void on_process_end(uint32_t pid) override;
+  void expect_process(uint32_t pid, bool anew) override { tables_.expect_process(pid, anew); }
+
+  // Processes whose mappings are to be read again. By any thread.
+  std::vector<uint32_t> take_to_read_again();
+
+ private:
+  struct Loader {
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    BpfLink link;
+  };
+  void watch_loader(const symbolize::ProcessMaps& maps);
+
+  BpfTables tables_;
+  bpf_program* loader_;
+  std::unordered_map<uint32_t, Loader> loaders_;  // by pid
+  std::mutex mutex_;                              // of the next one
+  std::vector<uint32_t> to_read_again_;           // processes
+};
+
+// A uprobe, in one process or (-1) in all.
+Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
+                              uint64_t cookie);
+
+}  // namespace gpuprof::record
