@@ -29,7 +29,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 5u
+#define GPUPROF_WIRE_VERSION 6u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -93,6 +93,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
 #define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
+#define GPUPROF_OPTION_SAMPLES 16u /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, and the code over wire/code.h \
+                                    */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
@@ -153,9 +155,9 @@ struct gpuprof_ring {
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_ring) == 320, "ring layout");
 
 struct gpuprof_options {
-  uint32_t flags; /* GPUPROF_OPTION_* */
-  uint32_t pad;
-  char nvtx_range[120]; /* "NAME" or "NAME@DOMAIN": record only what is launched inside; empty: everything */
+  uint32_t flags;           /* GPUPROF_OPTION_* */
+  uint32_t sampling_period; /* cycles from one sample to the next, a power of two; 0: as the vendor's library chooses */
+  char nvtx_range[120];     /* "NAME" or "NAME@DOMAIN": record only what is launched inside; empty: everything */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_options) == 128, "options layout");
 
@@ -201,7 +203,9 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_MODULE = 14,
   GPUPROF_RECORD_MAPPINGS = 15,
   GPUPROF_RECORD_GRAPH_LAUNCH = 16,
-  GPUPROF_RECORD_TYPES = 17
+  GPUPROF_RECORD_SAMPLES = 17,
+  GPUPROF_RECORD_SAMPLE_WINDOW = 18,
+  GPUPROF_RECORD_TYPES = 19
 };
 
 struct gpuprof_record {
@@ -445,6 +449,42 @@ struct gpuprof_span {
   uint32_t tid;   /* 0: a start/end range, which belongs to no thread */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_span) == 32, "span layout");
+
+/* What one instruction of GPU code was found to do, and how often, in one window of time. The window's record comes
+ * after all of its SAMPLES, in the same ring. */
+struct gpuprof_sample_reason {
+  uint32_t reason_id; /* name id: the vendor's word for it, "long_scoreboard" */
+  uint32_t samples;
+};
+struct gpuprof_samples {
+  struct gpuprof_record header;
+  uint64_t module;      /* the source's own number for its code, as in gpuprof_code_offer; 0: not known */
+  uint64_t offset;      /* of the instruction, from where the function begins */
+  uint32_t function_id; /* name id: as the code has it, mangled */
+  uint32_t window;      /* which SAMPLE_WINDOW */
+  uint32_t count;       /* of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
+  uint32_t pad;
+  struct gpuprof_sample_reason reasons[];
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 40, "samples layout");
+#define GPUPROF_SAMPLES_MAX_REASONS 256u
+
+/* Samples of one context were read out: they were taken in [start_ns, end_ns). Each sample of the hardware's is in
+ * exactly one of `handed`, `dropped` and `foreign` of exactly one window. */
+struct gpuprof_sample_window {
+  struct gpuprof_record header;
+  uint64_t start_ns;
+  uint64_t end_ns;
+  uint64_t handed;  /* in the SAMPLES of this window, those that did not fit into the ring included */
+  uint64_t dropped; /* by the hardware or the vendor's library */
+  uint64_t foreign; /* taken in code that is not the program's */
+  uint64_t period;  /* cycles from one sample to the next, read back; 0: not known */
+  uint32_t window;  /* never 0; the source's own number */
+  uint32_t device;
+  uint32_t context; /* as in GPU_OP */
+  uint32_t pad;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_sample_window) == 72, "sample window layout");
 
 /* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
 struct gpuprof_meta {
