@@ -1,9 +1,9 @@
-"""Other profilers around the timed steps of an example, to compare costs with: --under proton|torch-profiler."""
+"""Other profilers around the timed steps of an example, to compare costs with: --under NAME."""
 import contextlib
 import os
 import tempfile
 
-NAMES = ("none", "proton", "torch-profiler")
+NAMES = ("none", "proton", "proton-pcsampling", "torch-profiler")
 
 
 @contextlib.contextmanager
@@ -11,6 +11,17 @@ def proton(folder):
     """Triton's Proton with the Python stack of every launch."""
     from triton import profiler  # pylint: disable=import-outside-toplevel  # only where it is asked for
     profiler.start(os.path.join(folder, "proton"), context="python")
+    try:
+        yield
+    finally:
+        profiler.finalize()
+
+
+@contextlib.contextmanager
+def proton_pcsampling(folder):
+    """Triton's Proton sampling inside of kernels."""
+    from triton import profiler  # pylint: disable=import-outside-toplevel
+    profiler.start(os.path.join(folder, "proton"), backend="cupti", mode="pcsampling")
     try:
         yield
     finally:
@@ -34,5 +45,5 @@ def under(name):
         yield
         return
     with tempfile.TemporaryDirectory() as folder:
-        with {"proton": proton, "torch-profiler": torch_profiler}[name](folder):
+        with {"proton": proton, "proton-pcsampling": proton_pcsampling, "torch-profiler": torch_profiler}[name](folder):
             yield

@@ -193,6 +193,32 @@ struct Sample {
   bool estimated = false;  // whose sample it is was estimated, and not observed
 };
 
+// What an instruction was found to do in a window of time, by a source that does not know of which launch: the samples
+// are shared out among the launches of the function. Before on_sample_window() of the window.
+struct PlaceSamples {
+  struct Reason {
+    uint32_t reason_id = 0;  // name id
+    uint32_t samples = 0;
+  };
+  uint64_t module = 0;       // by the number with which its code was handed over; 0: not known
+  uint64_t offset = 0;       // of the instruction, from where the function begins
+  uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp
+  uint32_t window = 0;
+  std::span<const Reason> reasons;
+};
+
+// The window has ended, and all of its samples have been told.
+struct SampleWindow {
+  uint64_t start_ns = 0;  // they were taken in [start_ns, end_ns)
+  uint64_t end_ns = 0;
+  uint64_t handed = 0;   // samples that were told, or should have been
+  uint64_t dropped = 0;  // by the hardware or the vendor's library
+  uint64_t foreign = 0;  // in code that is not the program's
+  uint64_t period = 0;   // cycles from one sample to the next; 0: not known
+  uint32_t window = 0;
+  uint32_t device = 0;
+};
+
 // Counters of a source that only grow; a sink takes differences itself.
 struct Counters {
   uint64_t launches = 0;
@@ -232,6 +258,8 @@ class EventSink {
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
   virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // since the last call
+  virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
+  virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_source_end(SourceId source) = 0;
 };
 

@@ -129,6 +129,14 @@ class Record final : public Command {
                         10 * kMsNs, 86'400 * kSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
+    app.add_flag("--pc-sampling,--stalls", options_.samples,
+                 "sample which instructions of NVIDIA kernels run or wait, and for what: report, flame --leaf and "
+                 "annotate --gpu show them");
+    app.add_option(
+           "--sampling-period", options_.sampling_period,
+           "cycles of an SM from one sample to the next, a power of two from 32 to 2^31; more samples cost more "
+           "(default the driver's choice)")
+        ->type_name("CYCLES");
     app.add_option("--graphs", graphs_,
                    "nodes or whole: one GPU record for each node of a CUDA graph, or a cheaper one for each launch of "
                    "the graph (default nodes)")
@@ -187,6 +195,29 @@ class Record final : public Command {
                                             : record::StackChoice::best;
     options_.wait_for_children = wait_ == "all";
     options_.whole_graphs = graphs_ == "whole";
+    return check_sampling();
+  }
+
+  // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
+  Status check_sampling() const {
+    if (options_.sampling_period != 0 && !options_.samples) {
+      return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
+    }
+    constexpr uint32_t kLeast = 32;
+    constexpr uint32_t kMost = uint32_t{1} << 31;
+    const uint32_t period = options_.sampling_period;
+    if (period != 0 && (period < kLeast || period > kMost || (period & (period - 1)) != 0)) {
+      return Error{"--sampling-period: " + std::to_string(period) + " is not a power of two from 32 to 2147483648",
+                   "try 4096, or leave the choice to the driver", kExitUsage};
+    }
+    if (options_.samples && !options_.nvtx_range.empty()) {
+      return Error{"record: both --pc-sampling and --nvtx-range",
+                   "samples are taken everywhere; choose the time by --delay and --duration or by signals", kExitUsage};
+    }
+    if (options_.samples && options_.whole_graphs) {
+      return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
+                   kExitUsage};
+    }
     return {};
   }
 

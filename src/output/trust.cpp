@@ -58,6 +58,9 @@ std::string sample_line(const ProfileInfo& info) {
   std::string line = count_text(info.samples) + " samples of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
+  if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
+    line += "; beside them " + count_text(foreign) + " in code that is not the program's";
+  }
   return line;
 }
 

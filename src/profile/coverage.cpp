@@ -12,11 +12,11 @@ namespace gpuprof::profile {
 namespace {
 
 constexpr std::array<std::string_view, kCoverageCounts> kWords = {
-    "launches",       "matched",        "captured",
-    "failed",         "without_record", "unsampled",
-    "without_stack",  "without_launch", "samples_without_launch",
-    "outside_range",  "stack_whole",    "stack_truncated",
-    "stack_no_python"};
+    "launches",        "matched",        "captured",
+    "failed",          "without_record", "unsampled",
+    "without_stack",   "without_launch", "samples_without_launch",
+    "samples_foreign", "outside_range",  "stack_whole",
+    "stack_truncated", "stack_no_python"};
 
 // A reason that is not known stands for work.
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {

@@ -20,6 +20,7 @@ enum class CoverageCount : uint8_t {
   without_stack,
   without_launch,
   samples_without_launch,
+  samples_foreign,
   outside_range,
   stack_whole,
   stack_truncated,

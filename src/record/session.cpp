@@ -21,6 +21,7 @@
 #include "record/session/clocks.h"
 #include "record/session/command.h"
 #include "record/session/conclusion.h"
+#include "record/session/gpu_lines.h"
 #include "record/session/injection_setup.h"
 #include "record/session/local_sources.h"
 #include "record/session/recorder_losses.h"
@@ -38,8 +39,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxRows = 200'000;  // then a batch is written before its time
-constexpr size_t kMaxBatches = 4;     // that wait for a slow disk; further work is aggregated meanwhile
+constexpr size_t kMaxRows = 200'000;                   // then a batch is written before its time
+constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 30;  // of GPU code, which is kept to find its source lines
+constexpr size_t kMaxBatches = 4;  // that wait for a slow disk; further work is aggregated meanwhile
 
 // The order of the members is the order in which parts come to be: each uses only what stands above it.
 class Session {
@@ -103,7 +105,10 @@ class Session {
                                   .whole_graphs = options_.whole_graphs,
                                   .attached = attachment_.is_wanted(),
                                   .max_overhead = options_.max_overhead,
+                                  .samples = options_.samples,
+                                  .sampling_period = options_.sampling_period,
                                   .nvtx_range = options_.nvtx_range,
+                                  .code = {.session_bytes = options_.samples ? kMaxCodeBytes : 0},
                                   .expected = expected_callers(),
                                   .memory = memory_,
                                   .ids = source_ids_});
@@ -111,6 +116,7 @@ class Session {
       return std::move(channel).error();
     }
     channel_ = std::move(*channel);
+    gpu_lines_.emplace(channel_->code());
     return {};
   }
 
@@ -156,6 +162,8 @@ class Session {
                           .instruments = Instruments::of(backends_),
                           .timeline = options_.timeline,
                           .latency = options_.latency,
+                          .samples = options_.samples,
+                          .code_reader = &*gpu_lines_,
                           .memory = memory_};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
     turn_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
@@ -317,10 +325,22 @@ class Session {
     SummaryFacts facts = facts_at(end_ns);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
+    tell_of_samples();
     Status written = write_end(end_ns);
     add_written(*sink_, *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
     return conclude(*output_, status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
+  }
+
+  void tell_of_samples() const {
+    if (options_.samples && correlator_->totals().samples == 0 && turn_->ever_connected()) {
+      log::warn("there are no samples of what happens inside of kernels",
+                "only CUDA programs are sampled, on GPUs whose counters this user may read: gpuprof doctor");
+    }
+    if (gpu_lines_->without_lines() > 0) {
+      log::info(std::to_string(gpu_lines_->without_lines()) +
+                " sampled kernels have no source lines: nvcc adds them with -lineinfo, at no cost at run time");
+    }
   }
 
   // Returns when the last window ended: what is waited for after that is not taken for idle time.
@@ -399,6 +419,7 @@ class Session {
   std::optional<TargetUser> user_;
   StackSetup stacks_;
   std::unique_ptr<Channel> channel_;
+  std::optional<GpuLines> gpu_lines_;
   std::optional<OutputFile> output_;
   InjectionSetup injection_;  // into the command, or ...
   Attachment attachment_;     // ... into a running process

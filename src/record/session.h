@@ -27,6 +27,8 @@ struct SessionOptions {
   bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU
   bool timeline = false;                 // every event, not only sums
   bool latency = false;                  // histograms of how long launches wait
+  bool samples = false;                  // inside kernels
+  uint32_t sampling_period = 0;          // cycles from one to the next, a power of two; 0: the vendor's choice
   bool whole_graphs = false;             // one record a graph launch
   std::string commit;                    // of the program, as the user says; empty: it is looked for
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside

@@ -8,6 +8,7 @@ FOLDER holds the built CUDA examples; nothing is built here. PyTorch is used whe
   torch   kernel times against torch.profiler's
   matrix  every row of test/runtime/matrix; "attach-cost" prints launch costs before, while and after `record -p`
   cost    native, CUPTI alone, injection alone, with stacks, and the options that cost more
+  samples --pc-sampling against known answers, and what it costs
   stacks  are they whole, and what does each stack engine cost: the pieces of gpu_stacks.py
 Each result is printed as soon as it is known; --seconds is when to stop. With OUT set, figures go to
 $OUT/gpu_check.json, too.
@@ -23,13 +24,14 @@ import sys
 import tempfile
 import time
 
+import gpu_samples
 import gpu_stacks
 import overhead
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py")
 MATRIX = os.path.join(HERE, "..", "runtime", "matrix")
-PARTS = ("torch", "matrix", "cost", "stacks")
+PARTS = ("torch", "matrix", "samples", "cost", "stacks")
 failures = []
 
 
@@ -127,6 +129,10 @@ def check_goals(figures):
                     check(row["native"] < 1.15, f"{name}: injection alone {row['native']:.3f}x of native")
         for variant, why in figure["broken"].items():
             check(False, f"{name}, {variant}: {why}")
+
+
+def part_samples(options, deadline):
+    return gpu_samples.part(options, check, deadline)
 
 
 def part_stacks(options, deadline):

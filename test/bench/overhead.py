@@ -28,10 +28,11 @@ STACKS = Variant("with stacks", ["--stacks=inproc"], {})
 STACKS_BPF = Variant("with stacks by BPF", ["--stacks=bpf"], {})
 LATENCY = Variant("stacks, --latency", ["--stacks=inproc", "--latency"], {})
 TIMELINE = Variant("stacks, --timeline", ["--stacks=inproc", "--timeline"], {})
+SAMPLES = Variant("stacks, --pc-sampling", ["--stacks=inproc", "--pc-sampling"], {})
 WHOLE = Variant("stacks, --graphs=whole", ["--stacks=inproc", "--graphs=whole"], {})
 BUDGET = Variant("stacks, --max-overhead 5", ["--stacks=inproc", "--max-overhead", "5"], {})
 VARIANTS = {variant.name: variant
-            for variant in (NATIVE, FLOOR, INJECTION, STACKS, STACKS_BPF, LATENCY, TIMELINE, WHOLE, BUDGET)}
+            for variant in (NATIVE, FLOOR, INJECTION, STACKS, STACKS_BPF, LATENCY, TIMELINE, SAMPLES, WHOLE, BUDGET)}
 
 
 class Case:

@@ -248,7 +248,9 @@ void Channel::set_up(const ChannelOptions& options, Source& source) {
   segment.stack_share = GPUPROF_ALL_STACKS;
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
-      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u);
+      (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
+      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u);
+  segment.options.sampling_period = options.sampling_period;
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
               std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
   store(segment.control,

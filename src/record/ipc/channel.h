@@ -25,17 +25,19 @@
 namespace gpuprof::record {
 
 struct ChannelOptions {
-  bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
-  bool stacks = false;          // targets walk their stacks themselves
-  bool hold = false;            // new processes wait in the handshake until release()
-  bool enabled = true;          // targets record from their first call on
-  bool calls = false;           // ask for CALL and SPAN records
-  bool latency = false;         // ask for the times at which work was queued and submitted
-  bool whole_graphs = false;    // one GPU_OP a graph launch instead of one a node
-  bool attached = false;        // targets are processes that run already
-  double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
-  std::string nvtx_range;       // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
-  CodeLimits code = {};         // of the GPU code that targets may hand over
+  bool launch_records = false;   // ask targets for LAUNCH records (there is no other source of launches)
+  bool stacks = false;           // targets walk their stacks themselves
+  bool hold = false;             // new processes wait in the handshake until release()
+  bool enabled = true;           // targets record from their first call on
+  bool calls = false;            // ask for CALL and SPAN records
+  bool latency = false;          // ask for the times at which work was queued and submitted
+  bool whole_graphs = false;     // one GPU_OP a graph launch instead of one a node
+  bool attached = false;         // targets are processes that run already
+  double max_overhead = 0;       // percent; above it, fewer launches get a stack. 0: no limit
+  bool samples = false;          // sample inside of kernels
+  uint32_t sampling_period = 0;  // cycles, a power of two; 0: as the vendor's library chooses
+  std::string nvtx_range;        // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
+  CodeLimits code = {};          // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();

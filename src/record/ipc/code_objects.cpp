@@ -206,4 +206,8 @@ std::vector<std::byte> CodeObjects::read(const CodeObject& object) const {
   return read_at(store_.get(), bytes, object.offset) ? bytes : std::vector<std::byte>();
 }
 
+MappedCode CodeObjects::map(const CodeObject& object) const {
+  return {store_.get(), object.offset, object.bytes};
+}
+
 }  // namespace gpuprof::record

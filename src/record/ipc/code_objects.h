@@ -21,6 +21,7 @@
 #include "backend/event_sink.h"
 #include "base/unique_fd.h"
 #include "record/ipc/handshake.h"
+#include "record/ipc/mapped_code.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {
@@ -65,6 +66,8 @@ class CodeObjects {
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
   // Its bytes; none where they can not be read.
   [[nodiscard]] std::vector<std::byte> read(const CodeObject& object) const;
+  // The same without a copy. Both may be used for as long as this object lives.
+  [[nodiscard]] MappedCode map(const CodeObject& object) const;
   [[nodiscard]] size_t size() const { return objects_.size(); }
 
  private:

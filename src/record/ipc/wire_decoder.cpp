@@ -332,6 +332,48 @@ bool decode_python(backend::SourceId source, std::span<const std::byte> record, 
   return true;
 }
 
+bool decode_samples(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_samples samples;
+  if (!fixed_part(record, samples) || samples.window == 0 || samples.function_id == 0 || samples.offset > kMaxBytes ||
+      samples.count == 0 || samples.count > GPUPROF_SAMPLES_MAX_REASONS ||
+      (record.size() - sizeof(samples)) / sizeof(gpuprof_sample_reason) < samples.count) {
+    return false;
+  }
+  std::vector<backend::PlaceSamples::Reason> reasons;
+  for (size_t i = 0; i < samples.count; ++i) {
+    gpuprof_sample_reason reason;
+    std::memcpy(&reason, record.data() + sizeof(samples) + i * sizeof(reason), sizeof(reason));
+    if (reason.reason_id == 0) {
+      return false;
+    }
+    reasons.push_back({reason.reason_id, reason.samples});
+  }
+  sink.on_place_samples(source, {.module = samples.module,
+                                 .offset = samples.offset,
+                                 .function_id = samples.function_id,
+                                 .window = samples.window,
+                                 .reasons = reasons});
+  return true;
+}
+
+bool decode_sample_window(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_sample_window window;
+  if (!fixed_part(record, window) || window.window == 0 || !is_stretch(window.start_ns, window.end_ns) ||
+      window.handed > kMaxCount || window.dropped > kMaxCount || window.foreign > kMaxCount ||
+      window.period > kMaxCount) {
+    return false;
+  }
+  sink.on_sample_window(source, {.start_ns = window.start_ns,
+                                 .end_ns = window.end_ns,
+                                 .handed = window.handed,
+                                 .dropped = window.dropped,
+                                 .foreign = window.foreign,
+                                 .period = window.period,
+                                 .window = window.window,
+                                 .device = window.device});
+  return true;
+}
+
 bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
   switch (type) {
     case GPUPROF_RECORD_NAME:
@@ -366,6 +408,10 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_module(source, record, sink);
     case GPUPROF_RECORD_MAPPINGS:
       return decode_mappings(source, record, sink);
+    case GPUPROF_RECORD_SAMPLES:
+      return decode_samples(source, record, sink);
+    case GPUPROF_RECORD_SAMPLE_WINDOW:
+      return decode_sample_window(source, record, sink);
     default:
       return false;
   }

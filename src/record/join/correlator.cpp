@@ -8,8 +8,9 @@ Correlator::Correlator(JoinOptions options)
       stacks_(join_, producers_),
       launches_(join_),
       rows_(join_, windows_),
-      work_(join_, {producers_, stacks_, launches_, rows_, windows_}),
-      samples_(join_, {producers_, stacks_, launches_, rows_, windows_}, work_),
+      kernel_times_(join_),
+      work_(join_, {producers_, stacks_, launches_, rows_, windows_, kernel_times_}),
+      samples_(join_, {producers_, stacks_, launches_, rows_, windows_, kernel_times_}, work_),
       timeline_(join_, producers_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
@@ -81,6 +82,14 @@ void Correlator::on_gpu_module(backend::SourceId id, const backend::GpuModule& m
 
 void Correlator::on_gpu_place(backend::SourceId id, const backend::GpuPlace& place) {
   with(id, [&](Source& source) { producers_.gpu_code().add(source.gpu_code, place); });
+}
+
+void Correlator::on_place_samples(backend::SourceId id, const backend::PlaceSamples& samples) {
+  with(id, [&](const Source& source) { samples_.sharing().on_samples(source, samples); });
+}
+
+void Correlator::on_sample_window(backend::SourceId id, const backend::SampleWindow& window) {
+  with(id, [&](const Source& source) { samples_.sharing().on_window(source, window); });
 }
 
 void Correlator::on_python(backend::SourceId id, const gpuprof_python_layout& layout) {
@@ -176,6 +185,7 @@ void Correlator::settle(bool last) {
   producers_.settle();
   rows_.settle();
   launches_.expire();
+  kernel_times_.expire();
   stacks_.bound();
 }
 
@@ -200,6 +210,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   close(*source);
   launches_.end_source(id);
   work_.end_source(id);
+  samples_.end_source(id);
   stacks_.end_source(id);
   const uint32_t pid = source->pid;
   const profile::ProcessId image = source->process();

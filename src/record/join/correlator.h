@@ -15,6 +15,7 @@
 #include "record/join/launches.h"
 #include "record/join/options.h"
 #include "record/join/sample_join.h"
+#include "record/join/samples/kernel_times.h"
 #include "record/join/stacks.h"
 #include "record/join/sums/rows.h"
 #include "record/join/sums/windows.h"
@@ -54,6 +55,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_gpu_place(backend::SourceId source, const backend::GpuPlace& place) override;
   void on_sample(const backend::Sample& sample) override { samples_.on_sample(sample); }
   void on_samples_dropped(backend::SourceId source, uint64_t count) override { samples_.on_dropped(source, count); }
+  void on_place_samples(backend::SourceId source, const backend::PlaceSamples& samples) override;
+  void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
   void on_source_end(backend::SourceId source) override;
 
   // StackSink
@@ -116,6 +119,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   Stacks stacks_;
   Launches launches_;
   Rows rows_;
+  KernelTimes kernel_times_;
   WorkJoin work_;
   SampleJoin samples_;
   Timeline timeline_;

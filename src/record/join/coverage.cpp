@@ -21,6 +21,7 @@ constexpr std::pair<profile::CoverageCount, uint64_t CoverageCounts::*> kWords[]
     {CoverageCount::without_stack, &CoverageCounts::without_stack},
     {CoverageCount::without_launch, &CoverageCounts::without_launch},
     {CoverageCount::samples_without_launch, &CoverageCounts::samples_without_launch},
+    {CoverageCount::samples_foreign, &CoverageCounts::samples_foreign},
     {CoverageCount::outside_range, &CoverageCounts::outside_range},
     {CoverageCount::stack_whole, &CoverageCounts::stack_whole},
     {CoverageCount::stack_truncated, &CoverageCounts::stack_truncated},
@@ -79,6 +80,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum.without_launch = without_launch_;
   sum.outside_range = counters.counts[GPUPROF_COUNT_OUTSIDE] + outside_;
   sum.samples_without_launch = samples_without_launch_;
+  sum.samples_foreign = samples_foreign_;
   sum.stack_whole = whole_;
   sum.stack_truncated = truncated_;
   sum.stack_no_python = no_python_;

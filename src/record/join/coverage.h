@@ -21,6 +21,7 @@ struct CoverageCounts {
   uint64_t without_stack = 0;
   uint64_t without_launch = 0;
   uint64_t samples_without_launch = 0;
+  uint64_t samples_foreign = 0;
   uint64_t outside_range = 0;
   uint64_t stack_whole = 0;      // of launches whose stack was walked by tables: reaches the thread's start, ...
   uint64_t stack_truncated = 0;  // ... or does not
@@ -38,6 +39,7 @@ class SourceCoverage {
   void without_launch() { ++without_launch_; }
   void without_stack() { ++without_stack_; }
   void samples_without_launch(uint64_t count) { samples_without_launch_ += count; }
+  void samples_foreign(uint64_t count) { samples_foreign_ += count; }
   void outside() { ++outside_; }  // work outside of the range that is recorded, where the target could not tell
   void stack_walked(const StackShape& shape, uint64_t launches);  // by tables
 
@@ -51,6 +53,7 @@ class SourceCoverage {
   uint64_t without_stack_ = 0;
   uint64_t outside_ = 0;
   uint64_t samples_without_launch_ = 0;
+  uint64_t samples_foreign_ = 0;
   uint64_t whole_ = 0;
   uint64_t truncated_ = 0;
   uint64_t no_python_ = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "record/join/samples/code_reader.h"
 #include "record/memory_budget.h"
 #include "record/process/instruments.h"
 
@@ -21,8 +22,10 @@ struct JoinOptions {
   bool stacks_from_sources = false;            // they walk them; else the stack engine does
   bool frame_pointers = false;                 // by which the stack engine walks
   Instruments instruments;
-  bool timeline = false;  // keep every event
-  bool latency = false;   // histograms of the launches' phases
+  bool timeline = false;              // keep every event
+  bool latency = false;               // histograms of the launches' phases
+  bool samples = false;               // targets tell samples of kernels, without saying of which launch
+  CodeReader* code_reader = nullptr;  // for these; null: nobody knows the code
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };

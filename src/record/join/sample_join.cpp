@@ -55,6 +55,15 @@ SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Samp
 
 void SampleJoin::settle(bool last, backend::SourceId only) {
   waiting_.settle(last, only, [this](const Event& event, Patience left) { return take(event, left); });
+  sharing_.settle(last, only);
+}
+
+void SampleJoin::end_source(backend::SourceId source) {
+  sharing_.end_source(source);
+}
+
+profile::SamplingId SampleJoin::sampling(uint64_t cycles) {
+  return rows_.sampling(cycles, backend::SamplingUnit::cycles, parts_.producers.names());
 }
 
 // Accounts for the sample. False: it has to wait.
@@ -85,16 +94,20 @@ bool SampleJoin::is_left_out(const Event& event, const Launch* launch) {
 void SampleJoin::add(Source& source, const Event& event, const Launch* launch) {
   WorkKey work = work_.key_of(source, event.site, launch);
   SampleKey key = event.key;
-  key.slice = join_.slice_of(event.time_ns);
   key.work = parts_.rows.intern(work);
-  rows_.add(key, event.count);
-  Totals& totals = join_.tally.totals();
-  totals.samples += event.count;
-  totals.samples_with_stack += work.stack != 0 ? event.count : 0;
+  add(key, event.time_ns, event.count, work.stack != 0);
   const bool knows_launch = launch != nullptr && !launch->orphan;
   if (!knows_launch && event.site.has_call && !event.site.unsampled) {
     join_.tally.coverage(source.id).samples_without_launch(event.count);
   }
+}
+
+void SampleJoin::add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) {
+  key.slice = join_.slice_of(at_ns);
+  rows_.add(key, count);
+  Totals& totals = join_.tally.totals();
+  totals.samples += count;
+  totals.samples_with_stack += has_stack ? count : 0;
 }
 
 }  // namespace gpuprof::record

@@ -1,10 +1,11 @@
 // Samples of GPU code, joined to the launches of their kernels and added up. Those that come before their launch wait
-// for it.
+// for it; those that name none are shared out.
 #pragma once
 
 #include "backend/event_sink.h"
 #include "record/join/context.h"
 #include "record/join/patience.h"
+#include "record/join/samples/sample_sharing.h"
 #include "record/join/sums/sample_rows.h"
 #include "record/join/waiting.h"
 #include "record/join/work_event.h"
@@ -13,17 +14,22 @@
 
 namespace gpuprof::record {
 
-class SampleJoin {
+class SampleJoin final : public SharedSamples {
  public:
   // A sample belongs to work as a piece of GPU work does: `work` says to which.
   SampleJoin(JoinContext& join, const JoinParts& parts, WorkJoin& work)
-      : join_(join), parts_(parts), work_(work), rows_(join) {}
+      : join_(join), parts_(parts), work_(work), rows_(join), sharing_(join, parts, work, *this) {}
 
   void on_sample(const backend::Sample& sample);
   void on_dropped(backend::SourceId source, uint64_t count);
 
+  // Those that name no launch.
+  [[nodiscard]] SampleSharing& sharing() { return sharing_; }
+
   // As of WorkJoin.
   void settle(bool last, backend::SourceId only = 0);
+
+  void end_source(backend::SourceId source);
 
   [[nodiscard]] size_t rows() const { return rows_.size(); }
   void take_new(Batch& batch) { rows_.take_new(batch); }
@@ -40,14 +46,18 @@ class SampleJoin {
   bool take(const Event& event, Patience patience);
   [[nodiscard]] bool is_left_out(const Event& event, const Launch* launch);
   void add(Source& source, const Event& event, const Launch* launch);
-  bool admit(const Source* source, uint64_t count);
-  void drop(const Source* source, uint64_t count);  // null: it is not known any more
+
+  bool admit(const Source* source, uint64_t count) override;
+  void drop(const Source* source, uint64_t count) override;  // null: it is not known any more
+  profile::SamplingId sampling(uint64_t cycles) override;
+  void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) override;
 
   JoinContext& join_;
   JoinParts parts_;
   WorkJoin& work_;
   SampleRows rows_;
   Waiting<Event> waiting_;
+  SampleSharing sharing_;
   uint64_t seen_ = 0;  // samples, dropped ones too: a sum that must fit
 };
 

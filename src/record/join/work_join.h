@@ -6,6 +6,7 @@
 #include "record/join/graph_bodies.h"
 #include "record/join/launches.h"
 #include "record/join/patience.h"
+#include "record/join/samples/kernel_times.h"
 #include "record/join/stacks.h"
 #include "record/join/sums/rows.h"
 #include "record/join/waiting.h"
@@ -21,6 +22,7 @@ struct JoinParts {
   Launches& launches;
   Rows& rows;
   const Windows& windows;
+  KernelTimes& kernel_times;
 };
 
 class WorkJoin {

@@ -37,6 +37,8 @@ struct Sink final : EventSink {
   void on_gpu_place(SourceId, const GpuPlace&) override {}
   void on_sample(const Sample&) override {}
   void on_samples_dropped(SourceId, uint64_t) override {}
+  void on_place_samples(SourceId, const PlaceSamples&) override {}
+  void on_sample_window(SourceId, const SampleWindow&) override {}
   void on_source_end(SourceId source) override { ended.push_back(source); }
 
   std::vector<std::pair<SourceId, uint32_t>> sources;   // and pid

@@ -90,6 +90,16 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_gpu_place(uint32_t, const gpuprof::backend::GpuPlace&) override {}
   void on_sample(const gpuprof::backend::Sample&) override {}
   void on_samples_dropped(uint32_t, uint64_t) override {}
+  void on_place_samples(uint32_t, const gpuprof::backend::PlaceSamples& samples) override {
+    log += "samples" + words({samples.module, samples.offset, samples.function_id, samples.window});
+    for (const auto& reason : samples.reasons) {
+      log += "  " + std::to_string(reason.reason_id) + " x" + std::to_string(reason.samples) + "\n";
+    }
+  }
+  void on_sample_window(uint32_t, const gpuprof::backend::SampleWindow& window) override {
+    log += "window" + words({window.start_ns, window.end_ns, window.handed, window.dropped, window.foreign,
+                             window.period, window.window, window.device});
+  }
   void on_source_end(uint32_t) override {}
   std::string log;
   uint8_t last_line_byte = 0;
@@ -276,6 +286,45 @@ TEST_CASE("modules that can not be are refused") {
   decode_records(1, changed.bytes(), sink, refusals);
   CHECK(sink.log.empty());
   CHECK(refusals.malformed == 12);
+}
+
+TEST_CASE("samples and their windows reach their calls, or are refused") {
+  const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, 2, 9, 2, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 100, 200, 8, 1, 2, 512, 9, 1, 4, 0});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "samples 3 64 2 9\n  5 x7\n  6 x1\nwindow 100 200 8 1 2 512 9 1\n");
+  CHECK(counts.malformed == 0);
+
+  using Samples = gpuprof_samples;
+  WireBytes wrong;
+  const auto change = [&](auto to) {
+    Samples one{{}, 3, 0x40, 2, 9, 2, 0};
+    to(one);
+    wrong.add(GPUPROF_RECORD_SAMPLES, one, reasons);
+  };
+  change([](Samples& r) { r.window = 0; });
+  change([](Samples& r) { r.function_id = 0; });
+  change([](Samples& r) { r.offset = UINT64_MAX; });
+  change([](Samples& r) { r.count = 0; });
+  change([](Samples& r) { r.count = 3; });
+  change([](Samples& r) { r.count = UINT32_MAX; });
+  wrong.add(GPUPROF_RECORD_SAMPLES, Samples{{}, 3, 0x40, 2, 9, 2, 0},
+            std::string_view("\5\0\0\0\7\0\0\0\0\0\0\0\1\0\0\0", 16));
+  DecodeCounts refusals;
+  RecordingSink nothing;
+  decode_records(1, wrong.bytes(), nothing, refusals);
+  CHECK(nothing.log.empty());
+  CHECK(refusals.malformed == 7);
+  using Window = gpuprof_sample_window;
+  CHECK(refused(
+            GPUPROF_RECORD_SAMPLE_WINDOW, Window{{}, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0}, [](Window& r) { r.window = 0; },
+            [](Window& r) { r.start_ns = 3; }, [](Window& r) { r.handed = UINT64_MAX; },
+            [](Window& r) { r.dropped = UINT64_MAX; }, [](Window& r) { r.foreign = UINT64_MAX; },
+            [](Window& r) { r.period = UINT64_MAX; }) == 6);
 }
 
 TEST_CASE("stacks, code objects and Pythons that can not be are refused") {

@@ -1,0 +1,34 @@
+// The bytes of a code object, as a mapping of the recorder's own file: nobody else can change or cut it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace gpuprof::record {
+
+class MappedCode {
+ public:
+  MappedCode() = default;
+  // `bytes` bytes at `offset` of the file, read only; none where they cannot be mapped.
+  MappedCode(int fd, uint64_t offset, uint64_t bytes);
+  ~MappedCode();
+  MappedCode(MappedCode&& other) noexcept
+      : mapping_(std::exchange(other.mapping_, {})), bytes_(std::exchange(other.bytes_, {})) {}
+  MappedCode& operator=(MappedCode&& other) noexcept {
+    std::swap(mapping_, other.mapping_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  MappedCode(const MappedCode&) = delete;
+  MappedCode& operator=(const MappedCode&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<std::byte> mapping_;  // whole pages
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,235 @@
+#include "record/join/samples/sample_sharing.h"
+
+#include <algorithm>
+#include <string>
+
+#include "record/process/gpu_code.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kLookNs = 200'000'000;         // from one try to the next
+constexpr uint64_t kLongestNs = 600'000'000'000;  // that a kernel may run on after a window, and still be waited for
+
+uint64_t sum_of(const auto& counts) {
+  uint64_t sum = 0;
+  for (const auto& count : counts) {
+    sum += count.samples;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples& samples) {
+  const uint64_t sum = sum_of(samples.reasons);
+  if (!out_.admit(&source, sum)) {
+    return;
+  }
+  const WindowKey key{source.id, samples.window};
+  const auto known = open_.find(key);
+  if (counts_ >= kMaxCounts || !join_.memory().admit()) {
+    if (known != open_.end()) {
+      known->second.told += sum;
+    }
+    out_.drop(&source, sum);
+    return;
+  }
+  OpenWindow& window = known != open_.end() ? known->second : open_[key];
+  window.told += sum;
+  auto& counts = window.functions[{samples.module, samples.function_id}];
+  for (const auto& reason : samples.reasons) {
+    counts.push_back({samples.offset, reason.reason_id, reason.samples});
+  }
+  counts_ += samples.reasons.size();
+  join_.memory().grew(samples.reasons.size() * sizeof(Count));
+}
+
+void SampleSharing::on_window(const Source& source, const backend::SampleWindow& window) {
+  OpenWindow samples;
+  if (auto found = open_.extract({source.id, window.window}); !found.empty()) {
+    samples = std::move(found.mapped());
+  }
+  for (auto& [key, counts] : samples.functions) {
+    waiting_.push_back({.source = source.id,
+                        .module = key.first,
+                        .function_id = key.second,
+                        .window = window,
+                        .closed_ns = join_.now_ns,
+                        .sampling = out_.sampling(window.period),
+                        .counts = std::move(counts)});
+  }
+  // What is missing did not fit into the ring.
+  const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
+  if (missing > 0 && out_.admit(&source, missing)) {
+    out_.drop(&source, missing);
+  }
+  if (out_.admit(&source, window.foreign)) {
+    join_.tally.coverage(source.id).samples_foreign(window.foreign);
+  }
+}
+
+SampleSharing::Patience SampleSharing::patience_of(const Group& group, bool last) const {
+  if (last || counts_ >= kMaxCounts) {
+    return Patience::none;
+  }
+  return join_.now_ns < group.closed_ns + kTimesNs ? Patience::waits : Patience::enough;
+}
+
+void SampleSharing::settle(bool last, backend::SourceId only) {
+  if (!last && join_.now_ns < next_look_ns_) {
+    return;
+  }
+  next_look_ns_ = join_.now_ns + kLookNs;
+  std::erase_if(waiting_, [&](Group& group) {
+    const bool asked = only == 0 || group.source == only;
+    const Patience patience = patience_of(group, last);
+    const bool taken = asked && patience != Patience::waits && take(group, patience);
+    counts_ -= taken ? group.counts.size() : 0;
+    return taken;
+  });
+}
+
+// Accounts for the samples. False: they have to wait.
+bool SampleSharing::take(Group& group, Patience patience) {
+  Source* source = parts_.producers.find(group.source);
+  if (source == nullptr) {
+    out_.drop(nullptr, sum_of(group.counts));
+    return true;
+  }
+  const CodeReader* const reader = join_.options.code_reader;
+  const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
+  if (patience != Patience::none && waited < kCodeNs &&
+      (!source->knows_name(group.function_id) ||
+       (reader != nullptr && group.module != 0 && reader->may_come(group.source, group.module)))) {
+    return false;
+  }
+  std::vector<KernelShare> shares =
+      shares_of(*source, group, patience, parts_.producers.names().text(source->name(group.function_id)));
+  if (shares.empty() && patience != Patience::none && waited < kLongestNs) {
+    return false;  // it may be running still
+  }
+  if (shares.empty()) {
+    shares.push_back(unknown_work(*source, group));
+    join_.tally.coverage(source->id).samples_without_launch(sum_of(group.counts));
+  }
+  give(*source, group, shares);
+  return true;
+}
+
+// As what the function, or the kernel that it is a part of, ran in the window.
+std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Group& group, Patience patience,
+                                                  std::string_view function) {
+  CodeReader* const reader = join_.options.code_reader;
+  NameTable& names = parts_.producers.names();
+  std::vector<NameIndex> kernels = {source.name(group.function_id)};
+  if (reader != nullptr && group.module != 0) {
+    if (const std::string kernel = reader->kernel_of(group.source, group.module, function); !kernel.empty()) {
+      kernels.push_back(names.intern(kernel));
+    }
+  }
+  const KernelTimes& times = parts_.kernel_times;
+  for (const NameIndex name : kernels) {
+    const KernelId kernel{group.source, group.window.device, name};
+    auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
+    if (shares.empty()) {
+      shares = times.before(kernel, group.window.end_ns);
+    }
+    if (!shares.empty()) {
+      return shares;
+    }
+  }
+  // The last chance: clocks that do not agree.
+  const KernelId kernel{group.source, group.window.device, kernels.front()};
+  return patience == Patience::none ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
+}
+
+// Work of nobody: the kernel is known, and no launch of it.
+KernelShare SampleSharing::unknown_work(Source& source, const Group& group) {
+  const LaunchSite site{
+      .source = source.id, .device = group.window.device, .name_id = group.function_id, .is_sample = true};
+  WorkKey key = work_.key_of(source, site, nullptr);
+  return {.work = parts_.rows.intern(key), .ns = 1, .at_ns = group.window.start_ns, .has_stack = false};
+}
+
+void SampleSharing::give(Source& source, const Group& group, const std::vector<KernelShare>& shares) {
+  std::vector<uint64_t> weights;
+  for (const KernelShare& share : shares) {
+    weights.push_back(share.ns);
+  }
+  const uint32_t flags = shares.size() > 1 ? profile::kSampleEstimated : 0;
+  for (const Count& count : group.counts) {
+    SampleKey key{.place = place(source, group, count.offset),
+                  .reason = source.name(count.reason_id),
+                  .sampling = group.sampling,
+                  .flags = flags};
+    const auto parts = split_.split(count.samples, weights);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] > 0) {
+        key.work = shares[i].work;
+        out_.add(key, shares[i].at_ns, parts[i], shares[i].has_stack);
+      }
+    }
+  }
+}
+
+profile::GpuPlaceId SampleSharing::place(Source& source, const Group& group, uint64_t offset) {
+  Code& code = code_[source.id];
+  const NameIndex function = source.name(group.function_id);
+  if (code.places.size() >= GpuCode::kMaxPlaces || !join_.memory().admit()) {
+    const auto known = code.places.find({group.module, function, offset});
+    return known == code.places.end() ? profile::GpuPlaceId{} : known->second;
+  }
+  const auto [known, fresh] = code.places.emplace(std::tuple(group.module, function, offset), profile::GpuPlaceId{});
+  if (!fresh) {
+    return known->second;
+  }
+  join_.memory().grew(sizeof(*known) + 4 * sizeof(void*));
+  introduce(source, code, group.module);
+  const std::string name(parts_.producers.names().text(function));
+  std::vector<symbolize::SourceFrame> lines;
+  if (CodeReader* const reader = join_.options.code_reader; reader != nullptr && group.module != 0) {
+    lines = reader->frames(source.id, group.module, name, offset);
+  }
+  std::vector<backend::GpuFrame> frames;
+  for (const symbolize::SourceFrame& line : lines) {
+    frames.push_back({line.name, line.file, line.line});
+  }
+  const auto module = code.modules.find(group.module);
+  const backend::GpuPlace made{.id = ++code.last_place,
+                               .module = module == code.modules.end() ? 0 : module->second,
+                               .function = name,
+                               .offset = offset,
+                               .instruction = {},
+                               .frames = frames};
+  parts_.producers.gpu_code().add(source.gpu_code, made);
+  known->second = source.gpu_code.place(made.id);
+  return known->second;
+}
+
+// Tells the session of a module whose code has come.
+void SampleSharing::introduce(Source& source, Code& code, uint64_t module) {
+  CodeReader* const reader = join_.options.code_reader;
+  const CodeFacts* facts =
+      reader == nullptr || module == 0 || code.modules.contains(module) ? nullptr : reader->facts(source.id, module);
+  if (facts != nullptr) {
+    const auto id = static_cast<uint32_t>(code.modules.size() + 1);
+    code.modules.emplace(module, id);
+    parts_.producers.gpu_code().add(source.gpu_code, {.id = id, .name = facts->name, .hash = facts->hash});
+  }
+}
+
+void SampleSharing::end_source(backend::SourceId source) {
+  // Windows that were never closed: nobody can say when their samples were taken.
+  const Source* const owner = parts_.producers.find(source);
+  for (auto window = open_.lower_bound({source, 0}); window != open_.end() && window->first.first == source;) {
+    for (const auto& [key, counts] : window->second.functions) {
+      out_.drop(owner, sum_of(counts));
+      counts_ -= counts.size();
+    }
+    window = open_.erase(window);
+  }
+  code_.erase(source);
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,109 @@
+// Samples that name no launch are shared out: to the work as which their kernel ran in the window that they were taken
+// in, in proportion to its measured time. Exact where that is one work, else marked as estimated.
+//
+// A window's samples wait until the times of its kernels have come, and the code, which comes another way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/join/context.h"
+#include "record/join/samples/code_reader.h"
+#include "record/join/samples/kernel_times.h"
+#include "record/join/samples/proportional_split.h"
+#include "record/join/work_join.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+// Where shared samples go. Implemented by SampleJoin.
+class SharedSamples {
+ public:
+  SharedSamples() = default;
+  SharedSamples(const SharedSamples&) = delete;
+  SharedSamples& operator=(const SharedSamples&) = delete;
+  virtual ~SharedSamples() = default;
+
+  // Whether the sum of all samples still fits; what does not is counted.
+  virtual bool admit(const Source* source, uint64_t count) = 0;
+  virtual void drop(const Source* source, uint64_t count) = 0;
+  virtual profile::SamplingId sampling(uint64_t cycles) = 0;
+  virtual void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) = 0;
+};
+
+class SampleSharing {
+ public:
+  // Times of kernels that have ended come within a second or two: the targets flush each second.
+  static constexpr uint64_t kTimesNs = 2'500'000'000;
+  static constexpr uint64_t kCodeNs = 15'000'000'000;  // then samples go on without source lines
+  static constexpr size_t kMaxCounts = 1'000'000;      // that wait; beyond, the oldest go on with what is known
+
+  SampleSharing(JoinContext& join, const JoinParts& parts, WorkJoin& work, SharedSamples& out)
+      : join_(join), parts_(parts), work_(work), out_(out) {}
+
+  void on_samples(const Source& source, const backend::PlaceSamples& samples);
+  void on_window(const Source& source, const backend::SampleWindow& window);
+
+  // As of WorkJoin.
+  void settle(bool last, backend::SourceId only = 0);
+  void end_source(backend::SourceId source);
+
+ private:
+  struct Count {
+    uint64_t offset = 0;
+    uint32_t reason_id = 0;
+    uint32_t samples = 0;
+  };
+  // Samples of one function in one window.
+  struct Group {
+    backend::SourceId source = 0;
+    uint64_t module = 0;
+    uint32_t function_id = 0;
+    backend::SampleWindow window;
+    uint64_t closed_ns = 0;  // when the window's record came
+    profile::SamplingId sampling;
+    std::vector<Count> counts;
+  };
+  using FunctionKey = std::pair<uint64_t, uint32_t>;  // module, function
+  struct OpenWindow {
+    std::map<FunctionKey, std::vector<Count>> functions;
+    uint64_t told = 0;  // samples, those that could not be kept included
+  };
+  using WindowKey = std::pair<backend::SourceId, uint32_t>;
+  // The numbers that a source's places get here.
+  struct Code {
+    std::unordered_map<uint64_t, uint32_t> modules;
+    std::map<std::tuple<uint64_t, NameIndex, uint64_t>, profile::GpuPlaceId> places;  // module, function, offset
+    uint32_t last_place = 0;
+  };
+
+  enum class Patience : uint8_t { waits, enough, none };
+  [[nodiscard]] Patience patience_of(const Group& group, bool last) const;
+  bool take(Group& group, Patience patience);
+  [[nodiscard]] std::vector<KernelShare> shares_of(const Source& source, const Group& group, Patience patience,
+                                                   std::string_view function);
+  KernelShare unknown_work(Source& source, const Group& group);
+  void give(Source& source, const Group& group, const std::vector<KernelShare>& shares);
+  profile::GpuPlaceId place(Source& source, const Group& group, uint64_t offset);
+  void introduce(Source& source, Code& code, uint64_t module);
+  void drop(const Group& group);
+
+  JoinContext& join_;
+  JoinParts parts_;
+  WorkJoin& work_;
+  SharedSamples& out_;
+  ProportionalSplit split_;
+  std::map<WindowKey, OpenWindow> open_;
+  std::vector<Group> waiting_;
+  std::unordered_map<backend::SourceId, Code> code_;
+  size_t counts_ = 0;  // in open_ and waiting_
+  uint64_t next_look_ns_ = 0;
+};
+
+}  // namespace gpuprof::record

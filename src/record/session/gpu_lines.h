@@ -1,0 +1,51 @@
+// Source lines of the GPU code that targets have handed over, for the samples that were taken in it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "record/ipc/code_objects.h"
+#include "record/join/samples/code_reader.h"
+#include "symbolize/cubin_lines.h"
+
+namespace gpuprof::record {
+
+class GpuLines final : public CodeReader {
+ public:
+  // What has been read of code is kept up to so many bytes of files: that is address space, and memory only where lines
+  // have been looked at.
+  static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
+
+  explicit GpuLines(const CodeObjects& code) : code_(code) {}
+
+  [[nodiscard]] bool may_come(backend::SourceId source, uint64_t module) const override;
+  const CodeFacts* facts(backend::SourceId source, uint64_t module) override;
+  std::vector<symbolize::SourceFrame> frames(backend::SourceId source, uint64_t module, std::string_view function,
+                                             uint64_t offset) override;
+  std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
+
+  // Functions that samples were taken in, of code that has no lines because its compiler was not asked for them.
+  [[nodiscard]] size_t without_lines() const { return without_lines_; }
+
+ private:
+  struct Opened {
+    MappedCode bytes;
+    CodeFacts facts;
+    std::optional<symbolize::CubinLines> lines;  // of a cubin
+    std::unordered_map<std::string, std::string> kernels;
+  };
+  Opened* open(backend::SourceId source, uint64_t module);
+
+  const CodeObjects& code_;
+  std::map<const CodeObject*, Opened> opened_;
+  uint64_t mapped_ = 0;
+  size_t without_lines_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,255 @@
+// Samples that name no launch: shared out by the measured time of their kernel, all of them, and waited for no longer
+// than is good.
+#include "record/join/samples/sample_sharing.h"
+
+#include "catch.h"
+#include "join_rig.h"
+
+using gpuprof::backend::PlaceSamples;
+using gpuprof::backend::SampleWindow;
+using gpuprof::record::Batch;
+using gpuprof::record::CodeFacts;
+using gpuprof::record::CodeReader;
+using gpuprof::record::JoinOptions;
+using gpuprof::record::SampleSharing;
+using gpuprof::test::coverage;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::Rig;
+namespace profile = gpuprof::profile;
+
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint32_t kWait = 11;  // names of reasons
+constexpr uint32_t kSelected = 12;
+constexpr uint32_t kHelper = 13;  // of a function
+
+struct FakeCode final : CodeReader {
+  [[nodiscard]] bool may_come(uint32_t, uint64_t) const override { return !there; }
+  const CodeFacts* facts(uint32_t, uint64_t) override { return there ? &known : nullptr; }
+  std::vector<gpuprof::symbolize::SourceFrame> frames(uint32_t, uint64_t, std::string_view function,
+                                                      uint64_t offset) override {
+    ++asked;
+    return there ? std::vector<gpuprof::symbolize::SourceFrame>{{std::string(function), "a.cu",
+                                                                 static_cast<uint32_t>(offset)}}
+                 : std::vector<gpuprof::symbolize::SourceFrame>{};
+  }
+  std::string kernel_of(uint32_t, uint64_t, std::string_view function) override {
+    return function == "helper" ? "k" : "";
+  }
+  bool there = true;
+  CodeFacts known{"sm_90.cubin", "c0ffee"};
+  int asked = 0;
+};
+
+JoinOptions sampling(FakeCode* code) {
+  JoinOptions options;
+  options.samples = true;
+  options.code_reader = code;
+  return options;
+}
+
+struct SharingRig : Rig {
+  explicit SharingRig(FakeCode* code = nullptr) : Rig(sampling(code)) {
+    correlator.on_name(1, kWait, "wait");
+    correlator.on_name(1, kSelected, "selected");
+    correlator.on_name(1, kHelper, "helper");
+    stack(77);
+    stack(88);
+  }
+
+  // A launch with its kernel, which ran for `ns` up to `end_ns`.
+  void run(uint64_t correlation, uint64_t stack_id, uint64_t ns, uint64_t end_ns) {
+    launch(correlation, stack_id);
+    correlator.on_gpu_op(kernel(correlation, ns, end_ns));
+  }
+  void samples(uint32_t window, uint64_t offset, uint32_t wait, uint32_t selected = 0, uint32_t function = 1,
+               uint64_t module = 7) {
+    const std::vector<PlaceSamples::Reason> reasons = {{kWait, wait}, {kSelected, selected}};
+    correlator.on_place_samples(1, {.module = module,
+                                    .offset = offset,
+                                    .function_id = function,
+                                    .window = window,
+                                    .reasons = std::span(reasons).first(selected > 0 ? 2 : 1)});
+  }
+  void window(uint32_t number, uint64_t handed, uint64_t dropped = 0, uint64_t foreign = 0, uint64_t start = 2 * kMs,
+              uint64_t end = 900 * kMs) {
+    correlator.on_sample_window(1, {.start_ns = start,
+                                    .end_ns = end,
+                                    .handed = handed,
+                                    .dropped = dropped,
+                                    .foreign = foreign,
+                                    .period = 2048,
+                                    .window = number,
+                                    .device = 0});
+  }
+  void pass(uint64_t ns) {
+    fake_now_ns += ns;
+    correlator.settle();
+    correlator.settle();
+  }
+  [[nodiscard]] uint64_t dropped() const {
+    const auto& lost = correlator.totals().lost;
+    const auto found = lost.find("samples_dropped");
+    return found == lost.end() ? 0 : found->second;
+  }
+};
+
+// Samples by the stack of the work that got them.
+std::map<uint64_t, uint64_t> by_stack(const SharingRig& rig, const Batch& batch) {
+  std::map<uint64_t, uint64_t> counts;
+  for (const auto& [key, count] : batch.samples) {
+    counts[rig.works.at(key.work).stack] += count;
+  }
+  return counts;
+}
+
+bool all_estimated(const Batch& batch, bool estimated) {
+  return std::all_of(batch.samples.begin(), batch.samples.end(), [&](const auto& row) {
+    return ((row.first.flags & profile::kSampleEstimated) != 0) == estimated;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("samples of a kernel that one path launched are that path's, and are its GPU work") {
+  SharingRig rig;
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7, 3);
+  rig.samples(5, 0x50, 2);
+  rig.window(5, 12);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{77, 12}});
+  CHECK(all_estimated(batch, false));
+  REQUIRE(batch.samples.size() == 3);
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(batch.samples[0].first.work == batch.rows[0].first.work);
+  CHECK(rig.correlator.totals().samples == 12);
+  CHECK(rig.correlator.totals().samples_with_stack == 12);
+  CHECK(rig.dropped() == 0);
+}
+
+TEST_CASE("two paths share the samples of their kernel by measured time, in whole samples") {
+  SharingRig rig;
+  rig.run(1, 77, 80 * kMs, 100 * kMs);
+  rig.run(2, 88, 20 * kMs, 200 * kMs);
+  uint64_t all = 0;
+  for (uint32_t place = 0; place < 500; ++place) {
+    rig.samples(5, place * 16, 1 + place % 7);
+    all += 1 + place % 7;
+  }
+  rig.window(5, all);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  const auto counts = by_stack(rig, batch);
+  CHECK(counts.at(77) + counts.at(88) == all);
+  CHECK(std::abs(static_cast<double>(counts.at(77)) - 0.8 * static_cast<double>(all)) < 5);
+  CHECK(all_estimated(batch, true));
+}
+
+TEST_CASE("samples wait for the times of their kernel, which may run on, but not for ever") {
+  SharingRig rig;
+  rig.samples(5, 0x40, 4);
+  rig.window(5, 4);
+  rig.pass(SampleSharing::kTimesNs / 2);
+  CHECK(rig.take().samples.empty());
+  rig.pass(20'000'000'000);
+  CHECK(rig.take().samples.empty());
+  // It began in the window and ends now.
+  rig.run(1, 77, 22'000 * kMs, 22'100 * kMs);
+  rig.pass(kMs * 500);
+  CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 4}});
+
+  rig.samples(6, 0x40, 3, 0, kHelper);
+  rig.window(6, 3);
+  rig.pass(700'000'000'000);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{0, 3}});
+  rig.correlator.finish();
+  CHECK(coverage(rig.take())["samples_without_launch"] == 3);
+}
+
+TEST_CASE("at the end nothing is waited for, and nothing is lost") {
+  SharingRig rig;
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7);
+  rig.window(5, 7);
+  rig.samples(6, 0x40, 2);
+  rig.window(6, 2, 0, 0, 5000 * kMs, 6000 * kMs);  // later than the kernel: its last run is what is known
+  rig.samples(7, 0x40, 9);                         // a window that is never closed
+  rig.correlator.on_source_end(1);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{77, 9}});
+  CHECK(rig.dropped() == 9);
+}
+
+TEST_CASE("what a window says is missing is counted as dropped, and foreign code apart") {
+  SharingRig rig;
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7);
+  rig.window(5, 10, 4, 100);
+  rig.correlator.finish();
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{77, 7}});
+  CHECK(rig.dropped() == 7);
+  CHECK(coverage(batch)["samples_foreign"] == 100);
+}
+
+TEST_CASE("a function that a kernel calls is the kernel's") {
+  FakeCode code;
+  SharingRig rig(&code);
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7, 0, kHelper);
+  rig.window(5, 7);
+  rig.pass(SampleSharing::kTimesNs);
+  CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 7}});
+}
+
+TEST_CASE("samples wait for their code, for a while, and its lines are read once a place") {
+  FakeCode code;
+  code.there = false;
+  SharingRig rig(&code);
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7, 1);
+  rig.samples(5, 0x50, 7, 1);
+  rig.window(5, 16);
+  rig.pass(SampleSharing::kTimesNs);
+  CHECK(rig.take().samples.empty());
+  code.there = true;
+  rig.pass(500 * kMs);
+  const Batch batch = rig.take();
+  CHECK(batch.samples.size() == 4);
+  CHECK(code.asked == 2);
+  REQUIRE(batch.gpu_modules.size() == 1);
+  REQUIRE(batch.gpu_places.size() == 2);
+  CHECK(rig.names[batch.gpu_modules[0].name] == "sm_90.cubin");
+  REQUIRE(batch.gpu_places[1].lines.size() == 1);
+  CHECK(batch.gpu_places[1].lines[0].line == 0x50);
+  CHECK(profile::index(batch.gpu_places[1].module) != 0);
+
+  code.there = false;
+  rig.samples(6, 0x60, 1);
+  rig.window(6, 1);
+  rig.pass(SampleSharing::kCodeNs);
+  const Batch without = rig.take();
+  REQUIRE(without.samples.size() == 1);
+  REQUIRE(without.gpu_places.size() == 1);
+  CHECK(without.gpu_places[0].lines.empty());
+}
+
+TEST_CASE("more samples than can wait are dropped and counted") {
+  SharingRig rig;
+  const std::vector<PlaceSamples::Reason> reasons(250, {kWait, 1});
+  const uint64_t records = SampleSharing::kMaxCounts / reasons.size() + 2;
+  for (uint64_t i = 0; i < records; ++i) {
+    rig.correlator.on_place_samples(1,
+                                    {.module = 7, .offset = i * 16, .function_id = 1, .window = 5, .reasons = reasons});
+  }
+  CHECK(rig.dropped() == 2 * reasons.size());
+  rig.window(5, records * reasons.size());
+  rig.correlator.finish();
+  rig.take();
+  // What was refused here is not counted a second time as missing from the window.
+  CHECK(rig.correlator.totals().samples + rig.dropped() == records * reasons.size());
+}
