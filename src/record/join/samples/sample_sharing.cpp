@@ -154,6 +154,7 @@ KernelShare SampleSharing::unknown_work(Source& source, const Group& group) {
 
 void SampleSharing::give(Source& source, const Group& group, const std::vector<KernelShare>& shares) {
   std::vector<uint64_t> weights;
+  weights.reserve(shares.size());
   for (const KernelShare& share : shares) {
     weights.push_back(share.ns);
   }
@@ -192,6 +193,7 @@ profile::GpuPlaceId SampleSharing::place(Source& source, const Group& group, uin
     lines = reader->frames(source.id, group.module, name, offset);
   }
   std::vector<backend::GpuFrame> frames;
+  frames.reserve(lines.size());
   for (const symbolize::SourceFrame& line : lines) {
     frames.push_back({line.name, line.file, line.line});
   }
