@@ -50,35 +50,38 @@ void StallSlices::add(profile::StringId kernel, profile::StringId reason, uint64
   }
 }
 
-double StallSlices::dispersion(profile::StringId kernel, profile::StringId reason) const {
-  const auto pair = pairs_.find(join_ids(index(kernel), index(reason)));
+StallSpread StallSlices::spread(profile::StringId kernel, profile::StringId reason) const {
+  StallSpread sums;
   const auto all = kernels_.find(index(kernel));
-  if (pair == pairs_.end() || all == kernels_.end()) {
-    return 1;
+  if (all == kernels_.end()) {
+    return sums;
   }
-  const Blocks& parts = of_pairs_[pair->second];
-  const Blocks& wholes = of_kernels_[all->second];
-  double part = 0;
-  double whole = 0;
+  const auto pair = pairs_.find(join_ids(index(kernel), index(reason)));
   for (size_t i = 0; i < kBlocks; ++i) {
-    part += static_cast<double>(parts[i]);
-    whole += static_cast<double>(wholes[i]);
-  }
-  if (part <= 0 || part >= whole) {
-    return 1;
-  }
-  const double share = part / whole;
-  double squares = 0;  // Pearson's chi-squared
-  double blocks = 0;
-  for (size_t i = 0; i < kBlocks; ++i) {
-    const auto count = static_cast<double>(wholes[i]);
-    if (count > 0) {
-      const double off = static_cast<double>(parts[i]) - count * share;
-      squares += off * off / (count * share * (1 - share));
-      ++blocks;
+    const auto whole = static_cast<double>(of_kernels_[all->second][i]);
+    const auto part = pair == pairs_.end() ? 0 : static_cast<double>(of_pairs_[pair->second][i]);
+    if (whole > 0) {
+      sums += {.part = part, .whole = whole, .squares = part * part / whole, .blocks = 1};
     }
   }
-  return blocks < 2 ? 1 : std::max(1.0, squares / (blocks - 1));
+  return sums;
+}
+
+StallSpread& StallSpread::operator+=(const StallSpread& other) {
+  part += other.part;
+  whole += other.whole;
+  squares += other.squares;
+  blocks += other.blocks;
+  return *this;
+}
+
+double StallSpread::dispersion() const {
+  if (part <= 0 || part >= whole || blocks < 2) {
+    return 1;
+  }
+  // Pearson's chi-squared for its degrees of freedom.
+  const double share = part / whole;
+  return std::max(1.0, (squares - part * share) / (share * (1 - share)) / (blocks - 1));
 }
 
 Interval share_interval(uint64_t part, uint64_t whole, double dispersion) {

@@ -11,6 +11,20 @@
 
 namespace gpuprof::analyze {
 
+// Sums over blocks of time, of a kernel's samples and of those of one reason. They can be added up over profiles.
+struct StallSpread {
+  double part = 0;     // samples of the reason
+  double whole = 0;    // of the kernel
+  double squares = 0;  // of a block's part, by its whole
+  double blocks = 0;   // with samples of the kernel
+
+  StallSpread& operator+=(const StallSpread& other);
+
+  // How many times as large the variance of the parts is as that of a binomial distribution; at least 1, which is also
+  // for what is not known. Counts of a kernel in one block of time are one draw.
+  [[nodiscard]] double dispersion() const;
+};
+
 // Sums for each kernel and reason in at most kBlocks blocks of slices, which grow as the recording does.
 class StallSlices {
  public:
@@ -19,9 +33,11 @@ class StallSlices {
 
   void add(profile::StringId kernel, profile::StringId reason, uint64_t slice, uint64_t count);
 
-  // How many times as large the variance of a reason's counts is as that of a binomial distribution; at least 1, which
-  // is also for what is not known. Counts of a kernel in one block of time are one draw.
-  [[nodiscard]] double dispersion(profile::StringId kernel, profile::StringId reason) const;
+  // Of a reason that the kernel has not, it is that of a part of 0.
+  [[nodiscard]] StallSpread spread(profile::StringId kernel, profile::StringId reason) const;
+  [[nodiscard]] double dispersion(profile::StringId kernel, profile::StringId reason) const {
+    return spread(kernel, reason).dispersion();
+  }
 
  private:
   using Blocks = std::array<uint64_t, kBlocks>;

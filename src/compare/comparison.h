@@ -2,6 +2,7 @@
 // same thing on both sides, and nothing about what the numbers mean.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,7 +37,8 @@ struct KernelLine {
   std::string old_name;  // on the old side, where that is another
   Match match = Match::exact;
   Change change = Change::both;
-  std::vector<Cost> costs;  // one a run, in the order of Comparison::runs
+  std::vector<Cost> costs;          // one a run, in the order of Comparison::runs
+  std::array<StallSums, 2> stalls;  // of the old runs, and of the new ones
 };
 
 struct FunctionLine {
@@ -66,6 +68,7 @@ struct Comparison {
   std::vector<KernelLine> kernels;
   std::vector<FunctionLine> functions;
   std::vector<PathLine> paths;
+  std::vector<std::string> stall_reasons;  // each once; StallSums of kernels name them by their place
 };
 
 Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs);

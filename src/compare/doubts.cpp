@@ -74,6 +74,9 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   if (run.info.skipped_bad > 0) {
     told.push_back(file + "bad lines skipped: " + std::to_string(run.info.skipped_bad));
   }
+  if (const std::string text = dropped_samples_text(run); !text.empty()) {
+    told.push_back(file + text);
+  }
   if (has_failed(run)) {
     told.push_back(file + "the recorded program ended with " + escaped(run.exit_status));
   }
@@ -125,6 +128,12 @@ Status check_related(const Comparison& all) {
                    quoted(all.runs.front()->command) + ") is in " + escaped(all.runs[all.old_runs]->file) + " (" +
                    quoted(all.runs[all.old_runs]->command) + "), under whatever name",
                "`gpuprof report FILE` shows what is in each"};
+}
+
+std::string dropped_samples_text(const RunFacts& run) {
+  return run.info.samples == 0 || run.info.samples_tell()
+             ? ""
+             : "too many of its stall samples were dropped to say what kernels waited for";
 }
 
 std::vector<std::string> doubts(Facts old_runs, Facts new_runs) {

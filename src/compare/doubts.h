@@ -24,6 +24,9 @@ Status check_related(const Comparison& all);
 
 // What a reader must know of runs that can be compared: other devices or drivers, a program that failed, what is
 // missing from a profile. A line each, which names the file.
+// Of them, one that matters to `check`, too. Empty where it is not so.
+std::string dropped_samples_text(const RunFacts& run);
+
 std::vector<std::string> doubts(std::span<const RunFacts* const> old_runs, std::span<const RunFacts* const> new_runs);
 
 }  // namespace gpuprof::compare

@@ -29,6 +29,25 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
+// A part stays one of its whole, whatever the runs of a side add up to.
+void add_up(uint64_t& to, uint64_t more) {
+  to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
+}
+
+// `place` says where a reason of `from` is in the list that those of `to` are of.
+template <typename Place>
+void add_sums(StallSums& to, const StallSums& from, Place place) {
+  add_up(to.samples, from.samples);
+  to.whole += from.whole;
+  to.blocks += from.blocks;
+  for (const auto& [reason, sums] : from.reasons) {
+    StallSums::Reason& all = to.reasons[place(reason)];
+    add_up(all.samples, sums.samples);
+    all.part += sums.part;
+    all.squares += sums.squares;
+  }
+}
+
 }  // namespace
 
 Sides Joined::sides(const std::vector<Cost>& costs) const {
@@ -46,6 +65,7 @@ void Joined::add(const Run& run, size_t at) {
     kernels.push_back(line_of(kernel));
     kernels_[kernels.back()].costs[at] += kernel.cost;
   }
+  add_stalls(run, at < old_runs_ ? 0 : 1, kernels);
   std::vector<uint32_t> functions;
   functions.reserve(run.functions.size());
   for (const Function& function : run.functions) {
@@ -60,6 +80,23 @@ void Joined::add(const Run& run, size_t at) {
       stack.push_back(functions[function]);
     }
     path_of(kernels[path.kernel], stack_of(stack)).costs[at] += path.cost;
+  }
+}
+
+// `kernels` are the lines of the run's.
+void Joined::add_stalls(const Run& run, size_t side, const std::vector<uint32_t>& kernels) {
+  std::vector<uint32_t> reasons;
+  reasons.reserve(run.stall_reasons.size());
+  for (const std::string& reason : run.stall_reasons) {
+    const auto [known, is_new] = stall_ids_.try_emplace(reason, static_cast<uint32_t>(stall_reasons_.size()));
+    if (is_new) {
+      stall_reasons_.push_back(reason);
+    }
+    reasons.push_back(known->second);
+  }
+  for (size_t at = 0; at < kernels.size(); ++at) {
+    add_sums(kernels_[kernels[at]].stalls[side], run.kernels[at].stalls,
+             [&](uint32_t reason) { return reasons[reason]; });
   }
 }
 
@@ -112,6 +149,10 @@ void Joined::join(const Pairs& kernels, const Pairs& functions, Match match) {
   }
   for (const auto& [old_line, new_line] : kernels) {
     add_costs(kernels_[new_line].costs, std::exchange(kernels_[old_line].costs, std::vector<Cost>(runs_)));
+    for (size_t side = 0; side < 2; ++side) {
+      add_sums(kernels_[new_line].stalls[side], std::exchange(kernels_[old_line].stalls[side], {}),
+               [](uint32_t reason) { return reason; });
+    }
     note_renamed(kernels_[new_line], std::move(kernels_[old_line].name), match);
   }
   for (const auto& [old_line, new_line] : functions) {
@@ -181,6 +222,7 @@ PathLine Joined::line_of(Path& path, const std::vector<uint32_t>& kernel_lines,
 }
 
 void Joined::finish(Comparison& all) {
+  all.stall_reasons = std::move(stall_reasons_);
   // What of a line the paths need is looked at before the lines move.
   std::vector<uint32_t> kernel_lines(kernels_.size(), kGone);
   std::vector<uint32_t> function_lines(functions_.size(), kGone);

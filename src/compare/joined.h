@@ -66,6 +66,7 @@ class Joined {
   template <typename Line>
   void settle(Line& line, const std::vector<Cost>& costs) const;
   void add_costs(std::vector<Cost>& costs, const std::vector<Cost>& more) const;
+  void add_stalls(const Run& run, size_t side, const std::vector<uint32_t>& kernels);
   [[nodiscard]] PathLine line_of(Path& path, const std::vector<uint32_t>& kernel_lines,
                                  const std::vector<uint32_t>& function_lines) const;
 
@@ -74,9 +75,11 @@ class Joined {
   std::vector<KernelLine> kernels_;
   std::vector<FunctionLine> functions_;
   std::vector<Path> paths_;
+  std::vector<std::string> stall_reasons_;
   std::vector<const std::u32string*> stacks_;
   std::unordered_map<std::string, uint32_t> kernel_ids_;
   std::unordered_map<std::string, uint32_t> function_ids_;
+  std::unordered_map<std::string, uint32_t> stall_ids_;
   std::unordered_map<std::u32string, uint32_t> stack_ids_;
   std::unordered_map<uint64_t, uint32_t> path_ids_;  // by kernel and stack
 };

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.h"
 #include "compare/comparable.h"
+#include "compare/doubts.h"
 #include "compare/excuse.h"
 #include "compare/judge_factor.h"
 #include "compare/judge_paths.h"
@@ -426,6 +428,11 @@ Judgement Judge::run() {
   excuse();
   gather();
   decide();
+  for (const RunFacts* run : runs_.runs) {
+    if (const std::string text = dropped_samples_text(*run); !text.empty()) {
+      judgement_.notes.push_back(escaped(run->file) + ": " + text);
+    }
+  }
   return std::move(judgement_);
 }
 

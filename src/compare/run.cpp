@@ -147,6 +147,7 @@ class RunBuilder {
       }
     }
     add_functions();
+    add_stalls();
     if (cut_paths_ > 0) {
       run_.facts.info.warnings.push_back(
           "the call paths have too many frames to be compared whole: " + std::to_string(cut_paths_) +
@@ -315,6 +316,34 @@ class RunBuilder {
     }
   }
 
+  // Of the kernels that have cost something: others are on no side.
+  void add_stalls() {
+    std::unordered_map<uint32_t, uint32_t> reasons;  // by STRING: the place in stall_reasons
+    for (const analyze::SampleRow& row : rows_.samples) {
+      const p::Work& work = rows_.work(row);
+      const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
+      if (!rows_.info.samples_tell() || kernel == kernels_by_id_.end()) {
+        continue;
+      }
+      const uint32_t id = index(row.key.reason);
+      const auto [known, is_new] = reasons.try_emplace(id, static_cast<uint32_t>(reasons.size()));
+      if (is_new) {
+        run_.stall_reasons.emplace_back(id == 0 ? analyze::kUnknown : tables_.text(row.key.reason));
+      }
+      StallSums& sums = run_.kernels[kernel->second].stalls;
+      const auto [reason, is_first] = sums.reasons.try_emplace(known->second);
+      if (is_first) {
+        const analyze::StallSpread spread = rows_.stall_slices.spread(work.name, row.key.reason);
+        reason->second.part = spread.part;
+        reason->second.squares = spread.squares;
+        sums.whole = spread.whole;
+        sums.blocks = spread.blocks;
+      }
+      reason->second.samples += row.count;
+      sums.samples += row.count;
+    }
+  }
+
   const Aggregate& rows_;
   const p::Tables& tables_;
   analyze::StackView view_;
@@ -344,7 +373,7 @@ Run run_of(const Aggregate& rows, std::string file, const analyze::StackOptions&
 }
 
 Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks) {
-  auto rows = analyze::aggregate(reader);
+  auto rows = analyze::aggregate(reader, {.stall_slices = true});
   if (!rows) {
     return std::move(rows).error();
   }

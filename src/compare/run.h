@@ -11,6 +11,7 @@
 #include "analyze/frame_origin.h"
 #include "analyze/stack_view.h"
 #include "base/result.h"
+#include "compare/stall_sums.h"
 #include "profile/reader.h"
 
 namespace gpuprof::compare {
@@ -29,6 +30,7 @@ struct Cost {
 struct Kernel {
   std::string name;  // as the profile has it: a kernel, "[copy HtoD]"
   Cost cost;
+  StallSums stalls;  // nothing where too many samples were dropped to tell
 };
 
 struct Function {
@@ -77,7 +79,8 @@ struct Run {
   Cost total;
   std::vector<Kernel> kernels;  // each name once
   std::vector<Function> functions;
-  std::vector<Path> paths;  // each (kernel, functions) once
+  std::vector<Path> paths;                 // each (kernel, functions) once
+  std::vector<std::string> stall_reasons;  // each once
 };
 
 // Paths hold at most so many frames together. Where a hostile profile has more, the rest of its paths are cut to their

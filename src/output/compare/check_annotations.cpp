@@ -48,6 +48,9 @@ void put(std::string_view level, std::string_view title, std::string_view messag
 std::string message_of(const Comparison& runs, const Judgement& judgement, size_t at) {
   const Finding& finding = judgement.findings[at];
   std::string text = change_text(finding) + "; " + cost_text(finding);
+  if (const std::string stalls = stall_text(runs, finding); !stalls.empty()) {
+    text += "\n" + stalls;
+  }
   if (at + 1 < judgement.findings.size() && judgement.findings[at + 1].what == Finding::What::path) {
     const Finding& path = judgement.findings[at + 1];
     text += "\nin " + change_text(path) + callers_text("", finding_path(runs, path), kPathWidth);

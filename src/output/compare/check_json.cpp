@@ -4,6 +4,7 @@
 
 #include "output/compare/check.h"
 #include "output/compare/check_words.h"
+#include "output/compare/stall_words.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -71,6 +72,9 @@ void put_finding(const Comparison& runs, const Finding& finding, TextStream& str
   }
   if (!finding.note.empty()) {
     object.text("note", finding.note);
+  }
+  if (finding.what == Finding::What::kernel) {
+    put_stall_shares(runs, runs.kernels[finding.line], object, stream);
   }
 }
 

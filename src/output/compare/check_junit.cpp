@@ -46,7 +46,8 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
   out.append("\" name=\"").append(xml(name)).append("\">\n");
   const std::string change = change_text(finding) + "; " + cost_text(finding);
   if (is_failure(judgement, finding)) {
-    std::string body = xml(change);
+    const std::string stalls = stall_text(runs, finding);
+    std::string body = xml(change) + (stalls.empty() ? "" : "\n" + xml(stalls));
     size_t paths = 0;
     for (size_t below = at + 1; below < judgement.findings.size() && !is_case(judgement.findings[below]); ++below) {
       if (++paths <= kMostPaths) {

@@ -76,7 +76,9 @@ void put_row(const Comparison& runs, const Finding& finding, std::string& out) {
   out.append(" | ").append(mean_duration_text(finding.new_ns));
   out.append(" | ").append(change_text(finding));
   out.append(" | ").append(plain(verdict_word(finding.verdict)));
-  out.append(finding.note.empty() ? "" : ": " + plain(finding.note)).append(" |\n");
+  out.append(finding.note.empty() ? "" : ": " + plain(finding.note));
+  const std::string stalls = stall_text(runs, finding);
+  out.append(stalls.empty() ? "" : "; " + plain(stalls)).append(" |\n");
 }
 
 }  // namespace

@@ -54,6 +54,9 @@ void put_path(const Comparison& runs, const Finding& finding, size_t width, std:
 void put_kernel(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {
   out.append("  ").append(short_finding_name(runs, finding, width - 2)).append("\n");
   append_wrapped("    " + change_text(finding) + "; " + cost_text(finding), width, "    ", out);
+  if (const std::string stalls = stall_text(runs, finding); !stalls.empty()) {
+    append_wrapped("    " + stalls, width, "      ", out);
+  }
   if (!finding.note.empty()) {
     append_wrapped("    " + finding.note, width, "    ", out);
   }

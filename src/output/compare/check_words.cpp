@@ -7,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "compare/judge_text.h"
+#include "output/compare/stall_words.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -182,6 +183,12 @@ std::string cost_text(const Finding& finding) {
     text += "; in GPU cycles " + signed_percent(*finding.cycles_percent);
   }
   return text;
+}
+
+std::string stall_text(const Comparison& runs, const Finding& finding) {
+  const bool told = finding.what == Finding::What::kernel &&
+                    (finding.verdict == Verdict::slower || finding.verdict == Verdict::excused);
+  return told ? stall_evidence(runs, runs.kernels[finding.line]) : "";
 }
 
 std::vector<std::string> basis_lines(const Judgement& judgement) {

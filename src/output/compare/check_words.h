@@ -33,6 +33,10 @@ std::string change_text(const compare::Finding& finding);
 // "1.20 ms -> 1.32 ms a run; launches +0.0%, mean duration +10.2%"
 std::string cost_text(const compare::Finding& finding);
 
+// What a kernel that is slower, or would be without an excuse, waited for on both sides: "stall shares: ...". Empty
+// where nothing is known of it, and for all other findings.
+std::string stall_text(const compare::Comparison& runs, const compare::Finding& finding);
+
 // Noise, the smallest effect that can be seen, the common factor and the notes: a line each, without an end.
 std::vector<std::string> basis_lines(const compare::Judgement& judgement);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "output/compare/diff.h"
+#include "output/compare/stall_words.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -100,6 +101,9 @@ class JsonWriter {
     }
     put_match(kernel, object);
     put(line.difference, object);
+    if (lines_.stalls) {
+      put_stall_shares(all_, kernel, object, stream_);
+    }
   }
 
   void function(const DiffLine& line) {

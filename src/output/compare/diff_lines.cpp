@@ -222,6 +222,7 @@ bool DiffLines::nothing_differs() const {
 
 DiffLines diff_lines(const Comparison& all, bool timed, const DiffFilter& filter) {
   DiffLines lines{.all = all, .timed = timed, .total = {}, .kernels = {}, .functions = {}, .paths = {}};
+  lines.stalls = !filter.path;
   if (filter.kernel || filter.path) {
     Filtered(all, filter).fill(lines);
     part_by_paths(lines);

@@ -30,6 +30,7 @@ struct DiffLines {
   bool timed = true;
   compare::Difference total;  // of the runs, or with a filter of the paths that pass it
   bool filtered = false;
+  bool stalls = true;  // kernels are whole ones: samples are not known by path
   std::vector<DiffLine> kernels;
   std::vector<DiffLine> functions;  // by the change of their totals
   std::vector<DiffLine> paths;

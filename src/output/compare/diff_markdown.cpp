@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/compare/diff.h"
+#include "output/compare/stall_words.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -116,7 +117,12 @@ class Markdown {
   [[nodiscard]] std::string kernel(const compare::KernelLine& line) const {
     const std::string was =
         line.old_name.empty() ? "" : ", was " + span(old_kernel_text(line, options_.full_names, kMostName));
-    return mark(line.change) + kernel_code(line.name) + was;
+    std::string text = mark(line.change) + kernel_code(line.name) + was;
+    const auto changes = lines_.stalls ? stall_changes(all_, line) : std::vector<std::string>();
+    for (const std::string& change : changes) {
+      text += (&change == &changes.front() ? "; stalls: " : ", ") + span(change);
+    }
+    return text;
   }
 
   static std::string function(const compare::FunctionLine& line) {

@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/compare/diff.h"
+#include "output/compare/stall_words.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -160,6 +161,20 @@ class Text {
       const std::string was = "    renamed, was ";
       text +=
           "\n" + was + old_kernel_text(line, options_.full_names, std::max(options_.width, kLeastName) - was.size());
+    }
+    return text + stalls(line);
+  }
+
+  // Lines below a kernel, broken between reasons.
+  [[nodiscard]] std::string stalls(const KernelLine& line) const {
+    std::string text;
+    size_t used = 0;
+    const auto changes = lines_.stalls ? stall_changes(all_, line) : std::vector<std::string>();
+    for (const std::string& change : changes) {
+      const bool begins = text.empty() || used + utf8_length(change) + 3 > options_.width;
+      const std::string_view indent = text.empty() ? "\n    stalls: " : "\n      ";
+      text.append(&change == &changes.front() ? "" : begins ? "," : ", ").append(begins ? indent : "").append(change);
+      used = (begins ? indent.size() - 1 : used + 2) + utf8_length(change);
     }
     return text;
   }

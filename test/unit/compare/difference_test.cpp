@@ -111,4 +111,10 @@ TEST_CASE("what makes a comparison doubtful is said of the file that it is about
   CHECK(all[1] == "b.txt: the profile is cut short: it has no END record");
   CHECK(all[2] == "b.txt: 3.0% of its GPU work was lost");
   CHECK(all[3] == "b.txt: the recorded program ended with signal 9 (SIGKILL)");
+  before.facts.info.samples = 98;
+  before.facts.info.losses["samples_dropped"] = 1;
+  after.facts.info.samples = 99;
+  after.facts.info.losses["samples_dropped"] = 1;
+  REQUIRE(doubts().size() == 5);
+  CHECK(doubts()[1] == "a.txt: too many of its stall samples were dropped to say what kernels waited for");
 }

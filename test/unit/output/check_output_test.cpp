@@ -5,7 +5,9 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text_stream.h"
@@ -25,6 +27,7 @@ class Made {
   explicit Made(size_t runs_a_side) {
     facts_.resize(2 * runs_a_side);
     comparison.old_runs = runs_a_side;
+    comparison.stall_reasons = {"long_scoreboard", "barrier", "selected", "wait", "mio_throttle"};
     for (size_t run = 0; run < facts_.size(); ++run) {
       const bool old_side = run < runs_a_side;
       facts_[run].file = (old_side ? "old" : "new") + std::to_string(run % runs_a_side) + ".txt";
@@ -51,6 +54,22 @@ class Made {
     }
     comparison.paths.push_back(std::move(line));
     add(Finding::What::path, verdict, old_ns, new_ns).line = static_cast<uint32_t>(comparison.paths.size() - 1);
+  }
+
+  struct Samples {
+    uint64_t all = 0;
+    std::map<uint32_t, uint64_t> by_reason;
+  };
+
+  // Of the kernel that was made last.
+  void stalls(const Samples& before, const Samples& after) {
+    for (const Samples* samples : {&before, &after}) {
+      StallSums& sums = comparison.kernels.back().stalls[samples == &before ? 0 : 1];
+      sums.samples = samples->all;
+      for (const auto& [reason, count] : samples->by_reason) {
+        sums.reasons[reason].samples = count;
+      }
+    }
   }
 
   Finding& add(Finding::What what, Verdict verdict, double old_ns, double new_ns) {
@@ -95,15 +114,18 @@ Made regression() {
   judgement.findings.back().launches_percent = 5;
   judgement.findings.back().duration_percent = 4.76;
   judgement.findings.back().permutation_p = 1.0 / 12870;
+  made.stalls({1000, {{0, 120}, {1, 600}, {2, 200}, {3, 80}}}, {2000, {{0, 768}, {1, 600}, {2, 402}, {4, 230}}});
   made.path({"main", "train", "Model.forward", "Linear.forward", "at::native::linear"}, Verdict::slower, 0.6e6, 0.72e6);
   made.path({"main", "evaluate", "Model.forward"}, Verdict::appeared, 0, 0.02e6);
   made.kernel("softmax_kernel", Verdict::excused, 0.5e6, 0.52e6);
   judgement.findings.back().note = "gate.txt:3: up to 5% until 2027-01-31: new mask, see #41";
+  made.stalls({100, {{0, 60}, {2, 40}}}, {100, {{0, 63}, {2, 37}}});
   made.kernel("layer_norm", Verdict::moved, 0.4e6, 0.4e6);
   made.path({"main", "train", "fused"}, Verdict::moved, 0, 0.4e6);
   made.kernel("rope_kernel", Verdict::appeared, 0, 0.3e6);
   made.kernel("old_rope_kernel", Verdict::gone, 0.3e6, 0);
   made.kernel("adam_step", Verdict::faster, 0.9e6, 0.8e6);
+  made.stalls({100, {{0, 90}, {2, 10}}}, {100, {{0, 10}, {2, 90}}});  // nobody asks why
   made.kernel("[copy HtoD]", Verdict::same, 0.2e6, 0.2e6);
   return made;
 }
@@ -139,6 +161,8 @@ Made hostile() {
   made.judgement.notes = {"a note"};
   made.add(Finding::What::total, Verdict::same, 10e6, 10e6);
   made.kernel(name, Verdict::slower, 1e6, 2e6);
+  made.comparison.stall_reasons = {name, std::string(1000, 'y')};
+  made.stalls({100, {{0, 90}, {1, 10}}}, {100, {{0, 10}, {1, 90}}});
   made.path({name, std::string(1000, 'x')}, Verdict::slower, 1e6, 2e6);
   made.kernel("", Verdict::slower, 1, 1e30);
   return made;

@@ -1,0 +1,58 @@
+#include "compare/stall_shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace gpuprof::compare {
+namespace {
+
+constexpr double kLeastChange = 0.01;
+
+StallShare::Side side_of(const StallSums& sums, uint32_t reason) {
+  const auto found = sums.reasons.find(reason);
+  const StallSums::Reason part = found == sums.reasons.end() ? StallSums::Reason() : found->second;
+  return {.samples = part.samples,
+          .share = static_cast<double>(part.samples) / static_cast<double>(sums.samples),
+          .interval = analyze::share_interval(part.samples, sums.samples, sums.spread(part).dispersion())};
+}
+
+double difference(const StallShare& share) {
+  return std::abs(share.after.share - share.before.share);
+}
+
+bool is_changed(const StallShare& share) {
+  const analyze::Interval& before = share.before.interval;
+  const analyze::Interval& after = share.after.interval;
+  return (before.high < after.low || after.high < before.low) && difference(share) >= kLeastChange;
+}
+
+}  // namespace
+
+std::vector<StallShare> stall_shares(const KernelLine& kernel) {
+  std::vector<StallShare> shares;
+  const auto& [before, after] = kernel.stalls;
+  if (before.samples == 0 || after.samples == 0) {
+    return shares;
+  }
+  std::set<uint32_t> reasons;
+  for (const StallSums& side : kernel.stalls) {
+    for (const auto& [reason, sums] : side.reasons) {
+      reasons.insert(reason);
+    }
+  }
+  for (const uint32_t reason : reasons) {
+    StallShare& share = shares.emplace_back();
+    share.reason = reason;
+    share.before = side_of(before, reason);
+    share.after = side_of(after, reason);
+    share.changed = is_changed(share);
+  }
+  std::stable_sort(shares.begin(), shares.end(), [](const StallShare& a, const StallShare& b) {
+    return std::pair(b.changed, difference(b)) < std::pair(a.changed, difference(a));
+  });
+  return shares;
+}
+
+}  // namespace gpuprof::compare
