@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "base/process/close_range.h"
@@ -68,6 +69,45 @@ std::optional<GpuInstruction> parse_instruction(std::string_view line) {
   }
   return result.text.empty() ? std::nullopt : std::optional(std::move(result));
 }
+
+// ".L_x_1:" names the offset of the instruction behind it.
+std::optional<std::string_view> parse_label(std::string_view line) {
+  const bool is_label = line.ends_with(':') && line.find_first_of(" \t") == std::string_view::npos;
+  return is_label ? std::optional(line.substr(0, line.size() - 1)) : std::nullopt;
+}
+
+// Of "BRA `(.L_x_1)".
+std::string_view label_in(std::string_view text) {
+  const size_t begin = text.find("`(");
+  return begin == std::string_view::npos ? std::string_view() : text.substr(begin + 2, text.rfind(')') - begin - 2);
+}
+
+// Offsets of labels, from the begin of their section.
+class Labels {
+ public:
+  void name_next(std::string_view label) { waiting_.push_back(label); }
+  void end_section() { waiting_.clear(); }
+  void at(uint64_t offset) {
+    for (const std::string_view label : waiting_) {
+      offsets_.try_emplace(label, offset);
+    }
+    waiting_.clear();
+  }
+
+  void resolve(const CubinFunction& function, std::vector<GpuInstruction>& instructions) const {
+    for (GpuInstruction& each : instructions) {
+      const auto found = offsets_.find(label_in(each.text));
+      if (found != offsets_.end() && found->second >= function.begin &&
+          found->second - function.begin < function.size) {
+        each.target = found->second - function.begin;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string_view> waiting_;
+  std::unordered_map<std::string_view, uint64_t> offsets_;
+};
 
 struct Child {
   UniqueFd output;
@@ -168,18 +208,25 @@ std::vector<GpuInstruction> parse_disassembly(std::string_view text, const Cubin
   std::vector<GpuInstruction> named;
   size_t sections = 0;
   bool is_named = false;
+  Labels labels;
   while (const auto line = next_line(text)) {
     if (line->starts_with("\t.section\t")) {
       const bool code = line->starts_with(kSection);
       sections += code ? 1 : 0;
+      labels.end_section();
       const std::string_view name = code ? line->substr(kSection.size()) : std::string_view();
       is_named = name.substr(0, name.find(',')) == function.name;
-    } else if (auto instruction = parse_instruction(*line); instruction && instruction->offset >= function.begin &&
-                                                            instruction->offset - function.begin < function.size) {
-      instruction->offset -= function.begin;
-      (is_named ? named : instructions).push_back(std::move(*instruction));
+    } else if (const auto label = parse_label(*line)) {
+      labels.name_next(*label);
+    } else if (auto instruction = parse_instruction(*line)) {
+      labels.at(instruction->offset);
+      if (instruction->offset >= function.begin && instruction->offset - function.begin < function.size) {
+        instruction->offset -= function.begin;
+        (is_named ? named : instructions).push_back(std::move(*instruction));
+      }
     }
   }
+  labels.resolve(function, named.empty() ? instructions : named);
   if (!named.empty()) {
     return named;
   }

@@ -18,8 +18,9 @@
 namespace gpuprof::symbolize {
 
 struct GpuInstruction {
-  uint64_t offset = 0;  // from where the function begins
-  std::string text;     // "@P0 LDG.E R0, [R2.64]"
+  uint64_t offset = 0;             // from where the function begins
+  std::string text;                // "@P0 LDG.E R0, [R2.64]"
+  std::optional<uint64_t> target;  // of a label that it names, which is in the function; from its begin, too
 };
 
 // Out of what `nvdisasm -c` prints: the instructions of `function`, by offset. None where it prints several sections of
