@@ -62,30 +62,29 @@ std::optional<Widths> mma_widths(const Opcode& opcode) {
   struct Shape {
     std::string_view name;
     std::string_view word;
+    std::string_view type;  // one of its words; empty: those that stand further down do not matter
     Widths widths;
   };
-  static constexpr std::array<Shape, 9> kShapes = {{{"HMMA", "16816", {4, {4, 2, 4}}},
-                                                    {"HMMA", "1688", {4, {2, 1, 4}}},
-                                                    {"IMMA", "8816", {2, {1, 1, 2}}},
-                                                    {"IMMA", "16816", {4, {2, 1, 4}}},
-                                                    {"IMMA", "16832", {4, {4, 2, 4}}},
-                                                    {"QMMA", "16832", {4, {4, 2, 4}}},
-                                                    {"QMMA", "16816", {4, {2, 1, 4}}},
-                                                    {"DMMA", "884", {4, {2, 2, 4}}},
-                                                    {"BMMA", "168256", {4, {4, 2, 4}}}}};
+  static constexpr std::array<Shape, 21> kShapes = {
+      {{"HMMA", "16816", "", {4, {4, 2, 4}}},   {"HMMA", "1688", "TF32", {4, {4, 2, 4}}},
+       {"HMMA", "1688", "", {4, {2, 1, 4}}},    {"HMMA", "1684", "TF32", {4, {2, 1, 4}}},
+       {"IMMA", "8816", "", {2, {1, 1, 2}}},    {"IMMA", "16816", "", {4, {2, 1, 4}}},
+       {"IMMA", "16832", "S4", {4, {2, 1, 4}}}, {"IMMA", "16832", "U4", {4, {2, 1, 4}}},
+       {"IMMA", "16832", "S8", {4, {4, 2, 4}}}, {"IMMA", "16832", "U8", {4, {4, 2, 4}}},
+       {"IMMA", "16864", "S4", {4, {4, 2, 4}}}, {"IMMA", "16864", "U4", {4, {4, 2, 4}}},
+       {"IMMA", "8832", "S4", {2, {1, 1, 2}}},  {"IMMA", "8832", "U4", {2, {1, 1, 2}}},
+       {"QMMA", "16832", "", {4, {4, 2, 4}}},   {"QMMA", "16816", "", {4, {2, 1, 4}}},
+       {"DMMA", "884", "", {4, {2, 2, 4}}},     {"DMMA", "8x8x4", "", {4, {2, 2, 4}}},
+       {"BMMA", "88128", "", {2, {1, 1, 2}}},   {"BMMA", "168128", "", {4, {2, 1, 4}}},
+       {"BMMA", "168256", "", {4, {4, 2, 4}}}}};
   const auto shape = std::find_if(kShapes.begin(), kShapes.end(), [&](const Shape& each) {
-    return each.name == opcode.name() && !opcode.words().empty() && opcode.words()[0] == each.word;
+    return each.name == opcode.name() && !opcode.words().empty() && opcode.words()[0] == each.word &&
+           (each.type.empty() || opcode.has({each.type}));
   });
   if (shape == kShapes.end() || opcode.has({"SP"})) {
     return std::nullopt;
   }
   Widths widths = shape->widths;
-  if (opcode.name() == "HMMA" && opcode.has({"TF32"})) {
-    if (shape->word != "1688") {
-      return std::nullopt;
-    }
-    widths.sources = {4, 2, 4};
-  }
   if (opcode.words().size() > 1 && opcode.words()[1] == "F16") {
     widths.result = widths.sources[2] = 2;
   }
@@ -222,6 +221,10 @@ class Parser {
     return at < operands_.size() && operands_[at].is_predicate && !operands_[at].negated;
   }
 
+  [[nodiscard]] bool is_result_register(size_t at) const {
+    return at < operands_.size() && !operands_[at].is_predicate && !operands_[at].is_memory;
+  }
+
   void take(const Opcode& opcode, const SassOpcode& known) {
     switch (known.form) {
       case SassForm::reads:
@@ -269,13 +272,14 @@ class Parser {
     const Widths widths = widths_of(opcode, known.form);
     const size_t results = opcode.has({"ENL2"}) ? 2 : 1;
     size_t at = 0;
-    for (; is_result_predicate(at); ++at) {
-      write(operands_[at], 1);
+    if (is_result_predicate(at)) {
+      write(operands_[at++], 1);  // "VOTE.ALL P0, P1" has no other one
     }
-    for (size_t i = 0; i < results && at < operands_.size() && !operands_[at].is_memory; ++i, ++at) {
+    for (size_t i = 0; i < results && is_result_register(at); ++i, ++at) {
       write(operands_[at], widths.result / results);
     }
-    for (size_t more = 0; more < known.more_predicates && is_result_predicate(at); ++more, ++at) {
+    const bool behind_register = at > 0 && is_result_register(at - 1);
+    for (size_t more = 0; behind_register && more < known.more_predicates && is_result_predicate(at); ++more, ++at) {
       write(operands_[at], 1);
     }
     read_from(at, widths);
@@ -300,8 +304,9 @@ class Parser {
     }
     write(operands_[0], widths ? widths->result : 1);
     if (!widths) {
+      const bool of_warp_group = opcode.name().find("GMMA") != std::string_view::npos;
       for (const SassOperand::Register& place : operands_[0].registers) {
-        add(place, 128, result_.may_write);  // an instruction of a warp group
+        add(place, of_warp_group ? 128 : kMayBeAsWide, result_.may_write);
       }
     }
     read_from(1, widths ? *widths : Widths{});
@@ -336,7 +341,7 @@ class Parser {
     result_.guarded = guard_is_real();
     if (opcode.name() == "LDGSTS") {
       result_.writes.set(kSassCopies);
-    } else if (opcode.name() == "DEPBAR" && whole_.find("SB0, 0x0") != std::string_view::npos) {
+    } else if (opcode.name() == "DEPBAR" && whole_.ends_with("SB0, 0x0")) {
       result_.reads.set(kSassCopies);
     }
   }

@@ -78,6 +78,12 @@ TEST_CASE("arithmetic: the first register is the result, and predicates around i
          {"DFMA R2, R4, -R6, R8", "R2 R3", "R4 R5 R6 R7 R8 R9"},
          {"HADD2.F32 R3, -RZ, R2.H0_H0", "R3", "R2"},
          {"VOTE.ANY R4, PT, P0", "R4", "P0"},
+         {"VOTE.ALL P0, !P1", "P0", "P1"},
+         {"VOTEU.ANY UP2, P3", "UP2", "P3"},
+         {"R2UR P1, UR12, R11", "UR12 P1", "R11"},
+         {"HFMA2 R0, R8.H0_H0, c[0x0] [0x168].H0_H0, -R5.H0_H0", "R0", "R5 R8"},
+         {"BMOV.32.CLEAR R16, B6", "R16", ""},
+         {"BMOV.32 B6, R16", "", "R16"},
          {"P2R R0, PR, RZ, 0x7f", "R0", "P0 P1 P2 P3 P4 P5 P6"},
          {"R2UR UR4, R2", "UR4", "R2"},
          {"@!P2 MOV R3, R4", "R3", "R4 P2"},
@@ -123,6 +129,9 @@ TEST_CASE("atomics, units and tensor cores") {
         SassKind::special_register);
   check({{"HMMA.16816.F32 R4, R8, R12, R4", "R4 R5 R6 R7", "R4 R5 R6 R7 R8 R9 R10 R11 R12 R13"},
          {"HMMA.1688.F16 R4, R8, R12, RZ", "R4 R5", "R8 R9 R12"},
+         {"IMMA.16832.S4.U4 R24, R22.ROW, R58.reuse.COL, R8", "R24 R25 R26 R27", "R8 R9 R10 R11 R22 R23 R58"},
+         {"HMMA.1688.F32.TF32 R4, R36.reuse, R2, RZ", "R4 R5 R6 R7", "R2 R3 R36 R37 R38 R39"},
+         {"DMMA.884 R16, R64, |R40|, R16", "R16 R17 R18 R19", "R16 R17 R18 R19 R40 R41 R64 R65"},
          {"IMMA.16816.S8.S8.SAT R4, R8.ROW, R10.COL, R4", "R4 R5 R6 R7", "R4 R5 R6 R7 R8 R9 R10"}},
         SassKind::tensor);
 }
@@ -133,6 +142,7 @@ TEST_CASE("what has no result") {
          {"RED.E.ADD.F64.RN.STRONG.GPU [R2.64], R6", "", "R2 R3 R6 R7"},
          {"BAR.SYNC.DEFER_BLOCKING 0x0", "", ""},
          {"DEPBAR.LE SB0, 0x1", "", ""},
+         {"DEPBAR.LE SB0, 0x0, 2,1", "", ""},
          {"DEPBAR.LE SB0, 0x0", "", "copies"},
          {"@P0 BRA P1, `(.L_x_R4)", "", "P0 P1"}},
         SassKind::none);
