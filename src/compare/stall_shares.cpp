@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
+#include <tuple>
 
 namespace gpuprof::compare {
 namespace {
@@ -20,6 +20,12 @@ StallShare::Side side_of(const StallSums& sums, uint32_t reason) {
 
 double difference(const StallShare& share) {
   return std::abs(share.after.share - share.before.share);
+}
+
+// Of two that changed alike, as what one reason lost another one may have won, the one that grew is first.
+std::tuple<bool, long long, bool> rank(const StallShare& share) {
+  constexpr double kParts = 1e9;  // what the shares were rounded by makes no order
+  return {share.changed, std::llround(kParts * difference(share)), share.after.share > share.before.share};
 }
 
 bool is_changed(const StallShare& share) {
@@ -49,9 +55,8 @@ std::vector<StallShare> stall_shares(const KernelLine& kernel) {
     share.after = side_of(after, reason);
     share.changed = is_changed(share);
   }
-  std::stable_sort(shares.begin(), shares.end(), [](const StallShare& a, const StallShare& b) {
-    return std::pair(b.changed, difference(b)) < std::pair(a.changed, difference(a));
-  });
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const StallShare& a, const StallShare& b) { return rank(b) < rank(a); });
   return shares;
 }
 

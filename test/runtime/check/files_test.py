@@ -52,6 +52,24 @@ class CheckFiles(rig.RuntimeTest):
         self.assertIn("kernel_7", out)
         self.assertNotIn("kernel_3", out)
 
+    def test_stall_shares_are_evidence_beside_a_slower_kernel(self):
+        before = {"kernel_7": {"long_scoreboard": 120, "barrier": 880}, "kernel_3": {"wait": 1000}}
+        after = {"kernel_7": {"long_scoreboard": 380, "barrier": 620}, "kernel_3": {"wait": 500, "barrier": 500}}
+        old = self.side("old", stalls=before)
+        evidence = "stall shares: long_scoreboard 12.0% -> 38.0%, barrier 88.0% -> 62.0%"
+        out, _ = self.check(*old, "--", *self.side("new", work=made.slower("kernel_7", 1.1), stalls=after),
+                            expect=REGRESSION)
+        self.assertIn(evidence, " ".join(out.split()))
+        self.assertEqual(out.count("stall shares"), 1)
+        # They have no part in the verdict.
+        out, _ = self.check(*old, "--", *self.side("like", stalls=after), expect=PASS)
+        self.assertNotIn("stall shares", out)
+        # Nothing is said where too many were dropped, but that they were.
+        out, _ = self.check(*old, "--", *self.side("lossy", work=made.slower("kernel_7", 1.1), stalls=after, dropped=25),
+                            expect=REGRESSION)
+        self.assertNotIn("stall shares", out)
+        self.assertIn("too many of its stall samples were dropped", " ".join(out.split()))
+
     def test_several_outputs_at_once(self):
         names = {option: os.path.join(self.folder, f"out.{option}") for option in ("json", "markdown", "junit")}
         options = [word for option, name in names.items() for word in (f"--{option}", name)]

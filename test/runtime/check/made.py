@@ -10,8 +10,9 @@ KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_00
 
 
 def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA H200", driver="NVIDIA 580.65.06",
-          commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None):
-    """One run: each cost of `work` varies by the relative `noise`."""
+          commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None,
+          stalls=None, dropped=0):
+    """One run: each cost of `work` varies by the relative `noise`. `stalls`: {kernel: {reason: samples}}."""
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
     lines = [f"GPUPROF;{version}", f"META;command;{command}", f"META;host;{host}", "META;start_ns;1000",
@@ -41,7 +42,8 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
 
     lines.append(f"PROCESS;1;42;1;1000;{string('app')};{string(command)};0;0")
     lines.append(f"DEVICE;1;{string('cupti')};0;{string(device)};0")
-    records, total = 0, 0
+    lines += [f"SAMPLING;1;65536;{string('cycles')}"] if stalls else []
+    records, total, samples = 0, 0, 0
     for number, ((names, kernel), (count, ns)) in enumerate((KERNELS if work is None else work).items(), 1):
         ustack, name = stack(names), string(kernel)
         if counts_only:
@@ -50,10 +52,15 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
         ns = max(count, round(ns * (1 + noise * chance.gauss(0, 1))))
         lines.append(f"WORK;{number};1;0;0;{ustack};0;0;0;1;7;kernel;{name};0")
         lines.append(f"GPU;0;{number};{count};{ns};{ns // count};{-(-ns // count)};{ns * ns // count};0;0")
+        for reason, taken in (stalls or {}).get(kernel, {}).items():
+            reason = string(reason)
+            lines.append(f"EUSTALL;0;{number};0;{reason};1;{taken};0")
+            samples += taken
         records, total = records + count, total + ns
     lines += [f"LOSS;1;ring_full;{lost}"] if lost else []
+    lines += [f"LOSS;1;samples_dropped;{dropped}"] if dropped else []
     lines += [f"META;target.exit_status;{exit_status}"] if exit_status else []
-    lines += [f"END;2000000000;{records};{records};{total};{records};0;{lost}"] if whole else []
+    lines += [f"END;2000000000;{records};{records};{total};{records};{samples};{lost + dropped}"] if whole else []
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return path
