@@ -21,6 +21,7 @@
 #include "drm_types.h"
 #include "launch_events.h"
 #include "loader.h"
+#include "python_threads.h"
 #include "stack_walk.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
@@ -108,8 +109,10 @@ static __always_inline __u64 user_stack(const struct submitter* submitter) {
     return 0;
   }
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  struct walk_from from = {submitter->pid, 0, mix(submitter->pid, submitter->image), 0};
-  walk_stack(regs, slot, &from, tables_of(submitter));
+  const struct gpuprof_bpf_process* process = tables_of(submitter);
+  __u64 thread = process ? find_thread(process) : 0;
+  struct walk_from from = {submitter->pid, 0, mix(submitter->pid, submitter->image), thread};
+  walk_stack(regs, slot, &from, process);
   __u64 id = stack_id(slot, submitter->pid);
   give_slot_back(slot);
   return id;

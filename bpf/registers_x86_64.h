@@ -15,4 +15,13 @@ struct pt_regs {
 /* At a function's first instruction; `top` is the word on top of the stack. */
 #define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
 
+/* Where the thread-local storage of a thread is: what its register fs was set to. */
+struct thread_struct {
+  unsigned long fsbase;
+} __attribute__((preserve_access_index));
+struct task_struct___x86 {
+  struct thread_struct thread;
+} __attribute__((preserve_access_index));
+#define GPUPROF_THREAD_POINTER(task) BPF_CORE_READ((struct task_struct___x86*)(task), thread.fsbase)
+
 #endif

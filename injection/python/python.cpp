@@ -12,8 +12,8 @@
 #include "base/atomics.h"
 #include "ipc/emit.h"
 #include "python/python_code.h"
-#include "python/python_layouts.h"
 #include "python/python_memory.h"
+#include "wire/python_layouts.h"
 
 namespace gpuprof::injection {
 namespace {

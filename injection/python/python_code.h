@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "base/atomics.h"
-#include "python/python_layouts.h"
 #include "python/python_memory.h"
 #include "wire/hash.h"
+#include "wire/python_layouts.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection {

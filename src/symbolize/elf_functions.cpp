@@ -51,11 +51,13 @@ class Search {
     return matches_ <= kMaxMatches;
   }
 
-  [[nodiscard]] std::vector<ElfFunction> take_found() { return std::move(found_); }
+  [[nodiscard]] std::vector<ElfSymbol> take_found() { return std::move(found_); }
 
  private:
   void look_at(const Elf64_Sym& symbol) {
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names_.size()) {
+    const bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+    if ((!is_function && ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) || symbol.st_shndx == SHN_UNDEF ||
+        symbol.st_name >= names_.size()) {
       return;
     }
     // No further than the longest wanted name: a table without an end to its names would be read for each symbol.
@@ -65,12 +67,7 @@ class Search {
     if (match == wanted_.end() || ++matches_ > kMaxMatches) {
       return;
     }
-    const std::optional<uint64_t> offset = image_.code_offset_of(symbol.st_value);
-    const bool known = !offset || std::any_of(found_.begin(), found_.end(),
-                                              [&](const ElfFunction& other) { return other.file_offset == *offset; });
-    if (!known) {
-      found_.push_back({match->second, *offset});
-    }
+    found_.push_back({match->second, symbol.st_value, symbol.st_size, is_function});
   }
 
   const ElfImage& image_;
@@ -78,11 +75,27 @@ class Search {
   const std::function<bool()>& stop_;
   size_t longest_ = 0;  // of the wanted names
   int matches_ = 0;
-  std::vector<ElfFunction> found_;
+  std::vector<ElfSymbol> found_;
   std::vector<uint8_t> names_;  // of the table that is searched
 };
 
 }  // namespace
+
+Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::vector<std::string_view>& names,
+                                            const std::function<bool()>& stop) {
+  Wanted wanted;
+  for (size_t i = 0; i < names.size(); ++i) {
+    wanted.emplace(names[i], i);
+  }
+  Search search(image, wanted, stop);
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a file has one of each; a hostile one could have thousands
+    const ElfSection* const section = image.section_of_type(type);
+    if (section != nullptr && !search.table(*section)) {
+      return Error{"the search for functions in it was given up", ""};
+    }
+  }
+  return search.take_found();
+}
 
 Result<std::vector<ElfFunction>> find_functions(const ByteSource& file, const std::vector<std::string_view>& names,
                                                 const std::function<bool()>& stop) {
@@ -90,18 +103,20 @@ Result<std::vector<ElfFunction>> find_functions(const ByteSource& file, const st
   if (!image) {
     return Error{"not an ELF file", ""};
   }
-  Wanted wanted;
-  for (size_t i = 0; i < names.size(); ++i) {
-    wanted.emplace(names[i], i);
+  auto symbols = find_symbols(*image, names, stop);
+  if (!symbols) {
+    return std::move(symbols).error();
   }
-  Search search(*image, wanted, stop);
-  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a file has one of each; a hostile one could have thousands
-    const ElfSection* const section = image->section_of_type(type);
-    if (section != nullptr && !search.table(*section)) {
-      return Error{"the search for functions in it was given up", ""};
+  std::vector<ElfFunction> functions;
+  for (const ElfSymbol& symbol : *symbols) {
+    const std::optional<uint64_t> offset = symbol.is_function ? image->code_offset_of(symbol.vaddr) : std::nullopt;
+    const bool known = !offset || std::any_of(functions.begin(), functions.end(),
+                                              [&](const ElfFunction& other) { return other.file_offset == *offset; });
+    if (!known) {
+      functions.push_back({symbol.wanted, *offset});
     }
   }
-  return search.take_found();
+  return functions;
 }
 
 Result<std::vector<ElfFunction>> find_functions(int fd, const std::vector<std::string_view>& names,

@@ -307,6 +307,12 @@ bool ProcessMaps::refresh() {
   return true;
 }
 
+bool ProcessMaps::read_memory(uint64_t address, void* to, size_t bytes) const {
+  const UniqueFd memory(::openat(proc_fd_.get(), "mem", O_RDONLY | O_CLOEXEC));
+  return memory && address <= INT64_MAX &&
+         ::pread(memory.get(), to, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
+}
+
 std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
   auto next = std::make_shared<ProcessMaps>(pid_, cache_);
   // Never a later process of the same number.

@@ -61,6 +61,9 @@ class ProcessMaps {
   // A file of the process's by its path, whether it is mapped or not. Null: there is no regular file of that name.
   [[nodiscard]] std::shared_ptr<MappedFile> open_file(const std::string& path) const;
 
+  // Bytes of its memory. False: they are not there, or the process is gone.
+  [[nodiscard]] bool read_memory(uint64_t address, void* to, size_t bytes) const;
+
   [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
   [[nodiscard]] uint32_t pid() const { return pid_; }
   // When refresh() last began to read what is known now (CLOCK_MONOTONIC); 0: never.

@@ -105,6 +105,13 @@ struct gpuprof_bpf_lines {
  * A process, and its mappings (in an inner map of `mappings`: entry 0 is a gpuprof_bpf_mappings, so that the two can
  * not differ; the others ascend), each with the rows of its file (in an inner map of `pools`: 64-bit words).
  */
+/* How to find the state of a thread by its thread pointer, where no probe names it. */
+struct gpuprof_python_threads {
+  gpuprof_u64 interpreter; /* address of the pointer to the main interpreter; 0: threads cannot be found */
+  gpuprof_u32 first;       /* offset in the interpreter of the pointer to its first thread state; in which are: */
+  gpuprof_u16 next;        /* the pointer to the next one */
+  gpuprof_u16 ident;       /* what pthread_self() says in that thread */
+};
 struct gpuprof_bpf_process {
   gpuprof_u32 number;      /* as in gpuprof_bpf_mappings, which may be newer; 0: its tables are not ready */
   gpuprof_u32 image;       /* another one for each program that has run under this pid */
@@ -112,6 +119,7 @@ struct gpuprof_bpf_process {
   gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
   gpuprof_u64 read_ns;     /* when its mappings were read last, and were still these: CLOCK_MONOTONIC */
   struct gpuprof_python_layout python;
+  struct gpuprof_python_threads python_threads;
 };
 
 /* relative = address - begin + relative_begin is an address relative to the base of the file's table. The words of the

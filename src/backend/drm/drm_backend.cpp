@@ -76,6 +76,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     submitters_.on_stack(stack, words);
   }
 
+  void on_code(uint32_t pid, const PythonCode& code) override { submitters_.on_code(pid, code); }
   void on_loader(uint32_t pid) override { submitters_.on_loader(pid); }
 
   void on_queued(const gpuprof_drm_queued& queued) override {

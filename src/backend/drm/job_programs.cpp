@@ -204,6 +204,7 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
   uint32_t type = 0;
   std::memcpy(&type, event.data(), sizeof(type));
   const auto* job = reinterpret_cast<const gpuprof_drm_job*>(event.data());
+  const auto take_code = [this](uint32_t pid, const PythonCode& code) { sink_->on_code(pid, code); };
   switch (type) {
     case GPUPROF_BPF_STACK: {
       const auto* stack = reinterpret_cast<const gpuprof_bpf_stack*>(event.data());
@@ -212,6 +213,12 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
       }
       break;
     }
+    case GPUPROF_BPF_CODE:
+      codes_.on_code(event, take_code);
+      break;
+    case GPUPROF_BPF_LINES:
+      codes_.on_lines(event, take_code);
+      break;
     case GPUPROF_BPF_LOADER:
       sink_->on_loader(reinterpret_cast<const gpuprof_bpf_loader*>(event.data())->pid);
       break;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/bpf_codes.h"
 #include "backend/drm/job_join.h"
 #include "backend/drm/kernel_events.h"
 #include "base/result.h"
@@ -25,7 +26,8 @@ class JobEventSink {
 
   // Before its first use. As of StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) = 0;
-  virtual void on_loader(uint32_t pid) = 0;  // its mappings are to be read again
+  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that names it
+  virtual void on_loader(uint32_t pid) = 0;                        // its mappings are to be read again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
@@ -59,6 +61,7 @@ class JobPrograms {
   void dispatch(std::span<const std::byte> event);
 
   BpfObject object_;
+  BpfCodes codes_;
   KernelEvents used_;
   std::vector<BpfLink> links_;
   BpfRing ring_;

@@ -47,6 +47,13 @@ void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64
   waiting_[stack.stack] = {{words.begin(), words.end()}, stack.flags, stack.read_ns};
 }
 
+// Python frames are found in processes only that have been told of: by their first submission.
+void Submitters::on_code(uint32_t pid, const PythonCode& code) {
+  if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
+    recording_.sink.on_code(known->second, code);
+  }
+}
+
 void Submitters::on_loader(uint32_t pid) {
   if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
     recording_.sink.on_mappings(known->second);

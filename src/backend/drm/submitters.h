@@ -70,6 +70,7 @@ class Submitters {
 
   // A stack that the next events may name.
   void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words);
+  void on_code(uint32_t pid, const PythonCode& code);
   // A process has loaded or unloaded libraries, or something else runs in it.
   void on_loader(uint32_t pid);
   // Tells the launch, and all that it needs, and makes a job of it. `queued` names a process. Without a thread it was

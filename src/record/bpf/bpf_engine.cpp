@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "backend/bpf_codes.h"
 #include "base/hints.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
-#include "record/bpf/bpf_codes.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/bpf_processes.h"
 #include "record/bpf/stack_engine.h"
@@ -39,7 +39,7 @@ class BpfEngine final : public StackEngine {
       return Error{"cannot set up the BPF ring buffer", "gpuprof doctor shows what this kernel offers"};
     }
     if (walk_ == BpfWalk::tables) {
-      processes_ = std::make_unique<BpfProcesses>(object_.get());
+      processes_ = std::make_unique<BpfProcesses>(object_.get(), false);
     }
     return {};
   }
@@ -151,14 +151,18 @@ class BpfEngine final : public StackEngine {
         sink_->on_loader(reinterpret_cast<const gpuprof_bpf_loader*>(event.data())->pid);
         break;
       case GPUPROF_BPF_CODE:
-        codes_.on_code(event, *sink_);
+        codes_.on_code(event, take_code());
         break;
       case GPUPROF_BPF_LINES:
-        codes_.on_lines(event, *sink_);
+        codes_.on_lines(event, take_code());
         break;
       default:
         break;
     }
+  }
+
+  [[nodiscard]] backend::BpfCodes::Take take_code() const {
+    return [this](uint32_t pid, const backend::PythonCode& code) { sink_->on_process_code(pid, code); };
   }
 
   void on_launch(const gpuprof_bpf_launch& launch) {
@@ -175,7 +179,7 @@ class BpfEngine final : public StackEngine {
   BpfWalk walk_;
   std::string note_;
   std::unique_ptr<BpfProcesses> processes_;  // null: by frame pointers
-  BpfCodes codes_;
+  backend::BpfCodes codes_;
   BpfRing ring_;
   std::vector<BpfLink> links_;
   bpf_program* probe_ = nullptr;

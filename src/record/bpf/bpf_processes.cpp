@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/loader_probe.h"
+#include "record/bpf/python_search.h"
 
 namespace gpuprof::record {
 namespace {
@@ -20,13 +21,29 @@ BpfTableMaps maps_of(bpf_object* object) {
 
 }  // namespace
 
-BpfProcesses::BpfProcesses(bpf_object* object)
+BpfProcesses::BpfProcesses(bpf_object* object, bool finds_python)
     : tables_(maps_of(object), unwind::TableCache::default_directory()),
-      loader_(bpf_object__find_program_by_name(object, "on_loader")) {}
+      loader_(bpf_object__find_program_by_name(object, "on_loader")),
+      finds_python_(finds_python) {}
 
 void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   watch_loader(maps);
   tables_.on_process(maps);
+  if (finds_python_) {
+    look_for_python(maps);
+  }
+}
+
+// At each reading of the mappings, as it may not have begun at the one before; symbols of one file are found in
+// milliseconds.
+void BpfProcesses::look_for_python(const symbolize::ProcessMaps& maps) {
+  const symbolize::Mapping* interpreter = find_interpreter(maps);
+  if (interpreter == nullptr) {
+    return;
+  }
+  if (const auto python = ask_interpreter(maps, *interpreter)) {
+    tables_.on_python(maps.pid(), python->layout, python->threads);
+  }
 }
 
 void BpfProcesses::on_process_end(uint32_t pid) {

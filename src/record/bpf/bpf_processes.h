@@ -16,8 +16,9 @@ namespace gpuprof::record {
 
 class BpfProcesses final : public ProcessListener {
  public:
-  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h. It lives longer.
-  explicit BpfProcesses(bpf_object* object);
+  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h. It lives longer. `finds_python`:
+  // nobody in the process says where its interpreter has what, so it is looked for.
+  BpfProcesses(bpf_object* object, bool finds_python);
 
   void on_process(const symbolize::ProcessMaps& maps) override;
   void on_python(uint32_t pid, const gpuprof_python_layout& layout) override { tables_.on_python(pid, layout); }
@@ -34,9 +35,11 @@ class BpfProcesses final : public ProcessListener {
     BpfLink link;
   };
   void watch_loader(const symbolize::ProcessMaps& maps);
+  void look_for_python(const symbolize::ProcessMaps& maps);
 
   BpfTables tables_;
   bpf_program* loader_;
+  bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;  // by pid
   std::mutex mutex_;                              // of the next one
   std::vector<uint32_t> to_read_again_;           // processes

@@ -188,9 +188,10 @@ void BpfTables::leave_files(const std::vector<symbolize::Mapping>& mappings) {
   }
 }
 
-void BpfTables::on_python(uint32_t pid, const gpuprof_python_layout& layout) {
+void BpfTables::on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads) {
   Process& process = process_of(pid);
   process.python = layout;
+  process.python_threads = threads;
   write_process(pid, process);
 }
 
@@ -220,6 +221,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   }
   if (is_other_image(process.entries, entries)) {
     process.python = {};
+    process.python_threads = {};
     process.image = ++last_image_;
   }
   const Change change = change_of(process.entries, entries);
@@ -402,6 +404,7 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   value.frame_bytes = frame_bytes(process.python);
   value.code_bytes = code_bytes(process.python);
   value.python = process.python;
+  value.python_threads = process.python_threads;
   if (value.frame_bytes == 0 || value.code_bytes == 0) {
     value.python.version = 0;  // offsets that no interpreter has
   }

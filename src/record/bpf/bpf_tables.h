@@ -31,7 +31,7 @@ class BpfTables {
   BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
   // Makes the tables that are missing, which takes seconds for the largest files, on several threads.
   void on_process(const symbolize::ProcessMaps& maps);
-  void on_python(uint32_t pid, const gpuprof_python_layout& layout);
+  void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
   // By any thread. The BPF programs walk only processes that they know, and one may run on before on_process() has been
   // called for it: this makes it known.
   void expect_process(uint32_t pid, bool anew) const;
@@ -47,6 +47,7 @@ class BpfTables {
     uint32_t generation = 0;
     uint64_t read_ns = 0;  // of the mappings
     gpuprof_python_layout python{};
+    gpuprof_python_threads python_threads{};
     std::vector<symbolize::Mapping> mappings;
     std::vector<gpuprof_bpf_mapping> entries;
     TablePointer vdso;

@@ -20,7 +20,7 @@ Status LocalSources::start(const backend::Backends& backends, const backend::Rec
     }
     running_.push_back(backend.get());
     if (bpf_object* programs = backend->walking_programs(); programs != nullptr) {
-      auto processes = std::make_unique<BpfProcesses>(programs);
+      auto processes = std::make_unique<BpfProcesses>(programs, true);
       auto feed = std::make_unique<ProcessFeed>(*processes);
       walks_.push_back({std::move(processes), std::move(feed)});
     }

@@ -10,6 +10,9 @@ import collections
 import functools
 import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import machine
 import rig
@@ -61,6 +64,10 @@ section {name}.whole
 record_warm /tmp/{name} --backend drm -- /frameless
 section {name}.whole.profile
 /bin/busybox cat /tmp/{name}
+section {name}.python
+record_warm /tmp/{name} --backend drm -- {python} -S -E -B /submit.py
+section {name}.python.profile
+/bin/busybox cat /tmp/{name}
 """
 # The rest, on one of them.
 MORE = r"""
@@ -96,7 +103,25 @@ record /tmp/hung --duration 6s --backend drm -p $!
 
 def script(modules, more):
     gpus = {name: gpu for name, gpu in GPUS.items() if gpu.module in modules}
-    return FUNCTIONS + "".join(JOBS_AND_TIMES.format(name=name, gpu=gpu) for name, gpu in gpus.items()) + more
+    return FUNCTIONS + "".join(JOBS_AND_TIMES.format(name=name, gpu=gpu, python=PYTHON) for name, gpu in gpus.items()) + more
+
+
+PYTHON = os.path.realpath(sys.executable)
+HERE = Path(__file__).resolve().parent
+
+
+def python_files():
+    """{name in /: bytes} of this Python and what submit.py imports, with libraries."""
+    listing = subprocess.run([PYTHON, "-S", "-E", "-B", "-c", (
+        "import sys, ctypes, fcntl, os, struct, time\n"
+        "print(*[module.__file__ for module in sys.modules.values() if getattr(module, '__file__', None)], sep='\\n')\n"
+        "print(*[line.split()[-1] for line in open('/proc/self/maps') if '/' in line], sep='\\n')")],
+        check=True, text=True, stdout=subprocess.PIPE).stdout
+    paths = {path for path in listing.splitlines() if os.path.isfile(path)}
+    for program in [PYTHON, *(path for path in paths if "/lib-dynload/" in path)]:
+        paths |= set(vm.libraries_of(program))  # by the names that the loader looks for
+    files = {path.lstrip("/"): Path(path).read_bytes() for path in paths}
+    return files | {"submit.py": (HERE / "submit.py").read_bytes()}
 
 
 @functools.lru_cache(maxsize=None)
@@ -105,7 +130,8 @@ def output_of(suite, more):
     try:
         programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"],
                     "frameless": os.environ["DRM_FRAMELESS"]}
-        return machine.run(suite, programs, lambda modules: script(modules, more)), None
+        return machine.run(suite, programs, lambda modules: script(modules, more),
+                           more_files=python_files()), None
     except vm.Skipped as reason:
         return {}, str(reason)
 
@@ -246,6 +272,28 @@ class Jobs:
                     self.assertEqual(names[0], "_start")
                     found[tuple(names[names.index("main"):]), work.name] += numbers[0]
             self.assertEqual(found, {(path + ("gpu_ioctl", "ioctl"), rings[ring]): jobs // 2 for path, ring, jobs, _ in PATHS})
+
+    def test_python_frames_are_where_they_belong(self):
+        """The last ones before the C library's ioctl(), with what calls it."""
+        forward = ("<module>", "train", "Model.forward", "by_fcntl")
+        backward = ("<module>", "train", "Model.backward", "Model.backward.<locals>.<lambda>", "by_ctypes")
+        if sys.version_info < (3, 11):  # no qualified names
+            forward, backward = ((*(name.rpartition(".")[2] for name in path),) for path in (forward, backward))
+        for _, rings, profile in self.profiles(".python"):
+            found = collections.Counter()
+            for work, numbers in profile.measured("GPU"):
+                kinds = [(frame.name, frame.kind) for frame in profile.stacks.get(work.ustack, [])]
+                python = tuple(name for name, kind in kinds if kind == "python")
+                if "train" in python:
+                    self.assertEqual(kinds[0], ("_start", "native"))
+                    self.assertEqual(kinds[-1], ("ioctl", "native"))
+                    # sorted() is native code of the interpreter between two runs of Python frames.
+                    between = [kind for _, kind in kinds]
+                    runs = len([i for i, kind in enumerate(between) if kind == "python" and between[i - 1] != "python"])
+                    if sys.version_info >= (3, 11):  # before, each Python frame has an evaluation loop of its own
+                        self.assertEqual(runs, 2 if "by_ctypes" in python else 1, kinds)
+                    found[python, work.name] += numbers[0]
+            self.assertEqual(found, {(forward, rings[0]): 20, (backward, rings[1]): 10})
 
     def test_waiting_is_told_apart_from_work(self):
         for _, rings, profile in self.profiles():

@@ -115,8 +115,9 @@ def build_modules(headers, image, release, folder):
     return {f"{name}.ko": (folder / f"{name}.ko").read_bytes() for name in modules}
 
 
-def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS):
-    """{section: lines} of one run. `script`: of the names of the fake drivers, what is done once they are loaded."""
+def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None):
+    """{section: lines} of one run. `script`: of the names of the fake drivers, what is done once they are loaded.
+    `more_files`: {name in /: bytes}."""
     reason = vm.missing_tools(["make", COMPILER, "strip", "pahole"])
     if reason:
         raise vm.Skipped(reason)
@@ -133,7 +134,8 @@ def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS):
         modules = vm.Modules(image)
         # vgem is a card without a scheduler.
         modules = modules.with_needed([module for module in ("gpu_sched", "vgem", "xe", "i915") if module in modules.files])
-        files = {f"modules/{module}.ko": content for module, content in modules.items()}
+        files = dict(more_files or {})
+        files |= {f"modules/{module}.ko": content for module, content in modules.items()}
         files |= {f"fake/{name}": content for name, content in fakes.items()}
         files["modules/order"] = "\n".join(modules).encode()
         files["bin/sh"] = Path(shutil.which("busybox")).read_bytes()

@@ -1,4 +1,4 @@
-#include "record/bpf/bpf_codes.h"
+#include "backend/bpf_codes.h"
 
 #include <cstring>
 
@@ -6,20 +6,15 @@
 
 namespace {
 
-using gpuprof::record::BpfCodes;
-using gpuprof::record::decode_python_text;
+using gpuprof::backend::BpfCodes;
+using gpuprof::backend::decode_python_text;
 
-struct Sink final : gpuprof::record::StackSink {
-  void on_stack(uint64_t, uint32_t, std::span<const uint64_t>, uint32_t, uint64_t) override {}
-  void on_process_code(uint32_t pid, const gpuprof::backend::PythonCode& code) override {
+struct Sink {
+  void operator()(uint32_t pid, const gpuprof::backend::PythonCode& code) {
     got.push_back(std::to_string(pid) + ":" + std::to_string(code.id) + ":" + std::string(code.name) + ":" +
                   std::string(code.file) + ":" + std::to_string(code.line_table.size()));
     line_table.assign(code.line_table.begin(), code.line_table.end());
   }
-  void on_thread(uint32_t, uint32_t, std::string_view) override {}
-  void on_loader(uint32_t) override {}
-  void on_launch_stack(const gpuprof::record::LaunchStack&) override {}
-  void on_counted_launch(uint32_t, const gpuprof::record::LaunchStack&) override {}
   std::vector<std::string> got;
   std::vector<uint8_t> line_table;
 };
@@ -90,12 +85,12 @@ TEST_CASE("a long text is cut on a character and marked") {
 TEST_CASE("a code object is delivered when its line table is whole") {
   BpfCodes codes;
   Sink sink;
-  codes.on_code(CodeEvent(1, "f", "a.py", 0).bytes(5), sink);
+  codes.on_code(CodeEvent(1, "f", "a.py", 0).bytes(5), std::ref(sink));
   CHECK(sink.got == std::vector<std::string>{"5:1:f:a.py:0"});
-  codes.on_code(CodeEvent(2, "g", "b.py", 5000).bytes(5), sink);
-  codes.on_lines(LinesEvent(2, 0, 4096).bytes(4096), sink);
+  codes.on_code(CodeEvent(2, "g", "b.py", 5000).bytes(5), std::ref(sink));
+  codes.on_lines(LinesEvent(2, 0, 4096).bytes(4096), std::ref(sink));
   CHECK(sink.got.size() == 1);
-  codes.on_lines(LinesEvent(2, 4096, 904).bytes(904), sink);
+  codes.on_lines(LinesEvent(2, 4096, 904).bytes(904), std::ref(sink));
   CHECK(sink.got.back() == "5:2:g:b.py:5000");
   CHECK(sink.line_table[4095] == 1);
   CHECK(sink.line_table[4096] == 2);
@@ -104,20 +99,20 @@ TEST_CASE("a code object is delivered when its line table is whole") {
 TEST_CASE("pieces that contradict each other are dropped") {
   BpfCodes codes;
   Sink sink;
-  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), sink);  // of nothing
-  codes.on_code(CodeEvent(3, "f", "a.py", 5000).bytes(5), sink);
-  codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), sink);  // the first is missing
-  codes.on_lines(LinesEvent(3, 0, 4096).bytes(4096), sink);
-  codes.on_code(CodeEvent(4, "f", "a.py", 10).bytes(5), sink);
-  codes.on_lines(LinesEvent(4, 0, 11).bytes(11), sink);  // too much
+  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // of nothing
+  codes.on_code(CodeEvent(3, "f", "a.py", 5000).bytes(5), std::ref(sink));
+  codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), std::ref(sink));  // the first is missing
+  codes.on_lines(LinesEvent(3, 0, 4096).bytes(4096), std::ref(sink));
+  codes.on_code(CodeEvent(4, "f", "a.py", 10).bytes(5), std::ref(sink));
+  codes.on_lines(LinesEvent(4, 0, 11).bytes(11), std::ref(sink));  // too much
   CodeEvent longer(5, "f", "a.py", 0);
   longer.code.name_bytes = 4000;  // more than was sent
-  codes.on_code(longer.bytes(5), sink);
-  codes.on_code(longer.bytes(5).first(8), sink);
+  codes.on_code(longer.bytes(5), std::ref(sink));
+  codes.on_code(longer.bytes(5).first(8), std::ref(sink));
   longer.code.name_bytes = UINT32_MAX;
-  codes.on_code(longer.bytes(5), sink);
+  codes.on_code(longer.bytes(5), std::ref(sink));
   LinesEvent cut(6, 0, 4096);
-  codes.on_code(CodeEvent(6, "f", "a.py", 4096).bytes(5), sink);
-  codes.on_lines(cut.bytes(100), sink);
+  codes.on_code(CodeEvent(6, "f", "a.py", 4096).bytes(5), std::ref(sink));
+  codes.on_lines(cut.bytes(100), std::ref(sink));
   CHECK(sink.got.empty());
 }

@@ -1,16 +1,35 @@
-#include "python/python_layouts.h"
+// Where each version of CPython keeps what a walk needs: of the injection library, which looks from inside of the
+// process, and of the recorder, which looks from outside. No libc beyond memory, no allocation.
+#pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
-namespace gpuprof::injection {
-namespace {
+#include "wire/stack.h"
 
-constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
-constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
+namespace gpuprof {
+
+// Offsets in bytes. Beside those of the wire, what only those need who look for the thread's state themselves.
+struct PythonLayout {
+  gpuprof_python_layout wire;
+  uint16_t thread_ident;         // of pthread_self() in the thread state
+  uint16_t thread_next;          // of the next one of the interpreter
+  uint16_t thread_interpreter;   // of whose it is
+  uint16_t runtime_interpreter;  // of the pointer to the main interpreter in _PyRuntime; 0: not known
+  uint16_t interpreter_threads;  // of the pointer to the first thread state; 0: the version does not say
+};
+
+// So much of _PyRuntime is looked at.
+inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
+
+namespace python_layouts {
+
+inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
+inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
 
 // Equal in all of 3.9 to 3.14: the heads of objects, bytes and str up to their characters.
-constexpr PythonLayout kCommon = {
+inline constexpr PythonLayout kCommon = {
     .wire =
         {
             .version = 0,
@@ -50,10 +69,14 @@ constexpr PythonLayout kCommon = {
             .pad = {},
         },
     .thread_ident = 176,
+    .thread_next = 8,
+    .thread_interpreter = 16,
+    .runtime_interpreter = 40,
+    .interpreter_threads = 0,
 };
 
 // Frames are objects, each with an evaluation loop of its own; the thread state points to the innermost.
-constexpr PythonLayout layout_3_9() {
+inline constexpr PythonLayout layout_3_9() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_frame = 24;
   layout.wire.frame_previous = 24;
@@ -64,7 +87,7 @@ constexpr PythonLayout layout_3_9() {
 }
 
 // Each evaluation loop has a CFrame on the C stack.
-constexpr PythonLayout layout_3_10() {
+inline constexpr PythonLayout layout_3_10() {
   PythonLayout layout = layout_3_9();
   layout.wire.tstate_cframe = 48;
   layout.wire.cframe_previous = 8;
@@ -74,7 +97,7 @@ constexpr PythonLayout layout_3_10() {
 }
 
 // One evaluation loop runs several frames, which are no objects any more.
-constexpr PythonLayout layout_3_11() {
+inline constexpr PythonLayout layout_3_11() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_cframe = 56;
   layout.wire.cframe_frame = 8;
@@ -91,13 +114,14 @@ constexpr PythonLayout layout_3_11() {
   layout.wire.code_first_line = 72;
   layout.wire.code_line_table = 136;
   layout.thread_ident = 152;
+  layout.runtime_interpreter = 48;
   layout.wire.frame_owner = 69;
   layout.wire.code_first_traceable = 168;
   return layout;
 }
 
 // A frame that is no Python frame, on the C stack, ends the run of each evaluation loop.
-constexpr PythonLayout layout_3_12() {
+inline constexpr PythonLayout layout_3_12() {
   PythonLayout layout = layout_3_11();
   layout.wire.cframe_frame = 0;
   layout.wire.cframe_previous = kNone;
@@ -117,7 +141,7 @@ constexpr PythonLayout layout_3_12() {
   return layout;
 }
 
-constexpr PythonLayout layout_3_13() {
+inline constexpr PythonLayout layout_3_13() {
   PythonLayout layout = layout_3_12();
   layout.wire.tstate_cframe = kNone;
   layout.wire.cframe_frame = kNone;
@@ -128,7 +152,7 @@ constexpr PythonLayout layout_3_13() {
   return layout;
 }
 
-constexpr PythonLayout layout_3_14() {
+inline constexpr PythonLayout layout_3_14() {
   PythonLayout layout = layout_3_13();
   layout.wire.code_tagged = 1;
   layout.wire.code_start = 208;
@@ -140,6 +164,8 @@ constexpr PythonLayout layout_3_14() {
 // _Py_DebugOffsets: a cookie, then 64-bit numbers in groups that begin with the size of the structure they describe.
 // Where in it, counted in numbers, the groups are that a walk needs.
 struct DebugOffsets {
+  uint32_t runtime;       // size, finalizing, interpreters (the first one, then the main one)
+  uint32_t interpreter;   // size, id, next, threads
   uint32_t thread_state;  // size, prev, next, interp, current_frame, thread_id, ...
   uint32_t frame;         // size, previous, executable, instr_ptr, localsplus, owner, ...
   uint32_t code;          // size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive
@@ -147,15 +173,15 @@ struct DebugOffsets {
   uint32_t bytes;         // size, ob_size, ob_sval
   uint32_t text;          // size, state, length, asciiobject_size
 };
-constexpr DebugOffsets kOffsets3_13 = {19, 28, 34, 44, 64, 67};
-constexpr DebugOffsets kOffsets3_14 = {22, 31, 39, 50, 74, 77};
-constexpr uint32_t kVersionNumber = 1;
-constexpr uint32_t kFreeThreadedNumber = 2;
-constexpr uint32_t kNumbers = 81;
-constexpr char kCookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+inline constexpr DebugOffsets kOffsets3_13 = {3, 6, 19, 28, 34, 44, 64, 67};
+inline constexpr DebugOffsets kOffsets3_14 = {3, 6, 22, 31, 39, 50, 74, 77};
+inline constexpr uint32_t kVersionNumber = 1;
+inline constexpr uint32_t kFreeThreadedNumber = 2;
+inline constexpr uint32_t kNumbers = kPythonRuntimeBytes / sizeof(uint64_t);
+inline constexpr char kCookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 
 // One field, if it lies within its structure.
-bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
+inline bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
   constexpr uint64_t kMaxStructure = 1U << 20U;
   const uint64_t offset = group[index];
   if (group[0] > kMaxStructure || offset >= kNone || offset + bytes > group[0]) {
@@ -165,7 +191,19 @@ bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
   return true;
 }
 
-bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
+// Who looks from inside of the process does not need these.
+inline void take_threads(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
+  const uint64_t* thread = numbers + at.thread_state;
+  uint16_t first = 0;  // of two pointers, the second one to the main interpreter
+  if (take(numbers + at.runtime, 2, 16, &first) && take(numbers + at.interpreter, 3, 8, &layout->interpreter_threads) &&
+      take(thread, 2, 8, &layout->thread_next) && take(thread, 3, 8, &layout->thread_interpreter)) {
+    layout->runtime_interpreter = static_cast<uint16_t>(first + sizeof(uint64_t));
+  } else {
+    layout->runtime_interpreter = 0;
+  }
+}
+
+inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
   gpuprof_python_layout& wire = layout->wire;
   const uint64_t* thread = numbers + at.thread_state;
   const uint64_t* frame = numbers + at.frame;
@@ -189,11 +227,12 @@ bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, PythonLayout*
   wire.frame_owner = wire.frame_boundary;
   wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints on
+  take_threads(numbers, at, layout);
   return true;
 }
 
 // The interpreter's own word for where things are, in place of ours.
-const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
+inline const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
   if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
     return "it does not describe its structures";
   }
@@ -212,31 +251,33 @@ const char* describe(uint32_t version, const void* runtime, PythonLayout* layout
   return nullptr;
 }
 
-}  // namespace
+}  // namespace python_layouts
 
-const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
+// The layout of the interpreter of this version (PY_VERSION_HEX), whose _PyRuntime is at `runtime` (needed from 3.13
+// on, which describes itself there). Fills in the offsets. Null, or why this interpreter is not followed.
+inline const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
   const char* refused = nullptr;
-  *layout = kCommon;
-  switch (version >> kMinor) {
+  *layout = python_layouts::kCommon;
+  switch (version >> python_layouts::kMinor) {
     case 0x0309U:
-      *layout = layout_3_9();
+      *layout = python_layouts::layout_3_9();
       break;
     case 0x030aU:
-      *layout = layout_3_10();
+      *layout = python_layouts::layout_3_10();
       break;
     case 0x030bU:
-      *layout = layout_3_11();
+      *layout = python_layouts::layout_3_11();
       break;
     case 0x030cU:
-      *layout = layout_3_12();
+      *layout = python_layouts::layout_3_12();
       break;
     case 0x030dU:
-      *layout = layout_3_13();
-      refused = describe(version, runtime, layout);
+      *layout = python_layouts::layout_3_13();
+      refused = python_layouts::describe(version, runtime, layout);
       break;
     case 0x030eU:
-      *layout = layout_3_14();
-      refused = describe(version, runtime, layout);
+      *layout = python_layouts::layout_3_14();
+      refused = python_layouts::describe(version, runtime, layout);
       break;
     default:
       refused = "its version is none of 3.9 to 3.14";
@@ -246,4 +287,4 @@ const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout
   return refused;
 }
 
-}  // namespace gpuprof::injection
+}  // namespace gpuprof

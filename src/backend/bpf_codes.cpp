@@ -1,10 +1,10 @@
-#include "record/bpf/bpf_codes.h"
+#include "backend/bpf_codes.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-namespace gpuprof::record {
+namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
@@ -79,7 +79,7 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
   return text;
 }
 
-void BpfCodes::on_code(std::span<const std::byte> event, StackSink& sink) {
+void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
   gpuprof_bpf_code head{};
   if (!read_header(event, head)) {
     return;
@@ -94,7 +94,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, StackSink& sink) {
   code.name = decode_python_text(bytes.first(head.name_bytes), head.name_kind, head.name_cut != 0);
   code.file = decode_python_text(bytes.subspan(head.name_bytes, head.file_bytes), head.file_kind, head.file_cut != 0);
   if (code.line_bytes == 0) {
-    deliver(code, sink);
+    deliver(code, take);
   } else {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
@@ -107,7 +107,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, StackSink& sink) {
   }
 }
 
-void BpfCodes::on_lines(std::span<const std::byte> event, StackSink& sink) {
+void BpfCodes::on_lines(std::span<const std::byte> event, const Take& take) {
   gpuprof_bpf_lines head{};
   if (!read_header(event, head)) {
     return;
@@ -125,13 +125,13 @@ void BpfCodes::on_lines(std::span<const std::byte> event, StackSink& sink) {
   const auto* first = reinterpret_cast<const uint8_t*>(piece.data());
   code.lines.insert(code.lines.end(), first, first + head.count);
   if (code.lines.size() == code.line_bytes) {
-    deliver(code, sink);
+    deliver(code, take);
     unfinished_.erase(found);
   }
 }
 
-void BpfCodes::deliver(const Code& code, StackSink& sink) {
-  sink.on_process_code(code.pid, {code.id, code.version, code.first_line, code.name, code.file, code.lines});
+void BpfCodes::deliver(const Code& code, const Take& take) {
+  take(code.pid, {code.id, code.version, code.first_line, code.name, code.file, code.lines});
 }
 
-}  // namespace gpuprof::record
+}  // namespace gpuprof::backend

@@ -3,15 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "record/bpf/stack_engine.h"
+#include "backend/event_sink.h"
 #include "wire/bpf_events.h"
 
-namespace gpuprof::record {
+namespace gpuprof::backend {
 
 // `characters`: `kind` bytes each, as gpuprof_bpf_code says. What is no character becomes U+FFFD; `cut` appends "...".
 // At most GPUPROF_BPF_CODE_TEXT bytes. Empty: `kind` is none.
@@ -19,10 +20,12 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
 
 class BpfCodes {
  public:
-  // Events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES; whatever they hold is checked. A code object goes to the
-  // sink when all of it has come.
-  void on_code(std::span<const std::byte> event, StackSink& sink);
-  void on_lines(std::span<const std::byte> event, StackSink& sink);
+  using Take = std::function<void(uint32_t pid, const PythonCode& code)>;
+
+  // Events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES; whatever they hold is checked. A code object is handed over
+  // when all of it has come.
+  void on_code(std::span<const std::byte> event, const Take& take);
+  void on_lines(std::span<const std::byte> event, const Take& take);
 
  private:
   struct Code {
@@ -36,10 +39,10 @@ class BpfCodes {
     uint32_t line_bytes = 0;
     uint64_t number = 0;  // in the order in which they have begun
   };
-  static void deliver(const Code& code, StackSink& sink);
+  static void deliver(const Code& code, const Take& take);
 
   std::unordered_map<uint32_t, Code> unfinished_;  // by id
   uint64_t last_number_ = 0;
 };
 
-}  // namespace gpuprof::record
+}  // namespace gpuprof::backend

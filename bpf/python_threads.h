@@ -1,0 +1,52 @@
+/*
+ * The state that Python has of the current thread, found from outside: the list of the main interpreter's threads is
+ * gone through for the one that has this thread's thread pointer, which is what pthread_self() returns. It may change
+ * meanwhile, as another thread has the GIL: what is read is compared, and never believed to be there.
+ * Include after mappings.h and <bpf/bpf_core_read.h>.
+ */
+#ifndef GPUPROF_PYTHON_THREADS_H
+#define GPUPROF_PYTHON_THREADS_H
+
+#include "mappings.h"
+
+#define MAX_PYTHON_THREADS 512 /* new ones come first in the list */
+
+struct thread_search {
+  __u64 state;
+  __u64 wanted;
+  __u32 next;
+  __u32 ident;
+};
+
+static long look_at_thread(__u32 index, struct thread_search* search) {
+  __u64 ident = 0;
+  __u64 next = 0;
+  if (search->state == 0 || read_user(&ident, sizeof(ident), search->state + search->ident) != 0) {
+    search->state = 0;
+    return 1;
+  }
+  if (ident == search->wanted) {
+    return 1;
+  }
+  if (read_user(&next, sizeof(next), search->state + search->next) != 0) {
+    next = 0;
+  }
+  search->state = next;
+  return 0;
+}
+
+/* Its PyThreadState; 0: it has none, or none that can be found. */
+static __always_inline __u64 find_thread(const struct gpuprof_bpf_process* process) {
+  const struct gpuprof_python_threads* threads = &process->python_threads;
+  __u64 interpreter = 0;
+  struct thread_search search = {0, GPUPROF_THREAD_POINTER(bpf_get_current_task_btf()), threads->next, threads->ident};
+  if (threads->interpreter == 0 || search.wanted == 0 ||
+      read_user(&interpreter, sizeof(interpreter), threads->interpreter) != 0 || interpreter == 0 ||
+      read_user(&search.state, sizeof(search.state), interpreter + threads->first) != 0) {
+    return 0;
+  }
+  long turns = bpf_loop(MAX_PYTHON_THREADS, look_at_thread, &search, 0);
+  return turns == MAX_PYTHON_THREADS ? 0 : search.state;
+}
+
+#endif
