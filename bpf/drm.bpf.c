@@ -101,8 +101,34 @@ static __always_inline const struct gpuprof_bpf_process* tables_of(const struct 
   return 0;
 }
 
-/* The user stack from where the thread has called the kernel. 0: there is none, or none that can be walked. */
-static __always_inline __u64 user_stack(const struct submitter* submitter) {
+static long add_kernel_frame(__u32 index, struct slot_context* context) {
+  struct slot* slot = context->slot;
+  __u32 at = slot->stack.count + index;
+  if (index >= slot->stack.kernel || at >= WORDS + GPUPROF_BPF_KERNEL_FRAMES) {
+    return 1;
+  }
+  slot->walk.id = mix(slot->walk.id, slot->words[at]);
+  return 0;
+}
+
+/* The way through the kernel to here, behind the words of the user stack. */
+static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
+  __u32 count = slot->stack.count;
+  if (count > WORDS) { /* for the verifier */
+    return;
+  }
+  long bytes = bpf_get_stack(ctx, &slot->words[count], GPUPROF_BPF_KERNEL_FRAMES * sizeof(__u64), 0);
+  if (bytes <= 0) {
+    return;
+  }
+  slot->stack.kernel = (__u32)bytes / sizeof(__u64);
+  struct slot_context context = {slot};
+  bpf_loop(GPUPROF_BPF_KERNEL_FRAMES, add_kernel_frame, &context, 0);
+  slot->walk.id |= !slot->walk.id; /* never 0 */
+}
+
+/* The stack from where the thread has called the kernel. 0: there is none, or none that can be walked. */
+static __always_inline __u64 whole_stack(void* ctx, const struct submitter* submitter) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
     count_loss(GPUPROF_BPF_LOST_READ);
@@ -113,6 +139,7 @@ static __always_inline __u64 user_stack(const struct submitter* submitter) {
   __u64 thread = process ? find_thread(process) : 0;
   struct walk_from from = {submitter->pid, 0, mix(submitter->pid, submitter->image), thread};
   walk_stack(regs, slot, &from, process);
+  add_kernel_stack(ctx, slot);
   __u64 id = stack_id(slot, submitter->pid);
   give_slot_back(slot);
   return id;
@@ -136,7 +163,7 @@ struct queue {
 };
 
 /* `fence`: that says that the job is done. In the context of who queues it. */
-static __always_inline void on_queued(const struct dma_fence* fence, const struct queue* queue) {
+static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, const struct queue* queue) {
   __u64 now = bpf_ktime_get_ns();
   struct submitter submitter = {};
   enum submitter_kind kind = find_submitter(&submitter);
@@ -148,7 +175,7 @@ static __always_inline void on_queued(const struct dma_fence* fence, const struc
     return;
   }
   struct job_key key = key_of(fence);
-  __u64 stack = kind == SUBMITTER_RECORDED ? user_stack(&submitter) : 0;
+  __u64 stack = kind == SUBMITTER_RECORDED ? whole_stack(ctx, &submitter) : 0;
   struct gpuprof_drm_queued* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_QUEUED);
@@ -228,7 +255,7 @@ int on_scheduler_queue(struct bpf_raw_tracepoint_args* ctx) {
   if (bpf_core_field_exists(fence->drm_client_id)) {
     queue.client = BPF_CORE_READ(fence, drm_client_id);
   }
-  on_queued(&fence->finished, &queue);
+  on_queued(ctx, &fence->finished, &queue);
   return 0;
 }
 
@@ -260,7 +287,7 @@ int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {
   const struct i915_request* request = (const struct i915_request*)ctx->args[0];
   const struct intel_engine_cs* engine = BPF_CORE_READ(request, engine);
   struct queue queue = {engine, engine->name, BPF_CORE_READ(request, i915, drm.dev), 0};
-  on_queued(&request->fence, &queue);
+  on_queued(ctx, &request->fence, &queue);
   return 0;
 }
 

@@ -140,6 +140,9 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   event->stack.stack = id;
   event->stack.count = walk->count;
   event->stack.flags = walk->flags;
+  event->stack.read_ns = 0;
+  event->stack.kernel = 0;
+  event->stack.pad = 0;
   bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* a memcpy */
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 

@@ -147,6 +147,8 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->at_entry = from->at_entry;
   walk->pid = from->pid;
   slot->stack.count = 0;
+  slot->stack.kernel = 0;
+  slot->stack.pad = 0;
   /* Without tables frame pointers may lead past frames, or to a wrong end. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
   begin_mappings(slot);
@@ -172,13 +174,14 @@ static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
     return id;
   }
   __u32 count = slot->stack.count;
-  if (count > WORDS) { /* for the verifier */
+  __u32 kernel = slot->stack.kernel;
+  if (count > WORDS || kernel > GPUPROF_BPF_KERNEL_FRAMES) { /* for the verifier */
     return 0;
   }
   slot->stack.type = GPUPROF_BPF_STACK;
   slot->stack.pid = pid;
   slot->stack.stack = id;
-  if (bpf_ringbuf_output(&events, &slot->stack, sizeof(slot->stack) + count * 8, BPF_RB_NO_WAKEUP) != 0) {
+  if (bpf_ringbuf_output(&events, &slot->stack, sizeof(slot->stack) + (count + kernel) * 8, BPF_RB_NO_WAKEUP) != 0) {
     count_loss(GPUPROF_BPF_LOST_STACK);
     return id;
   }

@@ -51,7 +51,7 @@ struct slot {
   __u8 object[OBJECT_BYTES];  /* a Python code object */
   __u64 run[WORDS];           /* Python frames, until the native frame that they belong to is found */
   struct gpuprof_bpf_stack stack;
-  __u64 words[WORDS]; /* of `stack` */
+  __u64 words[WORDS + GPUPROF_BPF_KERNEL_FRAMES]; /* of `stack` */
   union {
     struct gpuprof_bpf_code code;
     struct gpuprof_bpf_lines lines;

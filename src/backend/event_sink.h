@@ -112,6 +112,7 @@ struct Stack {
   std::span<const uint64_t> words;
   uint32_t flags = 0;                 // GPUPROF_STACK_*
   std::span<const uint32_t> modules;  // numbers of the modules that it goes through
+  std::span<const uint64_t> kernel;   // addresses in the kernel, innermost first; of a source in our own process only
   uint64_t read_ns = 0;               // when the mappings were read by which it was walked; 0: it was by none of ours
 };
 

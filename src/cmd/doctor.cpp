@@ -85,7 +85,7 @@ std::vector<Section> gather() {
   sections.push_back({"attaching", attach_facts("", rights)});
   sections.push_back({"nvidia", nvidia_facts("", rights, variable)});
   sections.push_back({"devices", device_facts("")});
-  sections.push_back({"symbols", {debuginfod_fact()}});
+  sections.push_back({"symbols", {kernel_symbols_fact(""), debuginfod_fact()}});
   sections.push_back({"environment", environment_facts()});
   return sections;
 }

@@ -12,6 +12,7 @@
 #include "base/hints.h"
 #include "base/process/process_status.h"
 #include "base/unique_fd.h"
+#include "symbolize/kernel_symbols.h"
 
 namespace gpuprof::cmd {
 
@@ -213,6 +214,14 @@ bool can_create_bpf_map() {
   attributes.max_entries = static_cast<unsigned>(::sysconf(_SC_PAGESIZE));
   const UniqueFd map(static_cast<int>(::syscall(__NR_bpf, BPF_MAP_CREATE, &attributes, sizeof(attributes))));
   return static_cast<bool>(map);
+}
+
+Fact kernel_symbols_fact(const std::string& root) {
+  if (symbolize::KernelSymbols(root + "/proc/kallsyms").are_shown()) {
+    return {"kernel symbols", State::ok, "kernel frames of --backend drm have names", ""};
+  }
+  return {"kernel symbols", State::limited, "hidden: kernel frames of --backend drm are one, [kernel]",
+          "run gpuprof as root (or with CAP_SYSLOG), and with kernel.kptr_restrict below 2"};
 }
 
 }  // namespace gpuprof::cmd

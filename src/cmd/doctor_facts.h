@@ -55,6 +55,8 @@ KernelRelease parse_release(std::string_view release);
 std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bool bpf_map_created);
 std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& release);
 std::vector<Fact> device_facts(const std::string& root);
+// Whether the names of kernel frames can be had.
+Fact kernel_symbols_fact(const std::string& root);
 
 // Whether this process may create a BPF ring buffer: the question itself, since capabilities, lockdown, seccomp
 // and user namespaces each have a say.

@@ -46,13 +46,14 @@ struct NewRange {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  MappingsOver over;            // what was there instead when the stack was taken
-  uint64_t stack = 0;           // id in this session
-  std::vector<uint64_t> words;  // as in wire/stack.h, with code objects by CodeIndex; innermost first
-  uint32_t flags = 0;           // GPUPROF_STACK_*
-  uint64_t eval_begin = 0;      // an address in the Python interpreter's file; 0: not known
-  bool frame_pointers = false;  // walked by these: where it ends, and whether it has gone astray, is not certain
-  bool maps_current = false;    // the mappings were read when the stack came; else some may be missing
+  MappingsOver over;             // what was there instead when the stack was taken
+  uint64_t stack = 0;            // id in this session
+  std::vector<uint64_t> words;   // as in wire/stack.h, with code objects by CodeIndex; innermost first
+  std::vector<uint64_t> kernel;  // addresses in the kernel, innermost first
+  uint32_t flags = 0;            // GPUPROF_STACK_*
+  uint64_t eval_begin = 0;       // an address in the Python interpreter's file; 0: not known
+  bool frame_pointers = false;   // walked by these: where it ends, and whether it has gone astray, is not certain
+  bool maps_current = false;     // the mappings were read when the stack came; else some may be missing
 };
 
 // A Python code object; the words of later stacks name it.

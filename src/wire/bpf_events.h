@@ -49,7 +49,10 @@ struct gpuprof_bpf_stack {
   gpuprof_u32 count;   /* of words as in wire/stack.h, which follow */
   gpuprof_u32 flags;   /* GPUPROF_STACK_* */
   gpuprof_u64 read_ns; /* of the mappings by which it was walked; 0: by none */
+  gpuprof_u32 kernel;  /* of addresses in the kernel, the innermost first, which follow the words */
+  gpuprof_u32 pad;
 };
+#define GPUPROF_BPF_KERNEL_FRAMES 64
 
 struct gpuprof_bpf_loader {
   gpuprof_u32 type;

@@ -72,8 +72,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) override {
-    submitters_.on_stack(stack, words);
+  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
+                std::span<const uint64_t> kernel) override {
+    submitters_.on_stack(stack, words, kernel);
   }
 
   void on_code(uint32_t pid, const PythonCode& code) override { submitters_.on_code(pid, code); }

@@ -208,8 +208,9 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
   switch (type) {
     case GPUPROF_BPF_STACK: {
       const auto* stack = reinterpret_cast<const gpuprof_bpf_stack*>(event.data());
-      if (event.size() >= sizeof(*stack) + size_t{stack->count} * sizeof(uint64_t)) {
-        sink_->on_stack(*stack, {reinterpret_cast<const uint64_t*>(stack + 1), stack->count});
+      if (event.size() >= sizeof(*stack) + (size_t{stack->count} + stack->kernel) * sizeof(uint64_t)) {
+        const auto* words = reinterpret_cast<const uint64_t*>(stack + 1);
+        sink_->on_stack(*stack, {words, stack->count}, {words + stack->count, stack->kernel});
       }
       break;
     }

@@ -25,7 +25,8 @@ class JobEventSink {
   virtual ~JobEventSink() = default;
 
   // Before its first use. As of StackSink.
-  virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) = 0;
+  virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
+                        std::span<const uint64_t> kernel) = 0;
   virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that names it
   virtual void on_loader(uint32_t pid) = 0;                        // its mappings are to be read again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;

@@ -40,11 +40,12 @@ std::string job_name(std::string_view driver, std::string_view ring) {
   return driver.empty() ? std::string(ring) : std::string(driver) + "-" + std::string(ring);
 }
 
-void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words) {
+void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
+                          std::span<const uint64_t> kernel) {
   if (waiting_.size() >= kMaxWaitingStacks) {  // of events that were lost
     waiting_.clear();
   }
-  waiting_[stack.stack] = {{words.begin(), words.end()}, stack.flags, stack.read_ns};
+  waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
 }
 
 // Python frames are found in processes only that have been told of: by their first submission.
@@ -174,8 +175,12 @@ uint64_t Submitters::stack(Submitter& of, uint64_t id) {
     return 0;
   }
   const Words& stack = came->second;
-  recording_.sink.on_stack(
-      of.id, {.id = id, .words = stack.words, .flags = stack.flags, .modules = {}, .read_ns = stack.read_ns});
+  recording_.sink.on_stack(of.id, {.id = id,
+                                   .words = stack.words,
+                                   .flags = stack.flags,
+                                   .modules = {},
+                                   .kernel = stack.kernel,
+                                   .read_ns = stack.read_ns});
   of.stacks.emplace(id, stack.read_ns != 0);
   of.without_tables += stack.read_ns != 0 ? 0 : 1;
   waiting_.erase(came);

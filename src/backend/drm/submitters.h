@@ -69,7 +69,7 @@ class Submitters {
       : recording_(recording), backend_(backend), root_(std::move(root)) {}
 
   // A stack that the next events may name.
-  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words);
+  void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words, std::span<const uint64_t> kernel);
   void on_code(uint32_t pid, const PythonCode& code);
   // A process has loaded or unloaded libraries, or something else runs in it.
   void on_loader(uint32_t pid);
@@ -112,6 +112,7 @@ class Submitters {
   };
   struct Words {
     std::vector<uint64_t> words;
+    std::vector<uint64_t> kernel;
     uint32_t flags = 0;
     uint64_t read_ns = 0;
   };

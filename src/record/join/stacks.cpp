@@ -130,6 +130,7 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
   }
   LiveProcesses::Entry& process = producers_.processes().by_pid(source.pid);
   Kept made = make(process, stack.words, stack.flags);
+  made.kernel.assign(stack.kernel.begin(), stack.kernel.end());
   if (process.image != source.image->process) {  // it has exec'd since
     made.process = source.image->process;
     made.maps = source.image->maps;
@@ -179,7 +180,8 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
 NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number number) const {
   // The same addresses may come back in the image that an exec has made, and are then somebody else's code.
   const bool own = stack.process == image.process;
-  NewStack made{.process = image.process, .maps = own ? stack.maps : image.maps, .stack = number, .words = {}};
+  NewStack made{
+      .process = image.process, .maps = own ? stack.maps : image.maps, .stack = number, .words = {}, .kernel = {}};
   if (own) {
     made.over = stack.over;
   }
@@ -208,6 +210,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   if (is_of_source(stack)) {  // no other image will name it
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
+    new_.back().kernel = std::move(kept.kernel);
     kept_.erase(found);
   } else {
     new_.back().words = kept.words;

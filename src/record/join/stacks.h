@@ -68,6 +68,7 @@ class Stacks {
   struct Kept {
     uint64_t engine_id = 0;
     std::vector<uint64_t> words;                         // code objects by CodeIndex
+    std::vector<uint64_t> kernel;                        // as in NewStack
     std::shared_ptr<const ProcessImage> process;         // whose it was when it came, and ...
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // ... what was mapped then,
     MappingsOver over;                                   // but for these

@@ -17,6 +17,7 @@
 #include "profile/tables.h"
 #include "profile/writer.h"
 #include "record/write/stack_frames.h"
+#include "symbolize/kernel_symbols.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
@@ -194,7 +195,7 @@ class ProfileSink::Writer {
     for (const NewCall& made : batch.calls) {
       profile::Call call = made.call;
       call.function = named(made.name, false);
-      call.ustack = stack_id(call.process, made.stack);
+      call.ustack = stack_ids(call.process, made.stack).user;
       out_.add(call);
     }
     for (const profile::Span& span : batch.spans) {
@@ -252,33 +253,44 @@ class ProfileSink::Writer {
   }
 
   // Root first, as the profile has it.
-  std::vector<profile::FrameId> frames_of(const NewStack& stack) {
-    names_.clear();
-    stack_frames_.of(stack, names_);
-    std::vector<profile::FrameId> frames(names_.size());
-    std::transform(names_.begin(), names_.end(), frames.begin(), [this](const auto& named) { return frame(named); });
+  std::vector<profile::FrameId> frames_of(const std::vector<symbolize::SymbolizedFrame>& names) {
+    std::vector<profile::FrameId> frames(names.size());
+    std::transform(names.begin(), names.end(), frames.begin(), [this](const auto& named) { return frame(named); });
     return frames;
   }
 
-  // Work with a stack that there is no room for counts as work without one.
-  void add_stack(const NewStack& stack) {
-    if (!has_room(stack.words.size() * kFrameBytes)) {
-      return;
-    }
-    const std::vector<profile::FrameId> frames = frames_of(stack);
+  // A USTACK or KSTACK; none of no frames.
+  profile::StackId stack_of(bool kernel, const std::vector<profile::FrameId>& frames) {
     if (frames.empty()) {
-      return;  // nothing but our own library: as good as no stack
+      return {};
     }
-    const auto [entry, made] = frame_lists_.try_emplace(frames, static_cast<uint32_t>(frame_lists_.size() + 1));
+    FrameLists& lists = kernel ? kernel_frame_lists_ : frame_lists_;
+    const auto [entry, made] = lists.try_emplace(frames, static_cast<uint32_t>(lists.size() + 1));
     const profile::StackId id{entry->second};
     if (made) {
       std::vector<profile::StackElement> elements(frames.size());
       for (size_t i = 0; i < frames.size(); ++i) {
         elements[i].frame = frames[i];
       }
-      out_.add(profile::Stack{false, id, elements});
+      out_.add(profile::Stack{kernel, id, elements});
     }
-    stacks_[{profile::index(stack.process->id), stack.stack}] = id;
+    return id;
+  }
+
+  // Work with a stack that there is no room for counts as work without one; so does one of nothing but our own library.
+  void add_stack(const NewStack& stack) {
+    if (!has_room((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
+      return;
+    }
+    names_.clear();
+    stack_frames_.of(stack, names_);
+    const profile::StackId user = stack_of(false, frames_of(names_));
+    names_.clear();
+    kernel_symbols_.name(stack.kernel, names_);
+    const profile::StackId kernel = stack_of(true, frames_of(names_));
+    if (profile::index(user) != 0 || profile::index(kernel) != 0) {
+      stacks_[{profile::index(stack.process->id), stack.stack}] = {user, kernel};
+    }
   }
 
   profile::StringId named(NameIndex index, bool is_symbol) {
@@ -297,9 +309,14 @@ class ProfileSink::Writer {
     return id;
   }
 
-  [[nodiscard]] profile::StackId stack_id(profile::ProcessId process, uint64_t stack) const {
+  struct StackIds {
+    profile::StackId user{};
+    profile::StackId kernel{};
+  };
+
+  [[nodiscard]] StackIds stack_ids(profile::ProcessId process, uint64_t stack) const {
     const auto found = stack == 0 ? stacks_.end() : stacks_.find({profile::index(process), stack});
-    return found == stacks_.end() ? profile::StackId{} : found->second;
+    return found == stacks_.end() ? StackIds{} : found->second;
   }
 
   void add_work(const NewWork& made) {
@@ -309,8 +326,10 @@ class ProfileSink::Writer {
     work.process = key.process;
     work.tid = key.tid;
     work.thread = named(key.thread, false);
-    work.ustack = stack_id(key.process, key.stack);
-    work.capture = stack_id(key.process, key.capture);
+    const StackIds stacks = stack_ids(key.process, key.stack);
+    work.ustack = stacks.user;
+    work.kstack = stacks.kernel;
+    work.capture = stack_ids(key.process, key.capture).user;
     work.range = key.range;
     work.device = key.device;
     work.stream = key.stream;
@@ -321,7 +340,7 @@ class ProfileSink::Writer {
     // Ids count up from 1, so they index an array.
     const size_t at = profile::index(made.id);
     works_.resize(std::max(works_.size(), at + 1));
-    works_[at] = {profile::work_kind(key.op), key.stack != 0 && profile::index(work.ustack) == 0};
+    works_[at] = {profile::work_kind(key.op), key.stack != 0 && !profile::has_stack(work)};
   }
 
   void add_row(const RowKey& key, const RowValue& value) {
@@ -357,6 +376,7 @@ class ProfileSink::Writer {
   std::shared_ptr<MemoryBudget> memory_;
   uint64_t told_left_out_ = 0;
   StackFrames stack_frames_;
+  symbolize::KernelSymbols kernel_symbols_;
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
   uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
@@ -364,8 +384,10 @@ class ProfileSink::Writer {
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
   std::map<FrameKey, uint32_t> frames_;
-  std::map<std::vector<profile::FrameId>, uint32_t> frame_lists_;
-  std::map<std::pair<uint32_t, uint64_t>, profile::StackId> stacks_;  // of processes that live
+  using FrameLists = std::map<std::vector<profile::FrameId>, uint32_t>;
+  FrameLists frame_lists_;
+  FrameLists kernel_frame_lists_;
+  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // of processes that live
   std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
   std::vector<WrittenWork> works_;  // by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;

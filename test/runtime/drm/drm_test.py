@@ -45,7 +45,7 @@ record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
 # Of a program that warms up: what follows that is recorded with unwind tables.
 record_warm() {
   export WARM_UP=/tmp/warm
-  /bin/busybox rm -f $WARM_UP
+  /bin/busybox rm -f $WARM_UP $1
   (until /bin/busybox grep -q warm_up $1 2>/dev/null; do /bin/busybox sleep 0.1; done; >$WARM_UP) &
   record "$@"
   /bin/busybox kill $! 2>/dev/null
@@ -97,7 +97,7 @@ record /tmp/gone --backend drm -- /bin/busybox sh -c 'while [ -e /sys/bus/platfo
 echo fakegpu.0 >/sys/bus/platform/drivers/fakegpu/bind
 section hung
 /bin/busybox sh -c 'until [ -s /tmp/hung ]; do /bin/busybox sleep 0.2; done; HANG=1 exec /submitter' &
-record /tmp/hung --duration 6s --backend drm -p $!
+record /tmp/hung --duration 10s --backend drm -p $!
 """
 
 
@@ -272,6 +272,27 @@ class Jobs:
                     self.assertEqual(names[0], "_start")
                     found[tuple(names[names.index("main"):]), work.name] += numbers[0]
             self.assertEqual(found, {(path + ("gpu_ioctl", "ioctl"), rings[ring]): jobs // 2 for path, ring, jobs, _ in PATHS})
+
+    def test_kernel_frames_lead_to_the_driver(self):
+        """From the system call to the function of the driver that queues the job, in what processes queue themselves."""
+        # What the compiler may have inlined is left out.
+        drivers = {"scheduler": ["queue_job", "drm_sched_entity_push_job"],
+                   "xe": ["xe_exec_ioctl", "queue_job", "drm_sched_entity_push_job"],
+                   "i915": ["i915_gem_do_execbuffer", "add_request"]}
+        for section, _, profile in self.profiles(".whole"):
+            text = profile.strings()
+            frames = {row[0]: (row[1], text.get(row[2]), text.get(row[5])) for row in profile.of("FRAME")}
+            stacks = {row[0]: [frames[element] for element in row[1:]] for row in profile.of("KSTACK")}
+            ways = {work.kstack for work, _ in self.with_thread(profile)}
+            self.assertEqual(len(ways), 1)
+            stack = stacks[ways.pop()]
+            self.assertEqual({kind for kind, _, _ in stack}, {"kernel"})
+            names = [name for _, name, _ in stack]
+            self.assertIn("do_syscall_64", names)
+            inside = names[names.index("on_ioctl") + 1:]
+            self.assertEqual([name for name in inside if name not in ("submit_job", "submit_request")], drivers[section])
+            module = next(module for _, name, module in stack if name == "on_ioctl")
+            self.assertEqual(module, f"[{GPUS[section].module}]")
 
     def test_python_frames_are_where_they_belong(self):
         """The last ones before the C library's ioctl(), with what calls it."""

@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Fixture, "launches whose stack was walked before there were tab
     stack.stack = id;
     stack.pid = 7;
     stack.read_ns = read_ns;
-    submitters.on_stack(stack, words);
+    submitters.on_stack(stack, words, {});
   };
   const auto with_stack = [](uint64_t id) {
     gpuprof_drm_queued made = queued(7, 8, 1, "amdgpu", "gfx_0.0.0");

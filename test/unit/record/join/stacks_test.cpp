@@ -1,5 +1,7 @@
 // Stacks and Python code objects that sources send themselves, and those of a stack engine.
 
+#include <unistd.h>
+
 #include <map>
 #include <string>
 
@@ -118,6 +120,37 @@ TEST_CASE("beside a stack engine a source is heard that walks its own stacks, an
   rig.correlator.on_source_end(2);
   rig.correlator.on_source_end(1);
   CHECK(rig.correlator.take_ended_stacks() == std::vector<uint64_t>{77});
+}
+
+TEST_CASE("the way through the kernel goes with the stack of a source") {
+  InProcess rig(gpuprof::record::JoinOptions{});
+  rig.correlator.on_traits(1, {.walks_stacks = true});
+  rig.launched(1, 1, 42);
+  rig.kernel_of(1, 1);
+  const uint64_t kernel[] = {0xffffffff81000100, 0xffffffff81000200};
+  rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0, .modules = {}, .kernel = kernel, .read_ns = 1});
+  rig.turns(1);
+  const Batch batch = rig.take();
+  REQUIRE(batch.stacks.size() == 1);
+  CHECK(batch.stacks[0].kernel == std::vector<uint64_t>(std::begin(kernel), std::end(kernel)));
+  CHECK(batch.stacks[0].words.size() == std::size(kStack));
+}
+
+TEST_CASE("who walks by tables has mappings read again that have not changed, too") {
+  InProcess rig(gpuprof::record::JoinOptions{});
+  rig.correlator.take_news();
+  rig.correlator.on_traits(1, {.walks_stacks = true});
+  rig.correlator.on_mappings(1);
+  const auto told = [&] {
+    rig.turns(1);
+    return !rig.correlator.take_news().empty();
+  };
+  bool again = false;
+  for (int turn = 0; turn < 1000 && !again; ++turn) {  // not twice in 20 ms
+    ::usleep(1000);
+    again = told();
+  }
+  CHECK(again);
 }
 
 TEST_CASE("who wants no stacks gets none of a source that walks them either") {

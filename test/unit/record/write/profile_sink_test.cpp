@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 
 #include "catch.h"
 #include "join_rig.h"
@@ -59,6 +61,37 @@ size_t fields(const std::string& line) {
 }
 
 }  // namespace
+
+TEST_CASE("the kernel's part of a stack is a KSTACK, which other stacks share") {
+  ProfileFile file;
+  ProfileSink sink(file.take(), {});
+  Rig rig({.attach_pid = kPid});
+  rig.correlator.on_traits(1, {.walks_stacks = true});
+  const uint64_t one[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
+  const uint64_t other[] = {reinterpret_cast<uint64_t>(&another_function) + 1};
+  const uint64_t kernel[] = {0xffffffff81000100};
+  rig.correlator.on_stack(1, {.id = 7, .words = one, .flags = 0, .modules = {}, .kernel = kernel});
+  rig.correlator.on_stack(1, {.id = 8, .words = other, .flags = 0, .modules = {}, .kernel = kernel});
+  rig.correlator.on_stack(1, {.id = 9, .words = one, .flags = 0, .modules = {}});
+  for (uint64_t launch = 1; launch <= 3; ++launch) {
+    rig.correlator.on_launch(1, {.correlation = launch, .stack = launch + 6, .time_ns = 5000, .tid = 42});
+    rig.correlator.on_gpu_op(Rig::kernel(launch));
+  }
+  rig.correlator.settle();
+  sink.put(rig.take());
+  REQUIRE(sink.finish().ok());
+  CHECK(file.lines("KSTACK").size() == 1);
+  std::multiset<std::string> stacks;  // of the works
+  for (const std::string& line : file.lines("WORK")) {
+    std::vector<std::string> row;
+    std::istringstream text(line);
+    for (std::string field; std::getline(text, field, ';');) {
+      row.push_back(field);
+    }
+    stacks.insert(row.at(4) + " " + row.at(5));
+  }
+  CHECK(stacks == std::multiset<std::string>{"1 0", "1 1", "2 1"});
+}
 
 TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   ProfileFile file;
