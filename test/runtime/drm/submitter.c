@@ -160,12 +160,12 @@ int main(int argc, char** argv) {
     submit(0, 3600000000);
     gpu_ioctl(gpu, FAKE_GPU_WAIT, NULL);
   }
+  if (getenv("WARM_UP")) {
+    warm_up(getenv("WARM_UP"));
+  }
   if (getenv("COST")) {
     print_cost(atoi(getenv("COST")));
     return 0;
-  }
-  if (getenv("WARM_UP")) {
-    warm_up(getenv("WARM_UP"));
   }
   train();
   int other = open_gpu(); /* nobody but threads of the kernel queues for this client */
