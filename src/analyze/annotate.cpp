@@ -81,7 +81,7 @@ class Builder {
       }
       lines_left -= result_.lines.size() - before;
     }
-    instructions_[{line, place->offset, tables_.text(place->instruction)}] += counts.samples;
+    instructions_[{line, place->offset, tables_.text(tables_.instruction(id).text)}] += counts.samples;
   }
 
   size_t child(size_t parent, const p::Frame& frame) {

@@ -64,10 +64,7 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
     case Leaf::line:
       return has(leaves_, Leaf::function) ? put_line_alone(place) : put_functions(place, kernel, true);
     case Leaf::instruction:
-      path_.push_back(index(place.instruction) != 0 || has(leaves_, Leaf::offset)
-                          ? text_label(place.instruction, FrameClass::gpu_detail)
-                          : offset_label(place.offset));
-      return;
+      return put_instruction(place);
     case Leaf::offset:
       path_.push_back(offset_label(place.offset));
       return;
@@ -98,6 +95,12 @@ void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool
   if (path_.size() == before && !shows_instruction_) {
     path_.push_back(text_label(p::StringId{}, FrameClass::gpu));
   }
+}
+
+void GpuPlaces::put_instruction(const p::GpuPlace& place) {
+  const p::StringId text = tables_.instruction(place.id).text;
+  path_.push_back(index(text) != 0 || has(leaves_, Leaf::offset) ? text_label(text, FrameClass::gpu_detail)
+                                                                 : offset_label(place.offset));
 }
 
 // "saxpy.cu:3", of the innermost function.

@@ -41,6 +41,7 @@ class GpuPlaces {
   Shown show(profile::GpuPlaceId id, profile::StringId kernel, uint32_t apart);
   void put(Leaf leaf, const profile::GpuPlace& place, profile::StringId kernel);
   void put_functions(const profile::GpuPlace& place, profile::StringId kernel, bool lines);
+  void put_instruction(const profile::GpuPlace& place);
   void put_line_alone(const profile::GpuPlace& place);
   LabelId offset_label(uint64_t offset);
 

@@ -142,6 +142,17 @@ MergeIds::Reason MergeIds::map_record(p::GpuPlace& r, bool& is_new) {
   return known ? define(kGpuPlace, r, is_new) : missing_;
 }
 
+MergeIds::Reason MergeIds::map_record(p::GpuInstruction& r, bool& is_new) {
+  const bool known = map_id(kGpuPlace, r.place) && map_id(kString, r.text) && map_id(kGpuPlace, r.waits_for) &&
+                     map_id(kString, r.what);
+  if (!known) {
+    return missing_;
+  }
+  // Another input may have found out more, or less: the first one holds.
+  is_new = told_.insert(index(r.place)).second;
+  return Reason();
+}
+
 MergeIds::Reason MergeIds::map_record(p::Sampling& r, bool& is_new) {
   return map_id(kString, r.unit) ? define(kSampling, r, is_new) : missing_;
 }

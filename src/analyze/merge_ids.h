@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ class MergeIds {
   Reason map_record(profile::Span& r, bool& is_new);
   Reason map_record(profile::GpuModule& r, bool& is_new);
   Reason map_record(profile::GpuPlace& r, bool& is_new);
+  Reason map_record(profile::GpuInstruction& r, bool& is_new);
   Reason map_record(profile::Sampling& r, bool& is_new);
   Reason map_record(profile::EuStall& r, bool& is_new);
   template <typename R>
@@ -84,6 +86,7 @@ class MergeIds {
   std::array<profile::IdIndex, kKinds> maps_;  // of the input: its id to the result's
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
+  std::unordered_set<uint32_t> told_;  // places of the result with a GPU_INSTRUCTION
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;

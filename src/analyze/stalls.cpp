@@ -34,6 +34,9 @@ void StallTable::add(const SampleRow& row, std::string_view kernel) {
   to.samples += row.count;
   to.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
   to.reasons[index(row.key.reason)] += row.count;
+  if (rows_.tables.has_instructions() && index(rows_.tables.instruction(row.key.place).waits_for) != 0) {
+    to.waiting[index(row.key.place)] += row.count;
+  }
   if (const auto frames = rows_.tables.place_frames(row.key.place); !frames.empty()) {
     to.lines[frames.back().position] += row.count;
   } else if (index(row.key.place) != 0) {
@@ -62,6 +65,7 @@ std::vector<KernelStalls> StallTable::take(std::vector<std::pair<uint64_t, size_
     to.without_lines = kernel.without_lines;
     put_reasons(kernel, limits.reasons, to);
     put_lines(kernel, limits.lines, to);
+    put_awaited(kernel, limits.lines, to);
   }
   return stalls;
 }
@@ -96,6 +100,32 @@ void StallTable::put_lines(const Kernel& kernel, size_t most, KernelStalls& to) 
                    [](const HotLine& a, const HotLine& b) { return a.samples > b.samples; });
   to.found_lines = to.lines.size();
   keep_first(to.lines, most);
+}
+
+void StallTable::put_awaited(const Kernel& kernel, size_t most, KernelStalls& to) const {
+  const p::Tables& tables = rows_.tables;
+  using Line = std::pair<std::string_view, uint32_t>;
+  const auto line_of = [&tables](p::GpuPlaceId id) {
+    const auto frames = tables.place_frames(id);
+    return frames.empty() ? Line()
+                          : Line(tables.text(tables.frame(frames.back()).file), tables.frame(frames.back()).line);
+  };
+  std::map<std::tuple<Line, Line, std::string_view>, uint64_t> pairs;
+  for (const auto& [id, samples] : kernel.waiting) {
+    const p::GpuInstruction known = tables.instruction(p::GpuPlaceId{id});
+    const Line from = line_of(p::GpuPlaceId{id});
+    const Line awaited = line_of(known.waits_for);
+    if (!from.first.empty() && !awaited.first.empty()) {
+      pairs[{from, awaited, tables.text(known.what)}] += samples;
+    }
+  }
+  for (const auto& [key, samples] : pairs) {
+    const auto& [from, awaited, what] = key;
+    to.awaited.push_back({from.first, from.second, what, awaited.first, awaited.second, samples});
+  }
+  std::stable_sort(to.awaited.begin(), to.awaited.end(),
+                   [](const AwaitedLine& a, const AwaitedLine& b) { return a.samples > b.samples; });
+  keep_first(to.awaited, most);
 }
 
 }  // namespace gpuprof::analyze

@@ -27,6 +27,16 @@ struct HotLine {
   uint64_t samples = 0;
 };
 
+// A line whose instructions wait for what those of another line make.
+struct AwaitedLine {
+  std::string_view file;  // of who waits
+  uint32_t line = 0;
+  std::string_view what;  // what is waited for: "load", and where it is
+  std::string_view awaited_file;
+  uint32_t awaited_line = 0;
+  uint64_t samples = 0;
+};
+
 struct KernelStalls {
   std::string_view kernel;
   uint64_t samples = 0;
@@ -34,6 +44,7 @@ struct KernelStalls {
   uint64_t without_lines = 0;      // of these: their module does not say what source they are of
   std::vector<StallLine> reasons;  // most samples first, as the lines
   std::vector<HotLine> lines;
+  std::vector<AwaitedLine> awaited;  // at most as many as lines; none where instructions were not looked at
   size_t found_reasons = 0;
   size_t found_lines = 0;
 };
@@ -75,12 +86,14 @@ class StallTable {
     uint64_t without_lines = 0;
     std::unordered_map<uint32_t, uint64_t> reasons;  // by STRING
     std::unordered_map<uint32_t, uint64_t> lines;    // by the position of the innermost frame
+    std::unordered_map<uint32_t, uint64_t> waiting;  // by the id of a place that is known to wait for another
   };
 
   [[nodiscard]] std::vector<KernelStalls> take(std::vector<std::pair<uint64_t, size_t>> order,
                                                const Limits& limits) const;
   void put_reasons(const Kernel& kernel, size_t most, KernelStalls& to) const;
   void put_lines(const Kernel& kernel, size_t most, KernelStalls& to) const;
+  void put_awaited(const Kernel& kernel, size_t most, KernelStalls& to) const;
 
   const Aggregate& rows_;
   std::vector<Kernel> kernels_;

@@ -239,7 +239,7 @@ PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples
   }
   line.function = tables.text(place->function);
   line.offset = place->offset;
-  line.instruction = tables.text(place->instruction);
+  line.instruction = tables.text(tables.instruction(id).text);
   if (const auto frames = tables.place_frames(id); !frames.empty()) {
     const p::Frame& innermost = tables.frame(frames.back());
     line.source_function = tables.text(innermost.name);

@@ -84,9 +84,10 @@ class Printer {
   Printer& place(p::GpuPlaceId id) {
     number("place", index(id));
     const p::GpuPlace* place = tables_.gpu_place(id);
-    return place == nullptr
-               ? *this
-               : string("function", place->function).hex("offset", place->offset).string("insn", place->instruction);
+    return place == nullptr ? *this
+                            : string("function", place->function)
+                                  .hex("offset", place->offset)
+                                  .string("insn", tables_.instruction(id).text);
   }
   Printer& work_fields(const p::Work& r) {
     process(r.process).optional_number("tid", r.tid).string("thread", r.thread).stack("ustack", r.ustack);
@@ -197,6 +198,10 @@ class Printer {
       text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
       stream_.checkpoint();
     }
+  }
+  void put(const p::GpuInstruction& r) {
+    kind("gpu_instruction").place(r.place).string("text", r.text);
+    optional_number("waits_for", index(r.waits_for)).optional_string("what", r.what);
   }
   void put(const p::Sampling& r) {
     kind("sampling").number("id", index(r.id)).number("period", r.period).string("unit", r.unit);

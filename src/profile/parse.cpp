@@ -249,6 +249,11 @@ bool parse(Input& x, GpuPlace& r) {
   return true;
 }
 
+bool parse(Input& x, GpuInstruction& r) {
+  return x.in.id("place", r.place) && x.in.id("text", r.text) && x.in.id("waits_for", r.waits_for) &&
+         x.in.id("what", r.what);
+}
+
 bool parse(Input& x, Sampling& r) {
   return own_id(x, r.id) && x.in.number("period", r.period) && x.in.id("unit", r.unit);
 }
@@ -293,7 +298,7 @@ struct Kind {
 };
 
 // The frequent ones first.
-constexpr std::array<Kind, 26> kKinds = {{
+constexpr std::array<Kind, 27> kKinds = {{
     {"GPU", parse_as<Gpu>},
     {"EUSTALL", parse_as<EuStall>},
     {"SHARE", parse_as<Share>},
@@ -304,6 +309,7 @@ constexpr std::array<Kind, 26> kKinds = {{
     {"LAUNCH", parse_as<Launch>},
     {"WORK", parse_as<Work>},
     {"GPU_PLACE", parse_as<GpuPlace>},
+    {"GPU_INSTRUCTION", parse_as<GpuInstruction>},
     {"SPAN", parse_as<Span>},
     {"STRING", parse_as<String>},
     {"FRAME", parse_as<Frame>},

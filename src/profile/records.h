@@ -13,7 +13,7 @@
 namespace gpuprof::profile {
 
 inline constexpr int kFormatMajor = 3;  // the first one that must stay readable: none was released before
-inline constexpr int kFormatMinor = 0;
+inline constexpr int kFormatMinor = 1;
 
 // Typed indices: a stack id can not be passed where a string id is meant.
 enum class StringId : uint32_t {};
@@ -290,6 +290,15 @@ struct GpuPlace {
       frames;  // its source lines: the outermost function first, inlined ones after it; may be none
 };
 
+// What was found out of a place after it had been told of: the text of its instruction, and the place that makes what
+// it waits for.
+struct GpuInstruction {
+  GpuPlaceId place{};
+  StringId text{};         // 0: not known
+  GpuPlaceId waits_for{};  // 0: not known
+  StringId what{};         // what that one does: "load"
+};
+
 struct Sampling {  // how often samples were taken
   SamplingId id{};
   uint64_t period = 0;
@@ -328,8 +337,8 @@ struct Unknown {  // a kind that this version does not know; skipped and counted
   std::string_view kind;
 };
 
-using Record =
-    std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle, Window,
-                 Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, Sampling, EuStall, Loss, End, Unknown>;
+using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
+                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, GpuInstruction, Sampling,
+                            EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

@@ -296,6 +296,21 @@ Reason Tables::define(const GpuPlace& r) {
   return reason;
 }
 
+Reason Tables::define(const GpuInstruction& r) {
+  for (const GpuPlaceId place : {r.place, r.waits_for}) {
+    if (!gpu_places_.has(index(place)) && (place == r.place || index(place) != 0)) {
+      return undefined("GPU_PLACE", index(place));
+    }
+  }
+  if (Reason reason = check_strings({r.text, r.what})) {
+    return reason;
+  }
+  const auto [known, is_new] = gpu_instructions_.try_emplace(index(r.place), r);
+  const GpuInstruction& row = known->second;
+  const bool equal = row.text == r.text && row.waits_for == r.waits_for && row.what == r.what;
+  return is_new || equal ? Reason() : redefined("GPU_INSTRUCTION", index(r.place));
+}
+
 Reason Tables::define(const Sampling& r) {
   if (Reason reason = check_strings({r.unit})) {
     return reason;
@@ -326,6 +341,15 @@ std::span<const Element> Tables::stack(bool kernel, StackId id) const {
     return {};
   }
   return run(stack_rows_[position]);
+}
+
+GpuInstruction Tables::instruction(GpuPlaceId id) const {
+  const auto found = gpu_instructions_.find(index(id));
+  GpuInstruction known = found == gpu_instructions_.end() ? GpuInstruction{.place = id} : found->second;
+  if (const GpuPlace* const place = gpu_place(id); place != nullptr && index(place->instruction) != 0) {
+    known.text = place->instruction;
+  }
+  return known;
 }
 
 std::span<const Element> Tables::place_frames(GpuPlaceId id) const {

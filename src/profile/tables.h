@@ -70,6 +70,9 @@ class Tables {
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
   // The source lines of a place, outermost function first. Those of gpu_place() are none.
   [[nodiscard]] std::span<const Element> place_frames(GpuPlaceId id) const;
+  // The text of its instruction, and what it waits for; all 0 where nothing is known.
+  [[nodiscard]] GpuInstruction instruction(GpuPlaceId id) const;
+  [[nodiscard]] bool has_instructions() const { return !gpu_instructions_.empty(); }
   [[nodiscard]] const Frame& frame(Element element) const { return frame_rows_[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
@@ -108,6 +111,7 @@ class Tables {
   [[nodiscard]] Reason define(const Coverage& r) const;
   Reason define(const GpuModule& r);
   Reason define(const GpuPlace& r);
+  Reason define(const GpuInstruction& r);
   Reason define(const Sampling& r);
   [[nodiscard]] Reason define(const EuStall& r) const;
   [[nodiscard]] Reason define(const Loss& r) const;
@@ -148,7 +152,8 @@ class Tables {
   std::vector<GpuModule> gpu_module_rows_;
   IdIndex gpu_places_;
   std::vector<GpuPlace> gpu_place_rows_;
-  std::vector<FrameRun> gpu_place_frames_;  // by the position of a place
+  std::vector<FrameRun> gpu_place_frames_;                         // by the position of a place
+  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by the id of a place
   IdIndex samplings_;
   std::vector<Sampling> sampling_rows_;
 };

@@ -214,6 +214,10 @@ void put(const GpuPlace& r, std::string& out) {
   }
 }
 
+void put(const GpuInstruction& r, std::string& out) {
+  Line("GPU_INSTRUCTION", out) << r.place << r.text << r.waits_for << r.what;
+}
+
 void put(const Sampling& r, std::string& out) {
   Line("SAMPLING", out) << r.id << r.period << r.unit;
 }

@@ -55,11 +55,11 @@ bool give_up_trifles(Summary& summary) {
 // Three of what is no GPU time, and the caller's frames of a path that say least.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
-  return shorten_functions(summary.functions, kMostFunctions) || shorten(summary.stalls, 2) ||
-         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.host_work, kTop) ||
-         shorten(summary.sample_places, kTop) || shorten(summary.sample_reasons, kTop) ||
-         shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) || lower(detail.devices, 4) ||
-         lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
+  return shorten_functions(summary.functions, kMostFunctions) || std::exchange(detail.awaited, false) ||
+         shorten(summary.stalls, 2) || shorten(summary.allocations, 1) || shorten(summary.waits, 1) ||
+         shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
+         shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
+         lower(detail.devices, 4) || lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
 }
 
 // Where the stalls of kernels say the same in other words.

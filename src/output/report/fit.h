@@ -16,6 +16,7 @@ struct Detail {
   size_t devices = 8;        // that are listed
   bool whole_trust = true;   // not only the coverage
   size_t stall_reasons = 4;  // of a kernel; any number where a report is as long as it likes
+  bool awaited = true;       // what the line that waits longest waits for, of each kernel
   size_t explained = 4;      // of how many kernels it is said what the stall means that dominates
   bool one_line = false;     // names beside their numbers, shorter, and fewer numbers, so that each is one line
 };

@@ -14,6 +14,7 @@
 namespace gpuprof::output {
 namespace {
 
+using analyze::AwaitedLine;
 using analyze::HotLine;
 using analyze::KernelStalls;
 using analyze::StallLine;
@@ -32,15 +33,33 @@ double share_of(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);  // no kernel is listed without samples
 }
 
+std::string place_text(std::string_view file, uint32_t line, const Page& page) {
+  constexpr size_t kFile = 40;
+  const std::string shown = shown_name(shown_ends(file));
+  return (page.full() ? shown : cut_front(shown, kFile)) + (line == 0 ? "" : ":" + std::to_string(line));
+}
+
 // "at stalls.cu:9 58.13%, math.cuh:2 8.20%"
 std::string hot_lines(const KernelStalls& stalls, const Page& page) {
-  constexpr size_t kFile = 40;
   std::string text;
   for (size_t i = 0; i < std::min(kHotLines, stalls.lines.size()); ++i) {
     const HotLine& line = stalls.lines[i];
-    const std::string file = shown_name(shown_ends(line.file.empty() ? line.function : line.file));
-    text.append(text.empty() ? "at " : ", ").append(page.full() ? file : cut_front(file, kFile));
-    text.append(line.line == 0 ? "" : ":" + std::to_string(line.line)).append(" ");
+    text.append(text.empty() ? "at " : ", ");
+    text.append(place_text(line.file.empty() ? line.function : line.file, line.line, page)).append(" ");
+    text.append(percent_text(line.samples, stalls.samples));
+  }
+  return text;
+}
+
+// "stalls.cu:9 waits for the load at stalls.cu:7 41.20%"
+std::string awaited_lines(const KernelStalls& stalls, const Page& page) {
+  std::string text;
+  const size_t most = page.fits() ? 1 : kHotLines;
+  for (size_t i = 0; i < std::min(most, stalls.awaited.size()); ++i) {
+    const AwaitedLine& line = stalls.awaited[i];
+    text.append(text.empty() ? "" : ", ").append(place_text(line.file, line.line, page)).append(" waits for the ");
+    text.append(shown_name(shown_ends(line.what))).append(" at ");
+    text.append(place_text(line.awaited_file, line.awaited_line, page)).append(" ");
     text.append(percent_text(line.samples, stalls.samples));
   }
   return text;
@@ -75,6 +94,9 @@ void print_kernel(const KernelStalls& stalls, Page& page) {
   }
   if (!stalls.lines.empty()) {
     page.clauses(hot_lines(stalls, page), kBelow);
+  }
+  if (!stalls.awaited.empty() && (!page.fits() || page.detail().awaited)) {
+    page.clauses(awaited_lines(stalls, page), kBelow);
   }
 }
 
@@ -150,6 +172,16 @@ void put_stalls(const KernelStalls& stalls, TextStream& stream) {
     hot.number("line", line.line);
     hot.number("samples", line.samples);
     hot.key("percent") += percent_digits(share_of(line.samples, stalls.samples));
+  });
+  json_array(stalls.awaited, object.key("waits"), [&](const AwaitedLine& line) {
+    JsonObject wait(stream.text());
+    wait.text("file", shown_text(line.file));
+    wait.number("line", line.line);
+    wait.text("what", shown_text(line.what));
+    wait.text("awaited_file", shown_text(line.awaited_file));
+    wait.number("awaited_line", line.awaited_line);
+    wait.number("samples", line.samples);
+    wait.key("percent") += percent_digits(share_of(line.samples, stalls.samples));
   });
 }
 

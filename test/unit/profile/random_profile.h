@@ -135,6 +135,9 @@ struct RandomProfile {
       std::vector<profile::FrameId> lines(below(4));
       std::generate(lines.begin(), lines.end(), [this] { return one_of(frames_); });
       add(profile::GpuPlace{fresh(gpu_places_), or_none(modules_), name(), any(), name(), lines});
+      if (below(2) == 0) {  // without a text: merged, another input's place would have it, too
+        add(profile::GpuInstruction{gpu_places_.back(), profile::StringId{}, or_none(gpu_places_), name()});
+      }
       add(profile::Sampling{fresh(samplings_), any(), name()});
     }
   }

@@ -132,6 +132,11 @@ TEST_CASE("fields arrive where they belong") {
   CHECK(index(place.as<GpuPlace>().instruction) == 5);
   REQUIRE(place.as<GpuPlace>().frames.size() == 2);
   CHECK(index(place.as<GpuPlace>().frames[1]) == 7);
+  const Only instruction("GPUPROF;3.1\nGPU_INSTRUCTION;1;2;3;4\n");
+  CHECK(index(instruction.as<GpuInstruction>().place) == 1);
+  CHECK(index(instruction.as<GpuInstruction>().text) == 2);
+  CHECK(index(instruction.as<GpuInstruction>().waits_for) == 3);
+  CHECK(index(instruction.as<GpuInstruction>().what) == 4);
   const Only sample("GPUPROF;3.0\nEUSTALL;1;2;3;4;5;18446744073709551615;1\n");
   CHECK(sample.as<EuStall>().slice == 1);
   CHECK(index(sample.as<EuStall>().work) == 2);
@@ -238,9 +243,9 @@ TEST_CASE("every prefix is readable") {
 TEST_CASE("versions") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.0");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.1");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.0");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.1");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -411,6 +416,12 @@ TEST_CASE("undefined and contradicting ids") {
   CHECK(error_of("COVERAGE;9;matched;1") == "p.txt:2: PROCESS 9 is not defined");
   CHECK(error_of("GPU_MODULE;1;3;0") == "p.txt:2: STRING 3 is not defined");
   CHECK(error_of("GPU_MODULE;1;0;3") == "p.txt:2: STRING 3 is not defined");
+  CHECK(error_of("GPU_INSTRUCTION;1;0;0;0") == "p.txt:2: GPU_PLACE 1 is not defined");
+  CHECK(error_of("GPU_INSTRUCTION;0;0;0;0") == "p.txt:2: GPU_PLACE 0 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_INSTRUCTION;1;0;7;0") == "p.txt:3: GPU_PLACE 7 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_INSTRUCTION;1;0;0;7") == "p.txt:3: STRING 7 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_INSTRUCTION;1;0;1;0\nGPU_INSTRUCTION;1;0;0;0") ==
+        "p.txt:4: GPU_INSTRUCTION 1 is already defined, with another value");
   CHECK(error_of("GPU_PLACE;1;3;0;0;0") == "p.txt:2: GPU_MODULE 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;3;0;0") == "p.txt:2: STRING 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;3") == "p.txt:2: STRING 3 is not defined");

@@ -20,7 +20,7 @@ std::string line(const Record& record) {
 TEST_CASE("the first line") {
   std::string out;
   format_header(out);
-  CHECK(out == "GPUPROF;3.0\n");
+  CHECK(out == "GPUPROF;3.1\n");
 }
 
 TEST_CASE("exact bytes of definitions") {
@@ -58,6 +58,7 @@ TEST_CASE("exact bytes of definitions") {
   CHECK(line(GpuPlace{GpuPlaceId{1}, GpuModuleId{2}, StringId{3}, 0x40, StringId{4}, lines}) ==
         "GPU_PLACE;1;2;3;0x40;4;7;8\n");
   CHECK(line(GpuPlace{.id = GpuPlaceId{1}}) == "GPU_PLACE;1;0;0;0x0;0\n");
+  CHECK(line(GpuInstruction{GpuPlaceId{1}, StringId{2}, GpuPlaceId{3}, StringId{4}}) == "GPU_INSTRUCTION;1;2;3;4\n");
   CHECK(line(Sampling{SamplingId{1}, 2, StringId{3}}) == "SAMPLING;1;2;3\n");
 }
 
@@ -110,17 +111,17 @@ TEST_CASE("exact bytes of histograms and of a timeline") {
 
 TEST_CASE("the words of every enumerator can be read back") {
   for (const char* kind : {"native", "inlined", "kernel", "python", "interpreter", "gpu", "unknown", "truncated"}) {
-    const std::string text = std::string("GPUPROF;3.0\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
+    const std::string text = std::string("GPUPROF;3.1\nFRAME;1;") + kind + ";0;0;0;0;0;0x0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* op :
        {"kernel", "copy_htod", "copy_dtoh", "copy_dtod", "copy_htoh", "copy_ptop", "copy", "fill", "other", "graph",
         "launch", "sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {
-    const std::string text = std::string("GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
+    const std::string text = std::string("GPUPROF;3.1\nWORK;1;0;0;0;0;0;0;0;0;0;") + op + ";0;0\n";
     CHECK(test::rewritten(text) == text);
   }
   for (const char* phase : {"call_to_queued", "queued_to_submitted", "submitted_to_start", "call_to_start"}) {
-    const std::string text = std::string("GPUPROF;3.0\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
+    const std::string text = std::string("GPUPROF;3.1\nLATENCY;1;") + phase + ";1;5;5;5;5;1\n";
     CHECK(test::rewritten(text) == text);
   }
 }
@@ -134,7 +135,7 @@ TEST_CASE("a writer hands over whole lines and keeps its error") {
   writer.add(String{StringId{1}, "x"});
   CHECK(writer.bytes_written() == 0);
   REQUIRE(writer.flush());
-  const std::string expected = "GPUPROF;3.0\nSTRING;1;x\n";
+  const std::string expected = "GPUPROF;3.1\nSTRING;1;x\n";
   CHECK(writer.bytes_written() == expected.size());
   char text[64] = {};
   REQUIRE(::read(in.get(), text, sizeof text) == static_cast<ssize_t>(expected.size()));
