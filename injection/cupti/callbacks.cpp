@@ -12,6 +12,7 @@
 #include "cupti/graphs.h"
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
+#include "cupti/pc_sampling.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
@@ -34,6 +35,7 @@ uint64_t host_correlation(uint32_t correlation) {
 
 void begin_launch(const CUpti_CallbackData& data) {
   last_launch = data.correlationId;
+  note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
@@ -140,6 +142,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+    on_sampling_callback(id, resource);
     if (!on_module_callback(id, resource) && !finalizing()) {
       on_graph_callback(id, resource, &open_call);
     }

@@ -11,6 +11,22 @@ bool look_up(void* library, const char* name, Function* function) {
   return *function != nullptr;
 }
 
+void bind_sampling(void* library, PcSamplingApi* api) {
+  bool complete = true;
+  const auto need = [&](const char* name, auto* function) { complete = look_up(library, name, function) && complete; };
+  need("cuptiPCSamplingEnable", &api->enable);
+  need("cuptiPCSamplingDisable", &api->disable);
+  need("cuptiPCSamplingSetConfigurationAttribute", &api->set_attribute);
+  need("cuptiPCSamplingGetConfigurationAttribute", &api->get_attribute);
+  need("cuptiPCSamplingGetData", &api->get_data);
+  need("cuptiPCSamplingGetNumStallReasons", &api->count_reasons);
+  need("cuptiPCSamplingGetStallReasons", &api->reasons);
+  need("cuptiGetCubinCrc", &api->cubin_crc);
+  need("cuptiGetContextId", &api->context_id);
+  need("cuptiGetDeviceId", &api->device_id);
+  api->complete = complete;
+}
+
 }  // namespace
 
 const char* bind(void* library, Api* api) {
@@ -40,6 +56,7 @@ const char* bind(void* library, Api* api) {
   look_up(library, "cuptiActivityEnableLatencyTimestamps", &api->enable_latency);
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", &api->configure_unified_memory);
   look_up(library, "cuptiFinalize", &api->finalize);
+  bind_sampling(library, &api->sampling);
   return missing;
 }
 

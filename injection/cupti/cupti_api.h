@@ -2,8 +2,24 @@
 #pragma once
 
 #include "cupti/api/cupti_abi.h"
+#include "cupti/api/pc_sampling_abi.h"
 
 namespace gpuprof::injection::cupti {
+
+// All of them, or none is used.
+struct PcSamplingApi {
+  decltype(&cuptiPCSamplingEnable) enable;
+  decltype(&cuptiPCSamplingDisable) disable;
+  decltype(&cuptiPCSamplingSetConfigurationAttribute) set_attribute;
+  decltype(&cuptiPCSamplingGetConfigurationAttribute) get_attribute;
+  decltype(&cuptiPCSamplingGetData) get_data;
+  decltype(&cuptiPCSamplingGetNumStallReasons) count_reasons;
+  decltype(&cuptiPCSamplingGetStallReasons) reasons;
+  decltype(&cuptiGetCubinCrc) cubin_crc;
+  decltype(&cuptiGetContextId) context_id;
+  decltype(&cuptiGetDeviceId) device_id;
+  bool complete;
+};
 
 struct Api {
   decltype(&cuptiGetVersion) get_version;
@@ -27,6 +43,7 @@ struct Api {
   decltype(&cuptiActivityEnableLatencyTimestamps) enable_latency;
   decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_unified_memory;
   decltype(&cuptiFinalize) finalize;
+  PcSamplingApi sampling;
 };
 
 // Fills `api` from a dlopen handle. Returns the name of a required function that is missing; null when all are there.

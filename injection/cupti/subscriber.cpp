@@ -12,6 +12,7 @@
 #include "cupti/calls.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
+#include "cupti/pc_sampling.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "runtime/flusher.h"
@@ -190,6 +191,7 @@ const char* configure(CUptiResult* result) {
     return "CUPTI offers no launch callbacks";
   }
   enable_module_callbacks(subscriber);
+  begin_sampling(subscriber);
   enable_all_calls(true);
   return nullptr;
 }
@@ -243,6 +245,7 @@ void set_recording(bool on) {
     return;
   }
   store_relaxed(&session().paused, on ? 0U : 1U);
+  pause_sampling(!on);
   if (on) {
     enable_kinds();
     enable_all_calls(true);
@@ -260,6 +263,7 @@ void request_finalize() {
   if (!swap_if(&s.finalize, kNotWanted, kWanted)) {
     return;
   }
+  end_sampling();
   disable_kinds();
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

@@ -14,6 +14,7 @@
 #include "cupti/devices.h"
 #include "cupti/find_cupti.h"
 #include "cupti/host_records.h"
+#include "cupti/pc_sampling.h"
 #include "cupti/records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
@@ -116,6 +117,11 @@ void flush(bool last) {
   }
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();  // also when everything was dropped, and no buffer came back
+  if (last) {
+    end_sampling();
+  } else {
+    flush_sampling();
+  }
 }
 
 void first_work() {
@@ -126,6 +132,7 @@ void first_work() {
 void report_totals() {
   meta("cupti.valid_records", load_relaxed(&the_session.valid_records));
   meta("cupti.valid_ns", load_relaxed(&the_session.valid_ns));
+  report_sampling_totals();
 }
 
 bool wait_for_finalize() {

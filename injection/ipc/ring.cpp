@@ -106,8 +106,11 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
   return segment->rings[thread.ring_plus_one - 1];
 }
 
-bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
-                  size_t text_bytes, bool may_wait) {
+namespace {
+
+// `stay`: in the thread's ring, also when that is full and another is not.
+bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text, size_t text_bytes,
+           bool may_wait, bool stay) {
   ThreadState& thread = thread_state();
   (void)ring_of(segment, thread);
   head->pad = 0;
@@ -136,7 +139,7 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
     if (written || !may_wait) {
       break;
     }
-    if (++full < GPUPROF_RING_COUNT) {
+    if (!stay && ++full < GPUPROF_RING_COUNT) {
       thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may fill them all
     } else if (!wait_for_space(segment, index, naps++)) {
       break;
@@ -146,6 +149,23 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
     count_unwritten(ring_of(segment, thread), head->type, loss);
   }
   --thread.in_write;
+  return written;
+}
+
+}  // namespace
+
+bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
+                  size_t text_bytes, bool may_wait) {
+  return write(segment, head, head_bytes, text, text_bytes, may_wait, false);
+}
+
+bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
+                     size_t text_bytes, bool may_wait) {
+  ThreadState& thread = thread_state();
+  const uint32_t own = thread.ring_plus_one;
+  thread.ring_plus_one = ring % GPUPROF_RING_COUNT + 1;
+  const bool written = write(segment, head, head_bytes, text, text_bytes, may_wait, true);
+  thread.ring_plus_one = own;
   return written;
 }
 

@@ -17,6 +17,11 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 
+// The same, into the ring of this number and no other: for records that are to be read in the order of their writing,
+// whoever writes them.
+bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
+                     size_t text_bytes, bool may_wait);
+
 // A record without a text, whose type is filled in. Nothing where there is no connection.
 template <typename Record>
 bool emit_record(Record& record, bool may_wait = false) {

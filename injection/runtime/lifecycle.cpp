@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -27,6 +28,20 @@ struct RecorderCheck {
   bool silent;
 };
 constinit thread_local RecorderCheck recorder_check = {};
+
+// A copy: the target may change its environment at any time.
+struct KeptAddress {
+  char socket[sizeof(state.socket)];
+  char token[sizeof(state.token)];
+  int64_t user;
+};
+constinit KeptAddress kept_address = {};
+
+void keep_address(const Address& address) {
+  snprintf(kept_address.socket, sizeof(kept_address.socket), "%s", address.socket);
+  snprintf(kept_address.token, sizeof(kept_address.token), "%s", address.token);
+  kept_address.user = address.user;
+}
 
 // Failing that (an old kernel), children of a bare fork system call are not noticed.
 void mark_process() {
@@ -79,6 +94,7 @@ bool connect_from(uint32_t phase) {
     store_release(&state.phase, uint32_t{kOff});
     return false;
   }
+  keep_address(address);
   state.segment = connection.segment;
   state.source = connection.source;
   store_release(&state.segment->state, uint32_t{GPUPROF_STATE_ACTIVE});
@@ -161,6 +177,10 @@ bool active() {
 
 uint32_t source() {
   return state.source;
+}
+
+Address recorder_address() {
+  return {kept_address.socket, kept_address.token, kept_address.user};
 }
 
 void disable(const char* reason) {

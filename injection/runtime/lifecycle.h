@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "ipc/connect.h"
+
 namespace gpuprof::injection {
 
 // Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. False: profiling stays
@@ -17,6 +19,9 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 [[nodiscard]] bool active();
 
 [[nodiscard]] uint32_t source();
+
+// Where the recorder of this connection listens: for what goes beside the rings.
+[[nodiscard]] Address recorder_address();
 
 // Switches profiling off in this process for good. The reason is written into the profile.
 void disable(const char* reason);

@@ -4,6 +4,7 @@
 #include "cupti/api/cuda_abi.h"
 #include "cupti/api/cupti_abi.h"
 #include "cupti/api/nvtx_abi.h"
+#include "cupti/api/pc_sampling_abi.h"
 #include "cupti/records.h"
 
 // Ours come first: cuda.h makes macros of some names, and with this one it declares the older functions, too.
@@ -11,6 +12,7 @@
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
+#include <cupti_pcsampling.h>
 #include <cupti_result.h>
 #include <cupti_version.h>
 #include <generated_cuda_meta.h>
@@ -215,10 +217,23 @@ PAIR(CUpti_ActivityUnifiedMemoryCounterConfig);
 SAME_SIZE(CUptiResult);
 SAME_VALUE(CUPTI_SUCCESS);
 SAME_VALUE(CUPTI_ERROR_INVALID_OPERATION);
+SAME_VALUE(CUPTI_ERROR_OUT_OF_MEMORY);
 SAME_VALUE(CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME_VALUE(CUPTI_ERROR_NOT_COMPATIBLE);
+SAME_VALUE(CUPTI_ERROR_HARDWARE_BUSY);
 SAME_VALUE(CUPTI_ERROR_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
 SAME_VALUE(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME_VALUE(CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED);
 SAME_VALUE(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+#if CUPTI_API_VERSION >= 20
+SAME_VALUE(CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED);
+SAME_VALUE(CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
+#endif
 
 SAME_SIZE(CUpti_ApiCallbackSite);
 SAME_VALUE(CUPTI_API_ENTER);
@@ -328,6 +343,8 @@ SAME_FUNCTION(cuptiActivityConfigureUnifiedMemoryCounter);
 SAME_FUNCTION(cuptiFinalize);
 SAME_FUNCTION(cuptiGetGraphNodeId);
 SAME_FUNCTION(cuptiGetStreamIdEx);
+SAME_FUNCTION(cuptiGetContextId);
+SAME_FUNCTION(cuptiGetDeviceId);
 #if CUPTI_API_VERSION >= 130000
 SAME_VALUE(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED);
 SAME_VALUE(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS);
@@ -455,6 +472,115 @@ SAME_MEMORY(CUpti_ActivityMemory4);
 SAME_UNIFIED_MEMORY(CUpti_ActivityUnifiedMemoryCounter3);
 SAME_GRAPH(CUpti_ActivityGraphTrace2);
 #endif
+
+// ---- PC sampling
+
+PAIR(CUpti_PCSamplingCollectionMode);
+PAIR(CUpti_PCSamplingOutputDataFormat);
+PAIR(CUpti_PCSamplingConfigurationAttributeType);
+PAIR(CUpti_PCSamplingStallReason);
+PAIR(CUpti_PCSamplingPCData);
+PAIR(CUpti_PCSamplingData);
+PAIR(CUpti_PCSamplingConfigurationInfo);
+PAIR(CUpti_PCSamplingConfigurationInfoParams);
+PAIR(CUpti_PCSamplingGetDataParams);
+PAIR(CUpti_PCSamplingEnableParams);
+PAIR(CUpti_PCSamplingDisableParams);
+PAIR(CUpti_PCSamplingGetNumStallReasonsParams);
+PAIR(CUpti_PCSamplingGetStallReasonsParams);
+PAIR(CUpti_GetCubinCrcParams);
+
+SAME_VALUE(CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME_VALUE(CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT);
+SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+static_assert(ours::kStallReasonBytes == CUPTI_STALL_REASON_STRING_SIZE, "names of stall reasons have another size");
+SAME_FIELD(CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+SAME_FIELD(CUpti_PCSamplingStallReason, samples);
+SAME_SIZE(CUpti_PCSamplingStallReason);
+SAME_FIELD(CUpti_PCSamplingPCData, size);
+SAME_FIELD(CUpti_PCSamplingPCData, cubinCrc);
+SAME_FIELD(CUpti_PCSamplingPCData, pcOffset);
+SAME_FIELD(CUpti_PCSamplingPCData, functionIndex);
+SAME_FIELD(CUpti_PCSamplingPCData, functionName);
+SAME_FIELD(CUpti_PCSamplingPCData, stallReasonCount);
+SAME_FIELD(CUpti_PCSamplingPCData, stallReason);
+#if CUPTI_API_VERSION >= 22
+SAME_FIELD(CUpti_PCSamplingPCData, correlationId);
+SAME_SIZE(CUpti_PCSamplingPCData);
+#else
+static_assert(offsetof(ours::CUpti_PCSamplingPCData, correlationId) == sizeof(::CUpti_PCSamplingPCData),
+              "CUpti_PCSamplingPCData has another size");
+#endif
+SAME_FIELD(CUpti_PCSamplingData, size);
+SAME_FIELD(CUpti_PCSamplingData, collectNumPcs);
+SAME_FIELD(CUpti_PCSamplingData, totalSamples);
+SAME_FIELD(CUpti_PCSamplingData, droppedSamples);
+SAME_FIELD(CUpti_PCSamplingData, totalNumPcs);
+SAME_FIELD(CUpti_PCSamplingData, remainingNumPcs);
+SAME_FIELD(CUpti_PCSamplingData, rangeId);
+SAME_FIELD(CUpti_PCSamplingData, pPcData);
+SAME_FIELD(CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+SAME_FIELD(CUpti_PCSamplingData, hardwareBufferFull);
+SAME_SIZE(CUpti_PCSamplingData);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfo, attributeType);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfo, attributeStatus);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.samplingPeriodData.samplingPeriod);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.scratchBufferSizeData.scratchBufferSize);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.collectionModeData.collectionMode);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.enableStartStopControlData.enableStartStopControl);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.outputDataFormatData.outputDataFormat);
+SAME_PLACE(CUpti_PCSamplingConfigurationInfo, attributeData.samplingDataBufferData.samplingDataBuffer);
+SAME_SIZE(CUpti_PCSamplingConfigurationInfo);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfoParams, size);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfoParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfoParams, ctx);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+SAME_FIELD(CUpti_PCSamplingConfigurationInfoParams, pPCSamplingConfigurationInfo);
+SAME_SIZE(CUpti_PCSamplingConfigurationInfoParams);
+SAME_FIELD(CUpti_PCSamplingGetDataParams, size);
+SAME_FIELD(CUpti_PCSamplingGetDataParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingGetDataParams, ctx);
+SAME_FIELD(CUpti_PCSamplingGetDataParams, pcSamplingData);
+SAME_SIZE(CUpti_PCSamplingGetDataParams);
+SAME_FIELD(CUpti_PCSamplingEnableParams, size);
+SAME_FIELD(CUpti_PCSamplingEnableParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingEnableParams, ctx);
+SAME_SIZE(CUpti_PCSamplingEnableParams);
+SAME_FIELD(CUpti_PCSamplingDisableParams, size);
+SAME_FIELD(CUpti_PCSamplingDisableParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingDisableParams, ctx);
+SAME_SIZE(CUpti_PCSamplingDisableParams);
+SAME_FIELD(CUpti_PCSamplingGetNumStallReasonsParams, size);
+SAME_FIELD(CUpti_PCSamplingGetNumStallReasonsParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingGetNumStallReasonsParams, ctx);
+SAME_FIELD(CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+SAME_SIZE(CUpti_PCSamplingGetNumStallReasonsParams);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, size);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, pPriv);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, ctx);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+SAME_FIELD(CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+SAME_SIZE(CUpti_PCSamplingGetStallReasonsParams);
+SAME_FIELD(CUpti_GetCubinCrcParams, size);
+SAME_FIELD(CUpti_GetCubinCrcParams, cubinSize);
+SAME_FIELD(CUpti_GetCubinCrcParams, cubin);
+SAME_FIELD(CUpti_GetCubinCrcParams, cubinCrc);
+SAME_SIZE(CUpti_GetCubinCrcParams);
+SAME_FUNCTION(cuptiPCSamplingSetConfigurationAttribute);
+SAME_FUNCTION(cuptiPCSamplingGetConfigurationAttribute);
+SAME_FUNCTION(cuptiPCSamplingGetData);
+SAME_FUNCTION(cuptiPCSamplingEnable);
+SAME_FUNCTION(cuptiPCSamplingDisable);
+SAME_FUNCTION(cuptiPCSamplingGetNumStallReasons);
+SAME_FUNCTION(cuptiPCSamplingGetStallReasons);
+SAME_FUNCTION(cuptiGetCubinCrc);
 
 // ---- NVTX
 

@@ -12,10 +12,21 @@ namespace gpuprof::injection::cupti {
 enum CUptiResult : uint32_t {
   CUPTI_SUCCESS = 0,
   CUPTI_ERROR_INVALID_OPERATION = 7,
+  CUPTI_ERROR_OUT_OF_MEMORY = 8,
   CUPTI_ERROR_MAX_LIMIT_REACHED = 12,
+  CUPTI_ERROR_NOT_COMPATIBLE = 14,
+  CUPTI_ERROR_HARDWARE_BUSY = 26,
   CUPTI_ERROR_NOT_SUPPORTED = 27,
+  CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED = 33,
   CUPTI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
-  CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
+  CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED = 38,
+  CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39,
+  CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES = 40,
+  CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED = 41,
+  CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED = 42,
+  CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED = 43,
+  CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED = 44,
+  CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED = 45
 };
 
 CUptiResult cuptiGetVersion(uint32_t* version);
@@ -183,5 +194,8 @@ CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
 // By which records name a stream; `per_thread`: a null stream is the calling thread's own.
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id);
+// By which records name a context, and its device.
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id);
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id);
 
 }  // namespace gpuprof::injection::cupti

@@ -1,0 +1,31 @@
+// Sampling inside of kernels, on every context of the process: when it begins and ends, when it is read, and by whom.
+// Nothing here happens unless the recorder asks for samples (GPUPROF_OPTION_SAMPLES). Where CUPTI refuses, recording
+// goes on without.
+#pragma once
+
+#include "cupti/cupti_api.h"
+
+namespace gpuprof::injection::cupti {
+
+// After the subscription, before anything else is recorded.
+void begin_sampling(CUpti_SubscriberHandle subscriber);
+
+// Of the resource domain: contexts come and go, modules are loaded and unloaded. Waits for locks of ours within bounds.
+void on_sampling_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
+
+// A launch in a context that may have been there before us. On the launching thread: does next to nothing.
+void note_context(CUcontext context);
+
+// From the flusher. Reads what has been taken, once a second, or at once where the recorder asks for it.
+void flush_sampling();
+
+// Samples that are taken while paused are read and forgotten.
+void pause_sampling(bool paused);
+
+// The last samples are read, and CUPTI samples no more. From the flusher.
+void end_sampling();
+
+// Tells what CUPTI says to have taken, to hold the profile's samples against.
+void report_sampling_totals();
+
+}  // namespace gpuprof::injection::cupti

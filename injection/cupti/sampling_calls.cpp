@@ -1,0 +1,199 @@
+#include "cupti/sampling_calls.h"
+
+#include "base/kept_texts.h"
+#include "cupti/session.h"
+#include "ipc/emit.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+constexpr size_t kScratchBytes = size_t{16} << 20;
+constexpr size_t kPcs = 4096;  // in one reading: some 1.5 MB with 40 reasons each
+
+using Attribute = CUpti_PCSamplingConfigurationInfo;
+
+const PcSamplingApi& api() {
+  return session().api.sampling;
+}
+
+Attribute attribute(CUpti_PCSamplingConfigurationAttributeType type) {
+  Attribute made = {};
+  made.attributeType = type;
+  return made;
+}
+
+CUptiResult set(CUcontext context, Attribute* attributes, size_t count) {
+  CUpti_PCSamplingConfigurationInfoParams params = {sizeof(params), nullptr, context, count, attributes};
+  return api().set_attribute(&params);
+}
+
+CUptiResult configure(Sampler* sampler) {
+  Attribute mode = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+  mode.attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+  Attribute scratch = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+  scratch.attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBytes;
+  Attribute ranges = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL);
+  ranges.attributeData.enableStartStopControlData.enableStartStopControl = 0;
+  Attribute format = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT);
+  format.attributeData.outputDataFormatData.outputDataFormat = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED;
+  Attribute buffer = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+  buffer.attributeData.samplingDataBufferData.samplingDataBuffer = &sampler->rest.data;
+  Attribute all[] = {mode, scratch, ranges, format, buffer};
+  return set(sampler->context, all, sizeof(all) / sizeof(all[0]));
+}
+
+// Some devices take no period: theirs is as good as none was asked for, and is read back in any case.
+void choose_period(const Sampler& sampler, uint32_t period) {
+  if (period == 0) {
+    return;
+  }
+  Attribute wanted = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+  wanted.attributeData.samplingPeriodData.samplingPeriod = static_cast<uint32_t>(__builtin_ctz(period));
+  const CUptiResult result = set(sampler.context, &wanted, 1);
+  if (result != CUPTI_SUCCESS) {
+    meta("sampling.period_refused", result_text(session().api, result));
+  }
+}
+
+uint64_t period_of(CUcontext context) {
+  constexpr uint32_t kMostBits = 63;
+  Attribute period = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+  CUpti_PCSamplingConfigurationInfoParams params = {sizeof(params), nullptr, context, 1, &period};
+  const bool told = api().get_attribute(&params) == CUPTI_SUCCESS;
+  const uint32_t bits = period.attributeData.samplingPeriodData.samplingPeriod;
+  return told && bits > 0 && bits <= kMostBits ? uint64_t{1} << bits : 0;
+}
+
+void name_reasons(const uint32_t* indexes, char* const* names, size_t count, StallReasons* reasons) {
+  *reasons = {};
+  reasons->count = static_cast<uint32_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (indexes[i] < StallReasons::kMost) {
+      const ReasonWord word = reason_word(names[i]);
+      reasons->name_id[indexes[i]] = word.length == 0 ? StallReasons::kLeftOut : name_id(word.text, word.length);
+    }
+  }
+}
+
+CUptiResult learn_reasons(CUcontext context, StallReasons* reasons) {
+  size_t count = 0;
+  CUpti_PCSamplingGetNumStallReasonsParams how_many = {sizeof(how_many), nullptr, context, &count};
+  CUptiResult result = api().count_reasons(&how_many);
+  if (result != CUPTI_SUCCESS || count == 0 || count > StallReasons::kMost) {
+    return result != CUPTI_SUCCESS ? result : CUPTI_ERROR_NOT_SUPPORTED;
+  }
+  struct Room {
+    uint32_t indexes[StallReasons::kMost];
+    char* names[StallReasons::kMost];
+    char texts[StallReasons::kMost][kStallReasonBytes];
+  };
+  PcBuffer memory = {};  // as room of its own: too much for the stack of a thread of the target's
+  memory.bytes = sizeof(Room);
+  memory.memory = static_cast<uint8_t*>(map_memory(sizeof(Room)));
+  if (memory.memory == nullptr) {
+    return CUPTI_ERROR_OUT_OF_MEMORY;
+  }
+  auto* room = reinterpret_cast<Room*>(memory.memory);
+  for (size_t i = 0; i < count; ++i) {
+    room->names[i] = room->texts[i];
+  }
+  CUpti_PCSamplingGetStallReasonsParams params = {sizeof(params), nullptr, context, count, room->indexes, room->names};
+  result = api().reasons(&params);
+  if (result == CUPTI_SUCCESS) {
+    for (auto& text : room->texts) {
+      text[kStallReasonBytes - 1] = '\0';
+    }
+    name_reasons(room->indexes, room->names, count, reasons);
+  }
+  free_buffer(&memory);
+  return result;
+}
+
+bool make_buffers(Sampler* sampler) {
+  uint32_t version = 0;
+  session().api.get_version(&version);
+  const size_t pc_bytes = pc_data_bytes(version);
+  const uint32_t reasons = sampler->reasons.count;
+  return (sampler->read.memory != nullptr || make_buffer(kPcs, reasons, pc_bytes, &sampler->read)) &&
+         (sampler->rest.memory != nullptr || make_buffer(kPcs, reasons, pc_bytes, &sampler->rest));
+}
+
+CUptiResult set_up(Sampler* sampler, uint32_t period) {
+  CUptiResult result = learn_reasons(sampler->context, &sampler->reasons);
+  if (result == CUPTI_SUCCESS && !make_buffers(sampler)) {
+    result = CUPTI_ERROR_OUT_OF_MEMORY;
+  }
+  if (result == CUPTI_SUCCESS) {
+    clear_buffer(&sampler->rest);
+    result = configure(sampler);
+  }
+  if (result == CUPTI_SUCCESS) {
+    choose_period(*sampler, period);
+    sampler->period = period_of(sampler->context);
+  }
+  return result;
+}
+
+}  // namespace
+
+CUptiResult start_sampler(Sampler* sampler, uint32_t period) {
+  CUpti_PCSamplingEnableParams params = {sizeof(params), nullptr, sampler->context};
+  CUptiResult result = api().enable(&params);
+  if (result != CUPTI_SUCCESS) {
+    return result;
+  }
+  result = set_up(sampler, period);
+  if (result != CUPTI_SUCCESS) {
+    stop_sampler(sampler);
+  }
+  return result;
+}
+
+CUptiResult read_sampler(Sampler* sampler) {
+  clear_buffer(&sampler->read);
+  CUpti_PCSamplingGetDataParams params = {sizeof(params), nullptr, sampler->context, &sampler->read.data};
+  return api().get_data(&params);
+}
+
+CUptiResult stop_sampler(Sampler* sampler) {
+  CUpti_PCSamplingDisableParams params = {sizeof(params), nullptr, sampler->context};
+  return api().disable(&params);
+}
+
+void free_sampler(Sampler* sampler) {
+  free_buffer(&sampler->read);
+  free_buffer(&sampler->rest);
+}
+
+const char* refusal_text(CUptiResult result) {
+  switch (result) {
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      return "the NVIDIA driver lets only administrators sample (ERR_NVGPUCTRPERM): run as root, or have the driver "
+             "loaded with NVreg_RestrictProfilingToAdminUsers=0";
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+      return "the hypervisor does not let this virtual GPU be sampled: have profiling enabled for the vGPU";
+    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
+      return "the GPU is in confidential computing mode, where nothing can be sampled: use one that is not";
+    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
+      return "this MIG instance can not be sampled: use a whole GPU";
+    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
+      return "GPUs can not be sampled in WSL: use Linux itself";
+    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
+    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
+      return "this GPU can not be sampled, or not as it is set up (CMP, SLI): use another one";
+    case CUPTI_ERROR_NOT_SUPPORTED:
+      return "CUPTI does not sample here: the GPU is too old, or clients of MPS share it (run without MPS)";
+    case CUPTI_ERROR_HARDWARE_BUSY:
+    case CUPTI_ERROR_NOT_COMPATIBLE:
+    case CUPTI_ERROR_INVALID_OPERATION:
+      return "another tool holds the GPU's counters (DCGM, Nsight, another profiler): stop it, or have it pause";
+    case CUPTI_ERROR_OUT_OF_MEMORY:
+      return "there is no memory for CUPTI's buffers (512 MB on the GPU): leave it some";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace gpuprof::injection::cupti

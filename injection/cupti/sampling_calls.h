@@ -1,0 +1,34 @@
+// CUPTI's PC sampling, call by call: one context is set up, read and left.
+#pragma once
+
+#include <cstdint>
+
+#include "cupti/pc_samples.h"
+
+namespace gpuprof::injection::cupti {
+
+// Of one context.
+struct Sampler {
+  CUcontext context;
+  PcBuffer read;  // for what is asked for
+  PcBuffer rest;  // CUPTI's own, from start_sampler() on: what it still has when it ends
+  StallReasons reasons;
+  uint64_t period;  // cycles from one sample to the next, read back; 0: not known
+};
+
+// Enables sampling without serializing kernels; may take 65 ms. `period`: cycles, a power of two; 0: CUPTI chooses.
+// Where it fails, nothing is left enabled.
+CUptiResult start_sampler(Sampler* sampler, uint32_t period);
+
+// Fills `read` with what CUPTI has at hand, as much as fits.
+CUptiResult read_sampler(Sampler* sampler);
+
+// May take 255 ms. `rest` then holds what was not read.
+CUptiResult stop_sampler(Sampler* sampler);
+
+void free_sampler(Sampler* sampler);
+
+// Why there are no samples, and what to do about it, in one line.
+const char* refusal_text(CUptiResult result);
+
+}  // namespace gpuprof::injection::cupti
