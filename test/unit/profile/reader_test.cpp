@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.0\n"
+    "GPUPROF;3.1\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
