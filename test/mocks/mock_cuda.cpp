@@ -57,6 +57,12 @@ CUstream_st* add_stream(CUctx_st* context, uint32_t id) {
   return driver().streams.back().get();
 }
 
+void tell(ContextEvent event, CUcontext context) {
+  if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
+    tracer->context(event, context);
+  }
+}
+
 }  // namespace
 
 Driver& driver() {
@@ -246,7 +252,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return CUDA_ERROR_NOT_INITIALIZED;
   }
   Driver& d = driver();
-  const std::lock_guard lock(d.mutex);
+  std::unique_lock lock(d.mutex);
   for (const auto& existing : d.contexts) {
     if (existing->device == device) {
       *context = existing.get();
@@ -256,6 +262,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   d.contexts.push_back(std::make_unique<CUctx_st>(CUctx_st{++d.last_context, device}));
   *context = d.contexts.back().get();
   add_stream(*context, 7);
+  lock.unlock();
+  tell(ContextEvent::created, *context);
   return CUDA_SUCCESS;
 }
 
@@ -270,6 +278,11 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     until = stream->context->device == device ? std::max(until, stream->free_at_ns) : until;
   }
   sleep_until(until);
+  for (const auto& context : d.contexts) {
+    if (context->device == device) {
+      tell(ContextEvent::destroying, context.get());
+    }
+  }
   const std::lock_guard lock(d.mutex);
   std::erase_if(d.streams, [&](const auto& stream) { return stream->context->device == device; });
   std::erase_if(d.contexts, [&](const auto& context) { return context->device == device; });
@@ -308,6 +321,18 @@ uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream) {
     }
   }
   return 0;
+}
+
+bool mock_cuda_context(CUcontext context, uint32_t* id, uint32_t* device) {
+  const std::lock_guard lock(driver().mutex);
+  for (const auto& candidate : driver().contexts) {
+    if (candidate.get() == context) {
+      *id = context->id;
+      *device = static_cast<uint32_t>(context->device);
+      return true;
+    }
+  }
+  return false;
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned int /*flags*/) {

@@ -19,6 +19,12 @@ uint32_t next_graph_id() {
   return ++driver().last_graph;
 }
 
+Op op_of(const CUfunc_st& function) {
+  Op op = {};
+  op.module = function.module;
+  return op;
+}
+
 CUgraph make_graph() {
   return new CUgraph_st{next_graph_id(), 0, {}};
 }
@@ -219,7 +225,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
   const cuGraphAddKernelNode_v2_params params = {node, graph, dependencies, count, parameters};
   return MOCK_CALL_WITH(cuGraphAddKernelNode_v2, &params, [&] {
     CUfunction function = parameters->func;
-    *node = add_node(graph, OpKind::kernel, function->name, function->ns, {});
+    *node = add_node(graph, OpKind::kernel, function->name, function->ns, op_of(*function));
     return CUDA_SUCCESS;
   });
 }
@@ -245,7 +251,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
       return CUDA_ERROR_NOT_SUPPORTED;
     }
     CUfunction function = parameters->kernel.func;
-    *node = add_node(graph, OpKind::kernel, function->name, function->ns, {});
+    *node = add_node(graph, OpKind::kernel, function->name, function->ns, op_of(*function));
     return CUDA_SUCCESS;
   });
 }
@@ -294,6 +300,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode original,
     CUgraphNode_st from = *original;
     from.name = parameters->func->name;
     from.ns = parameters->func->ns;
+    from.op = op_of(*parameters->func);
     set_params(**node, from);
     return CUDA_SUCCESS;
   });

@@ -2,7 +2,11 @@
 // of it is an ELF file with the names of sections that the real compiler makes.
 #include <elf.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "mock_driver.h"
@@ -47,9 +51,23 @@ std::string cubin_of(const std::string& kernels) {
          std::string(reinterpret_cast<const char*>(&section), sizeof(section)) + sections;
 }
 
+// MOCK_CUBIN: a file that is the code of all modules, whatever their images say.
+std::string code_of(const std::string& kernels) {
+  const char* path = getenv("MOCK_CUBIN");
+  if (path == nullptr) {
+    return cubin_of(kernels);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    fprintf(stderr, "mock libcuda: MOCK_CUBIN: %s can not be read\n", path);
+    abort();
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 void tell(ModuleEvent event, const CUmod_st& module) {
   if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
-    tracer->module(event, module.id, module.cubin.data(), module.cubin.size());
+    tracer->module(event, current_context(), module.id, module.cubin.data(), module.cubin.size());
   }
 }
 
@@ -62,12 +80,12 @@ CUresult load(CUmodule* module, const void* image) {
     const std::lock_guard lock(driver().mutex);
     loaded->id = ++driver().last_module;
   }
-  loaded->cubin = cubin_of(static_cast<const char*>(image));
+  loaded->cubin = code_of(static_cast<const char*>(image));
   std::istringstream lines(static_cast<const char*>(image));
   std::string name;
   uint64_t ns = 0;
   while (lines >> name >> ns) {
-    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{keep_name(name), ns});
+    loaded->functions[name] = std::make_unique<CUfunc_st>(CUfunc_st{keep_name(name), ns, loaded->id});
   }
   tell(ModuleEvent::loaded, *loaded);
   *module = loaded.release();

@@ -13,6 +13,7 @@ CUresult launch(CUfunction f, CUstream stream, unsigned threads) {
   }
   Op op = {};
   op.name = f->name;
+  op.module = f->module;
   return put(stream, OpKind::kernel, f->ns, op);
 }
 

@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "mock_cupti_buffers.h"
+#include "mock_cupti_sampling.h"
 #include "mock_faults.h"
 #include "mock_gpu.h"
 
@@ -82,6 +83,8 @@ constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_RUNTIME(cudaMemcpyAsync_v3020),
                            MOCK_RUNTIME(cudaMemsetAsync_v3020),
                            MOCK_RUNTIME(cudaGraphLaunch_v10000),
+                           MOCK_RESOURCE(CONTEXT_CREATED),
+                           MOCK_RESOURCE(CONTEXT_DESTROY_STARTING),
                            MOCK_RESOURCE(MODULE_LOADED),
                            MOCK_RESOURCE(MODULE_UNLOAD_STARTING),
                            MOCK_RESOURCE(GRAPHNODE_CREATED),
@@ -146,6 +149,7 @@ void on_op(const mock::Op& op) {
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
     mock::add_op(op);
   }
+  mock::sample_op(op);
 }
 
 void on_memory(const mock::MemoryOp& op) {
@@ -160,12 +164,13 @@ void on_managed(const mock::ManagedOp& op) {
   }
 }
 
-void tell_resource(CUpti_CallbackId id, void* descriptor) {
+void tell_resource(CUpti_CallbackId id, void* descriptor, CUcontext context = nullptr) {
   const CUpti_Subscriber_st* subscriber = library.subscriber;
   if (subscriber == nullptr || !library.enabled[CUPTI_CB_DOMAIN_RESOURCE][id]) {
     return;
   }
   CUpti_ResourceData data = {};
+  data.context = context;
   data.resourceDescriptor = descriptor;
   subscriber->callback(subscriber->user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
@@ -192,17 +197,29 @@ void on_node(mock::NodeEvent event, CUgraphNode node, CUgraphNode original) {
   tell_resource(callback_of(event), &graph);
 }
 
-void on_module(mock::ModuleEvent event, uint32_t id, const void* cubin, size_t bytes) {
+void on_module(mock::ModuleEvent event, CUcontext context, uint32_t id, const void* cubin, size_t bytes) {
   CUpti_ModuleResourceData module = {};
   module.moduleId = id;
   module.pCubin = static_cast<const char*>(cubin);
   module.cubinSize = bytes;
+  if (event == mock::ModuleEvent::loaded) {
+    mock::sample_module(id, cubin, bytes);
+  }
   tell_resource(event == mock::ModuleEvent::loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
                                                    : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
-                &module);
+                &module, context);
 }
 
-constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node, on_module};
+void on_context(mock::ContextEvent event, CUcontext context) {
+  const bool created = event == mock::ContextEvent::created;
+  tell_resource(created ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, nullptr,
+                context);
+  if (!created) {
+    mock::forget_sampled_context(context);
+  }
+}
+
+constexpr mock::Tracer kTracer = {on_call, on_op, on_memory, on_managed, on_node, on_module, on_context};
 
 template <typename Function>
 Function driver_function(const char* name, Function /*of this type*/) {
@@ -455,6 +472,9 @@ CUptiResult cuptiFinalize() {
   }
   if (library.subscriber == nullptr) {
     mock::violation("cuptiFinalize without a subscriber");
+  }
+  if (mock::sampling_anywhere()) {
+    mock::violation("cuptiFinalize while a context is sampled");
   }
   for (auto& kind : library.kinds) {
     kind = false;

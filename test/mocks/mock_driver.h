@@ -20,6 +20,7 @@
 struct CUfunc_st {
   const char* name;  // see keep_name()
   uint64_t ns;
+  uint32_t module;
 };
 struct CUmod_st {
   uint32_t id;

@@ -20,6 +20,7 @@ constexpr Switch kSwitches[] = {{"refuse_timestamp_callback", &Faults::refuse_ti
                                 {"refuse_memory", &Faults::refuse_memory},
                                 {"refuse_unified_memory", &Faults::refuse_unified_memory},
                                 {"no_node_updates", &Faults::no_node_updates},
+                                {"refuse_period", &Faults::refuse_period},
                                 {"threads", &Faults::threads},
                                 {"out_of_order", &Faults::out_of_order},
                                 {"hang_flush", &Faults::hang_flush}};
@@ -28,11 +29,19 @@ struct Number {
   const char* name;
   uint64_t Faults::*fault;
 };
-constexpr Number kNumbers[] = {
-    {"zero_timestamps", &Faults::zero_timestamps},   {"reversed_timestamps", &Faults::reversed_timestamps},
-    {"reversed_latency", &Faults::reversed_latency}, {"broken_buffers", &Faults::broken_buffers},
-    {"drop_records", &Faults::drop_records},         {"first_correlation", &Faults::first_correlation},
-    {"old_version", &Faults::old_version},           {"repeat_correlation", &Faults::repeat_correlation}};
+constexpr Number kNumbers[] = {{"zero_timestamps", &Faults::zero_timestamps},
+                               {"reversed_timestamps", &Faults::reversed_timestamps},
+                               {"reversed_latency", &Faults::reversed_latency},
+                               {"broken_buffers", &Faults::broken_buffers},
+                               {"drop_records", &Faults::drop_records},
+                               {"first_correlation", &Faults::first_correlation},
+                               {"old_version", &Faults::old_version},
+                               {"repeat_correlation", &Faults::repeat_correlation},
+                               {"refuse_sampling", &Faults::refuse_sampling},
+                               {"sampling_remaining", &Faults::sampling_remaining},
+                               {"sampling_dropped", &Faults::sampling_dropped},
+                               {"sampling_out_of_memory", &Faults::sampling_out_of_memory},
+                               {"sampling_buffer_full", &Faults::sampling_buffer_full}};
 
 bool set_fault(Faults& faults, const std::string& name, uint64_t number) {
   for (const Switch& known : kSwitches) {

@@ -52,6 +52,7 @@ struct Op {
   uint32_t graph;     // of an executable graph: its id
   bool of_body;       // of a conditional node: its record has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
+  uint32_t module;    // of a kernel: the id of its module
   const char* name;   // the module's: when that is unloaded, something else will stand there
 };
 
@@ -78,6 +79,7 @@ struct ManagedOp {
 // `read` is told of a node whose parameters an executable graph's node gets next (cuGraphExecUpdate).
 enum class NodeEvent { created, cloned, destroyed, read, params_set };
 enum class ModuleEvent { loaded, unloading };
+enum class ContextEvent { created, destroying };
 
 struct Tracer {
   void (*call)(const Call& call, Site site);
@@ -85,7 +87,8 @@ struct Tracer {
   void (*memory)(const MemoryOp& op);
   void (*managed)(const ManagedOp& op);
   void (*node)(NodeEvent event, CUgraphNode node, CUgraphNode original);
-  void (*module)(ModuleEvent event, uint32_t id, const void* cubin, size_t bytes);
+  void (*module)(ModuleEvent event, CUcontext context, uint32_t id, const void* cubin, size_t bytes);
+  void (*context)(ContextEvent event, CUcontext context);
 };
 
 }  // namespace gpuprof::mock
@@ -101,6 +104,8 @@ const char* mock_cuda_function_name(CUfunction function);
 uint64_t mock_cuda_node_id(CUgraphNode node);
 uint32_t mock_cuda_exec_id(CUgraphExec exec);
 uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream);
+// False: there is no such context.
+bool mock_cuda_context(CUcontext context, uint32_t* id, uint32_t* device);
 // What the kernels of a real program do: the value that a conditional node finds in the launches from now on.
 void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value);
 // cuInit has returned.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "wire/code.h"
 #include "wire/wire.h"
 
 namespace {
@@ -142,6 +143,7 @@ void print_constants() {
   CONSTANT(OPTION_WHOLE_GRAPHS);
   CONSTANT(OPTION_ATTACHED);
   CONSTANT(OPTION_STACKS);
+  CONSTANT(OPTION_SAMPLES);
   CONSTANT(STATE_ACTIVE);
   CONSTANT(STATE_FINISHED);
   CONSTANT(WORD_PYTHON);
@@ -179,6 +181,8 @@ void print_record_types() {
   RECORD_TYPE(MODULE);
   RECORD_TYPE(MAPPINGS);
   RECORD_TYPE(GRAPH_LAUNCH);
+  RECORD_TYPE(SAMPLES);
+  RECORD_TYPE(SAMPLE_WINDOW);
 }
 
 #define NAMED(prefix, name)          \
@@ -206,7 +210,7 @@ void print_segment() {
   LAYOUT("WELCOME", gpuprof_welcome, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(segment_bytes));
   LAYOUT("SEGMENT", gpuprof_segment, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(control), FIELD(state),
          FIELD(flushed), FIELD(heartbeat_ns), FIELD(reason), FIELD(stack_share), FIELD(options));
-  LAYOUT("SEGMENT_OPTIONS", gpuprof_options, FIELD(flags), FIELD(nvtx_range));
+  LAYOUT("SEGMENT_OPTIONS", gpuprof_options, FIELD(flags), FIELD(sampling_period), FIELD(nvtx_range));
   LAYOUT("RING", gpuprof_ring, FIELD(head), FIELD(launches), FIELD(overhead_samples), FIELD(overhead_ns), FIELD(lock),
          FIELD(tail), FIELD(lost), FIELD(counts));
   LAYOUT("RECORD", gpuprof_record, FIELD(type), FIELD(bytes));
@@ -244,6 +248,22 @@ void print_stacks() {
          FIELD(eval_end));
 }
 
+void print_samples() {
+  LAYOUT("SAMPLES", gpuprof_samples, FIELD(module), FIELD(offset), FIELD(function_id), FIELD(window), FIELD(count));
+  LAYOUT("SAMPLE_REASON", gpuprof_sample_reason, FIELD(reason_id), FIELD(samples));
+  LAYOUT("SAMPLE_WINDOW", gpuprof_sample_window, FIELD(start_ns), FIELD(end_ns), FIELD(handed), FIELD(dropped),
+         FIELD(foreign), FIELD(period), FIELD(window), FIELD(device), FIELD(context));
+  CONSTANT(CODE_MAGIC);
+  CONSTANT(CODE_CUBIN);
+  CONSTANT(CODE_HAVE_IT);
+  CONSTANT(CODE_SEND);
+  CONSTANT(CODE_REFUSED);
+  LAYOUT("CODE_OFFER", gpuprof_code_offer, FIELD(magic), FIELD(version), FIELD(token), FIELD(source_id), FIELD(kind),
+         FIELD(module), FIELD(bytes));
+  LAYOUT("CODE_ANSWER", gpuprof_code_answer, FIELD(magic), FIELD(word));
+  LAYOUT("CODE_FILE", gpuprof_code_file, FIELD(magic));
+}
+
 }  // namespace
 
 int main() {
@@ -254,5 +274,6 @@ int main() {
   print_segment();
   print_work();
   print_stacks();
+  print_samples();
   return std::fflush(stdout) == 0 ? 0 : 1;
 }

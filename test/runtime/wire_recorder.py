@@ -19,7 +19,8 @@ import time
 import wire_layout as wire  # made by the build: what wire.h says
 from wire_layout import (CODE, MODULE, RING_BYTES, RING_COUNT, SEGMENT, SEGMENT_BYTES,  # noqa: F401, for the tests
                          STACK, ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
-                         CONTROL_RETRACT, OPTION_ATTACHED, OPTION_LATENCY, OPTION_STACKS, OPTION_WHOLE_GRAPHS)
+                         CONTROL_RETRACT, OPTION_ATTACHED, OPTION_LATENCY, OPTION_SAMPLES, OPTION_STACKS,
+                         OPTION_WHOLE_GRAPHS)
 
 NO_DEVICE = 0xFFFFFFFF
 WIRE_LAYOUT = inspect.getsource(wire)  # to put before programs that may read no file of the tests
@@ -48,7 +49,8 @@ class Source:
         os.ftruncate(self.fd, SEGMENT_BYTES)
         fcntl.fcntl(self.fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW)
         self.memory = mmap.mmap(self.fd, SEGMENT_BYTES)
-        options = wire.SEGMENT_OPTIONS.make(flags=settings["options"], nvtx_range=settings["nvtx_range"].encode())
+        options = wire.SEGMENT_OPTIONS.make(flags=settings["options"],
+                                            sampling_period=settings["sampling_period"], nvtx_range=settings["nvtx_range"].encode())
         for name, value in {"magic": wire.WIRE_MAGIC, "version": wire.WIRE_VERSION, "source_id": source_id,
                             "control": settings["control"], "stack_share": settings["stack_share"],
                             "options": options}.items():
@@ -57,6 +59,8 @@ class Source:
         self.gpu_ops, self.launch_records, self.host_ops = [], [], []
         self.graph_nodes, self.graph_launches = [], []
         self.calls, self.spans = [], []
+        self.samples, self.windows = {}, {}  # by window number: SAMPLES, each with its reasons; the SAMPLE_WINDOW
+        self.modules_of_code = {}  # the source's number for a cubin -> its bytes
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
         self.stack_words = {}  # stack id -> (words, flags)
         self.stack_of = {}  # correlation id -> stack id, where a stack was taken
@@ -184,6 +188,23 @@ class Source:
     def _take_span(self, record):
         self.spans.append(wire.SPAN.read(record))
 
+    def _take_samples(self, record):
+        samples = wire.SAMPLES.read(record)
+        assert samples["window"] not in self.windows, f"samples of window {samples['window']} after it was told"
+        assert samples["count"] > 0, "samples without a reason"
+        samples["reasons"] = {}
+        for number in range(samples["count"]):
+            reason = wire.SAMPLE_REASON.read(record, wire.SAMPLES.size + number * wire.SAMPLE_REASON.size)
+            assert reason["reason_id"] not in samples["reasons"], "a reason twice"
+            samples["reasons"][reason["reason_id"]] = reason["samples"]
+        self.samples.setdefault(samples["window"], []).append(samples)
+
+    def _take_sample_window(self, record):
+        window = wire.SAMPLE_WINDOW.read(record)
+        assert window["window"] != 0 and window["window"] not in self.windows, f"window {window['window']} twice"
+        assert window["start_ns"] < window["end_ns"], f"a window {window} without time"
+        self.windows[window["window"]] = window
+
     def _take_stack(self, record):
         stack, count, flags, modules = STACK.unpack_from(record)
         assert stack != 0 and count != 0, "a stack without id or words"
@@ -225,7 +246,8 @@ class Source:
              wire.RECORD_GRAPH_NODE: _take_graph_node, wire.RECORD_RANGE: _take_range, wire.RECORD_CALL: _take_call,
              wire.RECORD_SPAN: _take_span, wire.RECORD_STACK: _take_stack, wire.RECORD_CODE: _take_code,
              wire.RECORD_PYTHON: _take_python, wire.RECORD_MODULE: _take_module,
-             wire.RECORD_MAPPINGS: _take_mappings, wire.RECORD_GRAPH_LAUNCH: _take_graph_launch}
+             wire.RECORD_MAPPINGS: _take_mappings, wire.RECORD_GRAPH_LAUNCH: _take_graph_launch,
+             wire.RECORD_SAMPLES: _take_samples, wire.RECORD_SAMPLE_WINDOW: _take_sample_window}
 
     def totals(self):
         """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
@@ -254,12 +276,14 @@ class Recorder:
     """Listens for targets; `sources` fills as they connect. Drained by close(), and by a thread until then."""
 
     def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
-                 nvtx_range=""):
-        self.settings = {"control": control, "options": options, "stack_share": stack_share, "nvtx_range": nvtx_range}
+                 nvtx_range="", sampling_period=0):
+        self.settings = {"sampling_period": sampling_period,
+                         "control": control, "options": options, "stack_share": stack_share, "nvtx_range": nvtx_range}
         self.name = f"gpuprof-test-{os.getpid()}-{secrets.token_hex(4)}"
         self.token = secrets.token_hex(16)
         self.sources = []
         self.error = None
+        self.refuses_code = False
         self.silent = False  # look to the targets as if we had died a minute ago
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
         self.socket.bind("\0" + self.name)
@@ -289,7 +313,11 @@ class Recorder:
 
     def _welcome(self, connection):
         with connection:
-            said = wire.HELLO.read(connection.recv(wire.HELLO.size))
+            packet = connection.recv(max(wire.HELLO.size, wire.CODE_OFFER.size))
+            if struct.unpack_from("<I", packet)[0] == wire.CODE_MAGIC:
+                self._take_code(connection, wire.CODE_OFFER.read(packet))
+                return
+            said = wire.HELLO.read(packet)
             assert (said["magic"], said["version"], said["token"].decode()) == (
                 wire.WIRE_MAGIC, wire.WIRE_VERSION, self.token), "a strange hello"
             pid, = struct.unpack_from("<i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -297,6 +325,21 @@ class Recorder:
             source.take_python(said["python"])
             self.sources.append(source)
             socket.send_fds(connection, [welcome(source.id)], [source.fd])
+
+    def _take_code(self, connection, offer):
+        assert (offer["version"], offer["token"].decode(), offer["kind"]) == (
+            wire.WIRE_VERSION, self.token, wire.CODE_CUBIN), "a strange offer"
+        kept = self.sources[offer["source_id"] - 1].modules_of_code
+        assert offer["module"] != 0 and offer["module"] not in kept, f"module {offer['module']} offered twice"
+        word = wire.CODE_REFUSED if self.refuses_code else wire.CODE_SEND
+        connection.send(wire.CODE_ANSWER.make(magic=wire.CODE_MAGIC, word=word))
+        if self.refuses_code:
+            return
+        _, descriptors, _, _ = socket.recv_fds(connection, wire.CODE_FILE.size, 1)
+        with os.fdopen(descriptors[0], "rb") as file:
+            file.seek(0)
+            kept[offer["module"]] = file.read()
+        assert len(kept[offer["module"]]) == offer["bytes"]
 
     def close(self):
         self.stopping.set()

@@ -37,9 +37,9 @@ class InjectionTest(unittest.TestCase):
         return {**clean, "LD_LIBRARY_PATH": MOCKS, "CUDA_INJECTION64_PATH": INJECTION, **extra}
 
     def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
-              app=APP, **extra):
+              app=APP, sampling_period=0, **extra):
         """A recorder and the started app; what is left of both is ended with the test."""
-        recorder = wire_recorder.Recorder(control, options, stack_share)
+        recorder = wire_recorder.Recorder(control, options, stack_share, sampling_period=sampling_period)
         self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
         process = subprocess.Popen([app, *arguments], env=self.environment(**recorder.environment(), **extra),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
