@@ -145,7 +145,8 @@ void emit_samples(const PcBuffer& buffer, const StallReasons& reasons, uint32_t 
   gpuprof_sample_reason told[StallReasons::kMost];
   for (size_t i = 0; i < pcs_in(buffer); ++i) {
     const CUpti_PCSamplingPCData& pc = pc_at(buffer, i);
-    gpuprof_samples record = {};
+    alignas(gpuprof_samples) uint8_t head[sizeof(gpuprof_samples)] = {};
+    auto& record = *reinterpret_cast<gpuprof_samples*>(head);
     for (size_t at = 0; at < reasons_of(buffer, pc); ++at) {
       const CUpti_PCSamplingStallReason& reason = pc.stallReason[at];
       if (counts(reasons, reason)) {

@@ -1,6 +1,7 @@
 // The mock CUPTI's PC sampling. What it takes is known: a kernel of N ns has N * 2 / period samples, rounded down, the
 // period being in cycles of 0.5 ns: two places, three reasons (kPlaces in mock_cupti_sampling.cpp). A fill is a kernel
-// of the driver's own, whose samples are counted and not told.
+// of the driver's own, whose samples are counted and not told. MOCK_SAMPLES_TAKEN: a file that gets a line each time
+// that sampling is disabled: the samples of the kernels that have run since it was enabled.
 #pragma once
 
 #include "mock_gpu.h"

@@ -5,6 +5,7 @@ What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
 
 import collections
 import os
+import time
 import unittest
 
 from library_test import InjectionTest
@@ -70,12 +71,15 @@ class SamplingTest(InjectionTest):
         self.assert_accounted(source, did, period)
 
     def assert_accounted(self, source, did, period=PERIOD):
-        sums = self.sums(source)
-        self.assertEqual(sum(sums.values()), sum(self.taken(did, period)))
-        self.told(source)
-        self.assertEqual({window["period"] for window in source.windows.values()}, {period})
-        self.assertEqual(source.meta["sampling.total_samples"], str(sum(sums.values())))
+        self.assert_told(source, sum(self.taken(did, period)), period)
         self.assert_exact(source, did)
+
+    def assert_told(self, source, taken, period=PERIOD):
+        """Each sample that was taken is in one window, as one that was handed over, dropped or foreign."""
+        self.told(source)
+        self.assertEqual(sum(self.sums(source).values()), taken)
+        self.assertEqual({window["period"] for window in source.windows.values()}, {period})
+        self.assertEqual(source.meta["sampling.total_samples"], str(taken))
 
     def assert_not_sampled(self, source, did):
         self.assert_exact(source, did)
@@ -186,8 +190,13 @@ class Faults(SamplingTest):
     def test_full_buffers(self):
         for fault in ("sampling_out_of_memory=2", "sampling_buffer_full=2"):
             with self.subTest(fault=fault):
-                source, did = self.sample("--launches", "200", "--gap-us", "10000", faults=fault)
-                self.assert_accounted(source, did)
+                taken = os.path.join(self.folder, fault)
+                source, did = self.sample("--launches", "200", "--gap-us", "10000", faults=fault,
+                                          MOCK_SAMPLES_TAKEN=taken)
+                # Nothing is taken of kernels that run while sampling begins anew.
+                with open(taken, encoding="utf-8") as file:
+                    self.assert_told(source, sum(map(int, file)))
+                self.assert_exact(source, did)
                 self.assertGreater(int(source.meta["sampling.restarts"]), 0)
                 self.assertGreater(self.sums(source)["handed"], 0)
                 self.assertGreater(self.sums(source)["dropped"], 0)
@@ -209,16 +218,30 @@ class Faults(SamplingTest):
 
 class Pauses(SamplingTest):
     def test_nothing_of_a_pause_is_told(self):
-        recorder, process = self.start_sampling("--launches", "400", "--gap-us", "5000", "--kernels-only")
+        recorder, process = self.start_sampling("--launches", "1000", "--gap-us", "5000", "--kernels-only")
         self.assertTrue(wait_for(lambda: recorder.sources and recorder.sources[0].windows))
-        source = recorder.sources[0]
+        source, = recorder.sources
         source.control = CONTROL_LAUNCH_RECORDS
-        ended = len(source.gpu_ops)
-        self.assertTrue(wait_for(lambda: len(source.gpu_ops) > ended or True))
+        self.assertTrue(wait_for(lambda: self.stays(lambda: (len(source.windows), len(source.gpu_ops)))))
+        before = set(source.windows)
+        paused = time.monotonic_ns()
         source.control = CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS
         source, did = self.finish(recorder, process)
-        self.assertLessEqual(sum(self.sums(source).values()), sum(self.taken(did)))
         self.told(source)
+        self.assertLess(sum(self.sums(source).values()), sum(self.taken(did)))
+        after = [window for number, window in source.windows.items() if number not in before]
+        self.assertGreater(len(after), 0)
+        self.assertGreater(min(window["start_ns"] for window in after), paused)
+        # By its own kernels, all of them and none of the pause's.
+        recorded = {name: sum(source.names.get(op["name_id"]) == name for op in source.gpu_ops) for name in DURATIONS}
+        self.assertAlmostEqual(self.sums(source)["handed"],
+                               sum(recorded[name] * samples_of(ns, PERIOD) for name, ns in DURATIONS.items()),
+                               delta=50 * samples_of(DURATIONS[DEAR], PERIOD))
+
+    def stays(self, value, seconds=1.2):
+        """Whether it does, for a time that is longer than the library's pace."""
+        begin = value()
+        return not wait_for(lambda: value() != begin, seconds)
 
     def test_a_recording_that_is_paused_from_the_start(self):
         recorder, process = self.start("--launches", "100", options=OPTION_SAMPLES, sampling_period=PERIOD,
