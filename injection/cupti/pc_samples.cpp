@@ -12,16 +12,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-constexpr char kPrefix[] = "smsp__pcsamp_";
-constexpr char kStalledPrefix[] = "warps_issue_stalled_";
-constexpr char kNotIssued[] = "_not_issued";
 constexpr char kUnknownReason[] = "other";
 constexpr uint32_t kCorrelationIdVersion = 22;  // CUDA 12.4
-
-const char* after(const char* text, const char* prefix) {
-  const size_t length = strlen(prefix);
-  return strncmp(text, prefix, length) == 0 ? text + length : text;
-}
 
 size_t pcs_in(const PcBuffer& buffer) {
   const CUpti_PCSamplingData& data = buffer.data;
@@ -70,16 +62,6 @@ struct LastModule {
 };
 
 }  // namespace
-
-ReasonWord reason_word(const char* name) {
-  const char* word = after(after(name, kPrefix), kStalledPrefix);
-  const size_t length = strlen(word);
-  constexpr size_t kEnding = sizeof(kNotIssued) - 1;
-  if (length >= kEnding && memcmp(word + length - kEnding, kNotIssued, kEnding) == 0) {
-    return {word, 0};
-  }
-  return {word, length};
-}
 
 size_t pc_data_bytes(uint32_t cupti_version) {
   return cupti_version < kCorrelationIdVersion ? offsetof(CUpti_PCSamplingPCData, correlationId)

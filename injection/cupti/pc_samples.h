@@ -10,16 +10,6 @@
 
 namespace gpuprof::injection::cupti {
 
-// A stall reason in the field's word; `length` 0: it is to be left out.
-struct ReasonWord {
-  const char* text;
-  size_t length;
-};
-
-// "smsp__pcsamp_warps_issue_stalled_long_scoreboard" is "long_scoreboard". What ends in "_not_issued" is left out: its
-// samples are in the reason without that ending, too.
-ReasonWord reason_word(const char* name);
-
 // What CUPTI's indexes of stall reasons mean.
 struct StallReasons {
   static constexpr uint32_t kMost = GPUPROF_SAMPLES_MAX_REASONS;

@@ -8,6 +8,7 @@
 #include "cupti/pc_samples.h"
 #include "cupti/sampled_code.h"
 #include "cupti/sampling_calls.h"
+#include "cupti/sampling_words.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"

@@ -1,6 +1,7 @@
 #include "cupti/sampling_calls.h"
 
 #include "base/kept_texts.h"
+#include "cupti/sampling_words.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 
@@ -163,37 +164,6 @@ CUptiResult stop_sampler(Sampler* sampler) {
 void free_sampler(Sampler* sampler) {
   free_buffer(&sampler->read);
   free_buffer(&sampler->rest);
-}
-
-const char* refusal_text(CUptiResult result) {
-  switch (result) {
-    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-      return "the NVIDIA driver lets only administrators sample (ERR_NVGPUCTRPERM): run as root, or have the driver "
-             "loaded with NVreg_RestrictProfilingToAdminUsers=0";
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return "the hypervisor does not let this virtual GPU be sampled: have profiling enabled for the vGPU";
-    case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-      return "the GPU is in confidential computing mode, where nothing can be sampled: use one that is not";
-    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-      return "this MIG instance can not be sampled: use a whole GPU";
-    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-      return "GPUs can not be sampled in WSL: use Linux itself";
-    case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
-      return "this GPU can not be sampled, or not as it is set up (CMP, SLI): use another one";
-    case CUPTI_ERROR_NOT_SUPPORTED:
-      return "CUPTI does not sample here: the GPU is too old, or clients of MPS share it (run without MPS)";
-    case CUPTI_ERROR_HARDWARE_BUSY:
-    case CUPTI_ERROR_NOT_COMPATIBLE:
-    case CUPTI_ERROR_INVALID_OPERATION:
-      return "another tool holds the GPU's counters (DCGM, Nsight, another profiler): stop it, or have it pause";
-    case CUPTI_ERROR_OUT_OF_MEMORY:
-      return "there is no memory for CUPTI's buffers (512 MB on the GPU): leave it some";
-    default:
-      return nullptr;
-  }
 }
 
 }  // namespace gpuprof::injection::cupti

@@ -28,7 +28,4 @@ CUptiResult stop_sampler(Sampler* sampler);
 
 void free_sampler(Sampler* sampler);
 
-// Why there are no samples, and what to do about it, in one line.
-const char* refusal_text(CUptiResult result);
-
 }  // namespace gpuprof::injection::cupti

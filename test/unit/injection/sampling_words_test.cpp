@@ -1,0 +1,42 @@
+#include "cupti/sampling_words.h"
+
+#include <string>
+
+#include "catch.h"
+
+using namespace gpuprof::injection::cupti;
+
+namespace {
+
+std::string word_of(const char* name) {
+  const ReasonWord word = reason_word(name);
+  return {word.text, word.length};
+}
+
+}  // namespace
+
+TEST_CASE("a stall reason is told by the field's word for it") {
+  CHECK(word_of("smsp__pcsamp_warps_issue_stalled_long_scoreboard") == "long_scoreboard");
+  CHECK(word_of("smsp__pcsamp_warps_issue_stalled_selected") == "selected");
+  CHECK(word_of("smsp__pcsamp_something_else") == "something_else");
+  CHECK(word_of("stalled") == "stalled");
+  CHECK(word_of("") == "");
+}
+
+TEST_CASE("what was not issued is in the reason itself, too, and so is left out") {
+  CHECK(word_of("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued") == "");
+  CHECK(word_of("_not_issued") == "");
+  CHECK(word_of("not_issued") == "not_issued");
+}
+
+TEST_CASE("a refusal comes with a remedy, in one line") {
+  for (uint32_t result = 1; result < 50; ++result) {
+    if (const char* text = refusal_text(CUptiResult{result}); text != nullptr) {
+      CHECK(std::string(text).find('\n') == std::string::npos);
+      CHECK(std::string(text).size() < 220);
+    }
+  }
+  CHECK(std::string(refusal_text(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)).find("NVreg_RestrictProfilingToAdminUsers=0") !=
+        std::string::npos);
+  CHECK(refusal_text(CUPTI_ERROR_MAX_LIMIT_REACHED) == nullptr);
+}
