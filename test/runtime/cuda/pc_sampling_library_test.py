@@ -8,9 +8,10 @@ import os
 import time
 import unittest
 
+from library_into_running_test import AttachTest
 from library_test import InjectionTest
 from rig import wait_for
-from wire_recorder import CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, OPTION_SAMPLES
+from wire_recorder import CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, OPTION_ATTACHED, OPTION_SAMPLES
 
 CHEAP, DEAR = "_Z8assemblePfi", "_Z5solvePfi"
 DURATIONS = {CHEAP: 4000, DEAR: 16000}
@@ -31,18 +32,8 @@ def expected_of(name, period):
     return {place: count for place, count in shares.items() if count}
 
 
-class SamplingTest(InjectionTest):
-    def sample(self, *arguments, faults="", period=PERIOD, **extra):
-        return self.finish(*self.start_sampling(*arguments, faults=faults, period=period, **extra))
-
-    def start_sampling(self, *arguments, faults="", period=PERIOD, **extra):
-        return self.start(*arguments, options=OPTION_SAMPLES, sampling_period=period, MOCK_CUPTI_FAULTS=faults, **extra)
-
-    def taken(self, did, period=PERIOD):
-        """By the mock: (in the program's kernels, in others)."""
-        ops = did["ops"]
-        own = sum(ops[name]["count"] * samples_of(ns, period) for name, ns in DURATIONS.items() if name in ops)
-        return own, ops.get("fill", {"count": 0})["count"] * samples_of(FILL_NS, period)
+class SamplingMixin:
+    """What is asked of a source's samples."""
 
     def sums(self, source):
         return {field: sum(window[field] for window in source.windows.values())
@@ -60,6 +51,20 @@ class SamplingTest(InjectionTest):
                     counts += count
             self.assertEqual(counts, window["handed"], window)
         return told
+
+
+class SamplingTest(SamplingMixin, InjectionTest):
+    def sample(self, *arguments, faults="", period=PERIOD, **extra):
+        return self.finish(*self.start_sampling(*arguments, faults=faults, period=period, **extra))
+
+    def start_sampling(self, *arguments, faults="", period=PERIOD, **extra):
+        return self.start(*arguments, options=OPTION_SAMPLES, sampling_period=period, MOCK_CUPTI_FAULTS=faults, **extra)
+
+    def taken(self, did, period=PERIOD):
+        """By the mock: (in the program's kernels, in others)."""
+        ops = did["ops"]
+        own = sum(ops[name]["count"] * samples_of(ns, period) for name, ns in DURATIONS.items() if name in ops)
+        return own, ops.get("fill", {"count": 0})["count"] * samples_of(FILL_NS, period)
 
     def assert_sampled(self, source, did, period=PERIOD):
         """Nothing dropped, all of it as the mock took it."""
@@ -248,6 +253,26 @@ class Pauses(SamplingTest):
                                        control=CONTROL_LAUNCH_RECORDS)
         source, _ = self.finish(recorder, process)
         self.assertEqual((source.samples, source.windows, source.gpu_ops), ({}, {}, []))
+
+
+class Attached(SamplingMixin, AttachTest):
+    def test_contexts_that_were_there_before(self):
+        process = self.start_cuda("--launches", "100000", "--gap-us", "5000", "--threads", "2")
+        recorder = self.recorder(options=OPTION_SAMPLES | OPTION_ATTACHED, sampling_period=PERIOD)
+        self.attach_and_connect(process.pid, recorder)
+        source, = recorder.sources
+        self.assertTrue(wait_for(lambda: len({window["context"] for window in source.windows.values()}) == 2))
+        source = self.retract(recorder, process.pid)  # the mock ends a program that CUPTI leaves while it samples
+        self.assertIsNone(process.poll())
+        told = self.told(source)
+        self.assertEqual(set(told), set(DURATIONS))
+        for name, places in told.items():
+            launches, rest = divmod(sum(places.values()), sum(expected_of(name, PERIOD).values()))
+            self.assertEqual((rest, places), (0, {place: count * launches
+                                                  for place, count in expected_of(name, PERIOD).items()}))
+        self.assertEqual({sample["module"] for samples in source.samples.values() for sample in samples}, {0})
+        self.assertEqual(source.meta["sampling.total_samples"], str(sum(self.sums(source).values())))
+        process.kill()
 
 
 if __name__ == "__main__":
