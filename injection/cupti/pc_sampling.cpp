@@ -1,14 +1,12 @@
 #include "cupti/pc_sampling.h"
 
-#include <cstdio>
+#include <cstdint>
 
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "cupti/pc_samples.h"
 #include "cupti/sampled_code.h"
-#include "cupti/sampling_calls.h"
-#include "cupti/sampling_words.h"
+#include "cupti/sampled_context.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
@@ -19,69 +17,27 @@ namespace {
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // the flusher comes each 200 ms
-constexpr uint64_t kLateNs = 250 * kMillisecond;      // CUPTI's threads look for new samples each 100 ms
 constexpr uint64_t kEndNs = 1200 * kMillisecond;      // to end in all contexts, of what the exit may take
-constexpr int kMaxReadings = 4096;                    // in a row
-constexpr uint32_t kMaxRestarts = 16;                 // without a good reading in between
 constexpr int kLockTries = 10;
-
-enum State : uint32_t {
-  kFree = 0,
-  kWanted = 1,  // to be sampled; the flusher begins it
-  kOn = 2,
-  kRefused = 3,
-  kGone = 4  // the context is not there any more: nothing may be asked of it
-};
-
-struct SampledContext {
-  uint32_t state;  // atomic, enum State
-  uint32_t lock;   // of all below, and held in CUPTI's calls for this context
-  uint32_t full;   // CUPTI's buffer was: it has to begin anew
-  uint32_t restarts;
-  bool paused;
-  bool known;  // its ids
-  uint32_t id;
-  uint32_t device;
-  uint32_t window;  // its number, until it has been told
-  uint64_t begin_ns;
-  uint64_t floor_ns;  // nothing before it was recorded
-  SampleCounts counts;
-  Sampler sampler;
-};
 
 struct Sampling {
   uint32_t wanted;  // atomic
   uint32_t paused;  // atomic
   uint32_t ended;   // atomic
-  uint32_t off_told;
-  uint32_t windows;   // atomic; the last number
-  uint32_t restarts;  // atomic
   uint64_t read_ns;
   uint32_t table_lock;  // held where a place is taken
-  SampleCounts totals;  // each atomic
 };
 
 constinit Sampling sampling = {};
 constinit SampledContext contexts[kMaxContexts] = {};
-constinit thread_local CUcontext noted_context = nullptr;
+uint32_t recordings = 0;  // atomic
 
-void tell_off(const char* reason) {
-  if (swap_if(&sampling.off_told, 0, 1)) {
-    meta("sampling.off", reason);
-  }
-}
-
-void tell_refused(CUptiResult result) {
-  char reason[256];
-  const char* known = refusal_text(result);
-  snprintf(reason, sizeof(reason), "%s (CUPTI error %u)", known != nullptr ? known : result_text(session().api, result),
-           static_cast<unsigned>(result));
-  tell_off(reason);
-}
-
-uint32_t ring_of(const SampledContext& context) {
-  return static_cast<uint32_t>(&context - contexts);
-}
+// The context that the thread has last launched in, of this recording.
+struct NotedContext {
+  CUcontext context;
+  uint32_t recording;
+};
+constinit thread_local NotedContext noted = {};
 
 bool lock_patiently(uint32_t* lock) {
   for (int i = 0; i < kLockTries; ++i) {
@@ -112,7 +68,7 @@ SampledContext* find_or_add(CUcontext wanted) {
   for (uint32_t i = 0; found == nullptr && i < kMaxContexts; ++i) {
     SampledContext& context = contexts[i];
     if (load_acquire(&context.state) == kFree && try_lock_bounded(&context.lock)) {
-      context = {kFree, 1, 0, 0, false, false, 0, 0, 0, 0, 0, {}, {}};
+      context = {kFree, 1, i, 0, 0, false, false, 0, 0, 0, 0, 0, {}, {}};
       context.sampler.context = wanted;
       store_release(&context.state, uint32_t{kWanted});
       unlock(&context.lock);
@@ -121,126 +77,13 @@ SampledContext* find_or_add(CUcontext wanted) {
   }
   unlock(&sampling.table_lock);
   if (found == nullptr) {
-    tell_off("more than 64 contexts at once: the others are not sampled");
+    tell_sampling_off("more than 64 contexts at once: the others are not sampled");
   }
   return found;
 }
 
-void learn_ids(SampledContext& context) {
-  const PcSamplingApi& api = session().api.sampling;
-  context.known = context.known || (api.context_id(context.sampler.context, &context.id) == CUPTI_SUCCESS &&
-                                    api.device_id(context.sampler.context, &context.device) == CUPTI_SUCCESS);
-}
-
-// All below: with the context's lock held.
-
-void open_window(SampledContext& context) {
-  context.window = add_relaxed(&sampling.windows, 1U) + 1;
-  context.begin_ns = now_ns();
-  context.counts = {};
-}
-
-void start_again(SampledContext& context) {
-  const gpuprof_options* wanted = options();
-  const CUptiResult result = start_sampler(&context.sampler, wanted != nullptr ? wanted->sampling_period : 0);
-  if (result != CUPTI_SUCCESS) {
-    free_sampler(&context.sampler);
-    tell_refused(result);
-  }
-  store_release(&context.state, uint32_t{result == CUPTI_SUCCESS ? kOn : kRefused});
-}
-
-void start(SampledContext& context) {
-  open_window(context);
-  context.floor_ns = context.begin_ns;
-  context.paused = false;
-  start_again(context);
-}
-
-// What is in a buffer becomes part of the window.
-void take(SampledContext& context, const PcBuffer& buffer, bool may_wait) {
-  if (context.paused) {
-    return;
-  }
-  count_samples(buffer, context.sampler.reasons, &context.counts);
-  emit_samples(buffer, context.sampler.reasons, context.window, ring_of(context), may_wait);
-}
-
-// All that CUPTI has at hand.
-void read(SampledContext& context, bool may_wait) {
-  for (int i = 0; i < kMaxReadings; ++i) {
-    const CUptiResult result = read_sampler(&context.sampler);
-    const CUpti_PCSamplingData& data = context.sampler.read.data;
-    take(context, context.sampler.read, may_wait);
-    if (result == CUPTI_ERROR_OUT_OF_MEMORY || data.hardwareBufferFull != 0) {
-      context.full = 1;
-      return;
-    }
-    if (result != CUPTI_SUCCESS || data.remainingNumPcs == 0 || data.totalNumPcs == 0) {
-      break;
-    }
-  }
-  context.restarts = 0;
-}
-
-void add_totals(const SampleCounts& counts) {
-  add_relaxed(&sampling.totals.total, counts.total);
-  add_relaxed(&sampling.totals.handed, counts.handed);
-  add_relaxed(&sampling.totals.dropped, counts.dropped);
-  add_relaxed(&sampling.totals.foreign, counts.foreign);
-}
-
-// Ends the window, and begins the next. One that could not be told goes on: what it counts is in no other.
-void close_window(SampledContext& context, bool may_wait) {
-  const SampleCounts& counts = context.counts;
-  if (counts.handed + counts.dropped + counts.foreign == 0) {
-    context.begin_ns = now_ns();
-    return;
-  }
-  learn_ids(context);
-  // What CUPTI tells late was taken before the last reading.
-  const uint64_t late = context.begin_ns > kLateNs ? context.begin_ns - kLateNs : 0;
-  gpuprof_sample_window window = {};
-  window.start_ns = late > context.floor_ns ? late : context.floor_ns;
-  window.end_ns = now_ns();
-  window.handed = counts.handed;
-  window.dropped = counts.dropped;
-  window.foreign = counts.foreign;
-  window.period = context.sampler.period;
-  window.window = context.window;
-  window.device = context.device;
-  window.context = context.id;
-  if (emit_window(window, ring_of(context), may_wait)) {
-    add_totals(counts);
-    open_window(context);
-  }
-}
-
-void stop(SampledContext& context, State next, bool may_wait) {
-  stop_sampler(&context.sampler);
-  take(context, context.sampler.rest, may_wait);
-  close_window(context, may_wait);
-  free_sampler(&context.sampler);
-  store_release(&context.state, uint32_t{next});
-}
-
-// CUPTI goes on after its buffer was full only if it begins anew.
-void restart(SampledContext& context) {
-  context.full = 0;
-  meta("sampling.restarts", uint64_t{add_relaxed(&sampling.restarts, 1U)} + 1);
-  if (++context.restarts > kMaxRestarts) {
-    tell_off("CUPTI's buffers are full again and again: sample less often (a larger period)");
-    stop(context, kRefused, true);
-    return;
-  }
-  stop_sampler(&context.sampler);
-  take(context, context.sampler.rest, true);
-  close_window(context, true);
-  start_again(context);
-}
-
+// What CUPTI fills is not freed here: of a context that ended without us, it may still be CUPTI's.
 void release(SampledContext& context) {
-  free_sampler(&context.sampler);
   store_release(&context.state, uint32_t{kFree});
 }
 
@@ -268,7 +111,7 @@ void context_created(CUcontext created) {
     return;  // the flusher will do it
   }
   if (is(*context, kWanted)) {
-    start(*context);
+    start_context(*context);
   }
   unlock(&context->lock);
 }
@@ -284,8 +127,8 @@ void context_ending(CUcontext ending) {
     return;
   }
   if (is(*context, kOn)) {
-    read(*context, false);
-    stop(*context, kGone, false);
+    read_context(*context, false);
+    stop_context(*context, kGone, false);
   }
   release(*context);
   unlock(&context->lock);
@@ -294,7 +137,7 @@ void context_ending(CUcontext ending) {
 void read_one(SampledContext& context) {
   if (is(context, kOn) && try_lock_bounded(&context.lock)) {
     if (is(context, kOn) && context.full == 0) {
-      read(context, false);
+      read_context(context, false);
       close_window(context, false);
     }
     unlock(&context.lock);
@@ -323,13 +166,15 @@ bool sampling_wanted() {
 void begin_sampling(CUpti_SubscriberHandle subscriber) {
   const gpuprof_options* wanted = options();
   sampling = {};
+  add_relaxed(&recordings, 1U);
+  forget_samples();
   for_each(release);
   forget_code();
   if (wanted == nullptr || (wanted->flags & GPUPROF_OPTION_SAMPLES) == 0) {
     return;
   }
   if (!session().api.sampling.complete) {
-    tell_off("this CUPTI has no PC sampling: use that of CUDA 12 or later");
+    tell_sampling_off("this CUPTI has no PC sampling: use that of CUDA 12 or later");
     return;
   }
   session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
@@ -353,8 +198,12 @@ void on_sampling_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
 }
 
 void note_context(CUcontext context) {
-  if (context != noted_context && sampling_wanted()) {
-    noted_context = context;
+  if (load_relaxed(&sampling.wanted) == 0) {
+    return;
+  }
+  const uint32_t recording = load_relaxed(&recordings);
+  if (noted.context != context || noted.recording != recording) {
+    noted = {context, recording};
     find_or_add(context);
   }
 }
@@ -372,12 +221,12 @@ void flush_sampling() {
     if (is(context, kGone)) {
       release(context);
     } else if (is(context, kWanted) && !paused) {
-      start(context);
+      start_context(context);
     } else if (is(context, kOn) && due) {
-      read(context, true);
+      read_context(context, true);
       close_window(context, true);
       if (context.full != 0) {
-        restart(context);
+        restart_context(context);
       }
     }
   });
@@ -394,12 +243,11 @@ void pause_sampling(bool paused) {
     if (!is(context, kOn)) {
       return;
     }
-    read(context, true);
+    read_context(context, true);
     if (!paused) {
-      open_window(context);
-      context.floor_ns = context.begin_ns;
+      resume_window(context);
     } else if (silent) {
-      stop(context, kWanted, true);
+      stop_context(context, kWanted, true);
     } else {
       close_window(context, true);
     }
@@ -408,19 +256,19 @@ void pause_sampling(bool paused) {
   store_relaxed(&sampling.paused, paused ? 1U : 0U);
 }
 
-void end_sampling() {
+void end_sampling(bool hurry) {
   if (!sampling_wanted()) {
     return;
   }
   const Guard guard;
   hand_over_kept_code();
   store_relaxed(&sampling.ended, 1U);
-  const uint64_t deadline = now_ns() + kEndNs;
+  const uint64_t deadline = hurry ? now_ns() + kEndNs : UINT64_MAX;
   for_each([=](SampledContext& context) {
     if (is(context, kOn)) {
-      read(context, true);
+      read_context(context, true);
       if (now_ns() < deadline) {
-        stop(context, kGone, true);
+        stop_context(context, kGone, true);
       } else {
         close_window(context, true);
       }
@@ -429,13 +277,9 @@ void end_sampling() {
 }
 
 void report_sampling_totals() {
-  if (load_relaxed(&sampling.wanted) == 0) {
-    return;
+  if (load_relaxed(&sampling.wanted) != 0) {
+    report_sample_counts();
   }
-  meta("sampling.total_samples", load_relaxed(&sampling.totals.total));
-  meta("sampling.handed_samples", load_relaxed(&sampling.totals.handed));
-  meta("sampling.dropped_samples", load_relaxed(&sampling.totals.dropped));
-  meta("sampling.foreign_samples", load_relaxed(&sampling.totals.foreign));
 }
 
 }  // namespace gpuprof::injection::cupti

@@ -22,8 +22,9 @@ void flush_sampling();
 // Samples that are taken while paused are read and forgotten.
 void pause_sampling(bool paused);
 
-// The last samples are read, and CUPTI samples no more. From the flusher.
-void end_sampling();
+// The last samples are read, and CUPTI samples no more; where we `hurry`, it is left to sample some of many contexts,
+// as this takes 0.2 s for each. From the flusher.
+void end_sampling(bool hurry);
 
 // Tells what CUPTI says to have taken, to hold the profile's samples against.
 void report_sampling_totals();

@@ -263,7 +263,7 @@ void request_finalize() {
   if (!swap_if(&s.finalize, kNotWanted, kWanted)) {
     return;
   }
-  end_sampling();
+  end_sampling(false);
   disable_kinds();
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

@@ -118,7 +118,7 @@ void flush(bool last) {
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();  // also when everything was dropped, and no buffer came back
   if (last) {
-    end_sampling();
+    end_sampling(true);
   } else {
     flush_sampling();
   }

@@ -258,6 +258,11 @@ class Pauses(SamplingTest):
 class Attached(SamplingMixin, AttachTest):
     def test_contexts_that_were_there_before(self):
         process = self.start_cuda("--launches", "100000", "--gap-us", "5000", "--threads", "2")
+        for _ in range(2):  # the same contexts are new to the second recorder
+            self.record_for_a_while(process)
+        process.kill()
+
+    def record_for_a_while(self, process):
         recorder = self.recorder(options=OPTION_SAMPLES | OPTION_ATTACHED, sampling_period=PERIOD)
         self.attach_and_connect(process.pid, recorder)
         source, = recorder.sources
@@ -272,7 +277,6 @@ class Attached(SamplingMixin, AttachTest):
                                                   for place, count in expected_of(name, PERIOD).items()}))
         self.assertEqual({sample["module"] for samples in source.samples.values() for sample in samples}, {0})
         self.assertEqual(source.meta["sampling.total_samples"], str(sum(self.sums(source).values())))
-        process.kill()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,182 @@
+#include "cupti/sampled_context.h"
+
+#include <cstdio>
+
+#include "base/atomics.h"
+#include "base/monotonic_clock.h"
+#include "cupti/pc_samples.h"
+#include "cupti/sampling_words.h"
+#include "cupti/session.h"
+#include "ipc/emit.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads look for new samples each 100 ms
+constexpr int kMaxReadings = 4096;                // in a row
+constexpr uint32_t kMaxRestarts = 16;             // without a good reading in between
+
+// Of all contexts; each atomic.
+struct Sums {
+  uint32_t off_told;
+  uint32_t windows;  // the last number
+  uint32_t restarts;
+  SampleCounts totals;
+};
+constinit Sums sums = {};
+
+void tell_refused(CUptiResult result) {
+  char reason[256];
+  const char* known = refusal_text(result);
+  snprintf(reason, sizeof(reason), "%s (CUPTI error %u)", known != nullptr ? known : result_text(session().api, result),
+           static_cast<unsigned>(result));
+  tell_sampling_off(reason);
+}
+
+void learn_ids(SampledContext& context) {
+  const PcSamplingApi& api = session().api.sampling;
+  context.known = context.known || (api.context_id(context.sampler.context, &context.id) == CUPTI_SUCCESS &&
+                                    api.device_id(context.sampler.context, &context.device) == CUPTI_SUCCESS);
+}
+
+void open_window(SampledContext& context) {
+  context.window = add_relaxed(&sums.windows, 1U) + 1;
+  context.begin_ns = now_ns();
+  context.counts = {};
+}
+
+// But for one that is gone: that may have been noted without the lock.
+void become(SampledContext& context, State next) {
+  const uint32_t now = load_relaxed(&context.state);
+  if (now != kGone) {
+    swap_if(&context.state, now, next);
+  }
+}
+
+void start_again(SampledContext& context) {
+  const gpuprof_options* wanted = options();
+  const CUptiResult result = start_sampler(&context.sampler, wanted != nullptr ? wanted->sampling_period : 0);
+  if (result != CUPTI_SUCCESS) {
+    free_sampler(&context.sampler);
+    tell_refused(result);
+  }
+  become(context, result == CUPTI_SUCCESS ? kOn : kRefused);
+}
+
+// What is in a buffer becomes part of the window.
+void take(SampledContext& context, const PcBuffer& buffer, bool may_wait) {
+  if (context.paused) {
+    return;
+  }
+  count_samples(buffer, context.sampler.reasons, &context.counts);
+  emit_samples(buffer, context.sampler.reasons, context.window, context.ring, may_wait);
+}
+
+void add_totals(const SampleCounts& counts) {
+  add_relaxed(&sums.totals.total, counts.total);
+  add_relaxed(&sums.totals.handed, counts.handed);
+  add_relaxed(&sums.totals.dropped, counts.dropped);
+  add_relaxed(&sums.totals.foreign, counts.foreign);
+}
+
+}  // namespace
+
+void tell_sampling_off(const char* reason) {
+  if (swap_if(&sums.off_told, 0, 1)) {
+    meta("sampling.off", reason);
+  }
+}
+
+void start_context(SampledContext& context) {
+  resume_window(context);
+  context.paused = false;
+  start_again(context);
+}
+
+void resume_window(SampledContext& context) {
+  open_window(context);
+  context.floor_ns = context.begin_ns;
+}
+
+void read_context(SampledContext& context, bool may_wait) {
+  for (int i = 0; i < kMaxReadings; ++i) {
+    const CUptiResult result = read_sampler(&context.sampler);
+    const CUpti_PCSamplingData& data = context.sampler.read.data;
+    take(context, context.sampler.read, may_wait);
+    if (result == CUPTI_ERROR_OUT_OF_MEMORY || data.hardwareBufferFull != 0) {
+      context.full = 1;
+      return;
+    }
+    if (result != CUPTI_SUCCESS) {
+      tell_refused(result);
+      return;
+    }
+    if (data.remainingNumPcs == 0 || data.totalNumPcs == 0) {
+      break;
+    }
+  }
+  context.restarts = 0;
+}
+
+void close_window(SampledContext& context, bool may_wait) {
+  const SampleCounts& counts = context.counts;
+  if (counts.handed + counts.dropped + counts.foreign == 0) {
+    context.begin_ns = now_ns();
+    return;
+  }
+  learn_ids(context);
+  // What CUPTI tells late was taken before the last reading.
+  const uint64_t late = context.begin_ns > kLateNs ? context.begin_ns - kLateNs : 0;
+  gpuprof_sample_window window = {};
+  window.start_ns = late > context.floor_ns ? late : context.floor_ns;
+  window.end_ns = now_ns();
+  window.handed = counts.handed;
+  window.dropped = counts.dropped;
+  window.foreign = counts.foreign;
+  window.period = context.sampler.period;
+  window.window = context.window;
+  window.device = context.device;
+  window.context = context.id;
+  if (emit_window(window, context.ring, may_wait)) {
+    add_totals(counts);
+    open_window(context);
+  }
+}
+
+void stop_context(SampledContext& context, State next, bool may_wait) {
+  const CUptiResult result = stop_sampler(&context.sampler);
+  take(context, context.sampler.rest, may_wait);
+  close_window(context, may_wait);
+  if (result == CUPTI_SUCCESS) {  // else CUPTI may still write there
+    free_sampler(&context.sampler);
+  }
+  become(context, next);
+}
+
+void restart_context(SampledContext& context) {
+  context.full = 0;
+  meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);
+  if (++context.restarts > kMaxRestarts) {
+    tell_sampling_off("CUPTI's buffers are full again and again: sample less often (a larger period)");
+    stop_context(context, kRefused, true);
+    return;
+  }
+  stop_sampler(&context.sampler);
+  take(context, context.sampler.rest, true);
+  close_window(context, true);
+  start_again(context);
+}
+
+void report_sample_counts() {
+  meta("sampling.total_samples", load_relaxed(&sums.totals.total));
+  meta("sampling.handed_samples", load_relaxed(&sums.totals.handed));
+  meta("sampling.dropped_samples", load_relaxed(&sums.totals.dropped));
+  meta("sampling.foreign_samples", load_relaxed(&sums.totals.foreign));
+}
+
+void forget_samples() {
+  sums = {};
+}
+
+}  // namespace gpuprof::injection::cupti
