@@ -130,6 +130,14 @@ struct GpuLine {
   uint32_t line = 0;
 };
 
+// As profile::GpuInstruction.
+struct NewGpuInstruction {
+  profile::GpuPlaceId place{};
+  NameIndex text = 0;
+  profile::GpuPlaceId waits_for{};
+  NameIndex what = 0;
+};
+
 struct NewGpuPlace {
   profile::GpuPlaceId id{};
   profile::GpuModuleId module{};
@@ -171,6 +179,7 @@ struct Batch {
   std::vector<NewStack> stacks;
   std::vector<NewGpuModule> gpu_modules;
   std::vector<NewGpuPlace> gpu_places;
+  std::vector<NewGpuInstruction> gpu_instructions;
   std::vector<NewSampling> samplings;
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "record/session/clocks.h"
 #include "record/session/command.h"
 #include "record/session/conclusion.h"
+#include "record/session/gpu_instructions.h"
 #include "record/session/gpu_lines.h"
 #include "record/session/injection_setup.h"
 #include "record/session/local_sources.h"
@@ -38,6 +40,12 @@
 
 namespace gpuprof::record {
 namespace {
+
+// Where nvdisasm is looked for: the toolkit does not add itself to PATH.
+std::string disassembler_path() {
+  const char* const path = std::getenv("PATH");
+  return std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin";
+}
 
 constexpr size_t kMaxRows = 200'000;                   // then a batch is written before its time
 constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 30;  // of GPU code, which is kept to find its source lines
@@ -356,6 +364,7 @@ class Session {
     sources_.stop();
     channel_->count_unheard();
     correlator_->finish();
+    add_gpu_instructions(*correlator_, *gpu_lines_, disassembler_path());
     clocks_.finish(*correlator_, backends_);
     return end_ns;
   }

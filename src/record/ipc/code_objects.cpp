@@ -171,8 +171,8 @@ CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   if (hash != offer.hash) {
     return Progress::refused;
   }
-  const auto [object, is_new] =
-      objects_.try_emplace(key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset});
+  const auto [object, is_new] = objects_.try_emplace(
+      key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset, transfer.owner.user});
   if (!is_new) {
     give_back(transfer);  // another process has sent it meanwhile
   }

@@ -36,6 +36,7 @@ struct CodeObject {
   CodeHash hash{};    // of what has come, computed by us
   uint64_t bytes = 0;
   uint64_t offset = 0;  // of its bytes in our file
+  uid_t user = 0;       // whose process sent it
 };
 
 class CodeObjects {

@@ -92,6 +92,11 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
+  // For the look at the instructions that samples were taken at, after finish().
+  [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) { return samples_.sharing().most_sampled(most); }
+  [[nodiscard]] GpuCode& gpu_code() { return producers_.gpu_code(); }
+  [[nodiscard]] NameTable& names() { return producers_.names(); }
+
   // Everything since the last call.
   Batch take_batch();
   // Lines that the next batch will have, roughly.

@@ -84,13 +84,17 @@ void GpuCode::add(SourceGpuCode& source, const backend::GpuPlace& place) {
   if (place.id == 0 || source.places.contains(place.id) || !admits(source.places.size(), kMaxPlaces)) {
     return;
   }
-  if (const profile::GpuPlaceId id = intern(named(source, place)); profile::index(id) != 0) {
+  if (const profile::GpuPlaceId id = intern(named(source.module(place.module), place)); profile::index(id) != 0) {
     source.places.emplace(place.id, id);
   }
 }
 
-NewGpuPlace GpuCode::named(const SourceGpuCode& source, const backend::GpuPlace& place) {
-  NewGpuPlace made{.module = source.module(place.module),
+profile::GpuPlaceId GpuCode::add(profile::GpuModuleId module, const backend::GpuPlace& place) {
+  return intern(named(module, place));
+}
+
+NewGpuPlace GpuCode::named(profile::GpuModuleId module, const backend::GpuPlace& place) {
+  NewGpuPlace made{.module = module,
                    .function = names_.intern(place.function),
                    .instruction = names_.intern(place.instruction),
                    .offset = place.offset,
@@ -121,6 +125,7 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
 void GpuCode::take_new(Batch& batch) {
   batch.gpu_modules = std::exchange(new_modules_, {});
   batch.gpu_places = std::exchange(new_places_, {});
+  batch.gpu_instructions = std::exchange(new_instructions_, {});
 }
 
 }  // namespace gpuprof::record

@@ -35,6 +35,11 @@ class GpuCode {
   void add(SourceGpuCode& source, const backend::GpuModule& module);
   void add(SourceGpuCode& source, const backend::GpuPlace& place);
 
+  // A place that is not a source's, of a module of the session. None: there is no room.
+  profile::GpuPlaceId add(profile::GpuModuleId module, const backend::GpuPlace& place);
+  // What was found out of a place, once.
+  void add(const NewGpuInstruction& instruction) { new_instructions_.push_back(instruction); }
+
   void take_new(Batch& batch);
 
  private:
@@ -47,7 +52,7 @@ class GpuCode {
   [[nodiscard]] bool admits(size_t count, size_t most) const;
   profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(NewGpuPlace place);
-  [[nodiscard]] NewGpuPlace named(const SourceGpuCode& source, const backend::GpuPlace& place);
+  [[nodiscard]] NewGpuPlace named(profile::GpuModuleId module, const backend::GpuPlace& place);
 
   NameTable& names_;
   MemoryBudget* memory_;
@@ -55,6 +60,7 @@ class GpuCode {
   std::unordered_map<Key, profile::GpuPlaceId, KeyHash> places_;
   std::vector<NewGpuModule> new_modules_;
   std::vector<NewGpuPlace> new_places_;
+  std::vector<NewGpuInstruction> new_instructions_;
 };
 
 }  // namespace gpuprof::record

@@ -31,6 +31,7 @@ GpuLines::Opened* GpuLines::open(backend::SourceId source, uint64_t module) {
   if (!fresh) {
     return &opened;
   }
+  opened.user = object->user;
   opened.facts = {.name = object->kind == GPUPROF_CODE_CUBIN ? "cubin" : "zebin", .hash = hex(object->hash)};
   if (object->kind != GPUPROF_CODE_CUBIN || object->bytes > kMaxMapped - mapped_) {
     return &opened;
@@ -54,6 +55,21 @@ std::vector<symbolize::SourceFrame> GpuLines::frames(backend::SourceId source, u
   Opened* const opened = open(source, module);
   return opened == nullptr || !opened->lines ? std::vector<symbolize::SourceFrame>()
                                              : opened->lines->frames(function, offset);
+}
+
+std::vector<symbolize::GpuInstruction> GpuLines::instructions(backend::SourceId source, uint64_t module,
+                                                              std::string_view name,
+                                                              const symbolize::Disassembler& disassembler,
+                                                              const symbolize::Disassembler::Limits& limits) {
+  constexpr gid_t kNobody = 65534;
+  Opened* const opened = open(source, module);
+  if (opened == nullptr || !opened->lines) {
+    return {};
+  }
+  const auto functions = opened->lines->functions();
+  const auto found = std::find_if(functions.begin(), functions.end(), [&](const auto& f) { return f.name == name; });
+  return found == functions.end() ? std::vector<symbolize::GpuInstruction>()
+                                  : disassembler.run(opened->bytes.bytes(), *found, {opened->user, kNobody}, limits);
 }
 
 // Each kernel has a section of code, with the functions that only it calls.

@@ -13,6 +13,7 @@
 #include "record/ipc/code_objects.h"
 #include "record/join/samples/code_reader.h"
 #include "symbolize/cubin_lines.h"
+#include "symbolize/disassembler.h"
 
 namespace gpuprof::record {
 
@@ -30,6 +31,12 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
+  // All instructions of a function, or the first ones, or none.
+  std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
+                                                      std::string_view function,
+                                                      const symbolize::Disassembler& disassembler,
+                                                      const symbolize::Disassembler::Limits& limits);
+
   // Functions that samples were taken in, of code that has no lines because its compiler was not asked for them.
   [[nodiscard]] size_t without_lines() const { return without_lines_; }
 
@@ -37,6 +44,7 @@ class GpuLines final : public CodeReader {
   struct Opened {
     MappedCode bytes;
     CodeFacts facts;
+    uid_t user = 0;
     std::optional<symbolize::CubinLines> lines;  // of a cubin
     std::unordered_map<std::string, std::string> kernels;
   };

@@ -171,6 +171,10 @@ class ProfileSink::Writer {
     for (const auto& [key, value] : batch.rows) {
       add_row(key, value);
     }
+    for (const NewGpuInstruction& found : batch.gpu_instructions) {
+      out_.add(
+          profile::GpuInstruction{found.place, named(found.text, false), found.waits_for, named(found.what, false)});
+    }
     for (const auto& [key, count] : batch.samples) {
       samples_without_frames_ += works_[profile::index(key.work)].without_frames ? count : 0;
       out_.add(

@@ -164,6 +164,7 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
                   .reason = source.name(count.reason_id),
                   .sampling = group.sampling,
                   .flags = flags};
+    tally(source, group, key, count);
     const auto parts = split_.split(count.samples, weights);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] > 0) {
@@ -172,6 +173,64 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
       }
     }
   }
+}
+
+void SampleSharing::tally(const Source& source, const Group& group, const SampleKey& key, const Count& count) {
+  if (group.module == 0 || profile::index(key.place) == 0 || join_.options.code_reader == nullptr) {
+    return;
+  }
+  const auto& modules = code_[source.id].modules;
+  const auto module = modules.find(group.module);
+  if (module == modules.end()) {
+    return;  // its code has not come
+  }
+  const auto [known, fresh] =
+      tallies_.try_emplace(profile::index(key.place), Tally{.source = source.id,
+                                                            .module = group.module,
+                                                            .in = source.gpu_code.module(module->second),
+                                                            .function = source.name(group.function_id),
+                                                            .offset = count.offset,
+                                                            .reasons = {}});
+  auto& reasons = known->second.reasons;
+  const auto reason =
+      std::find_if(reasons.begin(), reasons.end(), [&key](const auto& one) { return one.first == key.reason; });
+  if (reason != reasons.end()) {
+    reason->second += count.samples;
+  } else {
+    reasons.emplace_back(key.reason, count.samples);
+    join_.memory().grew(sizeof(reasons.back()) + (fresh ? sizeof(*known) : 0));
+  }
+}
+
+std::vector<SampledFunction> SampleSharing::most_sampled(size_t most) const {
+  std::map<std::tuple<backend::SourceId, uint64_t, NameIndex>, SampledFunction> functions;
+  for (const auto& [place, tally] : tallies_) {
+    SampledPlace sampled{.place = profile::GpuPlaceId{place}, .offset = tally.offset};
+    uint64_t largest = 0;
+    for (const auto& [reason, samples] : tally.reasons) {
+      sampled.samples += samples;
+      sampled.reason = samples > largest ? reason : sampled.reason;
+      largest = std::max(largest, samples);
+    }
+    SampledFunction& function = functions[{tally.source, tally.module, tally.function}];
+    function.source = tally.source;
+    function.module = tally.module;
+    function.in = tally.in;
+    function.name = parts_.producers.names().text(tally.function);
+    function.samples += sampled.samples;
+    function.places.push_back(sampled);
+  }
+  std::vector<SampledFunction> ordered;
+  for (auto& [key, function] : functions) {
+    std::sort(function.places.begin(), function.places.end(), [](const SampledPlace& a, const SampledPlace& b) {
+      return std::pair(b.samples, a.offset) < std::pair(a.samples, b.offset);
+    });
+    ordered.push_back(std::move(function));
+  }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const SampledFunction& a, const SampledFunction& b) { return a.samples > b.samples; });
+  ordered.resize(std::min(ordered.size(), most));
+  return ordered;
 }
 
 profile::GpuPlaceId SampleSharing::place(Source& source, const Group& group, uint64_t offset) {

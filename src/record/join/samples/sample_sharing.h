@@ -37,6 +37,22 @@ class SharedSamples {
   virtual void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) = 0;
 };
 
+// What was sampled of a function, over the whole recording.
+struct SampledPlace {
+  profile::GpuPlaceId place{};
+  uint64_t offset = 0;  // in the function
+  uint64_t samples = 0;
+  NameIndex reason = 0;  // that most of them were for
+};
+struct SampledFunction {
+  backend::SourceId source = 0;  // of some process that has it
+  uint64_t module = 0;           // by that source's number
+  profile::GpuModuleId in{};     // the same, by the session's
+  std::string name;
+  uint64_t samples = 0;
+  std::vector<SampledPlace> places;  // most samples first
+};
+
 class SampleSharing {
  public:
   // Times of kernels that have ended come within a second or two: the targets flush each second.
@@ -53,6 +69,9 @@ class SampleSharing {
   // As of WorkJoin.
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
+
+  // At most so many functions of modules that are known, most samples first.
+  [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const;
 
  private:
   struct Count {
@@ -83,12 +102,23 @@ class SampleSharing {
     uint32_t last_place = 0;
   };
 
+  // What was sampled at a place.
+  struct Tally {
+    backend::SourceId source = 0;
+    uint64_t module = 0;
+    profile::GpuModuleId in{};
+    NameIndex function = 0;
+    uint64_t offset = 0;
+    std::vector<std::pair<NameIndex, uint64_t>> reasons;
+  };
+
   enum class Patience : uint8_t { waits, enough, none };
   [[nodiscard]] Patience patience_of(const Group& group, bool last) const;
   bool take(Group& group, Patience patience);
   [[nodiscard]] std::vector<KernelShare> shares_of(const Source& source, const Group& group, Patience patience,
                                                    std::string_view function);
   KernelShare unknown_work(Source& source, const Group& group);
+  void tally(const Source& source, const Group& group, const SampleKey& key, const Count& count);
   void give(Source& source, const Group& group, const std::vector<KernelShare>& shares);
   profile::GpuPlaceId place(Source& source, const Group& group, uint64_t offset);
   void introduce(Source& source, Code& code, uint64_t module);
@@ -102,7 +132,8 @@ class SampleSharing {
   std::map<WindowKey, OpenWindow> open_;
   std::vector<Group> waiting_;
   std::unordered_map<backend::SourceId, Code> code_;
-  size_t counts_ = 0;  // in open_ and waiting_
+  std::unordered_map<uint32_t, Tally> tallies_;  // by place
+  size_t counts_ = 0;                            // in open_ and waiting_
   uint64_t next_look_ns_ = 0;
 };
 

@@ -1,0 +1,16 @@
+// At the end of a recording: the text of the instructions that samples were taken at, and what those wait for. By
+// NVIDIA's nvdisasm where this machine has it; without it both are left out.
+#pragma once
+
+#include <string>
+
+#include "record/join/correlator.h"
+#include "record/session/gpu_lines.h"
+
+namespace gpuprof::record {
+
+// Looks at the functions with the most samples, for a few seconds at most. The correlator has finished.
+// `search_path`: as PATH is one.
+void add_gpu_instructions(Correlator& correlator, GpuLines& code, const std::string& search_path);
+
+}  // namespace gpuprof::record
