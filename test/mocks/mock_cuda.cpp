@@ -252,6 +252,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     return CUDA_ERROR_NOT_INITIALIZED;
   }
   Driver& d = driver();
+  const std::lock_guard making(d.making_context);
   std::unique_lock lock(d.mutex);
   for (const auto& existing : d.contexts) {
     if (existing->device == device) {

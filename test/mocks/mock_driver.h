@@ -64,6 +64,7 @@ namespace gpuprof::mock {
 
 struct Driver {
   std::mutex mutex;
+  std::mutex making_context;  // nobody gets one before tools have been told of it
   pid_t pid = 0;
   std::atomic<bool> ready{false};
   std::atomic<const Tracer*> tracer{nullptr};
