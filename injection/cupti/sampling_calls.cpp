@@ -126,10 +126,10 @@ CUptiResult set_up(Sampler* sampler, uint32_t period) {
   }
   if (result == CUPTI_SUCCESS) {
     clear_buffer(&sampler->rest);
+    choose_period(*sampler, period);
     result = configure(sampler);
   }
   if (result == CUPTI_SUCCESS) {
-    choose_period(*sampler, period);
     sampler->period = period_of(sampler->context);
   }
   return result;

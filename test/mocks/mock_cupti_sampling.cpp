@@ -282,8 +282,8 @@ void sample_op(const Op& op) {
   }
   const std::lock_guard lock(s.mutex);
   const auto found = s.samplers.find(op.context);
-  if (found == s.samplers.end() || !found->second.enabled) {
-    return;
+  if (found == s.samplers.end() || !found->second.enabled || found->second.rest == nullptr) {
+    return;  // or not set up yet
   }
   Sampler& sampler = found->second;
   Taken taken = {op.end_ns, s.code[op.module], nullptr, (op.end_ns - op.start_ns) * 2 >> sampler.period, false};

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from library_into_running_test import AttachTest
-from library_test import InjectionTest
+from library_test import MOCKS, InjectionTest
 from rig import wait_for
 from wire_recorder import CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, OPTION_ATTACHED, OPTION_SAMPLES
 
@@ -219,6 +219,13 @@ class Faults(SamplingTest):
                 self.assert_not_sampled(source, did)
                 self.assertIn(remedy, source.meta["sampling.off"])
                 self.assertNotIn("\n", source.meta["sampling.off"])
+
+
+    def test_a_cupti_without_pc_sampling(self):
+        source, did = self.sample("--launches", "20", GPUPROF_CUPTI_PATH=os.path.join(MOCKS, "unsampled"))
+        self.assertIn(os.path.join("unsampled", "libcupti.so.13"), source.meta["cupti.path"])
+        self.assert_not_sampled(source, did)
+        self.assertIn("CUDA 12", source.meta["sampling.off"])
 
 
 class Pauses(SamplingTest):
