@@ -69,7 +69,7 @@ class PcSampling(rig.RuntimeTest):
         """The leaves of each kernel sum to its nanoseconds."""
         def by_kernel(leaf):
             sums = collections.Counter()
-            for frames, ns in self.folded("--unit", "ns", "--leaf", leaf):
+            for frames, ns in self.folded("--leaf", leaf):
                 kernel = next((name for frame in frames for name in DURATIONS if f"{name}(" in frame and "_[G]" in frame), "")
                 sums[kernel] += ns
             return sums
@@ -87,7 +87,8 @@ class PcSampling(rig.RuntimeTest):
     def test_each_line_and_reason(self):
         profile, did, _ = self.sample("--launches", "100", "--kernels-only")
         files = collections.defaultdict(int)
-        for frames, count in self.folded("--weight", "samples", "--leaf", "line"):
+        for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples", "--leaf",
+                                                            "line")):
             if any("kernels.cu:" in frame for frame in frames):
                 files[next(name for name in DURATIONS if any(f"{name}(" in frame for frame in frames))] += count
         self.assertEqual(files, self.taken(did))
