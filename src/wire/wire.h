@@ -93,8 +93,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
 #define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
-#define GPUPROF_OPTION_SAMPLES 16u /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, and the code over wire/code.h \
-                                    */
+#define GPUPROF_OPTION_SAMPLES 16u     /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, their code */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
