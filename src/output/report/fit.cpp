@@ -52,10 +52,15 @@ bool give_up_trifles(Summary& summary) {
          (!summary.functions.empty() && is_trifle(summary.functions.back().total) && shorten(summary.functions, 5));
 }
 
+bool give_up_awaited(const Summary& summary, Detail& detail) {
+  const auto is_said = [](const analyze::KernelStalls& stalls) { return !stalls.awaited.empty(); };
+  return std::any_of(summary.stalls.begin(), summary.stalls.end(), is_said) && std::exchange(detail.awaited, false);
+}
+
 // Three of what is no GPU time, and the caller's frames of a path that say least.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
-  return shorten_functions(summary.functions, kMostFunctions) || std::exchange(detail.awaited, false) ||
+  return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
          shorten(summary.stalls, 2) || shorten(summary.allocations, 1) || shorten(summary.waits, 1) ||
          shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
          shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||

@@ -33,33 +33,36 @@ double share_of(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);  // no kernel is listed without samples
 }
 
-std::string place_text(std::string_view file, uint32_t line, const Page& page) {
-  constexpr size_t kFile = 40;
+std::string place_text(std::string_view file, uint32_t line, size_t most, const Page& page) {
   const std::string shown = shown_name(shown_ends(file));
-  return (page.full() ? shown : cut_front(shown, kFile)) + (line == 0 ? "" : ":" + std::to_string(line));
+  return (page.full() ? shown : cut_front(shown, most)) + (line == 0 ? "" : ":" + std::to_string(line));
 }
 
 // "at stalls.cu:9 58.13%, math.cuh:2 8.20%"
 std::string hot_lines(const KernelStalls& stalls, const Page& page) {
+  constexpr size_t kFile = 40;
   std::string text;
   for (size_t i = 0; i < std::min(kHotLines, stalls.lines.size()); ++i) {
     const HotLine& line = stalls.lines[i];
     text.append(text.empty() ? "at " : ", ");
-    text.append(place_text(line.file.empty() ? line.function : line.file, line.line, page)).append(" ");
+    text.append(place_text(line.file.empty() ? line.function : line.file, line.line, kFile, page)).append(" ");
     text.append(percent_text(line.samples, stalls.samples));
   }
   return text;
 }
 
-// "stalls.cu:9 waits for the load at stalls.cu:7 41.20%"
+// "stalls.cu:9 waits for the load, at stalls.cu:7: 41.20%"
 std::string awaited_lines(const KernelStalls& stalls, const Page& page) {
-  std::string text;
+  constexpr size_t kFile = 24;
+  constexpr size_t kWhat = 16;  // as long as any of ours
   const size_t most = page.fits() ? 1 : kHotLines;
+  std::string text;
   for (size_t i = 0; i < std::min(most, stalls.awaited.size()); ++i) {
     const AwaitedLine& line = stalls.awaited[i];
-    text.append(text.empty() ? "" : ", ").append(place_text(line.file, line.line, page)).append(" waits for the ");
-    text.append(shown_name(shown_ends(line.what))).append(" at ");
-    text.append(place_text(line.awaited_file, line.awaited_line, page)).append(" ");
+    const std::string what = shown_name(shown_ends(line.what));
+    text.append(text.empty() ? "" : ", ").append(place_text(line.file, line.line, kFile, page));
+    text.append(" waits for the ").append(page.full() ? what : cut_front(what, kWhat)).append(", at ");
+    text.append(place_text(line.awaited_file, line.awaited_line, kFile, page)).append(": ");
     text.append(percent_text(line.samples, stalls.samples));
   }
   return text;
