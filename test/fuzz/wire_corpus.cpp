@@ -236,6 +236,19 @@ WireBytes bad_stacks() {
   return wire;
 }
 
+// Of a kernel that ran and of one that nobody knows, in a window that is closed and in one that is not.
+WireBytes samples() {
+  const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
+  WireBytes wire = kernels();
+  wire.name(4, "unknown").name(5, "long_scoreboard").name(6, "barrier");
+  for (const uint32_t function : {1u, 4u, 9u}) {
+    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, function, 1, 2, 0}, reasons);
+    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, 0x50, function, 2, 2, 0}, reasons);
+  }
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 1000, 9000, 30, 1, 2, 2048, 1, 0, 4, 0});
+  return wire;
+}
+
 Seeds make_seeds() {
   Seeds seeds;
   const auto add = [&seeds](const char* name, WireBytes wire) { seeds[name] = wire.bytes(); };
@@ -252,6 +265,7 @@ Seeds make_seeds() {
   add("pad_unknown", pad_unknown());
   add("stacks", stacks());
   add("bad_stacks", bad_stacks());
+  add("samples", samples());
   add("cut", kernels());
   seeds["cut"].resize(seeds["cut"].size() - 20);
   return seeds;

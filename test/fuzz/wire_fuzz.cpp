@@ -86,8 +86,12 @@ uint32_t pid_for(const uint8_t* data, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using gpuprof::record::Correlator;
-  Correlator correlator(
-      {.start_ns = 1, .interval_ns = 1'000'000, .stacks_from_sources = true, .timeline = true, .latency = true});
+  Correlator correlator({.start_ns = 1,
+                         .interval_ns = 1'000'000,
+                         .stacks_from_sources = true,
+                         .timeline = true,
+                         .latency = true,
+                         .samples = true});
   correlator.open_window(1);
   correlator.on_source(1, pid_for(data, size), "fuzz");
   gpuprof::record::DecodeCounts counts;
@@ -104,5 +108,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_rows(batch, correlator.totals());
   check_coverage(correlator.totals().coverage);
   check_stacks(batch);
+  uint64_t samples = 0;
+  for (const auto& [key, count] : batch.samples) {
+    samples += count;
+  }
+  require(samples == correlator.totals().samples);
   return 0;
 }
