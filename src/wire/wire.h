@@ -468,8 +468,9 @@ struct gpuprof_samples {
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 40, "samples layout");
 #define GPUPROF_SAMPLES_MAX_REASONS 256u
 
-/* Samples of one context were read out: they were taken in [start_ns, end_ns). Each sample of the hardware's is in
- * exactly one of `handed`, `dropped` and `foreign` of exactly one window. */
+/* Samples of one context were read out: they were taken in [start_ns, end_ns). The vendor's library tells late, so
+ * windows of a context may overlap by some 0.25 s. Each sample of the hardware's is in exactly one of `handed`,
+ * `dropped` and `foreign` of exactly one window. */
 struct gpuprof_sample_window {
   struct gpuprof_record header;
   uint64_t start_ns;
