@@ -9,6 +9,7 @@
 #include "base/thread_state.h"
 #include "cupti/calls.h"
 #include "cupti/devices.h"
+#include "cupti/exact_launches.h"
 #include "cupti/graphs.h"
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
@@ -38,7 +39,11 @@ void begin_launch(const CUpti_CallbackData& data) {
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
+  const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
+  if (sampled) {
+    open_call.range = open_sampled_launch(data.context);
+  }
   if (open_call.kind == CallKind::launches_graph) {
     tell_graph_launch(data);
   }
@@ -59,7 +64,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (!active()) {
     return;
   }
-  open_call = {true, kind, domain, id, data.correlationId, false, 0, 0};
+  open_call = {true, kind, domain, id, data.correlationId, false, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
@@ -69,7 +74,9 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   } else if (is_sync(kind) || kind == CallKind::memory) {
     stack_here(host_correlation(data.correlationId));
     open_call.start_ns = is_sync(kind) ? now_ns() : 0;
-  } else {
+  } else if (kind == CallKind::begins_capture) {
+    note_capture(true);
+  } else if (kind != CallKind::ends_capture) {
     begin_graph_call(data, &open_call);
   }
 }
@@ -116,6 +123,12 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     return;  // one that was not of interest at its beginning
   }
   open_call.open = false;
+  if (open_call.range.generation != 0) {
+    end_sampled_launch(data.context, open_call.range);
+  }
+  if (open_call.kind == CallKind::ends_capture || (open_call.kind == CallKind::begins_capture && failed(data))) {
+    note_capture(false);
+  }
   const bool launched = is_launch(open_call.kind);
   if (launched && open_call.start_ns == 0 && !failed(data)) {
     return;  // nearly all

@@ -21,6 +21,8 @@ enum class CallKind : uint8_t {
   sync_stream,      // ... for a stream, or ...
   sync_all,         // ... for all of a context's
   memory,           // allocates or frees
+  begins_capture,   // of a stream's work as a graph
+  ends_capture,
   copies_graph,     // makes a graph of a graph: its nodes are copies
   updates_graph,    // gives an executable graph's nodes what another graph's nodes run
   makes_condition,  // for a conditional node

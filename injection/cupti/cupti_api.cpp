@@ -19,6 +19,8 @@ void bind_sampling(void* library, PcSamplingApi* api) {
   need("cuptiPCSamplingSetConfigurationAttribute", &api->set_attribute);
   need("cuptiPCSamplingGetConfigurationAttribute", &api->get_attribute);
   need("cuptiPCSamplingGetData", &api->get_data);
+  need("cuptiPCSamplingStart", &api->start);
+  need("cuptiPCSamplingStop", &api->stop);
   need("cuptiPCSamplingGetNumStallReasons", &api->count_reasons);
   need("cuptiPCSamplingGetStallReasons", &api->reasons);
   need("cuptiGetCubinCrc", &api->cubin_crc);

@@ -13,6 +13,8 @@ struct PcSamplingApi {
   decltype(&cuptiPCSamplingSetConfigurationAttribute) set_attribute;
   decltype(&cuptiPCSamplingGetConfigurationAttribute) get_attribute;
   decltype(&cuptiPCSamplingGetData) get_data;
+  decltype(&cuptiPCSamplingStart) start;
+  decltype(&cuptiPCSamplingStop) stop;
   decltype(&cuptiPCSamplingGetNumStallReasons) count_reasons;
   decltype(&cuptiPCSamplingGetStallReasons) reasons;
   decltype(&cuptiGetCubinCrc) cubin_crc;

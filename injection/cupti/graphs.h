@@ -3,6 +3,7 @@
 
 #include "cupti/calls.h"
 #include "cupti/cupti_api.h"
+#include "cupti/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
 
@@ -15,6 +16,7 @@ struct OpenCall {
   uint32_t correlation;
   bool captured;      // a launch that turned out to become a node of a graph
   uint64_t start_ns;  // 0: not asked for
+  ExactRange range;   // that was opened for it to be sampled
   uint32_t name;      // id of the name of the kernel that it launches, or makes a node run; 0: none, or not known
 };
 

@@ -63,9 +63,13 @@ struct LastModule {
 
 }  // namespace
 
+bool samples_name_launches(uint32_t cupti_version) {
+  return cupti_version >= kCorrelationIdVersion;
+}
+
 size_t pc_data_bytes(uint32_t cupti_version) {
-  return cupti_version < kCorrelationIdVersion ? offsetof(CUpti_PCSamplingPCData, correlationId)
-                                               : sizeof(CUpti_PCSamplingPCData);
+  return samples_name_launches(cupti_version) ? sizeof(CUpti_PCSamplingPCData)
+                                              : offsetof(CUpti_PCSamplingPCData, correlationId);
 }
 
 bool make_buffer(size_t pcs, uint32_t reasons, size_t pc_bytes, PcBuffer* buffer) {
@@ -143,9 +147,17 @@ void emit_samples(const PcBuffer& buffer, const StallReasons& reasons, uint32_t 
     record.offset = pc.pcOffset;
     record.function_id = function.of(pc.functionName);
     record.window = window;
+    record.correlation = buffer.pc_bytes == sizeof(pc) ? pc.correlationId : 0;
     write_record_to(segment, ring, &record.header, sizeof(record), reinterpret_cast<const char*>(told),
                     record.count * sizeof(told[0]), may_wait);
   }
+}
+
+bool emit_sampled_launch(uint64_t correlation) {
+  gpuprof_sampled_launch record = {};
+  record.header.type = GPUPROF_RECORD_SAMPLED_LAUNCH;
+  record.correlation = correlation;
+  return emit_record(record);
 }
 
 bool emit_window(gpuprof_sample_window window, uint32_t ring, bool may_wait) {

@@ -30,6 +30,9 @@ struct PcBuffer {
 // How large CUpti_PCSamplingPCData is to a CUPTI of this version (cuptiGetVersion).
 size_t pc_data_bytes(uint32_t cupti_version);
 
+// Whether samples of this CUPTI have the correlation id of their launch.
+bool samples_name_launches(uint32_t cupti_version);
+
 // `reasons`: for each instruction. False: there is no memory.
 bool make_buffer(size_t pcs, uint32_t reasons, size_t pc_bytes, PcBuffer* buffer);
 void free_buffer(PcBuffer* buffer);
@@ -52,6 +55,7 @@ void count_samples(const PcBuffer& buffer, const StallReasons& reasons, SampleCo
 void emit_samples(const PcBuffer& buffer, const StallReasons& reasons, uint32_t window, uint32_t ring, bool may_wait);
 
 // False: it could not be written.
+bool emit_sampled_launch(uint64_t correlation);
 bool emit_window(gpuprof_sample_window window, uint32_t ring, bool may_wait);
 
 }  // namespace gpuprof::injection::cupti

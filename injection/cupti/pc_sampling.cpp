@@ -5,6 +5,7 @@
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
+#include "cupti/exact_launches.h"
 #include "cupti/sampled_code.h"
 #include "cupti/sampled_context.h"
 #include "cupti/session.h"
@@ -68,7 +69,7 @@ SampledContext* find_or_add(CUcontext wanted) {
   for (uint32_t i = 0; found == nullptr && i < kMaxContexts; ++i) {
     SampledContext& context = contexts[i];
     if (load_acquire(&context.state) == kFree && try_lock_bounded(&context.lock)) {
-      context = {kFree, 1, i, 0, 0, false, false, 0, 0, 0, 0, 0, {}, {}};
+      context = {kFree, 1, i, 0, 0, false, false, 0, 0, 0, 0, 0, {}, {}, {}};
       context.sampler.context = wanted;
       store_release(&context.state, uint32_t{kWanted});
       unlock(&context.lock);
@@ -170,11 +171,17 @@ void begin_sampling(CUpti_SubscriberHandle subscriber) {
   forget_samples();
   for_each(release);
   forget_code();
+  begin_exact_launches();
   if (wanted == nullptr || (wanted->flags & GPUPROF_OPTION_SAMPLES) == 0) {
     return;
   }
   if (!session().api.sampling.complete) {
     tell_sampling_off("this CUPTI has no PC sampling: use that of CUDA 12 or later");
+    return;
+  }
+  uint32_t version = 0;
+  if (exact_wanted() && (session().api.get_version(&version) != CUPTI_SUCCESS || !samples_name_launches(version))) {
+    tell_sampling_off("the samples of this CUPTI do not name their launches: use that of CUDA 12.4 or later");
     return;
   }
   session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
@@ -206,6 +213,25 @@ void note_context(CUcontext context) {
     noted = {context, recording};
     find_or_add(context);
   }
+}
+
+bool begin_sampled_launch(uint64_t correlation, uint32_t name) {
+  return exact_wanted() && sampling_wanted() && load_relaxed(&sampling.paused) == 0 && wants_exact(name) &&
+         emit_sampled_launch(correlation);
+}
+
+ExactRange open_sampled_launch(CUcontext of) {
+  SampledContext* context = find(of);
+  const ExactRange range = context != nullptr && is(*context, kOn) ? open_range(&context->ranges, of) : ExactRange{};
+  count_exact(range.generation != 0);
+  return range;
+}
+
+void end_sampled_launch(CUcontext of, const ExactRange& range) {
+  if (SampledContext* context = find(of); context != nullptr) {
+    close_range(&context->ranges, of, range);
+  }
+  charge_exact(now_ns() - range.opened_ns);
 }
 
 void flush_sampling() {
@@ -279,6 +305,7 @@ void end_sampling(bool hurry) {
 void report_sampling_totals() {
   if (load_relaxed(&sampling.wanted) != 0) {
     report_sample_counts();
+    report_exact_counts();
   }
 }
 

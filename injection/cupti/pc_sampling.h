@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupti/cupti_api.h"
+#include "cupti/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
 
@@ -15,6 +16,12 @@ void on_sampling_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
 
 // A launch in a context that may have been there before us. On the launching thread: does next to nothing.
 void note_context(CUcontext context);
+
+// A launch of the kernel `name` begins or has ended on this thread, and may be one that is sampled by itself. What
+// begin_sampled_launch() returns is for the other two; after launch(), the range is opened in which CUPTI samples.
+[[nodiscard]] bool begin_sampled_launch(uint64_t correlation, uint32_t name);
+[[nodiscard]] ExactRange open_sampled_launch(CUcontext context);
+void end_sampled_launch(CUcontext context, const ExactRange& range);
 
 // From the flusher. Reads what has been taken, once a second, or at once where the recorder asks for it.
 void flush_sampling();

@@ -4,6 +4,7 @@
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
+#include "cupti/exact_launches.h"
 #include "cupti/pc_samples.h"
 #include "cupti/sampling_words.h"
 #include "cupti/session.h"
@@ -56,7 +57,8 @@ void become(SampledContext& context, State next) {
 
 void start_again(SampledContext& context) {
   const gpuprof_options* wanted = options();
-  const CUptiResult result = start_sampler(&context.sampler, wanted != nullptr ? wanted->sampling_period : 0);
+  const CUptiResult result =
+      start_sampler(&context.sampler, wanted != nullptr ? wanted->sampling_period : 0, exact_wanted());
   if (result != CUPTI_SUCCESS) {
     free_sampler(&context.sampler);
     tell_refused(result);
@@ -99,7 +101,29 @@ void resume_window(SampledContext& context) {
   context.floor_ns = context.begin_ns;
 }
 
-void read_context(SampledContext& context, bool may_wait) {
+namespace {
+
+// While it lives no range is open, unless it says that it could not be had.
+class Quiet {
+ public:
+  explicit Quiet(SampledContext& context)
+      : ranges_(exact_wanted() ? &context.ranges : nullptr),
+        had_(ranges_ == nullptr || hold_ranges(ranges_, context.sampler.context)) {}
+  ~Quiet() {
+    if (ranges_ != nullptr && had_) {
+      release_ranges(ranges_);
+    }
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+  [[nodiscard]] bool had() const { return had_; }
+
+ private:
+  ExactRanges* ranges_;
+  bool had_;
+};
+
+void read_all(SampledContext& context, bool may_wait) {
   for (int i = 0; i < kMaxReadings; ++i) {
     const CUptiResult result = read_sampler(&context.sampler);
     const CUpti_PCSamplingData& data = context.sampler.read.data;
@@ -117,6 +141,14 @@ void read_context(SampledContext& context, bool may_wait) {
     }
   }
   context.restarts = 0;
+}
+
+}  // namespace
+
+void read_context(SampledContext& context, bool may_wait) {
+  if (const Quiet quiet(context); quiet.had()) {
+    read_all(context, may_wait);
+  }
 }
 
 void close_window(SampledContext& context, bool may_wait) {
@@ -144,7 +176,9 @@ void close_window(SampledContext& context, bool may_wait) {
   }
 }
 
-void stop_context(SampledContext& context, State next, bool may_wait) {
+namespace {
+
+void stop_quiet(SampledContext& context, State next, bool may_wait) {
   const CUptiResult result = stop_sampler(&context.sampler);
   take(context, context.sampler.rest, may_wait);
   close_window(context, may_wait);
@@ -154,12 +188,24 @@ void stop_context(SampledContext& context, State next, bool may_wait) {
   become(context, next);
 }
 
+}  // namespace
+
+void stop_context(SampledContext& context, State next, bool may_wait) {
+  if (const Quiet quiet(context); quiet.had()) {  // else a launch is being sampled, and CUPTI is left to it
+    stop_quiet(context, next, may_wait);
+  }
+}
+
 void restart_context(SampledContext& context) {
+  const Quiet quiet(context);
+  if (!quiet.had()) {
+    return;  // the next time
+  }
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);
   if (++context.restarts > kMaxRestarts) {
     tell_sampling_off("CUPTI's buffers are full again and again: sample less often (a larger period)");
-    stop_context(context, kRefused, true);
+    stop_quiet(context, kRefused, true);
     return;
   }
   stop_sampler(&context.sampler);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cupti/exact_ranges.h"
 #include "cupti/sampling_calls.h"
 
 namespace gpuprof::injection::cupti {
@@ -31,12 +32,14 @@ struct SampledContext {
   uint64_t floor_ns;  // nothing before it was recorded
   SampleCounts counts;
   Sampler sampler;
+  ExactRanges ranges;  // not of `lock`
 };
 
 // Begins to sample it, and a first window.
 void start_context(SampledContext& context);
 
-// All that CUPTI has at hand becomes part of the window; where the context is paused, it is forgotten.
+// All that CUPTI has at hand becomes part of the window; where the context is paused, it is forgotten. Nothing is read
+// while a range is open.
 void read_context(SampledContext& context, bool may_wait);
 
 // Ends the window, and begins the next. One that could not be told goes on: what it counts is in no other.

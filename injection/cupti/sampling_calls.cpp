@@ -28,13 +28,14 @@ CUptiResult set(CUcontext context, Attribute* attributes, size_t count) {
   return api().set_attribute(&params);
 }
 
-CUptiResult configure(Sampler* sampler) {
+CUptiResult configure(Sampler* sampler, bool exact) {
   Attribute mode = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
-  mode.attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+  mode.attributeData.collectionModeData.collectionMode =
+      exact ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
   Attribute scratch = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
   scratch.attributeData.scratchBufferSizeData.scratchBufferSize = kScratchBytes;
   Attribute ranges = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL);
-  ranges.attributeData.enableStartStopControlData.enableStartStopControl = 0;
+  ranges.attributeData.enableStartStopControlData.enableStartStopControl = exact ? 1 : 0;
   Attribute format = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT);
   format.attributeData.outputDataFormatData.outputDataFormat = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED;
   Attribute buffer = attribute(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
@@ -119,7 +120,7 @@ bool make_buffers(Sampler* sampler) {
          (sampler->rest.memory != nullptr || make_buffer(kPcs, reasons, pc_bytes, &sampler->rest));
 }
 
-CUptiResult set_up(Sampler* sampler, uint32_t period) {
+CUptiResult set_up(Sampler* sampler, uint32_t period, bool exact) {
   CUptiResult result = learn_reasons(sampler->context, &sampler->reasons);
   if (result == CUPTI_SUCCESS && !make_buffers(sampler)) {
     result = CUPTI_ERROR_OUT_OF_MEMORY;
@@ -127,7 +128,7 @@ CUptiResult set_up(Sampler* sampler, uint32_t period) {
   if (result == CUPTI_SUCCESS) {
     clear_buffer(&sampler->rest);
     choose_period(*sampler, period);
-    result = configure(sampler);
+    result = configure(sampler, exact);
   }
   if (result == CUPTI_SUCCESS) {
     sampler->period = period_of(sampler->context);
@@ -137,13 +138,13 @@ CUptiResult set_up(Sampler* sampler, uint32_t period) {
 
 }  // namespace
 
-CUptiResult start_sampler(Sampler* sampler, uint32_t period) {
+CUptiResult start_sampler(Sampler* sampler, uint32_t period, bool exact) {
   CUpti_PCSamplingEnableParams params = {sizeof(params), nullptr, sampler->context};
   CUptiResult result = api().enable(&params);
   if (result != CUPTI_SUCCESS) {
     return result;
   }
-  result = set_up(sampler, period);
+  result = set_up(sampler, period, exact);
   if (result != CUPTI_SUCCESS) {
     stop_sampler(sampler);
   }

@@ -16,9 +16,9 @@ struct Sampler {
   uint64_t period;  // cycles from one sample to the next, read back; 0: not known
 };
 
-// Enables sampling without serializing kernels; may take 65 ms. `period`: cycles, a power of two; 0: CUPTI chooses.
-// Where it fails, nothing is left enabled.
-CUptiResult start_sampler(Sampler* sampler, uint32_t period);
+// Enables sampling; may take 130 ms. `period`: cycles, a power of two; 0: CUPTI chooses. `exact`: kernels run one at a
+// time, and only what is launched in ranges is sampled; else none is held up. Where it fails, nothing is left enabled.
+CUptiResult start_sampler(Sampler* sampler, uint32_t period, bool exact);
 
 // Fills `read` with what CUPTI has at hand, as much as fits.
 CUptiResult read_sampler(Sampler* sampler);

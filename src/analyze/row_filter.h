@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "analyze/call_path.h"
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {

@@ -15,7 +15,7 @@
 #include "analyze/flame_tree.h"
 #include "analyze/frame_origin.h"
 #include "analyze/labels.h"
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {

@@ -12,7 +12,7 @@
 #include "analyze/call_path.h"
 #include "analyze/dimensions.h"
 #include "analyze/functions.h"
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "analyze/stack_view.h"
 #include "analyze/stalls.h"
 

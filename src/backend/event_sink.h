@@ -194,8 +194,8 @@ struct Sample {
   bool estimated = false;  // whose sample it is was estimated, and not observed
 };
 
-// What an instruction was found to do in a window of time, by a source that does not know of which launch: the samples
-// are shared out among the launches of the function. Before on_sample_window() of the window.
+// What an instruction was found to do in a window of time. Where its launch is not known, the samples are shared out
+// among the launches of the function. Before on_sample_window() of the window.
 struct PlaceSamples {
   struct Reason {
     uint32_t reason_id = 0;  // name id
@@ -205,6 +205,7 @@ struct PlaceSamples {
   uint64_t offset = 0;       // of the instruction, from where the function begins
   uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp
   uint32_t window = 0;
+  uint64_t correlation = 0;  // of the launch, after on_sampled_launch() of it; 0: not known
   std::span<const Reason> reasons;
 };
 
@@ -258,7 +259,8 @@ class EventSink {
   virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
-  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // since the last call
+  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;             // since the last call
+  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before its GPU work
   virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_source_end(SourceId source) = 0;

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "cmd/command.h"
@@ -119,7 +119,7 @@ class Annotate : public Command {
 
   Result<int> run() override {
     if (!kernel_.empty()) {
-      auto pattern = analyze::Pattern::compile("--kernel", kernel_);
+      auto pattern = Pattern::compile("--kernel", kernel_);
       if (!pattern) {
         return std::move(pattern).error();
       }

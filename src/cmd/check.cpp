@@ -218,7 +218,7 @@ class Check final : public Command {
         return check_usage("--max '" + max_ + "' is no time", "for example --max 250ms, or --max 1.5s");
       }
       budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
-      const auto pattern = analyze::Pattern::compile(function_.empty() ? "--kernel" : "--function", budget_.regex);
+      const auto pattern = Pattern::compile(function_.empty() ? "--kernel" : "--function", budget_.regex);
       return pattern ? Status() : Status(pattern.error());
     }
     if (thresholds_.empty()) {

@@ -119,7 +119,7 @@ class Diff : public Command {
     for (const auto& [option, text, pattern] :
          {std::tuple("--kernel", &kernel_, &filter_.kernel), std::tuple("--path", &path_, &filter_.path)}) {
       if (app_->count(option) > 0) {
-        auto compiled = analyze::Pattern::compile(option, *text);
+        auto compiled = Pattern::compile(option, *text);
         if (!compiled) {
           return std::move(compiled).error();
         }

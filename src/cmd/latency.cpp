@@ -39,7 +39,7 @@ class Latency : public Command {
 
   Result<int> run() override {
     if (!kernel_.empty()) {
-      auto pattern = analyze::Pattern::compile("--kernel", kernel_);
+      auto pattern = Pattern::compile("--kernel", kernel_);
       if (!pattern) {
         return std::move(pattern).error();
       }

@@ -129,9 +129,18 @@ class Record final : public Command {
                         10 * kMsNs, 86'400 * kSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
-    app.add_flag("--pc-sampling,--stalls", options_.samples,
-                 "sample which instructions of NVIDIA kernels run or wait, and for what: report, flame --leaf and "
-                 "annotate --gpu show them");
+    app.add_flag(
+           "--pc-sampling{continuous},--stalls{continuous}", sampling_,
+           "sample which instructions of NVIDIA kernels run or wait, and for what: report, flame --leaf and "
+           "annotate --gpu show them. =exact: only launches of --kernel, one at a time, each with its own samples")
+        ->check(CLI::IsMember({"continuous", "exact"}))
+        ->type_name("MODE");
+    app.add_option("--kernel", kernel_, "with --pc-sampling=exact: kernels whose names match (default all)")
+        ->type_name("REGEX");
+    app.add_option("--sample-every", options_.exact.every,
+                   "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
+        ->check(CLI::Range(1U, 1'000'000'000U))
+        ->type_name("N");
     app.add_option(
            "--sampling-period", options_.sampling_period,
            "cycles of an SM from one sample to the next, a power of two from 32 to 2^31; more samples cost more "
@@ -195,7 +204,27 @@ class Record final : public Command {
                                             : record::StackChoice::best;
     options_.wait_for_children = wait_ == "all";
     options_.whole_graphs = graphs_ == "whole";
+    options_.samples = !sampling_.empty();
+    options_.exact.on = sampling_ == "exact";
+    if (Status exact = take_exact(); !exact) {
+      return exact;
+    }
     return check_sampling();
+  }
+
+  Status take_exact() {
+    if (!options_.exact.on && (app_->count("--kernel") > 0 || app_->count("--sample-every") > 0)) {
+      return Error{"record: --kernel and --sample-every choose launches for --pc-sampling=exact",
+                   "add --pc-sampling=exact; report --kernel REGEX chooses what is shown", kExitUsage};
+    }
+    if (app_->count("--kernel") > 0) {
+      auto kernel = Pattern::compile("--kernel", kernel_);
+      if (!kernel) {
+        return std::move(kernel).error();
+      }
+      options_.exact.kernel = std::move(*kernel);
+    }
+    return {};
   }
 
   // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
@@ -228,6 +257,8 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
+  std::string sampling_;  // empty: none
+  std::string kernel_;
 };
 
 }  // namespace

@@ -107,7 +107,7 @@ class Report : public Command {
         return Error{std::string(name) + ": the regular expression is empty",
                      "leave " + std::string(name) + " out to see everything", kExitUsage};
       }
-      auto compiled = analyze::Pattern::compile(name, *text);
+      auto compiled = Pattern::compile(name, *text);
       if (!compiled) {
         return std::move(compiled).error();
       }

@@ -10,9 +10,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-Status compile(const char* option, const std::vector<std::string>& texts, std::vector<analyze::Pattern>& patterns) {
+Status compile(const char* option, const std::vector<std::string>& texts, std::vector<Pattern>& patterns) {
   for (const std::string& text : texts) {
-    auto pattern = analyze::Pattern::compile(option, text);
+    auto pattern = Pattern::compile(option, text);
     if (!pattern) {
       return std::move(pattern).error();
     }

@@ -37,6 +37,7 @@
 #include "record/target/target_user.h"
 #include "record/write/output_name.h"
 #include "record/write/profile_sink.h"
+#include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
 namespace {
@@ -115,6 +116,7 @@ class Session {
                                   .max_overhead = options_.max_overhead,
                                   .samples = options_.samples,
                                   .sampling_period = options_.sampling_period,
+                                  .exact = exact_sampling(),
                                   .nvtx_range = options_.nvtx_range,
                                   .code = {.session_bytes = options_.samples ? kMaxCodeBytes : 0},
                                   .expected = expected_callers(),
@@ -126,6 +128,21 @@ class Session {
     channel_ = std::move(*channel);
     gpu_lines_.emplace(channel_->code());
     return {};
+  }
+
+  // A launch that is sampled waits until it has run: how much of the time may go to that.
+  [[nodiscard]] ExactSampling exact_sampling() const {
+    constexpr double kPercent = 10;
+    ExactSampling exact{.on = options_.exact.on,
+                        .every = options_.exact.every,
+                        .percent = options_.max_overhead > 0 ? options_.max_overhead : kPercent,
+                        .chosen = {}};
+    if (options_.exact.kernel) {
+      exact.chosen = [kernel = *options_.exact.kernel](std::string_view name) {
+        return kernel.matches(symbolize::demangle(name));
+      };
+    }
+    return exact;
   }
 
   [[nodiscard]] ExpectedCallers expected_callers() const {

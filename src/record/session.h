@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/pattern.h"
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "record/recording_switch.h"
@@ -15,6 +17,13 @@ namespace gpuprof::record {
 
 // best: inproc where our library is in the process, else bpf, else frame pointers.
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
+
+// Samples of single launches, which run one at a time: of one of `every` launches of the chosen kernels.
+struct ExactSamples {
+  bool on = false;
+  uint32_t every = 1;
+  std::optional<Pattern> kernel;  // of demangled names; none: all kernels
+};
 
 struct SessionOptions {
   std::vector<std::string> command;   // what to run; empty with `attach_pid`
@@ -29,6 +38,7 @@ struct SessionOptions {
   bool latency = false;                  // histograms of how long launches wait
   bool samples = false;                  // inside kernels
   uint32_t sampling_period = 0;          // cycles from one to the next, a power of two; 0: the vendor's choice
+  ExactSamples exact;                    // with `samples`
   bool whole_graphs = false;             // one record a graph launch
   std::string commit;                    // of the program, as the user says; empty: it is looked for
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside

@@ -29,7 +29,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 6u
+#define GPUPROF_WIRE_VERSION 7u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -94,6 +94,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
 #define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
 #define GPUPROF_OPTION_SAMPLES 16u     /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, their code */
+#define GPUPROF_OPTION_EXACT 32u /* with SAMPLES: only launches of chosen kernels, one at a time: SAMPLED_LAUNCH */
+#define GPUPROF_OPTION_ALL_KERNELS 64u /* all kernels are chosen, whatever gpuprof_segment.chosen says */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
 
@@ -160,6 +162,8 @@ struct gpuprof_options {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_options) == 128, "options layout");
 
+#define GPUPROF_CHOSEN_NAMES 8192u /* names with higher ids are never chosen */
+
 struct gpuprof_segment {
   uint32_t magic;
   uint32_t version;
@@ -172,8 +176,12 @@ struct gpuprof_segment {
   uint32_t stack_share;  /* launches that get a stack, chosen at random, in 1/65536; atomic, written by the recorder */
   uint32_t pad;
   struct gpuprof_options options;
-  uint64_t pad2[16];
+  uint32_t exact_every; /* with GPUPROF_OPTION_EXACT: one of so many launches of a chosen kernel is sampled, ... */
+  uint32_t exact_share; /* ... for at most this share of the time, in 1/65536 */
+  uint64_t pad2[15];
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
+  /* Kernels that the user chose, a bit for each name id; atomic, written by the recorder as it comes to know names. */
+  uint64_t chosen[GPUPROF_CHOSEN_NAMES / 64];
   /* GPUPROF_RING_COUNT data areas of GPUPROF_RING_BYTES follow at GPUPROF_SEGMENT_DATA_OFFSET. */
 };
 GPUPROF_STATIC_ASSERT(offsetof(struct gpuprof_segment, rings) == 512, "segment layout");
@@ -204,7 +212,8 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_GRAPH_LAUNCH = 16,
   GPUPROF_RECORD_SAMPLES = 17,
   GPUPROF_RECORD_SAMPLE_WINDOW = 18,
-  GPUPROF_RECORD_TYPES = 19
+  GPUPROF_RECORD_SAMPLED_LAUNCH = 19,
+  GPUPROF_RECORD_TYPES = 20
 };
 
 struct gpuprof_record {
@@ -463,10 +472,18 @@ struct gpuprof_samples {
   uint32_t window;      /* which SAMPLE_WINDOW */
   uint32_t count;       /* of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
   uint32_t pad;
+  uint64_t correlation; /* of the launch, which a SAMPLED_LAUNCH has told of; 0: not known */
   struct gpuprof_sample_reason reasons[];
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 40, "samples layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 48, "samples layout");
 #define GPUPROF_SAMPLES_MAX_REASONS 256u
+
+/* A launch whose kernel is sampled: its SAMPLES name it. Before its LAUNCH, in the same ring. */
+struct gpuprof_sampled_launch {
+  struct gpuprof_record header;
+  uint64_t correlation;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_sampled_launch) == 16, "sampled launch layout");
 
 /* Samples of one context were read out: they were taken in [start_ns, end_ns). The vendor's library tells late, so
  * windows of a context may overlap by some 0.25 s. Each sample of the hardware's is in exactly one of `handed`,

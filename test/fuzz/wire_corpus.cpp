@@ -241,9 +241,10 @@ WireBytes samples() {
   const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
   WireBytes wire = kernels();
   wire.name(4, "unknown").name(5, "long_scoreboard").name(6, "barrier");
+  wire.add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 1});
   for (const uint32_t function : {1u, 4u, 9u}) {
-    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, function, 1, 2, 0}, reasons);
-    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, 0x50, function, 2, 2, 0}, reasons);
+    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, function, 1, 2, 0, 0}, reasons);
+    wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, 0x50, function, 2, 2, 0, function}, reasons);
   }
   wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 1000, 9000, 30, 1, 2, 2048, 1, 0, 4, 0});
   return wire;

@@ -1,12 +1,15 @@
 // The mock libcuda's graphs: captured or built node by node, cloned, instantiated, updated, launched. A conditional
 // node's bodies run as often as its condition says.
 #include <algorithm>
+#include <atomic>
 
 #include "mock_driver.h"
 
 using namespace gpuprof::mock;
 
 namespace {
+
+std::atomic<uint32_t> captures = 0;
 
 void tell(NodeEvent event, CUgraphNode node, CUgraphNode original = nullptr) {
   if (const Tracer* tracer = driver().tracer; tracer != nullptr) {
@@ -192,12 +195,17 @@ void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value
   driver().conditions[handle] = value;
 }
 
+uint32_t mock_cuda_captures() {
+  return captures.load();
+}
+
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   return MOCK_CALL(cuStreamBeginCapture_v2, nullptr, [&] {
     if (stream == nullptr || stream->capturing != nullptr) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     stream->capturing = make_graph();
+    ++captures;
     return CUDA_SUCCESS;
   });
 }
@@ -209,6 +217,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     }
     *graph = stream->capturing;
     stream->capturing = nullptr;
+    --captures;
     return CUDA_SUCCESS;
   });
 }

@@ -1,6 +1,7 @@
 // PC sampling with the real one's rules: enabled first, then configured, then read; each struct and each of its places
 // says its size; samples come some time after they were taken; once the buffer was full, there are none until sampling
-// is disabled and enabled again.
+// is disabled and enabled again. Where kernels are serialized, only those launched in a range are sampled, their
+// samples name their launch, and nothing is read while a range is open.
 #include "mock_cupti_sampling.h"
 
 #include <cupti_pcsampling.h>
@@ -49,17 +50,21 @@ constexpr Place kPlaces[] = {{0x10, kLongScoreboard, [](uint64_t samples) { retu
 
 struct Taken {
   uint64_t end_ns;
+  uint32_t correlation;  // 0: not known
   uint64_t crc;
   char* function;  // null: not the program's
   uint64_t samples;
   bool dropped;
 };
 
-using Pc = std::tuple<uint64_t, char*, uint64_t>;  // code, function, offset
+using Pc = std::tuple<uint64_t, char*, uint64_t, uint32_t>;  // code, function, offset, correlation id
 
 struct Sampler {
   bool enabled = false;
   bool full = false;
+  bool serialized = false;
+  bool ranges = false;  // only what is launched in one is sampled
+  bool in_range = false;
   CUpti_PCSamplingData* rest = nullptr;
   uint32_t period = kDefaultPeriod;
   std::deque<Taken> taken;
@@ -128,6 +133,22 @@ Sampler* enabled_sampler(CUcontext context) {
   return sampler.enabled ? &sampler : nullptr;
 }
 
+bool capturing() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) {
+    return false;
+  }
+  const auto look = reinterpret_cast<decltype(&mock_cuda_captures)>(dlsym(driver, "mock_cuda_captures"));
+  dlclose(driver);
+  return look != nullptr && look() != 0;
+}
+
+void must_be_readable(const Sampler& sampler) {
+  if (sampler.in_range) {
+    mock::violation("samples are read, or sampling disabled, while a range is open");
+  }
+}
+
 void make_ready(Sampler& sampler, const Taken& taken) {
   sampler.all += taken.samples;
   if (taken.dropped || sampler.full) {
@@ -141,7 +162,7 @@ void make_ready(Sampler& sampler, const Taken& taken) {
   for (const Place& place : kPlaces) {
     const auto samples = static_cast<uint32_t>(place.share(taken.samples));
     if (samples > 0) {
-      Counts& counts = sampler.ready[{taken.crc, taken.function, place.offset}];
+      Counts& counts = sampler.ready[{taken.crc, taken.function, place.offset, taken.correlation}];
       counts[place.reason] += samples;
       counts[place.reason + 1] += samples / 2;
     }
@@ -177,6 +198,9 @@ void fill(CUpti_PCSamplingPCData* pc, const Pc& place, const Counts& counts) {
   pc->cubinCrc = std::get<0>(place);
   pc->functionName = std::get<1>(place);
   pc->pcOffset = std::get<2>(place);
+  if (pc->size == sizeof(*pc)) {
+    pc->correlationId = std::get<3>(place);
+  }
   pc->stallReasonCount = 0;
   for (uint32_t index = 1; index <= kReasonCount; ++index) {
     if (counts[index] > 0) {
@@ -244,15 +268,17 @@ CUptiResult configure(Sampler& sampler, CUpti_PCSamplingConfigurationInfo& info)
       return data.scratchBufferSizeData.scratchBufferSize < kLeastScratch ? CUPTI_ERROR_INVALID_OPERATION
                                                                           : CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
-      if (data.collectionModeData.collectionMode != CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS) {
-        mock::violation("PC sampling that serializes kernels");
-      }
+      sampler.serialized =
+          data.collectionModeData.collectionMode == CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED;
       return CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE:
       mock::violation("a hardware buffer of another size runs out of memory on some GPUs");
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
-      return data.enableStartStopControlData.enableStartStopControl == 0 ? CUPTI_SUCCESS
-                                                                         : CUPTI_ERROR_INVALID_OPERATION;
+      sampler.ranges = data.enableStartStopControlData.enableStartStopControl != 0;
+      if (sampler.ranges != sampler.serialized) {
+        mock::violation("PC sampling that serializes all kernels, or ranges of kernels that are not");
+      }
+      return CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT:
       return data.outputDataFormatData.outputDataFormat == CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED
                  ? CUPTI_SUCCESS
@@ -286,7 +312,11 @@ void sample_op(const Op& op) {
     return;  // or not set up yet
   }
   Sampler& sampler = found->second;
-  Taken taken = {op.end_ns, s.code[op.module], nullptr, (op.end_ns - op.start_ns) * 2 >> sampler.period, false};
+  if (sampler.ranges && !sampler.in_range) {
+    return;
+  }
+  Taken taken = {op.end_ns, sampler.serialized ? op.correlation : 0,         s.code[op.module],
+                 nullptr,   (op.end_ns - op.start_ns) * 2 >> sampler.period, false};
   if (op.kind == OpKind::kernel) {
     char*& function = s.functions[{op.module, op.name}];
     function = function != nullptr ? function : strdup(op.name);
@@ -378,12 +408,42 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* params) {
   if (sampler == nullptr) {
     return CUPTI_ERROR_INVALID_OPERATION;
   }
+  must_be_readable(*sampler);
   if (sampler->rest != nullptr) {
     collect(*sampler, now_ns());
     hand_out(*sampler, sampler->rest, SIZE_MAX);
   }
   tell_taken(sampler->all);
   sampler->enabled = false;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams* params) {
+  if (!sound(params, CUpti_PCSamplingStartParamsSize)) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  if (capturing()) {
+    mock::violation("a range of samples is opened while a graph is captured");
+  }
+  const std::lock_guard lock(sampling().mutex);
+  Sampler* sampler = enabled_sampler(params->ctx);
+  if (sampler == nullptr || !sampler->ranges || sampler->in_range) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  sampler->in_range = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams* params) {
+  if (!sound(params, CUpti_PCSamplingStopParamsSize)) {
+    return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+  const std::lock_guard lock(sampling().mutex);
+  Sampler* sampler = enabled_sampler(params->ctx);
+  if (sampler == nullptr || !sampler->in_range) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  sampler->in_range = false;
   return CUPTI_SUCCESS;
 }
 
@@ -446,6 +506,7 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* params) {
   if (sampler == nullptr || sampler->rest == nullptr) {
     return CUPTI_ERROR_INVALID_OPERATION;
   }
+  must_be_readable(*sampler);
   collect(*sampler, now_ns() - kLateNs);
   if (sampler->full) {
     return CUPTI_ERROR_OUT_OF_MEMORY;

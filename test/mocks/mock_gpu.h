@@ -108,6 +108,8 @@ uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream);
 bool mock_cuda_context(CUcontext context, uint32_t* id, uint32_t* device);
 // What the kernels of a real program do: the value that a conditional node finds in the launches from now on.
 void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value);
+// Streams that are being captured.
+uint32_t mock_cuda_captures();
 // cuInit has returned.
 bool mock_cuda_ready();
 // A page of managed memory is touched where it is not, by the GPU or by the CPU, and moves there.

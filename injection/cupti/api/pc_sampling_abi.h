@@ -9,7 +9,10 @@
 
 namespace gpuprof::injection::cupti {
 
-enum CUpti_PCSamplingCollectionMode : uint32_t { CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS = 1 };
+enum CUpti_PCSamplingCollectionMode : uint32_t {
+  CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS = 1,
+  CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED = 2
+};
 enum CUpti_PCSamplingOutputDataFormat : uint32_t { CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED = 1 };
 
 struct alignas(8) CUpti_PCSamplingStallReason {
@@ -107,6 +110,19 @@ struct CUpti_PCSamplingDisableParams {
   CUcontext ctx;
 };
 
+// Of a range, where ENABLE_START_STOP_CONTROL is set.
+struct CUpti_PCSamplingStartParams {
+  size_t size;
+  void* pPriv;
+  CUcontext ctx;
+};
+
+struct CUpti_PCSamplingStopParams {
+  size_t size;
+  void* pPriv;
+  CUcontext ctx;
+};
+
 struct CUpti_PCSamplingGetNumStallReasonsParams {
   size_t size;
   void* pPriv;
@@ -136,6 +152,8 @@ CUptiResult cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurati
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams* params);
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params);
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams* params);
+CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams* params);
+CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams* params);
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams* params);
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams* params);
 CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams* params);

@@ -28,7 +28,7 @@ struct Named {
 };
 
 // Which functions or kernels match, by their index.
-std::vector<char> matching(const Run& run, const Budget& budget, const analyze::Pattern& pattern) {
+std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
   std::vector<char> matches;
   if (!budget.of_function) {
     for (const compare::Kernel& kernel : run.kernels) {
@@ -118,7 +118,7 @@ std::string_view outcome_word(Outcome outcome) {
 }  // namespace
 
 Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent) {
-  const auto pattern = analyze::Pattern::compile(option_of(budget), budget.regex);
+  const auto pattern = Pattern::compile(option_of(budget), budget.regex);
   if (!pattern) {
     return pattern.error();
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "base/result.h"
 #include "base/text_stream.h"
 #include "compare/judge.h"

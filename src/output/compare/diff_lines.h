@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 #include "compare/comparison.h"
 #include "compare/difference.h"
 
@@ -20,8 +20,8 @@ struct DiffLine {
 };
 
 struct DiffFilter {
-  std::optional<analyze::Pattern> kernel;  // kernels of that name, and paths that launch them
-  std::optional<analyze::Pattern> path;    // paths with such a function, kernels and functions of those
+  std::optional<Pattern> kernel;  // kernels of that name, and paths that launch them
+  std::optional<Pattern> path;    // paths with such a function, kernels and functions of those
 };
 
 // All lines, those that changed most first. The comparison must outlive it.

@@ -29,6 +29,7 @@ constexpr const char* kRightsHint =
     "recorded for another one";
 // A byte of the wire becomes at most about so many of ours: a stack of one word is kept in several tables.
 constexpr size_t kGrowth = 8;
+constexpr uint32_t kWholeShare = 1U << 16;  // of gpuprof_segment.exact_share
 
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
@@ -249,8 +250,11 @@ void Channel::set_up(const ChannelOptions& options, Source& source) {
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
-      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u);
+      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) |
+      (options.exact.chosen ? 0u : GPUPROF_OPTION_ALL_KERNELS);
   segment.options.sampling_period = options.sampling_period;
+  segment.exact_every = options.exact.every;
+  segment.exact_share = static_cast<uint32_t>(options.exact.percent * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
               std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
   store(segment.control,
@@ -323,6 +327,20 @@ void Channel::move_tail(Source& source, size_t ring) {
   store(source.segment->rings[ring].tail, source.tails[ring], std::memory_order_release);
 }
 
+// Tells the target which of the names that it has just told are those of chosen kernels.
+void Channel::choose_kernels(Source& source, std::span<const std::byte> records) {
+  if (!options_.exact.on || !options_.exact.chosen) {
+    return;
+  }
+  decode_names(records, [&](uint32_t id, std::string_view name) {
+    if (id < GPUPROF_CHOSEN_NAMES && options_.exact.chosen(name)) {
+      constexpr uint32_t kBits = 64;
+      uint64_t& word = source.segment->chosen[id / kBits];
+      store(word, load(word) | uint64_t{1} << id % kBits);
+    }
+  });
+}
+
 size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
   size_t total = 0;
   for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
@@ -340,6 +358,7 @@ size_t Channel::drain_source(Source& source, backend::EventSink& sink) {
         break;
       }
       decode_records(source.id, {copy_.data(), run}, sink, counts_);
+      choose_kernels(source, {copy_.data(), run});
       options_.memory->grew(run * kGrowth);
       available -= run;
       total += run;

@@ -5,8 +5,11 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -24,6 +27,14 @@
 
 namespace gpuprof::record {
 
+// Samples of single launches: of one of `every` of each chosen kernel, for at most so much of the time.
+struct ExactSampling {
+  bool on = false;
+  uint32_t every = 1;
+  double percent = 0;
+  std::function<bool(std::string_view)> chosen = {};  // by its name as the target has it; none: all are
+};
+
 struct ChannelOptions {
   bool launch_records = false;   // ask targets for LAUNCH records (there is no other source of launches)
   bool stacks = false;           // targets walk their stacks themselves
@@ -36,6 +47,7 @@ struct ChannelOptions {
   double max_overhead = 0;       // percent; above it, fewer launches get a stack. 0: no limit
   bool samples = false;          // sample inside of kernels
   uint32_t sampling_period = 0;  // cycles, a power of two; 0: as the vendor's library chooses
+  ExactSampling exact = {};      // with `samples`
   std::string nvtx_range;        // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
   CodeLimits code = {};          // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
@@ -135,6 +147,7 @@ class Channel {
   bool has_records(Source& source, size_t ring);
   static void move_tail(Source& source, size_t ring);
   size_t drain_source(Source& source, backend::EventSink& sink);
+  void choose_kernels(Source& source, std::span<const std::byte> records);
   void count_if_unheard(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);

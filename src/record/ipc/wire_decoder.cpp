@@ -58,13 +58,14 @@ bool is_launch_of(uint64_t correlation) {
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
 }
 
-bool decode_name(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+template <typename Take>
+bool decode_name(std::span<const std::byte> record, const Take& take) {
   gpuprof_name name;
   std::string_view text;
   if (!fixed_part(record, name) || name.id == 0 || !text_part<gpuprof_name>(record, name.length, text)) {
     return false;
   }
-  sink.on_name(source, name.id, text);
+  take(name.id, text);
   return true;
 }
 
@@ -352,7 +353,17 @@ bool decode_samples(backend::SourceId source, std::span<const std::byte> record,
                                  .offset = samples.offset,
                                  .function_id = samples.function_id,
                                  .window = samples.window,
+                                 .correlation = samples.correlation,
                                  .reasons = reasons});
+  return true;
+}
+
+bool decode_sampled_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_sampled_launch launch;
+  if (!fixed_part(record, launch) || launch.correlation == 0) {
+    return false;
+  }
+  sink.on_sampled_launch(source, launch.correlation);
   return true;
 }
 
@@ -377,7 +388,7 @@ bool decode_sample_window(backend::SourceId source, std::span<const std::byte> r
 bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
   switch (type) {
     case GPUPROF_RECORD_NAME:
-      return decode_name(source, record, sink);
+      return decode_name(record, [&](uint32_t id, std::string_view text) { sink.on_name(source, id, text); });
     case GPUPROF_RECORD_DEVICE:
       return decode_device(source, record, sink);
     case GPUPROF_RECORD_GPU_OP:
@@ -410,6 +421,8 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_mappings(source, record, sink);
     case GPUPROF_RECORD_SAMPLES:
       return decode_samples(source, record, sink);
+    case GPUPROF_RECORD_SAMPLED_LAUNCH:
+      return decode_sampled_launch(source, record, sink);
     case GPUPROF_RECORD_SAMPLE_WINDOW:
       return decode_sample_window(source, record, sink);
     default:
@@ -427,27 +440,51 @@ bool is_python_layout(const gpuprof_python_layout& layout) {
          layout.text_kind_shift < kBitsOfState && layout.code_tagged <= 1;
 }
 
-size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
-                      DecodeCounts& counts) {
-  size_t at = 0;
+namespace {
+
+// Calls `take` with the type and the bytes of each record. False: where the next one starts is unknowable. `at`: how
+// many bytes were taken.
+template <typename Take>
+bool walk_records(std::span<const std::byte> bytes, size_t& at, const Take& take) {
   while (bytes.size() - at >= sizeof(gpuprof_record)) {
     gpuprof_record header;
     std::memcpy(&header, bytes.data() + at, sizeof(header));
     if (header.bytes < sizeof(header) || header.bytes % 8 != 0 || header.bytes > bytes.size() - at) {
-      ++counts.malformed;
-      return bytes.size();
+      return false;
     }
-    if (header.type >= GPUPROF_RECORD_TYPES) {
-      ++counts.unknown;
-    } else if (header.type != GPUPROF_RECORD_PAD) {
-      ++counts.records;
-      if (!decode_one(source, header.type, bytes.subspan(at, header.bytes), sink)) {
-        ++counts.malformed;
-      }
-    }
+    take(header.type, bytes.subspan(at, header.bytes));
     at += header.bytes;
   }
+  return true;
+}
+
+}  // namespace
+
+size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
+                      DecodeCounts& counts) {
+  size_t at = 0;
+  const bool sound = walk_records(bytes, at, [&](uint16_t type, std::span<const std::byte> record) {
+    if (type >= GPUPROF_RECORD_TYPES) {
+      ++counts.unknown;
+    } else if (type != GPUPROF_RECORD_PAD) {
+      ++counts.records;
+      counts.malformed += decode_one(source, type, record, sink) ? 0 : 1;
+    }
+  });
+  if (!sound) {
+    ++counts.malformed;
+    return bytes.size();
+  }
   return at;
+}
+
+void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take) {
+  size_t at = 0;
+  walk_records(bytes, at, [&](uint16_t type, std::span<const std::byte> record) {
+    if (type == GPUPROF_RECORD_NAME) {
+      decode_name(record, take);
+    }
+  });
 }
 
 }  // namespace gpuprof::record

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string_view>
 
 #include "backend/event_sink.h"
 #include "wire/stack.h"
@@ -21,6 +23,9 @@ struct DecodeCounts {
 // malformed record: where the next record starts is then unknowable.
 size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes, backend::EventSink& sink,
                       DecodeCounts& counts);
+
+// The names among the same bytes, with their ids. What decode_records() refuses is left out.
+void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take);
 
 // Whether a layout, of a hello or a PYTHON record, is of a Python and can be true. Its offsets are bounded by their
 // types alone: whoever follows them reads the memory of the process that sent them, and must check each read.

@@ -84,6 +84,10 @@ void Correlator::on_gpu_place(backend::SourceId id, const backend::GpuPlace& pla
   with(id, [&](Source& source) { producers_.gpu_code().add(source.gpu_code, place); });
 }
 
+void Correlator::on_sampled_launch(backend::SourceId id, uint64_t correlation) {
+  with(id, [&](const Source& source) { kernel_times_.expect(source.id, correlation); });
+}
+
 void Correlator::on_place_samples(backend::SourceId id, const backend::PlaceSamples& samples) {
   with(id, [&](const Source& source) { samples_.sharing().on_samples(source, samples); });
 }

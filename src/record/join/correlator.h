@@ -55,6 +55,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_gpu_place(backend::SourceId source, const backend::GpuPlace& place) override;
   void on_sample(const backend::Sample& sample) override { samples_.on_sample(sample); }
   void on_samples_dropped(backend::SourceId source, uint64_t count) override { samples_.on_dropped(source, count); }
+  void on_sampled_launch(backend::SourceId source, uint64_t correlation) override;
   void on_place_samples(backend::SourceId source, const backend::PlaceSamples& samples) override;
   void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
   void on_source_end(backend::SourceId source) override;

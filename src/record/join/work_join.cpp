@@ -131,7 +131,7 @@ bool WorkJoin::take(const WorkEvent& event, Patience patience) {
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
   if (join_.options.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
     parts_.kernel_times.add({event.site.source, event.site.device, key.name}, work, key.stack != 0, event.start_ns,
-                            event.end_ns);
+                            event.end_ns, event.site.correlation);
   }
   parts_.launches.match(*source, event, launch);
   return true;

@@ -155,6 +155,81 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(profile.coverage()["samples_foreign"], 0)
         self.assertEqual(profile.coverage()["samples_foreign"] % fills, 0)
 
+    def exact(self, *arguments, options=(), **extra):
+        """As sample(), of single launches. A loop of launches takes longer than the names that the recorder chooses by."""
+        return self.sample("--kernels-only", "--gap-us", "200", *arguments,
+                           options=["--pc-sampling=exact", "--max-overhead", "100", *options], **extra)
+
+    def told_of_exact(self, profile):
+        return {key.rsplit(".", 1)[1]: sum(int(value) for value in values) for key, values in profile.meta().items()
+                if ".sampling.exact_" in key}
+
+    def test_single_launches_have_their_own_samples(self):
+        profile, did, stderr = self.exact("--launches", "2000")
+        told = self.told_of_exact(profile)
+        self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], did["launches"])
+        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read out once a second, for microseconds
+        # Whose samples they are is known, however many paths a kernel has, ...
+        self.assertEqual({row[6] for row in profile.of("EUSTALL")}, {"0"})
+        # ... to the sample: each launch has as many.
+        counts, samples = collections.Counter(), collections.Counter()
+        for row in profile.of("GPU"):
+            counts[row[1]] += int(row[2])
+        for row in profile.of("EUSTALL"):
+            samples[row[1]] += int(row[5])
+        missing = 0
+        for work, count in counts.items():
+            kernel = next(one for one in DURATIONS if one in profile.works[work].name)
+            self.assertEqual(samples[work] % samples_of(kernel), 0, stderr)
+            missing += count - samples[work] // samples_of(kernel)
+        self.assertEqual(missing, told["exact_launches_missed"])
+        self.assert_conserved(profile)
+        self.assert_leaves_conserve(did)
+
+    def test_kernels_are_chosen_by_their_demangled_names(self):
+        profile, did, stderr = self.exact("--launches", "2000", options=["--kernel", "^solve\\("])
+        samples = self.by_kernel(profile)
+        self.assertEqual(set(samples), {"solve"}, stderr)
+        launches = self.told_of_exact(profile)["exact_launches"]
+        self.assertEqual(samples["solve"], launches * samples_of("solve"))
+        self.assertGreater(launches, 0.5 * did["launches"] / 4)  # all but those before the recorder had seen the name
+
+    def test_one_of_so_many_launches(self):
+        profile, did, _ = self.exact("--launches", "1000", options=["--sample-every", "10"])
+        ops = [op["count"] for op in did["ops"].values()]
+        told = self.told_of_exact(profile)
+        self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], sum(-(-count // 10) for count in ops))
+
+    def test_no_more_than_the_time_that_may_go_to_it(self):
+        profile, did, _ = self.sample("--kernels-only", "--launches", "20000",
+                                      options=["--pc-sampling=exact", "--max-overhead", "0.1"])
+        told = self.told_of_exact(profile)
+        self.assertEqual(told["exact_launches"] + told["exact_launches_missed"] + told["exact_launches_too_dear"],
+                         did["launches"])
+        self.assertGreater(told["exact_launches_too_dear"], 0)
+        self.assertGreater(told["exact_launches"], 0)
+
+    def test_never_while_a_graph_is_captured(self):
+        profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")  # the mock ends a program that does
+        self.assertGreater(did["captured"], 0)
+        self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
+
+    def told_samples(self, profile):
+        return sum(int(row[5]) for row in profile.of("EUSTALL"))
+
+    def test_threads_sample_at_once(self):
+        profile, did, stderr = self.exact("--threads", "4", "--launches", "500")
+        self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
+        self.assertGreater(profile.end()["samples"], 0)
+        self.assertNotIn("samples_without_launch", profile.coverage())
+        self.assertEqual(profile.end()["launches"], did["launches"])
+
+    def test_a_cupti_whose_samples_name_no_launch(self):
+        profile, did, stderr = self.sample("--launches", "50", faults="old_version=21", options=["--pc-sampling=exact"])
+        self.assertIn("CUDA 12.4 or later", stderr)
+        self.assertEqual(profile.of("EUSTALL"), [])
+        self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"])
+
     def test_where_cupti_refuses_recording_goes_on_and_says_why(self):
         profile, did, stderr = self.sample("--launches", "50", faults="refuse_sampling=35")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", stderr)
@@ -178,7 +253,9 @@ class PcSampling(rig.RuntimeTest):
     def test_what_does_not_go_together_is_refused(self):
         for options in (["--sampling-period", "64"], ["--pc-sampling", "--sampling-period", "65"],
                         ["--pc-sampling", "--sampling-period", "16"], ["--pc-sampling", "--nvtx-range", "x"],
-                        ["--stalls", "--graphs", "whole"]):
+                        ["--stalls", "--graphs", "whole"], ["--pc-sampling=some"], ["--kernel", "x"],
+                        ["--pc-sampling", "--sample-every", "2"], ["--pc-sampling=exact", "--sample-every", "0"],
+                        ["--pc-sampling=exact", "--kernel", "("], ["--pc-sampling=exact", "--kernel", ""]):
             with self.subTest(options=options):
                 run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", "true"])
                 self.assertEqual(run.returncode, 2)

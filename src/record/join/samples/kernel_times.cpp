@@ -38,8 +38,20 @@ class Gathered {
 
 }  // namespace
 
-void KernelTimes::add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns,
-                      uint64_t end_ns) {
+void KernelTimes::expect(backend::SourceId source, uint64_t correlation) {
+  if (launches_.size() < kMaxLaunches && join_.memory().admit()) {
+    launches_.try_emplace({source, correlation}, Expected{.since_ns = join_.now_ns, .ran = {}});
+    join_.memory().grew(sizeof(decltype(launches_)::value_type) + 4 * sizeof(void*));
+  } else {
+    join_.memory().leave_out();
+  }
+}
+
+void KernelTimes::add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
+                      uint64_t correlation) {
+  if (const auto launch = launches_.find({kernel.source, correlation}); launch != launches_.end()) {
+    launch->second.ran = {.work = work, .ns = 1, .at_ns = start_ns, .has_stack = has_stack};
+  }
   Runs& runs = kernels_[kernel];
   const uint64_t ns = std::min(kMostNs, end_ns - start_ns);
   auto run = runs.find({start_ns / kTickNs, work});
@@ -55,6 +67,16 @@ void KernelTimes::add(const KernelId& kernel, profile::WorkId work, bool has_sta
   known.start_ns = std::min(known.start_ns, start_ns);
   known.end_ns = std::max(known.end_ns, end_ns);
   known.ns = std::min(kMostNs, known.ns + ns);
+}
+
+bool KernelTimes::expects(backend::SourceId source, uint64_t correlation) const {
+  return launches_.contains({source, correlation});
+}
+
+std::vector<KernelShare> KernelTimes::of_launch(backend::SourceId source, uint64_t correlation) const {
+  const auto launch = launches_.find({source, correlation});
+  return launch == launches_.end() || launch->second.ran.ns == 0 ? std::vector<KernelShare>()
+                                                                 : std::vector{launch->second.ran};
 }
 
 std::vector<KernelShare> KernelTimes::within(const KernelId& kernel, uint64_t start_ns, uint64_t end_ns) const {
@@ -102,6 +124,7 @@ void KernelTimes::expire() {
     count_ += runs.size();
   }
   std::erase_if(kernels_, [](const auto& kernel) { return kernel.second.empty(); });
+  std::erase_if(launches_, [this](const auto& launch) { return launch.second.since_ns + kKeepNs < join_.now_ns; });
 }
 
 void KernelTimes::end_source(backend::SourceId source) {
@@ -110,6 +133,7 @@ void KernelTimes::end_source(backend::SourceId source) {
     count_ -= ended ? kernel.second.size() : 0;
     return ended;
   });
+  launches_.erase(launches_.lower_bound({source, 0}), launches_.upper_bound({source, UINT64_MAX}));
 }
 
 }  // namespace gpuprof::record

@@ -33,11 +33,21 @@ class KernelTimes {
  public:
   static constexpr uint64_t kKeepNs = 30'000'000'000;  // since a kernel ended
   static constexpr size_t kMaxRuns = 500'000;  // 40 MiB: further ones are not told apart from the last of their name
+  static constexpr size_t kMaxLaunches = 100'000;  // that are sampled one by one; further ones as if they were not
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
+  // Samples will name this launch. Before its kernel is added.
+  void expect(backend::SourceId source, uint64_t correlation);
+
   // A kernel ran in [start_ns, end_ns).
-  void add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns);
+  void add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
+           uint64_t correlation = 0);
+
+  // Whether samples may name the launch; those of other threads' launches meanwhile come, too, and are not expected.
+  [[nodiscard]] bool expects(backend::SourceId source, uint64_t correlation) const;
+  // As what an expected launch ran. Empty: its work has not come.
+  [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;
 
   // As what the kernel ran in [start_ns, end_ns), each work once; of a kernel that ran for no time there, 1 ns.
   [[nodiscard]] std::vector<KernelShare> within(const KernelId& kernel, uint64_t start_ns, uint64_t end_ns) const;
@@ -61,8 +71,14 @@ class KernelTimes {
   using RunKey = std::pair<uint64_t, profile::WorkId>;  // the tick comes first
   using Runs = std::map<RunKey, Run>;
 
+  struct Expected {
+    uint64_t since_ns = 0;
+    KernelShare ran;  // ns is 0 until it has
+  };
+
   JoinContext& join_;
   std::map<KernelId, Runs> kernels_;
+  std::map<std::pair<backend::SourceId, uint64_t>, Expected> launches_;  // by source and correlation id
   size_t count_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };

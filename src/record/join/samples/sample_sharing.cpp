@@ -37,7 +37,7 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   }
   OpenWindow& window = known != open_.end() ? known->second : open_[key];
   window.told += sum;
-  auto& counts = window.functions[{samples.module, samples.function_id}];
+  auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
     counts.push_back({samples.offset, reason.reason_id, reason.samples});
   }
@@ -52,8 +52,9 @@ void SampleSharing::on_window(const Source& source, const backend::SampleWindow&
   }
   for (auto& [key, counts] : samples.functions) {
     waiting_.push_back({.source = source.id,
-                        .module = key.first,
-                        .function_id = key.second,
+                        .module = std::get<0>(key),
+                        .function_id = std::get<1>(key),
+                        .correlation = std::get<2>(key),
                         .window = window,
                         .closed_ns = join_.now_ns,
                         .sampling = out_.sampling(window.period),
@@ -117,7 +118,7 @@ bool SampleSharing::take(Group& group, Patience patience) {
   return true;
 }
 
-// As what the function, or the kernel that it is a part of, ran in the window.
+// As what its launch ran, or the function, or the kernel that it is a part of, in the window.
 std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Group& group, Patience patience,
                                                   std::string_view function) {
   CodeReader* const reader = join_.options.code_reader;
@@ -129,6 +130,12 @@ std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Gr
     }
   }
   const KernelTimes& times = parts_.kernel_times;
+  if (times.expects(group.source, group.correlation)) {
+    auto ran = times.of_launch(group.source, group.correlation);
+    if (!ran.empty() || patience != Patience::none) {
+      return ran;
+    }
+  }
   for (const NameIndex name : kernels) {
     const KernelId kernel{group.source, group.window.device, name};
     auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
@@ -158,7 +165,8 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
   for (const KernelShare& share : shares) {
     weights.push_back(share.ns);
   }
-  const uint32_t flags = shares.size() > 1 ? profile::kSampleEstimated : 0;
+  const bool as_told = group.correlation == 0 || parts_.kernel_times.expects(group.source, group.correlation);
+  const uint32_t flags = shares.size() > 1 || !as_told ? profile::kSampleEstimated : 0;
   for (const Count& count : group.counts) {
     SampleKey key{.place = place(source, group, count.offset),
                   .reason = source.name(count.reason_id),

@@ -1,5 +1,6 @@
-// Samples that name no launch are shared out: to the work as which their kernel ran in the window that they were taken
-// in, in proportion to its measured time. Exact where that is one work, else marked as estimated.
+// Samples that name a launch go to the work that it ran. Others are shared out: to the work as which their kernel ran
+// in the window that they were taken in, in proportion to its measured time. Exact where that is one work, else marked
+// as estimated.
 //
 // A window's samples wait until the times of its kernels have come, and the code, which comes another way.
 #pragma once
@@ -79,17 +80,18 @@ class SampleSharing {
     uint32_t reason_id = 0;
     uint32_t samples = 0;
   };
-  // Samples of one function in one window.
+  // Samples of one function in one window, and of one launch where it is known.
   struct Group {
     backend::SourceId source = 0;
     uint64_t module = 0;
     uint32_t function_id = 0;
+    uint64_t correlation = 0;
     backend::SampleWindow window;
     uint64_t closed_ns = 0;  // when the window's record came
     profile::SamplingId sampling;
     std::vector<Count> counts;
   };
-  using FunctionKey = std::pair<uint64_t, uint32_t>;  // module, function
+  using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
   struct OpenWindow {
     std::map<FunctionKey, std::vector<Count>> functions;
     uint64_t told = 0;  // samples, those that could not be kept included

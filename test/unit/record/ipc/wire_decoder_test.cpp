@@ -91,11 +91,13 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_sample(const gpuprof::backend::Sample&) override {}
   void on_samples_dropped(uint32_t, uint64_t) override {}
   void on_place_samples(uint32_t, const gpuprof::backend::PlaceSamples& samples) override {
-    log += "samples" + words({samples.module, samples.offset, samples.function_id, samples.window});
+    log += "samples" +
+           words({samples.module, samples.offset, samples.function_id, samples.window, samples.correlation});
     for (const auto& reason : samples.reasons) {
       log += "  " + std::to_string(reason.reason_id) + " x" + std::to_string(reason.samples) + "\n";
     }
   }
+  void on_sampled_launch(uint32_t, uint64_t correlation) override { log += "sampled" + words({correlation}); }
   void on_sample_window(uint32_t, const gpuprof::backend::SampleWindow& window) override {
     log += "window" + words({window.start_ns, window.end_ns, window.handed, window.dropped, window.foreign,
                              window.period, window.window, window.device});
@@ -288,21 +290,38 @@ TEST_CASE("modules that can not be are refused") {
   CHECK(refusals.malformed == 12);
 }
 
+TEST_CASE("names by themselves, of the records that are sound") {
+  WireBytes wire;
+  wire.name(1, "one").add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 77}).name(0, "none").name(2, "");
+  std::string log;
+  const auto take = [&log](uint32_t id, std::string_view text) {
+    log += std::to_string(id) + "=" + std::string(text) + " ";
+  };
+  gpuprof::record::decode_names(wire.bytes(), take);
+  CHECK(log == "1=one 2= ");
+  auto cut = wire.bytes();
+  cut.resize(cut.size() - 8);
+  log.clear();
+  gpuprof::record::decode_names(cut, take);
+  CHECK(log == "1=one ");
+}
+
 TEST_CASE("samples and their windows reach their calls, or are refused") {
   const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
   WireBytes wire;
-  wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, 2, 9, 2, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, 2, 9, 2, 0, 77}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 77});
   wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 100, 200, 8, 1, 2, 512, 9, 1, 4, 0});
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
-  CHECK(sink.log == "samples 3 64 2 9\n  5 x7\n  6 x1\nwindow 100 200 8 1 2 512 9 1\n");
+  CHECK(sink.log == "samples 3 64 2 9 77\n  5 x7\n  6 x1\nsampled 77\nwindow 100 200 8 1 2 512 9 1\n");
   CHECK(counts.malformed == 0);
 
   using Samples = gpuprof_samples;
   WireBytes wrong;
   const auto change = [&](auto to) {
-    Samples one{{}, 3, 0x40, 2, 9, 2, 0};
+    Samples one{{}, 3, 0x40, 2, 9, 2, 0, 0};
     to(one);
     wrong.add(GPUPROF_RECORD_SAMPLES, one, reasons);
   };
@@ -312,13 +331,15 @@ TEST_CASE("samples and their windows reach their calls, or are refused") {
   change([](Samples& r) { r.count = 0; });
   change([](Samples& r) { r.count = 3; });
   change([](Samples& r) { r.count = UINT32_MAX; });
-  wrong.add(GPUPROF_RECORD_SAMPLES, Samples{{}, 3, 0x40, 2, 9, 2, 0},
+  wrong.add(GPUPROF_RECORD_SAMPLES, Samples{{}, 3, 0x40, 2, 9, 2, 0, 0},
             std::string_view("\5\0\0\0\7\0\0\0\0\0\0\0\1\0\0\0", 16));
   DecodeCounts refusals;
   RecordingSink nothing;
   decode_records(1, wrong.bytes(), nothing, refusals);
   CHECK(nothing.log.empty());
   CHECK(refusals.malformed == 7);
+  using Launch = gpuprof_sampled_launch;
+  CHECK(refused(GPUPROF_RECORD_SAMPLED_LAUNCH, Launch{{}, 1}, [](Launch& r) { r.correlation = 0; }) == 1);
   using Window = gpuprof_sample_window;
   CHECK(refused(
             GPUPROF_RECORD_SAMPLE_WINDOW, Window{{}, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0}, [](Window& r) { r.window = 0; },

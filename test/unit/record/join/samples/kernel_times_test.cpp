@@ -96,3 +96,26 @@ TEST_CASE("further runs than are kept apart still count") {
   CHECK(times.size() == KernelTimes::kMaxRuns);
   CHECK(ns_of(times.within(kKernel, 0, UINT64_MAX), 1) == runs * 1000);
 }
+
+TEST_CASE("what a launch ran that samples will name") {
+  JoinContext join(Rig::with_defaults({}));
+  KernelTimes times(join);
+  times.expect(1, 50);
+  CHECK(times.expects(1, 50));
+  CHECK_FALSE(times.expects(2, 50));
+  CHECK(times.of_launch(1, 50).empty());  // not yet
+  times.add(kKernel, WorkId{1}, true, kMs, 2 * kMs, 49);
+  times.add(kKernel, WorkId{2}, true, kMs, 2 * kMs, 50);
+  const auto ran = times.of_launch(1, 50);
+  REQUIRE(ran.size() == 1);
+  CHECK(ran[0].work == WorkId{2});
+  CHECK(times.of_launch(1, 49).empty());
+  times.expect(1, UINT64_MAX);
+  times.expect(2, 50);
+  times.end_source(1);
+  CHECK_FALSE(times.expects(1, UINT64_MAX));
+  CHECK(times.expects(2, 50));
+  join.now_ns += KernelTimes::kKeepNs + kMs;
+  times.expire();
+  CHECK_FALSE(times.expects(2, 50));
+}

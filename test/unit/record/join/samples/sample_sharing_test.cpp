@@ -64,12 +64,13 @@ struct SharingRig : Rig {
     correlator.on_gpu_op(kernel(correlation, ns, end_ns));
   }
   void samples(uint32_t window, uint64_t offset, uint32_t wait, uint32_t selected = 0, uint32_t function = 1,
-               uint64_t module = 7) {
+               uint64_t module = 7, uint64_t correlation = 0) {
     const std::vector<PlaceSamples::Reason> reasons = {{kWait, wait}, {kSelected, selected}};
     correlator.on_place_samples(1, {.module = module,
                                     .offset = offset,
                                     .function_id = function,
                                     .window = window,
+                                    .correlation = correlation,
                                     .reasons = std::span(reasons).first(selected > 0 ? 2 : 1)});
   }
   void window(uint32_t number, uint64_t handed, uint64_t dropped = 0, uint64_t foreign = 0, uint64_t start = 2 * kMs,
@@ -252,4 +253,22 @@ TEST_CASE("more samples than can wait are dropped and counted") {
   rig.take();
   // What was refused here is not counted a second time as missing from the window.
   CHECK(rig.correlator.totals().samples + rig.dropped() == records * reasons.size());
+}
+
+TEST_CASE("samples that name their launch are its own, and those of others meanwhile are shared out") {
+  SharingRig rig;
+  rig.correlator.on_sampled_launch(1, 1);
+  rig.run(1, 77, 300 * kMs, 400 * kMs);
+  rig.run(2, 88, 100 * kMs, 500 * kMs);
+  rig.samples(1, 0x10, 60, 0, 1, 7, 1);
+  rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // of a launch that was not to be sampled
+  rig.window(1, 100);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{77, 90}, {88, 10}});
+  uint64_t exact = 0;
+  for (const auto& [key, count] : batch.samples) {
+    exact += (key.flags & profile::kSampleEstimated) == 0 ? count : 0;
+  }
+  CHECK(exact == 60);
 }

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 
-namespace gpuprof::analyze {
+namespace gpuprof {
 
 class Pattern {
  public:
@@ -27,4 +27,4 @@ class Pattern {
   std::shared_ptr<const regex_t> regex_;
 };
 
-}  // namespace gpuprof::analyze
+}  // namespace gpuprof

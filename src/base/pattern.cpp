@@ -1,8 +1,8 @@
-#include "analyze/pattern.h"
+#include "base/pattern.h"
 
 #include <array>
 
-namespace gpuprof::analyze {
+namespace gpuprof {
 namespace {
 
 constexpr int kUsage = 2;  // exit code
@@ -33,4 +33,4 @@ bool Pattern::matches(const std::string& text) const {
   return ::regexec(regex_.get(), text.c_str(), 0, nullptr, 0) == 0;
 }
 
-}  // namespace gpuprof::analyze
+}  // namespace gpuprof
