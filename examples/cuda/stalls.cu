@@ -5,6 +5,8 @@
 //   meet     one warp works, all others wait for it           barrier
 //   grind    more double-precision work than the pipes take   math_pipe_throttle
 //   collide  32-way bank conflicts in shared memory           short_scoreboard, mio_throttle
+//   stray    every other thread goes another way              each way is taken with 16 threads of 32
+//   stride   every 8th number of an array                     8 times the sectors of memory that it needs
 //   heavy, light   the same work, 4 to 1                      samples 4 to 1, eager and in a graph
 //   shared   launched from two functions, 3 to 1              samples split by measured time
 //
@@ -75,6 +77,28 @@ __global__ void collide(float* out, int steps) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
+__global__ void stray(float* out, int steps) {
+  float x = threadIdx.x;
+  for (int i = 0; i < steps; ++i) {
+    if ((threadIdx.x + i) % 2 == 0) {
+      x = sqrtf(x) * 0.999f + 1.0f;  // the way of the even ones
+      x = sqrtf(x + 3.0f) * 0.999f + 1.0f;
+      x = sqrtf(x + 5.0f) * 0.999f + 1.0f;
+    } else {
+      x = __expf(-x) * 0.5f + 1.0f;  // the way of the odd ones
+      x = __expf(-x - 1.0f) * 0.5f + 1.0f;
+      x = __expf(-x - 2.0f) * 0.5f + 1.0f;
+    }
+    __syncwarp();
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+__global__ void stride(unsigned* numbers) {
+  const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 8u;
+  numbers[at] += 1;  // the line that strides
+}
+
 __device__ __forceinline__ float work(float x, int steps) {
   for (int i = 0; i < steps; ++i) {
     x = x * 0.999f + 1.0f;
@@ -99,6 +123,7 @@ namespace {
 struct Memory {
   unsigned* next = nullptr;
   unsigned* ends = nullptr;
+  unsigned* numbers = nullptr;
   float* floats = nullptr;
   double* doubles = nullptr;
   cudaStream_t stream = nullptr;
@@ -113,6 +138,7 @@ Memory allocate() {
   const size_t threads = size_t{kBlocks} * kThreads;
   check(cudaMalloc(&memory.next, kNodes * sizeof(unsigned)), "cudaMalloc");
   check(cudaMalloc(&memory.ends, threads * sizeof(unsigned)), "cudaMalloc");
+  check(cudaMalloc(&memory.numbers, 8 * threads * sizeof(unsigned)), "cudaMalloc");
   check(cudaMalloc(&memory.floats, threads * sizeof(float)), "cudaMalloc");
   check(cudaMalloc(&memory.doubles, 4 * threads * sizeof(double)), "cudaMalloc");
   check(cudaMemcpy(memory.next, next.data(), kNodes * sizeof(unsigned), cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -139,6 +165,8 @@ void __attribute__((noinline)) reasons(const Memory& memory) {
   meet<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 4000);
   grind<<<kBlocks, 4 * kThreads, 0, memory.stream>>>(memory.doubles, 4000);
   collide<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 10000);
+  stray<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 2000);
+  stride<<<kBlocks, kThreads, 0, memory.stream>>>(memory.numbers);
 }
 
 void eager(const Memory& memory, int rounds) {

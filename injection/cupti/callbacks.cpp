@@ -14,6 +14,7 @@
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/pc_sampling.h"
+#include "cupti/sass_counting.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
@@ -69,7 +70,12 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
   }
-  if (is_launch(kind)) {
+  if (counting()) {
+    if (is_launch(kind)) {
+      count_in_context(data.context);
+    }
+    open_call.open = false;  // nothing else is recorded
+  } else if (is_launch(kind)) {
     begin_launch(data);
   } else if (is_sync(kind) || kind == CallKind::memory) {
     stack_here(host_correlation(data.correlationId));
@@ -156,6 +162,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto* resource = static_cast<const CUpti_ResourceData*>(data);
     on_sampling_callback(id, resource);
+    on_counting_callback(id, resource);
     if (!on_module_callback(id, resource) && !finalizing()) {
       on_graph_callback(id, resource, &open_call);
     }

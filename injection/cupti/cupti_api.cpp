@@ -29,6 +29,20 @@ void bind_sampling(void* library, PcSamplingApi* api) {
   api->complete = complete;
 }
 
+void bind_sass(void* library, SassApi* api) {
+  bool complete = true;
+  const auto need = [&](const char* name, auto* function) { complete = look_up(library, name, function) && complete; };
+  need("cuptiProfilerInitialize", &api->initialize);
+  need("cuptiDeviceGetChipName", &api->chip_name);
+  need("cuptiSassMetricsGetProperties", &api->properties);
+  need("cuptiSassMetricsSetConfig", &api->set_config);
+  need("cuptiSassMetricsEnable", &api->enable);
+  need("cuptiSassMetricsDisable", &api->disable);
+  need("cuptiSassMetricsGetDataProperties", &api->data_properties);
+  need("cuptiSassMetricsFlushData", &api->flush_data);
+  api->complete = complete;
+}
+
 }  // namespace
 
 const char* bind(void* library, Api* api) {
@@ -59,6 +73,7 @@ const char* bind(void* library, Api* api) {
   look_up(library, "cuptiActivityConfigureUnifiedMemoryCounter", &api->configure_unified_memory);
   look_up(library, "cuptiFinalize", &api->finalize);
   bind_sampling(library, &api->sampling);
+  bind_sass(library, &api->sass);
   return missing;
 }
 

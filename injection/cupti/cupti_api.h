@@ -3,6 +3,7 @@
 
 #include "cupti/api/cupti_abi.h"
 #include "cupti/api/pc_sampling_abi.h"
+#include "cupti/api/sass_metrics_abi.h"
 
 namespace gpuprof::injection::cupti {
 
@@ -20,6 +21,19 @@ struct PcSamplingApi {
   decltype(&cuptiGetCubinCrc) cubin_crc;
   decltype(&cuptiGetContextId) context_id;
   decltype(&cuptiGetDeviceId) device_id;
+  bool complete;
+};
+
+// Likewise.
+struct SassApi {
+  decltype(&cuptiProfilerInitialize) initialize;
+  decltype(&cuptiDeviceGetChipName) chip_name;
+  decltype(&cuptiSassMetricsGetProperties) properties;
+  decltype(&cuptiSassMetricsSetConfig) set_config;
+  decltype(&cuptiSassMetricsEnable) enable;
+  decltype(&cuptiSassMetricsDisable) disable;
+  decltype(&cuptiSassMetricsGetDataProperties) data_properties;
+  decltype(&cuptiSassMetricsFlushData) flush_data;
   bool complete;
 };
 
@@ -46,6 +60,7 @@ struct Api {
   decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_unified_memory;
   decltype(&cuptiFinalize) finalize;
   PcSamplingApi sampling;
+  SassApi sass;
 };
 
 // Fills `api` from a dlopen handle. Returns the name of a required function that is missing; null when all are there.

@@ -78,7 +78,8 @@ void enable_unified_memory() {
   Session& s = session();
   const Api& api = s.api;
   const gpuprof_options* wanted = options();
-  if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || !swap_if(&s.unified_asked, 0, 1)) {
+  if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || (wanted->flags & GPUPROF_OPTION_COUNTS) != 0 ||
+      !swap_if(&s.unified_asked, 0, 1)) {
     return;  // nothing says in which range a page is moved
   }
   CUpti_ActivityUnifiedMemoryCounterConfig config[4] = {};

@@ -13,6 +13,7 @@
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/pc_sampling.h"
+#include "cupti/sass_counting.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "runtime/flusher.h"
@@ -141,6 +142,9 @@ void choose_latency() {
 
 CUptiResult enable_kinds() {
   const Api& api = session().api;
+  if (wants(GPUPROF_OPTION_COUNTS)) {
+    return CUPTI_SUCCESS;  // beside records of work, CUPTI counts nothing
+  }
   for (const Kind& kind : kKinds) {
     const CUptiResult result = api.enable(kind.kind);
     if (result != CUPTI_SUCCESS && kind.required) {
@@ -192,6 +196,7 @@ const char* configure(CUptiResult* result) {
   }
   enable_module_callbacks(subscriber);
   begin_sampling(subscriber);
+  begin_counting(subscriber);
   enable_all_calls(true);
   return nullptr;
 }
@@ -246,6 +251,7 @@ void set_recording(bool on) {
   }
   store_relaxed(&session().paused, on ? 0U : 1U);
   pause_sampling(!on);
+  pause_counting(!on);
   if (on) {
     enable_kinds();
     enable_all_calls(true);
@@ -264,6 +270,7 @@ void request_finalize() {
     return;
   }
   end_sampling(false);
+  end_counting();
   disable_kinds();
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

@@ -16,6 +16,7 @@
 #include "cupti/host_records.h"
 #include "cupti/pc_sampling.h"
 #include "cupti/records.h"
+#include "cupti/sass_counting.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
@@ -119,8 +120,10 @@ void flush(bool last) {
   count_dropped();  // also when everything was dropped, and no buffer came back
   if (last) {
     end_sampling(true);
+    end_counting();
   } else {
     flush_sampling();
+    flush_counting();
   }
 }
 

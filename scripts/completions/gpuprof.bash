@@ -38,7 +38,7 @@ _gpuprof() {
   if [[ -z $words ]]; then
     case $command in
       record)
-        words="-o --output -p --pid --user --preserve-env --backend --stacks --interval --wait --timeline --latency --pc-sampling --stalls --sampling-period --graphs --nvtx-range
+        words="-o --output -p --pid --user --preserve-env --backend --stacks --interval --wait --timeline --latency --pc-sampling --pc-sampling=exact --stalls --sampling-period --sample-every --sass-metrics --kernel --graphs --nvtx-range
           --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)

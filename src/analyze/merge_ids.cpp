@@ -157,6 +157,12 @@ MergeIds::Reason MergeIds::map_record(p::Sampling& r, bool& is_new) {
   return map_id(kString, r.unit) ? define(kSampling, r, is_new) : missing_;
 }
 
+MergeIds::Reason MergeIds::map_record(p::GpuCount& r, bool& /*is_new*/) {
+  const bool known =
+      map_id(kProcess, r.process) && map_id(kDevice, r.device) && map_id(kGpuPlace, r.place) && map_id(kString, r.name);
+  return known ? Reason() : missing_;
+}
+
 MergeIds::Reason MergeIds::map_record(p::EuStall& r, bool& /*is_new*/) {
   const bool known =
       map_id(kWork, r.work) && map_id(kGpuPlace, r.place) && map_id(kString, r.reason) && map_id(kSampling, r.sampling);

@@ -71,6 +71,7 @@ class MergeIds {
   Reason map_record(profile::GpuPlace& r, bool& is_new);
   Reason map_record(profile::GpuInstruction& r, bool& is_new);
   Reason map_record(profile::Sampling& r, bool& is_new);
+  Reason map_record(profile::GpuCount& r, bool& is_new);
   Reason map_record(profile::EuStall& r, bool& is_new);
   template <typename R>
   Reason map_record(R& r, bool& /*is_new*/) {

@@ -308,6 +308,10 @@ class Summarizer {
     sum_work();
     sum_samples();
     put_work();
+    if (!options_.path) {
+      summary_.counted =
+          counted_tables(rows_.tables, options_.kernel ? &*options_.kernel : nullptr, options_.limits.others);
+    }
     sum_host();
     summary_.devices = device_lines(rows_);
     summary_.trimmed = texts_->view().trimmed();

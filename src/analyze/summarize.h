@@ -10,11 +10,12 @@
 
 #include "analyze/aggregate.h"
 #include "analyze/call_path.h"
+#include "analyze/counted.h"
 #include "analyze/dimensions.h"
 #include "analyze/functions.h"
-#include "base/pattern.h"
 #include "analyze/stack_view.h"
 #include "analyze/stalls.h"
+#include "base/pattern.h"
 
 namespace gpuprof::analyze {
 
@@ -110,6 +111,7 @@ struct Summary {
   // Of kernels, in the order of their time, where the samples tell something (ProfileInfo::samples_tell()).
   std::vector<KernelStalls> stalls;
   uint64_t stalls_without_lines = 0;  // of the samples that are shown
+  std::vector<CountedTable> counted;  // at instructions; with a path none, as that is not known of them
   // Not GPU work, and in no sum of it. Of profiles that were read with AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
@@ -136,7 +138,7 @@ struct Summary {
 
   // Options ask for work of which there is none.
   [[nodiscard]] bool nothing_matches() const {
-    return filtered && total.count == 0 && samples == 0 && host_work.empty();
+    return filtered && total.count == 0 && samples == 0 && host_work.empty() && counted.empty();
   }
 };
 

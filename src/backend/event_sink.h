@@ -221,6 +221,16 @@ struct SampleWindow {
   uint32_t device = 0;
 };
 
+// What an instruction did, counted by the hardware since the last time: of no launch.
+struct PlaceCount {
+  uint64_t module = 0;  // as of PlaceSamples
+  uint64_t offset = 0;
+  uint64_t value = 0;
+  uint32_t function_id = 0;
+  uint32_t name_id = 0;  // of what was counted
+  uint32_t device = 0;
+};
+
 // Counters of a source that only grow; a sink takes differences itself.
 struct Counters {
   uint64_t launches = 0;
@@ -263,6 +273,7 @@ class EventSink {
   virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before its GPU work
   virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
+  virtual void on_place_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };
 

@@ -203,6 +203,10 @@ class Printer {
     kind("gpu_instruction").place(r.place).string("text", r.text);
     optional_number("waits_for", index(r.waits_for)).optional_string("what", r.what);
   }
+  void put(const p::GpuCount& r) {
+    kind("gpu_count").process(r.process);
+    optional_number("device", index(r.device)).place(r.place).string("name", r.name).number("value", r.value);
+  }
   void put(const p::Sampling& r) {
     kind("sampling").number("id", index(r.id)).number("period", r.period).string("unit", r.unit);
   }

@@ -17,6 +17,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "output/text.h"
+#include "record/counted_metrics.h"
 #include "record/ipc/channel.h"
 #include "record/session.h"
 #include "record/write/output_name.h"
@@ -135,7 +136,15 @@ class Record final : public Command {
            "annotate --gpu show them. =exact: only launches of --kernel, one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
         ->type_name("MODE");
-    app.add_option("--kernel", kernel_, "with --pc-sampling=exact: kernels whose names match (default all)")
+    app.add_option(
+           "--sass-metrics", metrics_,
+           "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
+           "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
+           "metrics by CUPTI's names")
+        ->delimiter(',')
+        ->type_name("WHAT,...");
+    app.add_option("--kernel", kernel_,
+                   "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
         ->type_name("REGEX");
     app.add_option("--sample-every", options_.exact.every,
                    "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
@@ -213,17 +222,38 @@ class Record final : public Command {
   }
 
   Status take_exact() {
-    if (!options_.exact.on && (app_->count("--kernel") > 0 || app_->count("--sample-every") > 0)) {
-      return Error{"record: --kernel and --sample-every choose launches for --pc-sampling=exact",
-                   "add --pc-sampling=exact; report --kernel REGEX chooses what is shown", kExitUsage};
+    if (!options_.exact.on && app_->count("--sample-every") > 0) {
+      return Error{"record: --sample-every chooses launches for --pc-sampling=exact", "add --pc-sampling=exact",
+                   kExitUsage};
     }
-    if (app_->count("--kernel") > 0) {
-      auto kernel = Pattern::compile("--kernel", kernel_);
-      if (!kernel) {
-        return std::move(kernel).error();
-      }
-      options_.exact.kernel = std::move(*kernel);
+    if (Status metrics = take_metrics(); !metrics || app_->count("--kernel") == 0) {
+      return metrics;
     }
+    if (!options_.exact.on && options_.counted.empty()) {
+      return Error{"record: --kernel chooses kernels for --pc-sampling=exact and --sass-metrics",
+                   "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
+    }
+    auto kernel = Pattern::compile("--kernel", kernel_);
+    if (!kernel) {
+      return std::move(kernel).error();
+    }
+    options_.kernel = std::move(*kernel);
+    return {};
+  }
+
+  Status take_metrics() {
+    if (app_->count("--sass-metrics") == 0) {
+      return {};
+    }
+    auto counted = record::counted_metrics(metrics_);
+    if (!counted) {
+      return std::move(counted).error();
+    }
+    if (options_.samples || options_.timeline || options_.latency || options_.whole_graphs) {
+      return Error{"record: --sass-metrics with what needs GPU times",
+                   "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};
+    }
+    options_.counted = std::move(*counted);
     return {};
   }
 
@@ -259,6 +289,7 @@ class Record final : public Command {
   std::string graphs_ = "nodes";
   std::string sampling_;  // empty: none
   std::string kernel_;
+  std::vector<std::string> metrics_;
 };
 
 }  // namespace

@@ -83,7 +83,7 @@ class Report : public Command {
     if (Status enough = coverage_.check(rows->info); !enough) {
       return std::move(enough).error();
     }
-    if (rows->info.kind == analyze::ProfileKind::empty) {
+    if (rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty()) {
       return no_gpu_work();
     }
     return 0;

@@ -254,6 +254,11 @@ bool parse(Input& x, GpuInstruction& r) {
          x.in.id("what", r.what);
 }
 
+bool parse(Input& x, GpuCount& r) {
+  return x.in.id("process", r.process) && x.in.id("device", r.device) && x.in.id("place", r.place) &&
+         x.in.id("name", r.name) && x.in.number("value", r.value);
+}
+
 bool parse(Input& x, Sampling& r) {
   return own_id(x, r.id) && x.in.number("period", r.period) && x.in.id("unit", r.unit);
 }
@@ -298,7 +303,7 @@ struct Kind {
 };
 
 // The frequent ones first.
-constexpr std::array<Kind, 27> kKinds = {{
+constexpr std::array<Kind, 28> kKinds = {{
     {"GPU", parse_as<Gpu>},
     {"EUSTALL", parse_as<EuStall>},
     {"SHARE", parse_as<Share>},
@@ -310,6 +315,7 @@ constexpr std::array<Kind, 27> kKinds = {{
     {"WORK", parse_as<Work>},
     {"GPU_PLACE", parse_as<GpuPlace>},
     {"GPU_INSTRUCTION", parse_as<GpuInstruction>},
+    {"GPU_COUNT", parse_as<GpuCount>},
     {"SPAN", parse_as<Span>},
     {"STRING", parse_as<String>},
     {"FRAME", parse_as<Frame>},

@@ -13,7 +13,7 @@
 namespace gpuprof::profile {
 
 inline constexpr int kFormatMajor = 3;  // the first one that must stay readable: none was released before
-inline constexpr int kFormatMinor = 1;
+inline constexpr int kFormatMinor = 2;
 
 // Typed indices: a stack id can not be passed where a string id is meant.
 enum class StringId : uint32_t {};
@@ -299,6 +299,15 @@ struct GpuInstruction {
   StringId what{};         // what that one does: "load"
 };
 
+// What the hardware counted at a place: not GPU time, and of no launch. Several lines with the same key add up.
+struct GpuCount {
+  ProcessId process{};
+  DeviceId device{};
+  GpuPlaceId place{};
+  StringId name{};  // the vendor's, of what was counted
+  uint64_t value = 0;
+};
+
 struct Sampling {  // how often samples were taken
   SamplingId id{};
   uint64_t period = 0;
@@ -338,7 +347,7 @@ struct Unknown {  // a kind that this version does not know; skipped and counted
 };
 
 using Record = std::variant<Meta, String, Frame, Stack, Process, Device, Range, Work, Gpu, Host, Launch, Share, Idle,
-                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, GpuInstruction, Sampling,
-                            EuStall, Loss, End, Unknown>;
+                            Window, Latency, Event, Call, Span, Coverage, GpuModule, GpuPlace, GpuInstruction, GpuCount,
+                            Sampling, EuStall, Loss, End, Unknown>;
 
 }  // namespace gpuprof::profile

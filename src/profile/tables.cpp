@@ -311,6 +311,26 @@ Reason Tables::define(const GpuInstruction& r) {
   return is_new || equal ? Reason() : redefined("GPU_INSTRUCTION", index(r.place));
 }
 
+Reason Tables::define(const GpuCount& r) {
+  if (index(r.place) == 0 || !gpu_places_.has(index(r.place))) {
+    return undefined("GPU_PLACE", index(r.place));
+  }
+  if (!none_or_known(devices_, r.device)) {
+    return undefined("DEVICE", index(r.device));
+  }
+  if (Reason reason = check_strings({r.name})) {
+    return reason;
+  }
+  if (Reason reason = check_place(r.process, StackId{}, StackId{})) {
+    return reason;
+  }
+  uint64_t& sum = gpu_counts_[{r.place, r.name}];
+  if (__builtin_add_overflow(sum, r.value, &sum)) {
+    return "the sum of what GPU_PLACE " + std::to_string(index(r.place)) + " counted does not fit into 64 bits";
+  }
+  return std::nullopt;
+}
+
 Reason Tables::define(const Sampling& r) {
   if (Reason reason = check_strings({r.unit})) {
     return reason;

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/id_index.h"
@@ -73,6 +75,9 @@ class Tables {
   // The text of its instruction, and what it waits for; all 0 where nothing is known.
   [[nodiscard]] GpuInstruction instruction(GpuPlaceId id) const;
   [[nodiscard]] bool has_instructions() const { return !gpu_instructions_.empty(); }
+  // What was counted at places, of all processes and devices: by the ids of the place and of what was counted.
+  using GpuCounts = std::map<std::pair<GpuPlaceId, StringId>, uint64_t>;
+  [[nodiscard]] const GpuCounts& gpu_counts() const { return gpu_counts_; }
   [[nodiscard]] const Frame& frame(Element element) const { return frame_rows_[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
@@ -112,6 +117,7 @@ class Tables {
   Reason define(const GpuModule& r);
   Reason define(const GpuPlace& r);
   Reason define(const GpuInstruction& r);
+  Reason define(const GpuCount& r);
   Reason define(const Sampling& r);
   [[nodiscard]] Reason define(const EuStall& r) const;
   [[nodiscard]] Reason define(const Loss& r) const;
@@ -154,6 +160,7 @@ class Tables {
   std::vector<GpuPlace> gpu_place_rows_;
   std::vector<FrameRun> gpu_place_frames_;                         // by the position of a place
   std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by the id of a place
+  GpuCounts gpu_counts_;
   IdIndex samplings_;
   std::vector<Sampling> sampling_rows_;
 };

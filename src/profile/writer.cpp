@@ -218,6 +218,10 @@ void put(const GpuInstruction& r, std::string& out) {
   Line("GPU_INSTRUCTION", out) << r.place << r.text << r.waits_for << r.what;
 }
 
+void put(const GpuCount& r, std::string& out) {
+  Line("GPU_COUNT", out) << r.process << r.device << r.place << r.name << r.value;
+}
+
 void put(const Sampling& r, std::string& out) {
   Line("SAMPLING", out) << r.id << r.period << r.unit;
 }

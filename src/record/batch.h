@@ -147,6 +147,15 @@ struct NewGpuPlace {
   std::vector<GpuLine> lines;  // outermost first
 };
 
+// One GPU_COUNT line to be, but for its value.
+struct CountKey {
+  profile::ProcessId process{};
+  profile::DeviceId device{};
+  profile::GpuPlaceId place{};
+  NameIndex name = 0;
+  auto operator<=>(const CountKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+};
+
 struct NewSampling {
   profile::SamplingId id{};
   uint64_t period = 0;
@@ -184,6 +193,7 @@ struct Batch {
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;
   std::vector<std::pair<SampleKey, uint64_t>> samples;
+  std::vector<std::pair<CountKey, uint64_t>> gpu_counts;
   std::vector<profile::Share> shares;
   std::vector<profile::Idle> idle;
   std::vector<profile::Window> windows;

@@ -117,8 +117,9 @@ class Session {
                                   .samples = options_.samples,
                                   .sampling_period = options_.sampling_period,
                                   .exact = exact_sampling(),
+                                  .counted = options_.counted,
                                   .nvtx_range = options_.nvtx_range,
-                                  .code = {.session_bytes = options_.samples ? kMaxCodeBytes : 0},
+                                  .code = {.session_bytes = options_.samples || counts() ? kMaxCodeBytes : 0},
                                   .expected = expected_callers(),
                                   .memory = memory_,
                                   .ids = source_ids_});
@@ -137,13 +138,19 @@ class Session {
                         .every = options_.exact.every,
                         .percent = options_.max_overhead > 0 ? options_.max_overhead : kPercent,
                         .chosen = {}};
-    if (options_.exact.kernel) {
-      exact.chosen = [kernel = *options_.exact.kernel](std::string_view name) {
-        return kernel.matches(symbolize::demangle(name));
-      };
-    }
+    exact.chosen = chosen_kernels();
     return exact;
   }
+
+  // By names as targets have them. None: all kernels are chosen.
+  [[nodiscard]] std::function<bool(std::string_view)> chosen_kernels() const {
+    if (!options_.kernel) {
+      return {};
+    }
+    return [kernel = *options_.kernel](std::string_view name) { return kernel.matches(symbolize::demangle(name)); };
+  }
+
+  [[nodiscard]] bool counts() const { return !options_.counted.empty(); }
 
   [[nodiscard]] ExpectedCallers expected_callers() const {
     const auto attached = static_cast<pid_t>(options_.attach_pid);
@@ -189,6 +196,7 @@ class Session {
                           .latency = options_.latency,
                           .samples = options_.samples,
                           .code_reader = &*gpu_lines_,
+                          .counted_kernels = chosen_kernels(),
                           .memory = memory_};
     correlator_ = std::make_unique<Correlator>(std::move(correlate));
     turn_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
@@ -362,6 +370,10 @@ class Session {
       log::warn("there are no samples of what happens inside of kernels",
                 "only CUDA programs are sampled, on GPUs whose counters this user may read: gpuprof doctor");
     }
+    if (counts() && correlator_->counted() == 0 && turn_->ever_connected()) {
+      log::warn("nothing was counted of what instructions do",
+                "only CUDA programs are counted, on GPUs whose counters this user may read: gpuprof doctor");
+    }
     if (gpu_lines_->without_lines() > 0) {
       log::info(std::to_string(gpu_lines_->without_lines()) +
                 " sampled kernels have no source lines: nvcc adds them with -lineinfo, at no cost at run time");
@@ -412,6 +424,7 @@ class Session {
     facts.overhead = channel_->overhead();
     facts.recorder_cpu_ns = own_cpu_ns();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.were_any();
+    facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
     facts.only_a_window = switched_ || !switch_->on() || attachment_.is_wanted();

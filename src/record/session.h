@@ -22,7 +22,6 @@ enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 struct ExactSamples {
   bool on = false;
   uint32_t every = 1;
-  std::optional<Pattern> kernel;  // of demangled names; none: all kernels
 };
 
 struct SessionOptions {
@@ -39,6 +38,8 @@ struct SessionOptions {
   bool samples = false;                  // inside kernels
   uint32_t sampling_period = 0;          // cycles from one to the next, a power of two; 0: the vendor's choice
   ExactSamples exact;                    // with `samples`
+  std::string counted;                   // instead of GPU work: by the vendor's names, ',' between; empty: nothing
+  std::optional<Pattern> kernel;         // whose launches are sampled or counted: demangled names; none: all kernels
   bool whole_graphs = false;             // one record a graph launch
   std::string commit;                    // of the program, as the user says; empty: it is looked for
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside

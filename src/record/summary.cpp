@@ -75,6 +75,11 @@ std::string summary_line(const SummaryFacts& facts) {
     return fmt::format("nothing could be recorded, {}: {} is an empty profile{}", losses(facts), facts.file,
                        ending(facts));
   }
+  if (saw_nothing(t) && facts.counted > 0) {
+    return fmt::format("{} counts of instructions, no GPU times, gpuprof itself {} of a core -> {} ({}){}",
+                       facts.counted, percent_text(facts.recorder_cpu_ns, facts.wall_ns), facts.file,
+                       bytes_text(facts.file_bytes), ending(facts));
+  }
   if (saw_nothing(t)) {
     return nothing_seen(facts);
   }

@@ -20,6 +20,7 @@ struct SummaryFacts {
   Channel::Overhead overhead;
   uint64_t stacks = 0;  // distinct
   symbolize::ReadingBudget::LeftOut left_out;
+  size_t counted = 0;           // instructions times what was counted of them
   bool counts_only = false;     // launches without GPU times
   bool stacks_missing = false;  // no stack engine
   std::string file;

@@ -94,7 +94,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_ATTACHED 4u     /* brought into a running process: what was set up before is not known */
 #define GPUPROF_OPTION_STACKS 8u       /* walk the stacks in the process: STACK and CODE records, LAUNCH.stack */
 #define GPUPROF_OPTION_SAMPLES 16u     /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, their code */
-#define GPUPROF_OPTION_EXACT 32u /* with SAMPLES: only launches of chosen kernels, one at a time: SAMPLED_LAUNCH */
+#define GPUPROF_OPTION_EXACT 32u   /* with SAMPLES: only launches of chosen kernels, one at a time: SAMPLED_LAUNCH */
+#define GPUPROF_OPTION_COUNTS 128u /* count what instructions do: COUNT, their code; no work is told of */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* all kernels are chosen, whatever gpuprof_segment.chosen says */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
@@ -162,6 +163,7 @@ struct gpuprof_options {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_options) == 128, "options layout");
 
+#define GPUPROF_MAX_COUNTED 1024u
 #define GPUPROF_CHOSEN_NAMES 8192u /* names with higher ids are never chosen */
 
 struct gpuprof_segment {
@@ -182,11 +184,12 @@ struct gpuprof_segment {
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
   /* Kernels that the user chose, a bit for each name id; atomic, written by the recorder as it comes to know names. */
   uint64_t chosen[GPUPROF_CHOSEN_NAMES / 64];
+  char counted[GPUPROF_MAX_COUNTED]; /* with GPUPROF_OPTION_COUNTS: what to count, by the vendor's names, ',' between */
   /* GPUPROF_RING_COUNT data areas of GPUPROF_RING_BYTES follow at GPUPROF_SEGMENT_DATA_OFFSET. */
 };
 GPUPROF_STATIC_ASSERT(offsetof(struct gpuprof_segment, rings) == 512, "segment layout");
 
-#define GPUPROF_SEGMENT_DATA_OFFSET 4096u
+#define GPUPROF_SEGMENT_DATA_OFFSET 8192u
 #define GPUPROF_SEGMENT_BYTES (GPUPROF_SEGMENT_DATA_OFFSET + GPUPROF_RING_COUNT * GPUPROF_RING_BYTES)
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_segment) <= GPUPROF_SEGMENT_DATA_OFFSET, "rings fit before the data");
 
@@ -213,7 +216,8 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_SAMPLES = 17,
   GPUPROF_RECORD_SAMPLE_WINDOW = 18,
   GPUPROF_RECORD_SAMPLED_LAUNCH = 19,
-  GPUPROF_RECORD_TYPES = 20
+  GPUPROF_RECORD_COUNT = 20,
+  GPUPROF_RECORD_TYPES = 21
 };
 
 struct gpuprof_record {
@@ -502,6 +506,19 @@ struct gpuprof_sample_window {
   uint32_t pad;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_sample_window) == 72, "sample window layout");
+
+/* How often an instruction did something since the last such record, as the hardware counted it. */
+struct gpuprof_count_record {
+  struct gpuprof_record header;
+  uint64_t module; /* as in SAMPLES, as the next ones */
+  uint64_t offset;
+  uint64_t value;
+  uint32_t function_id;
+  uint32_t name_id; /* of what was counted: "smsp__sass_inst_executed" */
+  uint32_t device;
+  uint32_t pad;
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_count_record) == 48, "count layout");
 
 /* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
 struct gpuprof_meta {

@@ -12,6 +12,7 @@ import overhead
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..", "examples", "cuda", "stalls.cu")
 TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py")
+PYTHON_EXAMPLES = os.path.join(HERE, "..", "..", "examples", "python")
 TRITON_KERNEL = os.path.join(HERE, "..", "..", "examples", "python", "triton_kernel.py")
 
 # The kernels of examples/cuda/stalls.cu, and the reasons of which one must be the largest.
@@ -43,10 +44,10 @@ def sums(rows, key):
     return result
 
 
-def record(gpuprof, check, scratch, command, *options):
+def record(gpuprof, check, scratch, command, *options, mode="--pc-sampling"):
     """The profile's path and its report, or nothing."""
     profile = os.path.join(scratch, "profile.txt")
-    done = run([gpuprof, "record", "-o", profile, "--pc-sampling", *options, "--", *command])
+    done = run([gpuprof, "record", "-o", profile, mode, *options, "--", *command])
     last = [line for line in done.stderr.splitlines() if line.strip()]
     print("\n".join(last[-6:]), flush=True)
     if not check(done.returncode == 0, f"{os.path.basename(command[-1])} recorded with samples"):
@@ -119,6 +120,121 @@ def known_answers(options, check):
             check_ratio(options.gpuprof, check, profile, "heavy:light, in a graph", kernel_of, "heavy", "light")
 
 
+def meta(gpuprof, profile, ending):
+    """The sum of a META key over processes."""
+    total = 0
+    for line in run([gpuprof, "dump", "-i", profile]).stdout.splitlines():
+        match = re.search(rf"{re.escape(ending)}\D+(\d+)", line) if line.startswith("meta") else None
+        total += int(match.group(1)) if match else 0
+    return total
+
+
+def single_launches(options, check):
+    """--pc-sampling=exact: whose samples they are is known."""
+    program = os.path.join(options.examples, "example_cuda_stalls")
+    with tempfile.TemporaryDirectory() as scratch:
+        profile, report = record(options.gpuprof, check, scratch, [program], "--max-overhead", "100", "--kernel",
+                                 "^(heavy|light|shared)\\(", mode="--pc-sampling=exact")
+        if profile:
+            check(all(row["estimated"] == 0 for row in report["stalls"]), "exact: no sample's launch is estimated")
+            check({row["kernel"].split("(")[0] for row in report["stalls"]} == {"heavy", "light", "shared"},
+                  "exact: the chosen kernels have samples, and no others")
+            check_conservation(options.gpuprof, check, profile)
+            check_ratio(options.gpuprof, check, profile, "exact: heavy:light", kernel_of, "heavy", "light")
+            check_ratio(options.gpuprof, check, profile, "exact: one kernel from two paths", path_of, "long", "short")
+            print(f"      {meta(options.gpuprof, profile, 'sampling.exact_launches')} launches sampled, "
+                  f"{meta(options.gpuprof, profile, 'sampling.exact_launches_missed')} missed, "
+                  f"{meta(options.gpuprof, profile, 'sampling.exact_ns') / 1e6:.1f} ms", flush=True)
+        loop = os.path.join(options.examples, "bench_cuda_launch_loop")
+        profile, report = record(options.gpuprof, check, scratch, [loop, "--launches", "30000", "--warmup", "1000"],
+                                 "--max-overhead", "5", mode="--pc-sampling=exact")
+        if profile:
+            print(f"      launch loop: {meta(options.gpuprof, profile, 'sampling.exact_launches')} launches sampled, "
+                  f"{meta(options.gpuprof, profile, 'sampling.exact_ns') / 1e6:.1f} ms of it", flush=True)
+        if run(["python3", "-c", "import torch"]).returncode == 0:
+            record(options.gpuprof, check, scratch, ["python3", TORCH_STEP, "--layers", "4", "--steps", "20", "--graph"],
+                   mode="--pc-sampling=exact")
+
+
+def counts(options, check):
+    """--sass-metrics: exact numbers of each instruction."""
+    program = os.path.join(options.examples, "example_cuda_stalls")
+    with tempfile.TemporaryDirectory() as scratch:
+        profile = os.path.join(scratch, "profile.txt")
+        what = "memory,shared,branches,instructions"
+        begin = time.monotonic()
+        done = run([options.gpuprof, "record", "-o", profile, "--sass-metrics", what, "--", program, "--rounds", "2"])
+        print(done.stderr, f"      {time.monotonic() - begin:.1f} s", flush=True)
+        if not check(done.returncode == 0, "--sass-metrics recorded"):
+            return
+        report = json.loads(run([options.gpuprof, "report", "--json", "--top", "100000", "-i", profile]).stdout)
+        print(run([options.gpuprof, "report", "-i", profile]).stdout, flush=True)
+        tables = {table["metric"]: table["lines"] for table in report.get("counted", [])}
+
+        def total(metric, kernel, field="value"):
+            return sum(line.get(field, 0) for line in tables.get(metric, []) if line["function"].split("(")[0] == kernel)
+        sectors = "smsp__sass_sectors_mem_global"
+        launches, warps = 2, 264 * 256 // 32
+        # A load and a store of each warp, of 32 sectors each where 4 would do.
+        check(total(sectors, "stride") == launches * warps * 2 * 32, f"stride: {total(sectors, 'stride')} sectors")
+        check(total(sectors, "stride", "reference") == launches * warps * 2 * 4,
+              f"stride: {total(sectors, 'stride', 'reference')} at best: 8 times as many as it needs")
+        check(total(sectors, "heavy") == total(sectors, "heavy", "reference") > 0, "heavy: coalesced")
+        shared = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared"
+        ratio = total(shared, "collide") / max(1, total(shared, "collide", "reference"))
+        check(ratio > 20, f"collide: {ratio:.2f} times the wavefronts that it needs")
+        threads = "smsp__sass_thread_inst_executed"
+        with open(SOURCE, encoding="utf-8") as file:
+            ways = [number for number, text in enumerate(file, 1) if "the way of the" in text]
+        for way in ways:
+            lines = [line for line in tables.get(threads, []) if line["line"] == way and "stray" in line["function"]]
+            share = sum(line["value"] for line in lines) / max(1, sum(line["reference"] for line in lines))
+            check(0.4 < share < 0.6, f"stray: {100 * share:.1f}% of the threads take the way of line {way}")
+        if "example_cuda_modules" in os.listdir(options.examples):
+            done = run(["timeout", "60", options.gpuprof, "record", "-o", profile, "--sass-metrics", "memory", "--",
+                        os.path.join(options.examples, "example_cuda_modules")])
+            check(done.returncode == 0, f"modules that come and go: {done.stderr.strip().splitlines()[-1:]}")
+        if run(["python3", "-c", "import torch"]).returncode == 0:
+            done = run(["timeout", "120", options.gpuprof, "record", "-o", profile, "--sass-metrics", "memory", "--", "python3",
+                        TORCH_STEP, "--layers", "2", "--steps", "3"])
+            check(done.returncode == 0, f"a PyTorch step: {done.stderr.strip().splitlines()[-1:]}")
+            print(run([options.gpuprof, "report", "-i", profile]).stdout, flush=True)
+
+
+def other_compilers(options, check):
+    """Lines of kernels that CuPy and Numba compile."""
+    for module, script, source in (("cupy", "cupy_kernel.py", ""), ("numba.cuda", "numba_kernel.py", "numba_kernel.py")):
+        if run(["python3", "-c", f"import {module}"]).returncode != 0:
+            print(f"skip  {module}: python3 has none", flush=True)
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            profile, report = record(options.gpuprof, check, scratch, ["python3", os.path.join(PYTHON_EXAMPLES, script)])
+            if profile:
+                rows = [row for row in report["stalls"] if "chained" in row["kernel"]]
+                lines = [(os.path.basename(line["file"]), line["line"], line["percent"]) for row in rows
+                         for line in row["lines"][:3]]
+                check(any(source in file and line > 0 for file, line, _ in lines), f"{module}: lines {lines}")
+
+
+def transformer(options, check):
+    """A Llama of transformers, from the Python line to the stall."""
+    if run(["python3", "-c", "import transformers"]).returncode != 0:
+        print("skip  transformers: python3 has none", flush=True)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        profile, report = record(options.gpuprof, check, scratch,
+                                 ["python3", os.path.join(PYTHON_EXAMPLES, "transformers_step.py")])
+        if profile:
+            check_conservation(options.gpuprof, check, profile)
+            stacks = [frames for frames, _ in folded(options.gpuprof, profile, "--weight", "samples")]
+            whole = sum(any("modeling_llama.py:" in frame for frame in frames) and frames[-1].endswith("_[g]")
+                        for frames in stacks)
+            check(whole > 0, f"Llama: {whole} of {len(stacks)} stacks lead from modeling_llama.py to a stall")
+            out = os.environ.get("OUT")
+            if out:
+                run([options.gpuprof, "flame", "-i", profile, "--svg", os.path.join(out, "llama.svg")])
+
+
 def python_lines(options, check):
     """Lines of Triton's kernels lead to the Python source."""
     if run(["python3", "-c", "import triton, torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode != 0:
@@ -171,11 +287,15 @@ def cost(options, deadline):
 
 def part(options, check, deadline):
     known_answers(options, check)
+    single_launches(options, check)
+    counts(options, check)
+    other_compilers(options, check)
     if run(["python3", "-c", "import torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode != 0:
         print("skip  PyTorch: python3 has none that sees a GPU", flush=True)
         return None
     python_lines(options, check)
     training_step(options, check)
+    transformer(options, check)
     if time.monotonic() + 60 < deadline:
         proton_step(1)
     return cost(options, deadline)

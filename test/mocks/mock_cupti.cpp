@@ -14,6 +14,7 @@
 
 #include "mock_cupti_buffers.h"
 #include "mock_cupti_sampling.h"
+#include "mock_cupti_sass.h"
 #include "mock_faults.h"
 #include "mock_gpu.h"
 
@@ -150,6 +151,8 @@ void on_op(const mock::Op& op) {
     mock::add_op(op);
   }
   mock::sample_op(op);
+  mock::count_op(op, library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL],
+                 library.enabled[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CONTEXT_CREATED]);
 }
 
 void on_memory(const mock::MemoryOp& op) {

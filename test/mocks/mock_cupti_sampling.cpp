@@ -112,21 +112,11 @@ size_t pc_bytes() {
                                          : sizeof(CUpti_PCSamplingPCData);
 }
 
-bool context_of(CUcontext context, uint32_t* id, uint32_t* device) {
-  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) {
-    return false;
-  }
-  const auto look = reinterpret_cast<decltype(&mock_cuda_context)>(dlsym(driver, "mock_cuda_context"));
-  dlclose(driver);
-  return look != nullptr && look(context, id, device);
-}
-
 // Null: no such context, or its sampling is not enabled.
 Sampler* enabled_sampler(CUcontext context) {
   uint32_t id = 0;
   uint32_t device = 0;
-  if (!context_of(context, &id, &device)) {
+  if (!mock::context_of(context, &id, &device)) {
     return nullptr;
   }
   Sampler& sampler = sampling().samplers[id];
@@ -301,6 +291,21 @@ bool sound(const Params* params, size_t size) {
 
 namespace gpuprof::mock {
 
+bool context_of(CUcontext context, uint32_t* id, uint32_t* device) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) {
+    return false;
+  }
+  const auto look = reinterpret_cast<decltype(&mock_cuda_context)>(dlsym(driver, "mock_cuda_context"));
+  dlclose(driver);
+  return look != nullptr && look(context, id, device);
+}
+
+uint64_t crc_of_module(uint32_t id) {
+  const std::lock_guard lock(sampling().mutex);
+  return sampling().code[id];
+}
+
 void sample_op(const Op& op) {
   Sampling& s = sampling();
   if (op.kind != OpKind::kernel && op.kind != OpKind::fill) {
@@ -356,12 +361,12 @@ extern "C" {
 
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id) {
   uint32_t device = 0;
-  return id != nullptr && context_of(context, id, &device) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
+  return id != nullptr && mock::context_of(context, id, &device) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
   uint32_t id = 0;
-  return device != nullptr && context_of(context, &id, device) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
+  return device != nullptr && mock::context_of(context, &id, device) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams* params) {
@@ -382,7 +387,7 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams* params) {
   }
   uint32_t id = 0;
   uint32_t device = 0;
-  if (!context_of(params->ctx, &id, &device)) {
+  if (!mock::context_of(params->ctx, &id, &device)) {
     return CUPTI_ERROR_INVALID_CONTEXT;
   }
   const std::lock_guard lock(sampling().mutex);

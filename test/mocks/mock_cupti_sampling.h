@@ -10,6 +10,10 @@ namespace gpuprof::mock {
 
 void sample_op(const Op& op);
 void sample_module(uint32_t id, const void* cubin, size_t bytes);
+// Of what sample_module() was told.
+[[nodiscard]] uint64_t crc_of_module(uint32_t id);
+// False: there is no such context.
+bool context_of(CUcontext context, uint32_t* id, uint32_t* device);
 // Without a call of cuptiPCSamplingDisable, what was not read is lost.
 void forget_sampled_context(CUcontext context);
 [[nodiscard]] bool sampling_anywhere();

@@ -27,6 +27,7 @@ struct Faults {
   uint64_t old_version = 0;                // what cuptiGetVersion says
   uint64_t repeat_correlation = 0;         // ids begin anew after so many
   uint64_t refuse_sampling = 0;            // what cuptiPCSamplingEnable says
+  uint64_t refuse_counting = 0;            // what cuptiSassMetricsSetConfig says
   uint64_t sampling_remaining = 0;         // cuptiPCSamplingGetData hands over so many places at most
   uint64_t sampling_dropped = 0;           // the samples of every n-th kernel are dropped
   uint64_t sampling_out_of_memory = 0;     // every n-th cuptiPCSamplingGetData fails, and has lost what there was

@@ -5,6 +5,7 @@
 #include "cupti/api/cupti_abi.h"
 #include "cupti/api/nvtx_abi.h"
 #include "cupti/api/pc_sampling_abi.h"
+#include "cupti/api/sass_metrics_abi.h"
 #include "cupti/records.h"
 
 // Ours come first: cuda.h makes macros of some names, and with this one it declares the older functions, too.
@@ -13,7 +14,10 @@
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_pcsampling.h>
+#include <cupti_profiler_target.h>
 #include <cupti_result.h>
+#include <cupti_sass_metrics.h>
+#include <cupti_target.h>
 #include <cupti_version.h>
 #include <generated_cuda_meta.h>
 #define NVTX_NO_IMPL
@@ -484,6 +488,8 @@ PAIR(CUpti_PCSamplingData);
 PAIR(CUpti_PCSamplingConfigurationInfo);
 PAIR(CUpti_PCSamplingConfigurationInfoParams);
 PAIR(CUpti_PCSamplingGetDataParams);
+PAIR(CUpti_PCSamplingStartParams);
+PAIR(CUpti_PCSamplingStopParams);
 PAIR(CUpti_PCSamplingEnableParams);
 PAIR(CUpti_PCSamplingDisableParams);
 PAIR(CUpti_PCSamplingGetNumStallReasonsParams);
@@ -491,6 +497,9 @@ PAIR(CUpti_PCSamplingGetStallReasonsParams);
 PAIR(CUpti_GetCubinCrcParams);
 
 SAME_VALUE(CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME_VALUE(CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+SAME_SIZE(CUpti_PCSamplingStartParams);
+SAME_SIZE(CUpti_PCSamplingStopParams);
 SAME_VALUE(CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED);
 SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
 SAME_VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
@@ -647,5 +656,76 @@ SAME_TYPE(nvtxDomainCreateW_impl_fntype);
 SAME_TYPE(nvtxDomainDestroy_impl_fntype);
 
 // NOLINTEND(bugprone-sizeof-expression)
+
+// ---- SASS metrics
+
+PAIR(CUpti_Profiler_Initialize_Params);
+PAIR(CUpti_Device_GetChipName_Params);
+PAIR(CUpti_SassMetrics_MetricDetails);
+PAIR(CUpti_SassMetrics_GetProperties_Params);
+PAIR(CUpti_SassMetrics_Config);
+PAIR(CUpti_SassMetricsSetConfig_Params);
+PAIR(CUpti_SassMetricsEnable_Params);
+PAIR(CUpti_SassMetricsDisable_Params);
+PAIR(CUpti_SassMetricsGetDataProperties_Params);
+PAIR(CUpti_SassMetrics_InstanceValue);
+PAIR(CUpti_SassMetrics_Data);
+PAIR(CUpti_SassMetricsFlushData_Params);
+SAME_FIELD(CUpti_Profiler_Initialize_Params, structSize);
+SAME_FIELD(CUpti_Profiler_Initialize_Params, pPriv);
+SAME_SIZE(CUpti_Profiler_Initialize_Params);
+SAME_FIELD(CUpti_Device_GetChipName_Params, structSize);
+SAME_FIELD(CUpti_Device_GetChipName_Params, pPriv);
+SAME_FIELD(CUpti_Device_GetChipName_Params, deviceIndex);
+SAME_FIELD(CUpti_Device_GetChipName_Params, pChipName);
+SAME_SIZE(CUpti_Device_GetChipName_Params);
+SAME_FIELD(CUpti_SassMetrics_MetricDetails, metricId);
+SAME_FIELD(CUpti_SassMetrics_MetricDetails, pMetricName);
+SAME_FIELD(CUpti_SassMetrics_MetricDetails, pMetricDescription);
+SAME_SIZE(CUpti_SassMetrics_MetricDetails);
+SAME_FIELD(CUpti_SassMetrics_GetProperties_Params, structSize);
+SAME_FIELD(CUpti_SassMetrics_GetProperties_Params, pPriv);
+SAME_FIELD(CUpti_SassMetrics_GetProperties_Params, pChipName);
+SAME_FIELD(CUpti_SassMetrics_GetProperties_Params, pMetricName);
+SAME_SIZE(CUpti_SassMetrics_GetProperties_Params);
+SAME_FIELD(CUpti_SassMetrics_Config, metricId);
+SAME_FIELD(CUpti_SassMetrics_Config, outputGranularity);
+SAME_SIZE(CUpti_SassMetrics_Config);
+SAME_FIELD(CUpti_SassMetricsSetConfig_Params, structSize);
+SAME_FIELD(CUpti_SassMetricsSetConfig_Params, pPriv);
+SAME_FIELD(CUpti_SassMetricsSetConfig_Params, numOfMetricConfig);
+SAME_FIELD(CUpti_SassMetricsSetConfig_Params, deviceIndex);
+SAME_SIZE(CUpti_SassMetricsSetConfig_Params);
+SAME_FIELD(CUpti_SassMetricsEnable_Params, structSize);
+SAME_FIELD(CUpti_SassMetricsEnable_Params, pPriv);
+SAME_FIELD(CUpti_SassMetricsEnable_Params, enableLazyPatching);
+SAME_SIZE(CUpti_SassMetricsEnable_Params);
+SAME_FIELD(CUpti_SassMetricsDisable_Params, structSize);
+SAME_FIELD(CUpti_SassMetricsDisable_Params, pPriv);
+SAME_FIELD(CUpti_SassMetricsDisable_Params, numOfDroppedRecords);
+SAME_SIZE(CUpti_SassMetricsDisable_Params);
+SAME_FIELD(CUpti_SassMetricsGetDataProperties_Params, structSize);
+SAME_FIELD(CUpti_SassMetricsGetDataProperties_Params, pPriv);
+SAME_FIELD(CUpti_SassMetricsGetDataProperties_Params, numOfPatchedInstructionRecords);
+SAME_FIELD(CUpti_SassMetricsGetDataProperties_Params, numOfInstances);
+SAME_SIZE(CUpti_SassMetricsGetDataProperties_Params);
+SAME_FIELD(CUpti_SassMetrics_InstanceValue, metricId);
+SAME_FIELD(CUpti_SassMetrics_InstanceValue, value);
+SAME_SIZE(CUpti_SassMetrics_InstanceValue);
+SAME_FIELD(CUpti_SassMetrics_Data, structSize);
+SAME_FIELD(CUpti_SassMetrics_Data, pPriv);
+SAME_FIELD(CUpti_SassMetrics_Data, cubinCrc);
+SAME_FIELD(CUpti_SassMetrics_Data, functionIndex);
+SAME_FIELD(CUpti_SassMetrics_Data, functionName);
+SAME_FIELD(CUpti_SassMetrics_Data, pcOffset);
+SAME_SIZE(CUpti_SassMetrics_Data);
+SAME_FIELD(CUpti_SassMetricsFlushData_Params, structSize);
+SAME_FIELD(CUpti_SassMetricsFlushData_Params, pPriv);
+SAME_FIELD(CUpti_SassMetricsFlushData_Params, numOfPatchedInstructionRecords);
+SAME_FIELD(CUpti_SassMetricsFlushData_Params, numOfInstances);
+SAME_SIZE(CUpti_SassMetricsFlushData_Params);
+SAME_PLACE(CUpti_SassMetrics_Data, pInstanceValues);
+SAME_PLACE(CUpti_SassMetricsSetConfig_Params, pConfigs);
+SAME_PLACE(CUpti_SassMetricsFlushData_Params, pMetricsData);
 
 }  // namespace

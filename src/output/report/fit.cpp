@@ -57,6 +57,11 @@ bool give_up_awaited(const Summary& summary, Detail& detail) {
   return std::any_of(summary.stalls.begin(), summary.stalls.end(), is_said) && std::exchange(detail.awaited, false);
 }
 
+bool shorten_counted(Summary& summary, size_t kept) {
+  return std::any_of(summary.counted.begin(), summary.counted.end(),
+                     [kept](analyze::CountedTable& table) { return shorten(table.rows, kept); });
+}
+
 // Three of what is no GPU time, and the caller's frames of a path that say least.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
@@ -64,7 +69,8 @@ bool give_up_extras(Summary& summary, Detail& detail) {
          shorten(summary.stalls, 2) || shorten(summary.allocations, 1) || shorten(summary.waits, 1) ||
          shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
          shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
-         lower(detail.devices, 4) || lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
+         shorten_counted(summary, kTop) || lower(detail.devices, 4) || lower(detail.frames, 4) ||
+         lower(detail.stall_reasons, 3);
 }
 
 // Where the stalls of kernels say the same in other words.
@@ -111,6 +117,7 @@ void restore_tables(const Summary& whole, Summary& summary) {
   summary.sample_reasons = whole.sample_reasons;
   summary.sample_places = whole.sample_places;
   summary.stalls = whole.stalls;
+  summary.counted = whole.counted;
   summary.host_work = whole.host_work;
   summary.waits = whole.waits;
   summary.allocations = whole.allocations;

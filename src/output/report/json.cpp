@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/json_stream.h"
+#include "output/report/counted.h"
 #include "output/report/report.h"
 #include "output/report/stalls.h"
 #include "output/text.h"
@@ -185,6 +186,10 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
                [&stream](const analyze::PlaceLine& place) { put_place(place, stream); });
     json_array(summary.stalls, object.key("stalls"),
                [&stream](const analyze::KernelStalls& stalls) { put_stalls(stalls, stream); });
+  }
+  if (!summary.counted.empty()) {
+    json_array(summary.counted, object.key("counted"),
+               [&stream](const analyze::CountedTable& table) { put_counted(table, stream); });
   }
   const auto put_timed = [&stream](const SummaryLine& line) { put_line(line, true, stream); };
   if (!summary.host_work.empty()) {

@@ -7,6 +7,7 @@
 #include "analyze/distinct_names.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "output/report/counted.h"
 #include "output/report/fit.h"
 #include "output/report/head.h"
 #include "output/report/page.h"
@@ -345,6 +346,7 @@ void print_all(const Summary& summary, const Detail& detail, const Whole& whole,
   print_call_paths(summary, page);
   print_ranks(summary, page);
   print_samples(summary, page);
+  print_counted(summary, page);
   print_host(summary, page);
   print_left_out(summary, page);
   print_trust(summary, page);

@@ -250,9 +250,11 @@ void Channel::set_up(const ChannelOptions& options, Source& source) {
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
-      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) |
-      (options.exact.chosen ? 0u : GPUPROF_OPTION_ALL_KERNELS);
+      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (options.counted.empty() ? 0u : GPUPROF_OPTION_COUNTS) |
+      (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) |
+      (options.exact.on && !options.exact.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = options.sampling_period;
+  std::memcpy(segment.counted, options.counted.data(), std::min(options.counted.size(), kMaxCounted));
   segment.exact_every = options.exact.every;
   segment.exact_share = static_cast<uint32_t>(options.exact.percent * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),

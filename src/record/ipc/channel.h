@@ -48,6 +48,7 @@ struct ChannelOptions {
   bool samples = false;          // sample inside of kernels
   uint32_t sampling_period = 0;  // cycles, a power of two; 0: as the vendor's library chooses
   ExactSampling exact = {};      // with `samples`
+  std::string counted;           // what instructions do that is counted, by the vendor's names; empty: nothing is
   std::string nvtx_range;        // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
   CodeLimits code = {};          // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
@@ -60,6 +61,8 @@ inline constexpr size_t kMaxSources = 256;
 
 // Longest nvtx_range that reaches a target.
 inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
+
+inline constexpr size_t kMaxCounted = sizeof(gpuprof_segment::counted) - 1;
 
 class Channel {
  public:

@@ -367,6 +367,21 @@ bool decode_sampled_launch(backend::SourceId source, std::span<const std::byte> 
   return true;
 }
 
+bool decode_count(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_count_record count;
+  if (!fixed_part(record, count) || count.function_id == 0 || count.name_id == 0 || count.offset > kMaxBytes ||
+      count.value > kMaxCount) {
+    return false;
+  }
+  sink.on_place_count(source, {.module = count.module,
+                               .offset = count.offset,
+                               .value = count.value,
+                               .function_id = count.function_id,
+                               .name_id = count.name_id,
+                               .device = count.device});
+  return true;
+}
+
 bool decode_sample_window(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
   gpuprof_sample_window window;
   if (!fixed_part(record, window) || window.window == 0 || !is_stretch(window.start_ns, window.end_ns) ||
@@ -423,6 +438,8 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_samples(source, record, sink);
     case GPUPROF_RECORD_SAMPLED_LAUNCH:
       return decode_sampled_launch(source, record, sink);
+    case GPUPROF_RECORD_COUNT:
+      return decode_count(source, record, sink);
     case GPUPROF_RECORD_SAMPLE_WINDOW:
       return decode_sample_window(source, record, sink);
     default:

@@ -92,6 +92,10 @@ void Correlator::on_place_samples(backend::SourceId id, const backend::PlaceSamp
   with(id, [&](const Source& source) { samples_.sharing().on_samples(source, samples); });
 }
 
+void Correlator::on_place_count(backend::SourceId id, const backend::PlaceCount& count) {
+  with(id, [&](const Source& source) { samples_.counts().on_count(source, count); });
+}
+
 void Correlator::on_sample_window(backend::SourceId id, const backend::SampleWindow& window) {
   with(id, [&](const Source& source) { samples_.sharing().on_window(source, window); });
 }

@@ -58,6 +58,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_sampled_launch(backend::SourceId source, uint64_t correlation) override;
   void on_place_samples(backend::SourceId source, const backend::PlaceSamples& samples) override;
   void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
+  [[nodiscard]] size_t counted() const { return samples_.counts().kept(); }
+  void on_place_count(backend::SourceId source, const backend::PlaceCount& count) override;
   void on_source_end(backend::SourceId source) override;
 
   // StackSink

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -25,7 +27,8 @@ struct JoinOptions {
   bool timeline = false;              // keep every event
   bool latency = false;               // histograms of the launches' phases
   bool samples = false;               // targets tell samples of kernels, without saying of which launch
-  CodeReader* code_reader = nullptr;  // for these; null: nobody knows the code
+  CodeReader* code_reader = nullptr;  // for these and for counts; null: nobody knows the code
+  std::function<bool(std::string_view)> counted_kernels;  // whose counts are kept, by the target's names; none: all
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };

@@ -56,6 +56,7 @@ SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Samp
 void SampleJoin::settle(bool last, backend::SourceId only) {
   waiting_.settle(last, only, [this](const Event& event, Patience left) { return take(event, left); });
   sharing_.settle(last, only);
+  counts_.settle(last, only);
 }
 
 void SampleJoin::end_source(backend::SourceId source) {

@@ -5,6 +5,7 @@
 #include "backend/event_sink.h"
 #include "record/join/context.h"
 #include "record/join/patience.h"
+#include "record/join/samples/instruction_counts.h"
 #include "record/join/samples/sample_sharing.h"
 #include "record/join/sums/sample_rows.h"
 #include "record/join/waiting.h"
@@ -18,13 +19,21 @@ class SampleJoin final : public SharedSamples {
  public:
   // A sample belongs to work as a piece of GPU work does: `work` says to which.
   SampleJoin(JoinContext& join, const JoinParts& parts, WorkJoin& work)
-      : join_(join), parts_(parts), work_(work), rows_(join), sharing_(join, parts, work, *this) {}
+      : join_(join),
+        parts_(parts),
+        work_(work),
+        rows_(join),
+        sharing_(join, parts, work, *this),
+        counts_(join, parts, sharing_) {}
 
   void on_sample(const backend::Sample& sample);
   void on_dropped(backend::SourceId source, uint64_t count);
 
   // Those that name no launch.
   [[nodiscard]] SampleSharing& sharing() { return sharing_; }
+  // What was counted, and not sampled.
+  [[nodiscard]] InstructionCounts& counts() { return counts_; }
+  [[nodiscard]] const InstructionCounts& counts() const { return counts_; }
 
   // As of WorkJoin.
   void settle(bool last, backend::SourceId only = 0);
@@ -32,7 +41,10 @@ class SampleJoin final : public SharedSamples {
   void end_source(backend::SourceId source);
 
   [[nodiscard]] size_t rows() const { return rows_.size(); }
-  void take_new(Batch& batch) { rows_.take_new(batch); }
+  void take_new(Batch& batch) {
+    rows_.take_new(batch);
+    counts_.take_new(batch);
+  }
 
  private:
   // A sample whose place, reason and period are numbers of the session.
@@ -58,6 +70,7 @@ class SampleJoin final : public SharedSamples {
   SampleRows rows_;
   Waiting<Event> waiting_;
   SampleSharing sharing_;
+  InstructionCounts counts_;
   uint64_t seen_ = 0;  // samples, dropped ones too: a sum that must fit
 };
 

@@ -169,12 +169,11 @@ void Producers::on_meta(Source& source, std::string_view text) {
     }
     return;
   }
-  const bool no_samples = key == "sampling.off";
-  if ((no_samples || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
+  const char* const what = key == "sampling.off" ? "no samples: " : key == "counting.off" ? "no counts: " : "";
+  if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
     std::string shown;  // a target may write anything
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info((no_samples ? "no samples: " : "") +
-              shown);  // what the user should know, from whichever process says so first
+    log::info(what + shown);  // what the user should know, from whichever process says so first
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));

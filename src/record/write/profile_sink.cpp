@@ -175,6 +175,9 @@ class ProfileSink::Writer {
       out_.add(
           profile::GpuInstruction{found.place, named(found.text, false), found.waits_for, named(found.what, false)});
     }
+    for (const auto& [key, value] : batch.gpu_counts) {
+      out_.add(profile::GpuCount{key.process, key.device, key.place, named(key.name, false), value});
+    }
     for (const auto& [key, count] : batch.samples) {
       samples_without_frames_ += works_[profile::index(key.work)].without_frames ? count : 0;
       out_.add(

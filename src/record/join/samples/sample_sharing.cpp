@@ -168,7 +168,7 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
   const bool as_told = group.correlation == 0 || parts_.kernel_times.expects(group.source, group.correlation);
   const uint32_t flags = shares.size() > 1 || !as_told ? profile::kSampleEstimated : 0;
   for (const Count& count : group.counts) {
-    SampleKey key{.place = place(source, group, count.offset),
+    SampleKey key{.place = place(source, group.module, group.function_id, count.offset),
                   .reason = source.name(count.reason_id),
                   .sampling = group.sampling,
                   .flags = flags};
@@ -241,30 +241,30 @@ std::vector<SampledFunction> SampleSharing::most_sampled(size_t most) const {
   return ordered;
 }
 
-profile::GpuPlaceId SampleSharing::place(Source& source, const Group& group, uint64_t offset) {
+profile::GpuPlaceId SampleSharing::place(Source& source, uint64_t from, uint32_t function_id, uint64_t offset) {
   Code& code = code_[source.id];
-  const NameIndex function = source.name(group.function_id);
+  const NameIndex function = source.name(function_id);
   if (code.places.size() >= GpuCode::kMaxPlaces || !join_.memory().admit()) {
-    const auto known = code.places.find({group.module, function, offset});
+    const auto known = code.places.find({from, function, offset});
     return known == code.places.end() ? profile::GpuPlaceId{} : known->second;
   }
-  const auto [known, fresh] = code.places.emplace(std::tuple(group.module, function, offset), profile::GpuPlaceId{});
+  const auto [known, fresh] = code.places.emplace(std::tuple(from, function, offset), profile::GpuPlaceId{});
   if (!fresh) {
     return known->second;
   }
   join_.memory().grew(sizeof(*known) + 4 * sizeof(void*));
-  introduce(source, code, group.module);
+  introduce(source, code, from);
   const std::string name(parts_.producers.names().text(function));
   std::vector<symbolize::SourceFrame> lines;
-  if (CodeReader* const reader = join_.options.code_reader; reader != nullptr && group.module != 0) {
-    lines = reader->frames(source.id, group.module, name, offset);
+  if (CodeReader* const reader = join_.options.code_reader; reader != nullptr && from != 0) {
+    lines = reader->frames(source.id, from, name, offset);
   }
   std::vector<backend::GpuFrame> frames;
   frames.reserve(lines.size());
   for (const symbolize::SourceFrame& line : lines) {
     frames.push_back({line.name, line.file, line.line});
   }
-  const auto module = code.modules.find(group.module);
+  const auto module = code.modules.find(from);
   const backend::GpuPlace made{.id = ++code.last_place,
                                .module = module == code.modules.end() ? 0 : module->second,
                                .function = name,

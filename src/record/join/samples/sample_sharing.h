@@ -71,6 +71,10 @@ class SampleSharing {
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
 
+  // An instruction `offset` bytes into a function (name id) of a module; none where there are too many. What is known
+  // of its code is read once.
+  profile::GpuPlaceId place(Source& source, uint64_t module, uint32_t function_id, uint64_t offset);
+
   // At most so many functions of modules that are known, most samples first.
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const;
 
@@ -122,7 +126,6 @@ class SampleSharing {
   KernelShare unknown_work(Source& source, const Group& group);
   void tally(const Source& source, const Group& group, const SampleKey& key, const Count& count);
   void give(Source& source, const Group& group, const std::vector<KernelShare>& shares);
-  profile::GpuPlaceId place(Source& source, const Group& group, uint64_t offset);
   void introduce(Source& source, Code& code, uint64_t module);
   void drop(const Group& group);
 

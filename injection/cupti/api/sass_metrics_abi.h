@@ -1,0 +1,111 @@
+// What we use of CUPTI's SASS metrics (cupti_sass_metrics.h of CUDA 12.2 and later), declared by us as in cuda_abi.h.
+// Every struct says how many of its bytes its caller knows: up to the end of the last field, without padding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cupti/api/cupti_abi.h"
+
+namespace gpuprof::injection::cupti {
+
+enum CUpti_SassMetrics_OutputGranularity : uint8_t { CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU = 0 };
+
+struct CUpti_Profiler_Initialize_Params {
+  size_t structSize;
+  void* pPriv;
+};
+
+struct CUpti_Device_GetChipName_Params {
+  size_t structSize;
+  void* pPriv;
+  size_t deviceIndex;
+  const char* pChipName;
+};
+
+struct CUpti_SassMetrics_MetricDetails {
+  uint64_t metricId;
+  const char* pMetricName;
+  const char* pMetricDescription;
+};
+
+struct CUpti_SassMetrics_GetProperties_Params {
+  size_t structSize;
+  void* pPriv;
+  const char* pChipName;
+  const char* pMetricName;
+  CUpti_SassMetrics_MetricDetails metric;
+};
+
+struct CUpti_SassMetrics_Config {
+  uint64_t metricId;
+  uint8_t outputGranularity;
+};
+
+struct CUpti_SassMetricsSetConfig_Params {
+  size_t structSize;
+  void* pPriv;
+  size_t numOfMetricConfig;
+  CUpti_SassMetrics_Config* pConfigs;
+  uint32_t deviceIndex;
+};
+
+struct CUpti_SassMetricsEnable_Params {
+  size_t structSize;
+  void* pPriv;
+  CUcontext ctx;
+  uint8_t enableLazyPatching;  // functions are patched when they first run
+};
+
+struct CUpti_SassMetricsDisable_Params {
+  size_t structSize;
+  void* pPriv;
+  CUcontext ctx;
+  size_t numOfDroppedRecords;
+};
+
+struct CUpti_SassMetricsGetDataProperties_Params {
+  size_t structSize;
+  void* pPriv;
+  CUcontext ctx;
+  size_t numOfPatchedInstructionRecords;  // one for each instruction and metric
+  size_t numOfInstances;
+};
+
+struct CUpti_SassMetrics_InstanceValue {
+  uint64_t metricId;
+  uint64_t value;
+};
+
+struct CUpti_SassMetrics_Data {
+  size_t structSize;  // that of CUpti_SassMetricsFlushData_Params
+  void* pPriv;
+  uint32_t cubinCrc;
+  uint32_t functionIndex;
+  const char* functionName;
+  uint32_t pcOffset;  // from where the function begins
+  CUpti_SassMetrics_InstanceValue* pInstanceValues;
+};
+
+struct CUpti_SassMetricsFlushData_Params {
+  size_t structSize;  // up to numOfInstances
+  void* pPriv;
+  CUcontext ctx;
+  size_t numOfPatchedInstructionRecords;
+  size_t numOfInstances;
+  CUpti_SassMetrics_Data* pMetricsData;
+};
+
+// What `structSize` has to be: of a struct up to and with its last field.
+#define GPUPROF_SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(type::field))
+
+CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* params);
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params);
+CUptiResult cuptiSassMetricsGetProperties(CUpti_SassMetrics_GetProperties_Params* params);
+CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params);
+CUptiResult cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params* params);
+CUptiResult cuptiSassMetricsDisable(CUpti_SassMetricsDisable_Params* params);
+CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties_Params* params);
+CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params);
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,29 @@
+// Counting what each instruction does (CUPTI's SASS metrics), on every context of the process: a pass of its own, in
+// which CUPTI tells no times, as both together count nothing or hang. Nothing here happens unless the recorder asks for
+// counts (GPUPROF_OPTION_COUNTS).
+#pragma once
+
+#include "cupti/cupti_api.h"
+
+namespace gpuprof::injection::cupti {
+
+// After the subscription.
+void begin_counting(CUpti_SubscriberHandle subscriber);
+
+// Whether this recording is one that counts: then nothing else is recorded.
+[[nodiscard]] bool counting();
+
+// A launch in a context: the first one switches counting on, before it runs.
+void count_in_context(CUcontext context);
+
+// Of the resource domain.
+void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
+
+// From the flusher: hands over what was counted since the last time. Waits for the GPU.
+void flush_counting();
+
+// What is launched while paused is not counted.
+void pause_counting(bool paused);
+void end_counting();
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,120 @@
+#include "output/report/counted.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/numbers.h"
+#include "output/json_stream.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::CountedKind;
+using analyze::CountedRow;
+using analyze::CountedTable;
+
+struct Words {
+  std::string_view title;
+  std::vector<std::string> columns;
+};
+
+// What people call the metrics that have a word of their own; others are called by their names.
+std::string_view counted_word(std::string_view metric) {
+  if (metric == "smsp__sass_sectors_mem_global") {
+    return "Global memory: sectors that a line took, and would take if its accesses were coalesced";
+  }
+  if (metric == "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared") {
+    return "Shared memory: wavefronts that a line took, and would take without bank conflicts";
+  }
+  return metric;
+}
+
+Words words_of(const CountedTable& table) {
+  switch (table.kind) {
+    case CountedKind::excess:
+      return {counted_word(table.metric), {"counted", "at best", "ratio"}};
+    case CountedKind::divergence:
+      return {"Branches whose threads went different ways", {"divergent", "executed", "share"}};
+    case CountedKind::threads:
+      return {"Threads that took part in instructions, of 32 a warp", {"threads", "at best", "share"}};
+    default:
+      return {table.metric, {"counted"}};
+  }
+}
+
+std::string ratio_text(uint64_t value, uint64_t reference) {
+  if (reference == 0) {
+    return "-";
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", static_cast<double>(value) / static_cast<double>(reference));
+  return text;
+}
+
+std::vector<std::string> numbers_of(const CountedTable& table, const CountedRow& row) {
+  std::vector<std::string> numbers = {short_count_text(row.value)};
+  if (table.kind == CountedKind::plain) {
+    return numbers;
+  }
+  numbers.push_back(short_count_text(row.reference));
+  numbers.push_back(table.kind == CountedKind::excess ? ratio_text(row.value, row.reference)
+                                                      : percent_text(row.value, row.reference));
+  return numbers;
+}
+
+std::string row_text(const CountedRow& row) {
+  std::string text;
+  if (!row.file.empty()) {
+    text.append(shown_name(shown_ends(row.file))).append(row.line == 0 ? "" : ":" + std::to_string(row.line));
+    text.append(" in ");
+  }
+  return text.append(shown_name(shown_ends(row.function)));
+}
+
+std::string_view kind_word(CountedKind kind) {
+  switch (kind) {
+    case CountedKind::excess:
+      return "excess";
+    case CountedKind::divergence:
+      return "divergence";
+    case CountedKind::threads:
+      return "threads";
+    default:
+      return "plain";
+  }
+}
+
+}  // namespace
+
+void print_counted(const analyze::Summary& summary, Page& page) {
+  for (const CountedTable& table : summary.counted) {
+    const Words words = words_of(table);
+    page.title(page.full() ? std::string(words.title) : shown_name(words.title), table.rows.size(), table.found);
+    page.columns(words.columns, "source line, and its function");
+    for (const CountedRow& row : table.rows) {
+      page.row(numbers_of(table, row), page.name(row_text(row), page.name_width(words.columns.size()), Naming::plain));
+    }
+  }
+}
+
+void put_counted(const CountedTable& table, TextStream& stream) {
+  stream.checkpoint();
+  JsonObject object(stream.text());
+  object.text("metric", shown_text(table.metric));
+  object.text("kind", kind_word(table.kind));
+  json_array(table.rows, object.key("lines"), [&](const CountedRow& row) {
+    JsonObject line(stream.text());
+    line.text("function", shown_text(row.function));
+    line.text("file", shown_text(row.file));
+    line.number("line", row.line);
+    line.number("value", row.value);
+    if (table.kind != CountedKind::plain) {
+      line.number("reference", row.reference);
+    }
+  });
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,51 @@
+// What the hardware counted at instructions. It names no launch: sums for each process, device and place, which wait
+// until the code has come that says where the place is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "backend/event_sink.h"
+#include "record/join/context.h"
+#include "record/join/samples/sample_sharing.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class InstructionCounts {
+ public:
+  static constexpr size_t kMaxCounts = 1'000'000;  // that wait, and that are in one batch; what is beyond is dropped
+
+  InstructionCounts(JoinContext& join, const JoinParts& parts, SampleSharing& places)
+      : join_(join), parts_(parts), places_(places) {}
+
+  void on_count(const Source& source, const backend::PlaceCount& count);
+
+  // As of WorkJoin.
+  void settle(bool last, backend::SourceId only = 0);
+
+  void take_new(Batch& batch);
+  [[nodiscard]] size_t kept() const { return kept_; }  // so far, instructions times what was counted
+
+ private:
+  // source, module, function, offset, device, what was counted
+  using Key = std::tuple<backend::SourceId, uint64_t, uint32_t, uint64_t, uint32_t, uint32_t>;
+  struct Waiting {
+    uint64_t since_ns = 0;
+    uint64_t value = 0;
+  };
+  bool take(const Key& key, const Waiting& waiting, bool last);
+  void add(const CountKey& key, uint64_t value);
+  void drop();
+
+  JoinContext& join_;
+  JoinParts parts_;
+  SampleSharing& places_;
+  std::map<Key, Waiting> waiting_;
+  std::map<CountKey, uint64_t> new_;
+  size_t kept_ = 0;
+};
+
+}  // namespace gpuprof::record

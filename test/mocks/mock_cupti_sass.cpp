@@ -1,0 +1,217 @@
+// SASS metrics with the real one's rules: the profiler is initialized first, a device is configured once a process and
+// before a context is switched on, each struct says how much of it its caller knows, data is read between switching on
+// and off, reading waits for the GPU, and nothing is counted beside activity records, or where nobody listens to
+// contexts. What it counts of a kernel is known: see mock_cupti_sass.h.
+#include "mock_cupti_sass.h"
+
+#include <cupti_profiler_target.h>
+#include <cupti_sass_metrics.h>
+#include <cupti_target.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mock_cupti_buffers.h"
+#include "mock_cupti_sampling.h"
+#include "mock_faults.h"
+
+namespace mock = gpuprof::mock;
+
+namespace {
+
+constexpr const char* kMetrics[] = {"smsp__sass_inst_executed", "smsp__sass_thread_inst_executed",
+                                    "smsp__sass_sectors_mem_global", "smsp__sass_sectors_mem_global_ideal"};
+constexpr uint64_t kFirstId = 0x700;
+
+struct Place {
+  uint32_t offset;
+  uint64_t (*value)(size_t metric);  // of one launch
+};
+// A strided load at 0x10, whose eighth of a sector is used, and an instruction with half of its threads at 0x90.
+constexpr Place kPlaces[] = {{0x10,
+                              [](size_t metric) {
+                                return uint64_t{metric == 0 ? 8U : metric == 1 ? 256U : metric == 2 ? 256U : 32U};
+                              }},
+                             {0x90, [](size_t metric) {
+                                return uint64_t{metric == 0 ? 8U : metric == 1 ? 128U : 0U};
+                              }}};
+
+using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, function, offset, metric
+
+struct Context {
+  bool enabled = false;
+  std::map<Key, uint64_t> counted;
+};
+
+struct Sass {
+  std::mutex mutex;
+  bool initialized = false;
+  std::map<uint32_t, std::vector<size_t>> configured;  // by device
+  std::map<uint32_t, Context> contexts;                // by id
+  std::set<std::string> names;                         // for ever, as the real one's
+};
+
+Sass& sass() {
+  static auto* the_sass = new Sass;
+  return *the_sass;
+}
+
+bool sound(size_t size, size_t expected) {
+  if (size != expected) {
+    mock::violation("a struct of SASS metrics that says another size");
+  }
+  return true;
+}
+
+Context* enabled_context(CUcontext context) {
+  uint32_t id = 0;
+  uint32_t device = 0;
+  if (!mock::context_of(context, &id, &device)) {
+    return nullptr;
+  }
+  Context& found = sass().contexts[id];
+  return found.enabled ? &found : nullptr;
+}
+
+}  // namespace
+
+namespace gpuprof::mock {
+
+void count_op(const Op& op, bool beside_records, bool contexts_told) {
+  Sass& s = sass();
+  if (op.kind != OpKind::kernel) {
+    return;
+  }
+  const std::lock_guard lock(s.mutex);
+  const auto found = s.contexts.find(op.context);
+  if (found == s.contexts.end() || !found->second.enabled || beside_records || !contexts_told) {
+    return;
+  }
+  for (const Place& place : kPlaces) {
+    for (const size_t metric : s.configured[op.device]) {
+      if (place.value(metric) != 0) {
+        found->second.counted[{crc_of_module(op.module), op.name, place.offset, metric}] += place.value(metric);
+      }
+    }
+  }
+}
+
+}  // namespace gpuprof::mock
+
+extern "C" {
+
+CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* params) {
+  sound(params->structSize, CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+  const std::lock_guard lock(sass().mutex);
+  sass().initialized = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params* params) {
+  sound(params->structSize, CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  const std::lock_guard lock(sass().mutex);
+  if (!sass().initialized) {
+    return CUPTI_ERROR_NOT_INITIALIZED;
+  }
+  params->pChipName = "GH100";
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsGetProperties(CUpti_SassMetrics_GetProperties_Params* params) {
+  sound(params->structSize, CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE);
+  for (size_t i = 0; i < std::size(kMetrics); ++i) {
+    if (strcmp(params->pMetricName, kMetrics[i]) == 0) {
+      params->metric = {kFirstId + i, kMetrics[i], ""};
+      return CUPTI_SUCCESS;
+    }
+  }
+  return CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params) {
+  sound(params->structSize, CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE);
+  if (const uint64_t refusal = mock::faults().refuse_counting; refusal != 0) {
+    return static_cast<CUptiResult>(refusal);
+  }
+  const std::lock_guard lock(sass().mutex);
+  if (sass().configured.contains(params->deviceIndex)) {
+    return CUPTI_ERROR_OUT_OF_MEMORY;  // what the real one says to a second one
+  }
+  std::vector<size_t>& metrics = sass().configured[params->deviceIndex];
+  for (size_t i = 0; i < params->numOfMetricConfig; ++i) {
+    if (params->pConfigs[i].outputGranularity != CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU) {
+      mock::violation("counts for each SM");
+    }
+    metrics.push_back(params->pConfigs[i].metricId - kFirstId);
+  }
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params* params) {
+  sound(params->structSize, CUpti_SassMetricsEnable_Params_STRUCT_SIZE);
+  uint32_t id = 0;
+  uint32_t device = 0;
+  if (!mock::context_of(params->ctx, &id, &device)) {
+    return CUPTI_ERROR_INVALID_CONTEXT;
+  }
+  const std::lock_guard lock(sass().mutex);
+  Context& context = sass().contexts[id];
+  if (context.enabled || !sass().configured.contains(device)) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  context.enabled = true;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsDisable(CUpti_SassMetricsDisable_Params* params) {
+  sound(params->structSize, CUpti_SassMetricsDisable_Params_STRUCT_SIZE);
+  const std::lock_guard lock(sass().mutex);
+  Context* context = enabled_context(params->ctx);
+  if (context == nullptr) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  params->numOfDroppedRecords = context->counted.size();
+  *context = {};
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties_Params* params) {
+  sound(params->structSize, CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE);
+  const std::lock_guard lock(sass().mutex);
+  const Context* context = enabled_context(params->ctx);
+  if (context == nullptr) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  params->numOfPatchedInstructionRecords = context->counted.size();
+  params->numOfInstances = 1;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params) {
+  sound(params->structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
+  const std::lock_guard lock(sass().mutex);
+  Context* context = enabled_context(params->ctx);
+  if (context == nullptr || params->numOfInstances != 1) {
+    return CUPTI_ERROR_INVALID_OPERATION;
+  }
+  size_t i = 0;
+  while (!context->counted.empty() && i < params->numOfPatchedInstructionRecords) {
+    const auto& [key, value] = *context->counted.begin();
+    const auto& [crc, function, offset, metric] = key;
+    CUpti_SassMetrics_Data& data = params->pMetricsData[i++];
+    sound(data.structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
+    data.cubinCrc = static_cast<uint32_t>(crc);
+    data.functionName = sass().names.insert(function).first->c_str();
+    data.pcOffset = offset;
+    data.pInstanceValues[0] = {kFirstId + metric, value};
+    context->counted.erase(context->counted.begin());
+  }
+  return CUPTI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""`gpuprof record --sass-metrics` on the mock driver: what it counted is in the profile, at its instructions and source
+lines, once. What the mock counts of a launch is in test/mocks/mock_cupti_sass.h."""
+
+import collections
+import json
+import os
+import subprocess
+
+import rig
+from pc_sampling_test import DATA
+from record_test import APP, MOCKS
+
+KERNELS = ("assemble", "solve")
+OF_A_LAUNCH = {"smsp__sass_inst_executed": 16, "smsp__sass_thread_inst_executed": 384,
+               "smsp__sass_sectors_mem_global": 256, "smsp__sass_sectors_mem_global_ideal": 32}
+
+
+class SassMetrics(rig.RuntimeTest):
+    def environment(self, faults="", **extra):
+        return {**os.environ, "LD_LIBRARY_PATH": MOCKS, "MOCK_CUPTI_FAULTS": faults,
+                "MOCK_CUBIN": os.path.join(DATA, "kernels.cubin"), **extra}
+
+    def count(self, *arguments, metrics="memory,instructions", options=(), faults=""):
+        """(profile, what the app says it did, stderr)"""
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--sass-metrics", metrics, *options, "--",
+                                APP, *arguments], env=self.environment(faults))
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
+
+    def counted(self, profile):
+        """{(kernel, metric): value}"""
+        text = profile.strings()
+        functions = {row[0]: text[row[2]] for row in profile.of("GPU_PLACE")}
+        sums = collections.Counter()
+        for _, _, place, name, value in profile.of("GPU_COUNT"):
+            kernel = next(kernel for kernel in KERNELS if kernel in functions[place])
+            sums[kernel, text[name]] += int(value)
+        return sums
+
+    def expected(self, did, kernels=KERNELS, metrics=tuple(OF_A_LAUNCH)):
+        launches = {kernel: sum(op["count"] for name, op in did["ops"].items() if kernel in name) for kernel in kernels}
+        return collections.Counter({(kernel, metric): count * OF_A_LAUNCH[metric] for kernel, count in launches.items()
+                                    for metric in metrics if count})
+
+    def test_counts_are_exact(self):
+        for arguments in (("--kernels-only",), ("--graph", "50"), ("--threads", "4"), ("--driver-api",), ("--fork",)):
+            with self.subTest(arguments=arguments):
+                profile, did, stderr = self.count("--launches", "200", *arguments)
+                self.assertEqual(self.counted(profile), self.expected(did), stderr)
+                self.assertEqual(profile.of("GPU"), [])  # CUPTI counts nothing beside records of work
+                self.assertNotIn("details_lost", profile.losses())
+                self.assertIn("counts of instructions", stderr)
+
+    def test_over_more_than_one_reading(self):
+        profile, did, stderr = self.count("--launches", "1500", "--gap-us", "1000", "--kernels-only")
+        self.assertEqual(self.counted(profile), self.expected(did), stderr)
+
+    def test_kernels_that_are_chosen(self):
+        profile, did, stderr = self.count("--launches", "100", options=["--kernel", "^solve\\("])
+        self.assertEqual(self.counted(profile), self.expected(did, kernels=("solve",)), stderr)
+
+    def test_metrics_by_their_names(self):
+        metric = "smsp__sass_inst_executed"
+        profile, did, stderr = self.count("--launches", "100", metrics=f"{metric},smsp__sass_of_another_gpu")
+        self.assertEqual(self.counted(profile), self.expected(did, metrics=(metric,)), stderr)
+        self.assertTrue(any("smsp__sass_of_another_gpu" in value for values in profile.meta().values() for value in values))
+
+    def test_report_names_the_lines(self):
+        _, did, _ = self.count("--launches", "100", "--kernels-only")
+        report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
+        tables = {table["metric"]: table for table in report["counted"]}
+        self.assertEqual({name: table["kind"] for name, table in tables.items()},
+                         {"smsp__sass_sectors_mem_global": "excess", "smsp__sass_thread_inst_executed": "threads"})
+        lines = tables["smsp__sass_sectors_mem_global"]["lines"]
+        self.assertEqual(sum(line["value"] for line in lines), 8 * sum(line["reference"] for line in lines))
+        self.assertEqual({os.path.basename(line["file"]) for line in lines}, {"kernels.cu"})
+        text = self.gpuprof("report", "-i", self.profile_path)
+        self.assertIn("8.00x", text)
+        self.assertIn("kernels.cu:", text)
+        self.assertIn("sectors", text)
+        report = json.loads(self.gpuprof("report", "--json", "--kernel", "^solve", "-i", self.profile_path))
+        self.assertTrue(all("solve" in line["function"] for table in report["counted"] for line in table["lines"]))
+        merged = os.path.join(self.folder, "merged.txt")
+        self.gpuprof("merge", self.profile_path, self.profile_path, "-o", merged)
+        self.assertEqual(self.counted(rig.Profile(merged)),
+                         collections.Counter({key: 2 * value for key, value in self.expected(did).items()}))
+        self.assertIn("gpu_count", self.gpuprof("dump", "-i", self.profile_path))
+
+    def test_where_cupti_refuses(self):
+        profile, _, stderr = self.count("--launches", "20", faults="refuse_counting=35")
+        self.assertIn("no counts: ", stderr)
+        self.assertIn("nothing was counted", stderr)
+        self.assertEqual(profile.of("GPU_COUNT"), [])
+        run = subprocess.run([rig.GPUPROF, "report", "-i", self.profile_path], stdin=subprocess.DEVNULL,
+                             capture_output=True, check=False)
+        self.assertEqual(run.returncode, 4)
+
+    def test_what_does_not_go_together_is_refused(self):
+        for options in (["--sass-metrics", "cycles"], ["--sass-metrics", ""], ["--sass-metrics", "memory", "--stalls"],
+                        ["--sass-metrics", "memory", "--timeline"], ["--sass-metrics", "smsp__sass_x;y"],
+                        ["--sass-metrics", "memory", "--kernel", "("]):
+            with self.subTest(options=options):
+                run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", "true"])
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertFalse(os.path.exists(self.profile_path))
+
+
+if __name__ == "__main__":
+    rig.main()
