@@ -2,7 +2,11 @@
 """A kernel of Numba's: gpuprof record --stalls -- python3 numba_kernel.py"""
 
 import numpy
-from numba import cuda
+
+if not hasattr(numpy, "row_stack"):
+    numpy.row_stack = numpy.vstack  # NumPy 2.5 has it no more, and older Numbas ask for it
+
+from numba import cuda  # pylint: disable=wrong-import-position
 
 
 @cuda.jit(lineinfo=True)

@@ -1,5 +1,7 @@
 #include "cupti/exact_ranges.h"
 
+#include <ctime>
+
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "cupti/session.h"
@@ -8,6 +10,8 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kLongestNs = 2000000000;
+constexpr uint64_t kPatienceNs = 100000000;
+constexpr long kPauseNs = 200000;
 
 bool start(CUcontext context) {
   CUpti_PCSamplingStartParams params = {sizeof(params), nullptr, context};
@@ -17,6 +21,21 @@ bool start(CUcontext context) {
 void stop(CUcontext context) {
   CUpti_PCSamplingStopParams params = {sizeof(params), nullptr, context};
   session().api.sampling.stop(&params);
+}
+
+bool try_hold(ExactRanges* ranges, CUcontext context) {
+  if (!try_lock_bounded(&ranges->lock)) {
+    return false;
+  }
+  if (ranges->open != 0 && now_ns() - ranges->opened_ns > kLongestNs) {
+    stop(context);
+    ranges->open = 0;
+  }
+  if (ranges->open != 0) {
+    unlock(&ranges->lock);
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -49,18 +68,16 @@ void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range
   unlock(&ranges->lock);
 }
 
-bool hold_ranges(ExactRanges* ranges, CUcontext context) {
+bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait) {
+  const uint64_t deadline = now_ns() + (may_wait ? kPatienceNs : 0);
   store_relaxed(&ranges->awaited, 1U);
-  if (!try_lock_bounded(&ranges->lock)) {
-    return false;
-  }
-  if (ranges->open != 0 && now_ns() - ranges->opened_ns > kLongestNs) {
-    stop(context);
-    ranges->open = 0;
-  }
-  if (ranges->open != 0) {
-    unlock(&ranges->lock);
-    return false;
+  while (!try_hold(ranges, context)) {
+    if (now_ns() >= deadline) {
+      store_relaxed(&ranges->awaited, 0U);
+      return false;
+    }
+    const timespec pause = {0, kPauseNs};
+    nanosleep(&pause, nullptr);
   }
   return true;
 }

@@ -28,8 +28,9 @@ ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 
 // True: none is open, and none will be until release_ranges(). Those that have been open for too long (their threads
-// may have ended in the call) are closed.
-bool hold_ranges(ExactRanges* ranges, CUcontext context);
+// may have ended in the call) are closed. Where `may_wait`, waits some time for those that are open, while no others
+// are opened.
+bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait);
 void release_ranges(ExactRanges* ranges);
 
 }  // namespace gpuprof::injection::cupti

@@ -106,9 +106,9 @@ namespace {
 // While it lives no range is open, unless it says that it could not be had.
 class Quiet {
  public:
-  explicit Quiet(SampledContext& context)
+  Quiet(SampledContext& context, bool may_wait)
       : ranges_(exact_wanted() ? &context.ranges : nullptr),
-        had_(ranges_ == nullptr || hold_ranges(ranges_, context.sampler.context)) {}
+        had_(ranges_ == nullptr || hold_ranges(ranges_, context.sampler.context, may_wait)) {}
   ~Quiet() {
     if (ranges_ != nullptr && had_) {
       release_ranges(ranges_);
@@ -146,7 +146,7 @@ void read_all(SampledContext& context, bool may_wait) {
 }  // namespace
 
 void read_context(SampledContext& context, bool may_wait) {
-  if (const Quiet quiet(context); quiet.had()) {
+  if (const Quiet quiet(context, may_wait); quiet.had()) {
     read_all(context, may_wait);
   }
 }
@@ -191,13 +191,13 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context); quiet.had()) {  // else a launch is being sampled, and CUPTI is left to it
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // else a launch is being sampled, and CUPTI is left to it
     stop_quiet(context, next, may_wait);
   }
 }
 
 void restart_context(SampledContext& context) {
-  const Quiet quiet(context);
+  const Quiet quiet(context, true);
   if (!quiet.had()) {
     return;  // the next time
   }

@@ -170,8 +170,9 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
     tell_off("this CUPTI has no SASS metrics: use that of CUDA 12.2 or later");
     return;
   }
-  // CUPTI counts a function a second time only where it tells of contexts as well.
-  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+  // Only where CUPTI tells of modules that it has patched does it count more than the first function, and more than
+  // once.
+  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
 }
 
 bool counting() {

@@ -152,7 +152,7 @@ void on_op(const mock::Op& op) {
   }
   mock::sample_op(op);
   mock::count_op(op, library.kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL],
-                 library.enabled[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CONTEXT_CREATED]);
+                 library.enabled[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_MODULE_PROFILED]);
 }
 
 void on_memory(const mock::MemoryOp& op) {

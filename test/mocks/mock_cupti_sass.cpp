@@ -82,14 +82,14 @@ Context* enabled_context(CUcontext context) {
 
 namespace gpuprof::mock {
 
-void count_op(const Op& op, bool beside_records, bool contexts_told) {
+void count_op(const Op& op, bool beside_records, bool patches_told) {
   Sass& s = sass();
   if (op.kind != OpKind::kernel) {
     return;
   }
   const std::lock_guard lock(s.mutex);
   const auto found = s.contexts.find(op.context);
-  if (found == s.contexts.end() || !found->second.enabled || beside_records || !contexts_told) {
+  if (found == s.contexts.end() || !found->second.enabled || beside_records || !patches_told) {
     return;
   }
   for (const Place& place : kPlaces) {

@@ -6,7 +6,7 @@
 
 namespace gpuprof::mock {
 
-// `beside_records`: activity records of kernels are on. `contexts_told`: somebody listens to contexts.
-void count_op(const Op& op, bool beside_records, bool contexts_told);
+// `beside_records`: activity records of kernels are on. `patches_told`: somebody listens to modules that were patched.
+void count_op(const Op& op, bool beside_records, bool patches_told);
 
 }  // namespace gpuprof::mock

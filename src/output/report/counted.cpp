@@ -65,13 +65,18 @@ std::vector<std::string> numbers_of(const CountedTable& table, const CountedRow&
   return numbers;
 }
 
-std::string row_text(const CountedRow& row) {
+// "stalls.cu:99 in stride(unsigned int*)"
+std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
+  constexpr size_t kFile = 40;
   std::string text;
   if (!row.file.empty()) {
-    text.append(shown_name(shown_ends(row.file))).append(row.line == 0 ? "" : ":" + std::to_string(row.line));
+    const std::string file = shown_name(shown_ends(row.file));
+    text.append(page.full() ? file : cut_front(file, kFile))
+        .append(row.line == 0 ? "" : ":" + std::to_string(row.line));
     text.append(" in ");
   }
-  return text.append(shown_name(shown_ends(row.function)));
+  const size_t width = page.name_width(numbers);
+  return text.append(page.name(row.function, width - std::min(width / 2, text.size())));
 }
 
 std::string_view kind_word(CountedKind kind) {
@@ -95,7 +100,7 @@ void print_counted(const analyze::Summary& summary, Page& page) {
     page.title(page.full() ? std::string(words.title) : shown_name(words.title), table.rows.size(), table.found);
     page.columns(words.columns, "source line, and its function");
     for (const CountedRow& row : table.rows) {
-      page.row(numbers_of(table, row), page.name(row_text(row), page.name_width(words.columns.size()), Naming::plain));
+      page.row(numbers_of(table, row), row_text(row, words.columns.size(), page));
     }
   }
 }
