@@ -1,7 +1,11 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "analyze/walk.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
@@ -11,18 +15,47 @@
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
+#include "output/export/pprof.h"
 #include "profile/tables.h"
 
 namespace gpuprof::cmd {
 namespace {
 
+// Of what is made of a profile's sums.
+struct Format {
+  const char* word;
+  const char* help;
+  const char* advice;  // with the file that was written
+  bool is_text;
+  Status (*fits)(const analyze::Walk& walk);
+  void (*write)(analyze::Walk& walk, TextStream& out);
+};
+constexpr std::array<Format, 1> kFormats = {{
+    {"pprof", "for pprof, Parca, Pyroscope", "look at it with `go tool pprof -http=:`", false, output::fits_pprof,
+     output::write_pprof},
+}};
+constexpr const char* kChrome = "chrome";
+
+std::vector<std::string> format_words() {
+  std::vector<std::string> words = {kChrome};
+  std::transform(kFormats.begin(), kFormats.end(), std::back_inserter(words),
+                 [](const Format& format) { return format.word; });
+  return words;
+}
+
+std::string format_help() {
+  std::string help = "chrome: the timeline, for Perfetto (ui.perfetto.dev) and chrome://tracing";
+  for (const Format& format : kFormats) {
+    help.append("; ").append(format.word).append(": ").append(format.help);
+  }
+  return help;
+}
+
 class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "chrome: a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open")
-        ->required()
-        ->check(CLI::IsMember({"chrome"}));
+    app.add_option("--format", format_, format_help())->required()->check(CLI::IsMember(format_words()));
     add_file_option(app, "-o,--output", output_,
                     "file to write; - is standard output (default); an existing file is kept as FILE.old");
     stacks_.declare(app);
@@ -34,6 +67,11 @@ class Export : public Command {
     if (Status chosen = stacks_.apply(stacks); !chosen) {
       return std::move(chosen).error();
     }
+    const auto* const format =
+        std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
+    if (format != kFormats.end() && !format->is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
+      return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
+    }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
@@ -41,6 +79,33 @@ class Export : public Command {
     if (Status may = may_write(output_, input_.files); !may) {
       return std::move(may).error();
     }
+    return format == kFormats.end() ? write_trace(*reader, stacks) : write_sums(*reader, stacks, *format);
+  }
+
+ private:
+  Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format& format) {
+    auto rows = analyze::aggregate(reader, {.queue = true});
+    if (!rows) {
+      return std::move(rows).error();
+    }
+    warn_of_gaps(rows->info);
+    warn_of_coverage(rows->info);
+    if (rows->info.kind == analyze::ProfileKind::empty) {
+      return no_gpu_work();
+    }
+    analyze::Walk walk(*rows, stacks);
+    if (Status fits = format.fits(walk); !fits) {
+      return std::move(fits).error();
+    }
+    if (Status written = write_file(output_, format.advice, [&](TextStream& out) { format.write(walk, out); });
+        !written) {
+      return std::move(written).error();
+    }
+    stacks_.explain(walk.trimmed());
+    return 0;
+  }
+
+  Result<int> write_trace(profile::Reader& reader, const analyze::StackOptions& stacks) {
     const FileLimitAsError limit;
     auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
@@ -53,7 +118,7 @@ class Export : public Command {
       result.bytes += text.size();
       return write_all(fd.get(), text, file->name());
     });
-    if (Status read = read_all(*reader, tables, trace); !read) {
+    if (Status read = read_all(reader, tables, trace); !read) {
       return std::move(read).error();
     }
     if (trace.events() == 0) {
@@ -71,12 +136,11 @@ class Export : public Command {
     }
     result.place = std::move(*named);
     tell_written(result, "open it in https://ui.perfetto.dev");
-    warn(*reader, trace);
+    warn(reader, trace);
     stacks_.explain(trace.trimmed());
     return 0;
   }
 
- private:
   Status read_all(profile::Reader& reader, profile::Tables& tables, output::ChromeTrace& trace) {
     for (;;) {
       const auto next = reader.next();

@@ -23,6 +23,7 @@ COMMANDS = {
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
+    "export pprof": ["export", "--format", "pprof"],
     "merge": ["merge"],
     "dump": ["dump"],
 }
