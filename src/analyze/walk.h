@@ -62,6 +62,8 @@ class Walk {
   // Ids are small and stay; those of a row are known from its visit on.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_[id]; }
 
+  [[nodiscard]] uint32_t frame_count() const { return static_cast<uint32_t>(frames_.size()); }
+
   [[nodiscard]] const Aggregate& rows() const { return rows_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
   [[nodiscard]] const StackView::Trimmed& trimmed() const { return view_.trimmed(); }

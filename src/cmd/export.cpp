@@ -16,6 +16,8 @@
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
 #include "output/export/pprof.h"
+#include "output/export/rows.h"
+#include "output/export/speedscope.h"
 #include "profile/tables.h"
 
 namespace gpuprof::cmd {
@@ -30,9 +32,19 @@ struct Format {
   Status (*fits)(const analyze::Walk& walk);
   void (*write)(analyze::Walk& walk, TextStream& out);
 };
-constexpr std::array<Format, 1> kFormats = {{
+Status fits_all(const analyze::Walk& /*walk*/) {
+  return {};
+}
+
+constexpr std::array<Format, 5> kFormats = {{
     {"pprof", "for pprof, Parca, Pyroscope", "look at it with `go tool pprof -http=:`", false, output::fits_pprof,
      output::write_pprof},
+    {"speedscope", "for www.speedscope.app", "open it in https://www.speedscope.app", true, fits_all,
+     output::write_speedscope},
+    {"folded", "folded stacks, of times in ns", "draw it with flamegraph.pl", true, fits_all, output::write_stacks},
+    {"json", "a row a stack, with files, lines, modules", "docs/schema/export.json describes it", true, fits_all,
+     output::write_json},
+    {"csv", "a row a stack, for spreadsheets and data frames", "", true, fits_all, output::write_csv},
 }};
 constexpr const char* kChrome = "chrome";
 

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "output/export/gzip.h"
 #include "output/export/protobuf.h"
+#include "output/export/work_facts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -79,34 +80,17 @@ constexpr uint32_t kName = 2;
 constexpr uint32_t kFilename = 4;
 }  // namespace function_field
 
-struct SampleType {
-  const char* type;
-  const char* unit;
-  uint64_t WalkWeight::*value;
-};
-constexpr SampleType kGpuTime = {"gpu_ns", "nanoseconds", &WalkWeight::ns};
-constexpr SampleType kLaunches = {"launches", "count", &WalkWeight::launches};
-constexpr SampleType kQueueTime = {"queue_ns", "nanoseconds", &WalkWeight::queue_ns};
-constexpr SampleType kBytes = {"bytes", "bytes", &WalkWeight::bytes};
-constexpr SampleType kSamples = {"samples", "count", &WalkWeight::samples};
-
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 
-std::vector<SampleType> sample_types(const WalkWeight& total) {
-  std::vector<SampleType> types = {kGpuTime, kLaunches};
-  if (total.queue_ns <= INT64_MAX) {
-    types.push_back(kQueueTime);
-  }
-  types.push_back(kBytes);
-  if (total.samples > 0) {
-    types.push_back(kSamples);
+std::vector<WeightName> sample_types(const WalkWeight& total) {
+  std::vector<WeightName> types;
+  for (const WeightName& weight : kWeightNames) {
+    const bool fits = total.*weight.number <= INT64_MAX;  // those of queues need not
+    if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
+      types.push_back(weight);
+    }
   }
   return types;
-}
-
-std::string_view first_value(const analyze::ProfileInfo& info, const char* key) {
-  const auto found = info.meta.find(key);
-  return found == info.meta.end() ? std::string_view() : std::string_view(found->second);
 }
 
 uint64_t number_of(std::string_view text) {
@@ -160,32 +144,30 @@ class Pprof {
 
   // ---- about the whole profile ----
 
-  void put_value_type(uint32_t field, const SampleType& type) {
+  void put_value_type(uint32_t field, const WeightName& type) {
     message_.clear();
     Protobuf message(message_);
-    message.number(value_type_field::kType, text(type.type));
+    message.number(value_type_field::kType, text(type.name));
     message.number(value_type_field::kUnit, text(type.unit));
     profile_.bytes(field, message_);
   }
 
   void put_header() {
-    for (const SampleType& type : types_) {
+    for (const WeightName& type : types_) {
       put_value_type(profile_field::kSampleType, type);
     }
-    const WalkWeight& total = walk_.total();
-    const SampleType& shown = total.ns > 0 ? kGpuTime : total.launches > 0 || total.samples == 0 ? kLaunches : kSamples;
-    profile_.number(profile_field::kDefaultSampleType, text(shown.type));
-    put_value_type(profile_field::kPeriodType, kGpuTime);  // of which each nanosecond is counted
+    profile_.number(profile_field::kDefaultSampleType, text(main_weight(walk_.total()).name));
+    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // of GPU time each nanosecond is counted
     profile_.number(profile_field::kPeriod, 1);
     const analyze::ProfileInfo& info = walk_.rows().info;
-    profile_.number(profile_field::kTimeNanos, number_of(first_value(info, "start_unix_ns")));
+    profile_.number(profile_field::kTimeNanos, number_of(first_meta(info, "start_unix_ns")));
     profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
     put_comments(info);
   }
 
   void put_comments(const analyze::ProfileInfo& info) {
     for (const char* const key : {"command", "host", "kernel", "gpuprof_version"}) {
-      if (const std::string_view value = first_value(info, key); !value.empty()) {
+      if (const std::string_view value = first_meta(info, key); !value.empty()) {
         profile_.number(profile_field::kComment, foreign(std::string(key) + ": " + std::string(value)));
       }
     }
@@ -202,8 +184,8 @@ class Pprof {
   void put_sample(const WalkRow& row) {
     find_locations(row.frames.subspan(row.outer));
     values_.clear();
-    for (const SampleType& type : types_) {
-      values_.push_back(row.weight.*type.value);
+    for (const WeightName& type : types_) {
+      values_.push_back(row.weight.*type.number);
     }
     message_.clear();
     Protobuf message(message_);
@@ -427,7 +409,7 @@ class Pprof {
   };
 
   analyze::Walk& walk_;
-  std::vector<SampleType> types_;
+  std::vector<WeightName> types_;
   std::string_view host_;
   Gzip gzip_;
   TextStream& out_;

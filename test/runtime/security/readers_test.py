@@ -24,6 +24,10 @@ COMMANDS = {
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
     "export pprof": ["export", "--format", "pprof"],
+    "export json": ["export", "--format", "json"],
+    "export csv": ["export", "--format", "csv"],
+    "export speedscope": ["export", "--format", "speedscope"],
+    "export folded": ["export", "--format", "folded"],
     "merge": ["merge"],
     "dump": ["dump"],
 }
