@@ -57,7 +57,7 @@ std::vector<WalkWeight> split(const WalkWeight& weight, const std::vector<StackD
 Walk::Walk(const Aggregate& rows, const StackOptions& stacks)
     : rows_(rows),
       tables_(rows.tables),
-      line_numbers_(stacks.numbers),
+      stack_options_(stacks),
       instructions_(rows.info.kind == ProfileKind::stall_samples),
       view_(rows.tables, stacks),
       donors_(rows),
@@ -266,7 +266,7 @@ uint32_t Walk::element_frame(Whose whose, p::Element element, uint32_t shown) {
     if (!element.is_label) {
       const p::Frame& known_frame = tables_.frame(element);
       frame.file = tables_.text(known_frame.file);
-      frame.line = line_numbers_ ? known_frame.line : 0;
+      frame.line = stack_options_.numbers ? known_frame.line : 0;
       frame.module = tables_.text(known_frame.module);
       frame.build_id = tables_.text(known_frame.build_id);
       frame.address = known_frame.address;
@@ -313,32 +313,6 @@ uint32_t Walk::text_frame(std::string_view text, FrameClass cls) {
     frames_.push_back({.label = kept, .name = kept, .cls = cls});
   }
   return known->second;
-}
-
-FlameTree tree_of(Walk& walk, uint64_t WalkWeight::*number) {
-  FlameTree tree;
-  std::vector<LabelId> labels;  // by frame
-  std::vector<LabelId> path;
-  constexpr LabelId kNoLabel{UINT32_MAX};
-  static_cast<void>(walk.run([&](const WalkRow& row) {  // nothing in here fails
-    if (row.weight.*number == 0) {
-      return Status();
-    }
-    path.clear();
-    for (const uint32_t id : row.frames) {
-      if (id >= labels.size()) {
-        labels.resize(std::max<size_t>(id + size_t{1}, 2 * labels.size()), kNoLabel);
-      }
-      if (labels[id] == kNoLabel) {
-        const WalkFrame& frame = walk.frame(id);
-        labels[id] = tree.label(tree.intern(frame.label), frame.cls);
-      }
-      path.push_back(labels[id]);
-    }
-    tree.add(tree.descend(FlameTree::kRoot, tree.keep(path)), {.ns = row.weight.*number});
-    return Status();
-  }));
-  return tree;
 }
 
 }  // namespace gpuprof::analyze

@@ -65,6 +65,7 @@ class Walk {
   [[nodiscard]] uint32_t frame_count() const { return static_cast<uint32_t>(frames_.size()); }
 
   [[nodiscard]] const Aggregate& rows() const { return rows_; }
+  [[nodiscard]] const StackOptions& stack_options() const { return stack_options_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
   [[nodiscard]] const StackView::Trimmed& trimmed() const { return view_.trimmed(); }
 
@@ -96,7 +97,7 @@ class Walk {
 
   const Aggregate& rows_;
   const profile::Tables& tables_;
-  bool line_numbers_ = true;
+  StackOptions stack_options_;
   bool instructions_ = false;  // of samples, as in pictures of profiles that hold nothing else
   StackView view_;
   StackDonors donors_;
@@ -114,8 +115,5 @@ class Walk {
   std::vector<uint32_t> path_;  // being put together
   size_t outer_ = 0;
 };
-
-// The paths as a tree, each with that number as its ns.
-FlameTree tree_of(Walk& walk, uint64_t WalkWeight::*number);
 
 }  // namespace gpuprof::analyze

@@ -68,7 +68,7 @@ class TrackNumbers {
 
  private:
   static constexpr uint64_t kFirstSubstitute = 500'000'000;  // above any pid
-  static constexpr uint64_t kFirstDevice = 1'000'000'000;
+  static constexpr uint64_t kFirstDevice = 10'000'000;
   std::unordered_map<uint32_t, uint64_t> processes_;
   std::unordered_map<uint32_t, uint64_t> devices_;
   std::unordered_map<uint64_t, bool> used_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "analyze/dimensions.h"
+#include "analyze/fold.h"
 #include "base/utf8.h"
 #include "output/export/rows.h"
 #include "output/export/work_facts.h"
@@ -114,7 +115,12 @@ void write_csv(Walk& walk, TextStream& out) {
 }
 
 void write_stacks(Walk& walk, TextStream& out) {
-  write_folded(analyze::tree_of(walk, main_weight(walk.total()).number), {WeightKind::time, TimeUnit::ns}, out);
+  analyze::FoldOptions options{.stacks = walk.stack_options()};
+  if (walk.rows().info.kind != analyze::ProfileKind::stall_samples) {
+    options.leaves = analyze::Leaves{};  // the kernel
+  }
+  const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
+  write_folded(analyze::fold(walk.rows(), options).tree, {kind, TimeUnit::ns}, out);
 }
 
 }  // namespace gpuprof::output

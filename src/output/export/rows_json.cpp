@@ -1,9 +1,7 @@
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "analyze/dimensions.h"
-#include "base/utf8.h"
 #include "output/export/rows.h"
 #include "output/export/work_facts.h"
 #include "output/json_stream.h"
@@ -66,11 +64,7 @@ class JsonRows {
 
  private:
   void put_profile(JsonObject& object) {
-    Json meta = Json::object();
-    for (const auto& [key, value] : info_.meta) {
-      meta[escaped(key)].push_back(escaped(shown_text(value)));
-    }
-    object.value("meta", meta);
+    put_meta(object.key("meta"));
     {
       JsonObject losses(object.key("losses"));
       for (const auto& [reason, count] : info_.losses) {
@@ -81,6 +75,19 @@ class JsonRows {
     JsonObject totals(object.key("totals"));
     for (const WeightName& weight : kWeightNames) {
       totals.number(weight.name, walk_.total().*weight.number);
+    }
+  }
+
+  // A repeated key makes a list.
+  void put_meta(std::string& out) {
+    JsonObject object(out);
+    for (auto begin = info_.meta.begin(); begin != info_.meta.end();) {
+      const auto end = info_.meta.upper_bound(begin->first);
+      json_array(begin, end, object.foreign_key(begin->first), [&](const auto& line) {
+        out_ += json_string(shown_text(line.second));
+        stream_.checkpoint();
+      });
+      begin = end;
     }
   }
 

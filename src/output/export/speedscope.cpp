@@ -1,12 +1,13 @@
 #include "output/export/speedscope.h"
 
-#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/version.h"
 #include "output/export/work_facts.h"
 #include "output/json_stream.h"
@@ -87,10 +88,11 @@ class Speedscope {
       shown_.resize(walk_.frame_count(), kNotYet);
     }
     if (shown_[id] == kNotYet) {
-      const std::string json = frame_json(walk_.frame(id));
-      const auto [known, is_new] = frame_ids_.try_emplace(json, static_cast<uint32_t>(frames_.size()));
+      const WalkFrame& frame = walk_.frame(id);
+      const Key key{frame.label, frame.file, frame.line};
+      const auto [known, is_new] = frame_ids_.try_emplace(key, static_cast<uint32_t>(frames_.size()));
       if (is_new) {
-        frames_.push_back(&known->first);
+        frames_.push_back(id);
       }
       shown_[id] = known->second;
     }
@@ -113,11 +115,25 @@ class Speedscope {
   }
 
   void put_frames(std::string& out) {
-    json_array(frames_, out, [&](const std::string* json) {
-      out_.append("\n").append(*json);
+    json_array(frames_, out, [&](uint32_t id) {
+      out_.append("\n").append(frame_json(walk_.frame(id)));
       stream_.checkpoint();
     });
   }
+
+  // Texts are those of the walk: frames that look alike may be many, and their names long.
+  struct Key {
+    std::string_view label;
+    std::string_view file;
+    uint32_t line = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      const std::hash<std::string_view> hash;
+      return fold_multiply(hash(key.label) ^ kHashMultiplier, hash(key.file) + key.line);
+    }
+  };
 
   static constexpr uint32_t kNotYet = UINT32_MAX;
 
@@ -125,9 +141,9 @@ class Speedscope {
   TextStream& stream_;
   std::string& out_;
   std::vector<uint32_t> shown_;  // by frame of the walk
-  std::unordered_map<std::string, uint32_t> frame_ids_;
-  std::vector<const std::string*> frames_;  // of frame_ids_, whose keys stay where they are
-  std::vector<uint64_t> weights_;           // of the profile that is being written
+  std::unordered_map<Key, uint32_t, KeyHash> frame_ids_;
+  std::vector<uint32_t> frames_;   // of the walk, in the file's order
+  std::vector<uint64_t> weights_;  // of the profile that is being written
 };
 
 }  // namespace

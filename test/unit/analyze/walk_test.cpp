@@ -1,8 +1,10 @@
 // The walk and the fold are two ways to the same paths: what one shows, the other must show, to the nanosecond.
 #include "analyze/walk.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyze/fold.h"
 #include "catch.h"
@@ -24,6 +26,33 @@ Aggregate aggregated(const std::string& text) {
   INFO((rows ? std::string() : rows.error().message));
   REQUIRE(rows);
   return std::move(rows).value();
+}
+
+// The paths of the walk, each with that number as its ns.
+FlameTree tree_of(Walk& walk, uint64_t WalkWeight::*number) {
+  FlameTree tree;
+  std::vector<LabelId> labels;  // by frame
+  std::vector<LabelId> path;
+  constexpr LabelId kNoLabel{UINT32_MAX};
+  static_cast<void>(walk.run([&](const WalkRow& row) {  // nothing in here fails
+    if (row.weight.*number == 0) {
+      return Status();
+    }
+    path.clear();
+    for (const uint32_t id : row.frames) {
+      if (id >= labels.size()) {
+        labels.resize(std::max<size_t>(id + size_t{1}, 2 * labels.size()), kNoLabel);
+      }
+      if (labels[id] == kNoLabel) {
+        const WalkFrame& frame = walk.frame(id);
+        labels[id] = tree.label(tree.intern(frame.label), frame.cls);
+      }
+      path.push_back(labels[id]);
+    }
+    tree.add(tree.descend(FlameTree::kRoot, tree.keep(path)), {.ns = row.weight.*number});
+    return Status();
+  }));
+  return tree;
 }
 
 std::string walked(Walk& walk, uint64_t WalkWeight::*number) {
