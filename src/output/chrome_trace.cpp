@@ -288,7 +288,7 @@ class ChromeTrace::Impl {
     for (const bool begins : {true, false}) {
       JsonObject object(next_event());
       object.word("ph", begins ? "s" : "f");
-      object.word("cat", "gpu");
+      object.word("cat", "flow");
       object.word("name", ">");  // there are as many of them as of all else
       object.number("id", arrow_ids_);
       if (!begins) {
