@@ -9,12 +9,14 @@
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
+#include "output/export/perfetto.h"
 #include "output/export/pprof.h"
 #include "output/export/rows.h"
 #include "output/export/speedscope.h"
@@ -47,16 +49,18 @@ constexpr std::array<Format, 5> kFormats = {{
     {"csv", "a row a stack, for spreadsheets and data frames", "", true, fits_all, output::write_csv},
 }};
 constexpr const char* kChrome = "chrome";
+constexpr const char* kPerfetto = "perfetto";
+constexpr uint64_t kManyBytes = 500'000'000;  // viewers of JSON get slow, or fail
 
 std::vector<std::string> format_words() {
-  std::vector<std::string> words = {kChrome};
+  std::vector<std::string> words = {kChrome, kPerfetto};
   std::transform(kFormats.begin(), kFormats.end(), std::back_inserter(words),
                  [](const Format& format) { return format.word; });
   return words;
 }
 
 std::string format_help() {
-  std::string help = "chrome: the timeline, for Perfetto (ui.perfetto.dev) and chrome://tracing";
+  std::string help = "perfetto: the timeline, for ui.perfetto.dev; chrome: the same as JSON, also for chrome://tracing";
   for (const Format& format : kFormats) {
     help.append("; ").append(format.word).append(": ").append(format.help);
   }
@@ -79,9 +83,11 @@ class Export : public Command {
     if (Status chosen = stacks_.apply(stacks); !chosen) {
       return std::move(chosen).error();
     }
+    const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     const auto* const format =
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
-    if (format != kFormats.end() && !format->is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
+    const bool is_text = is_timeline ? format_ == kChrome : format->is_text;
+    if (!is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
       return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
     }
     auto reader = input_.open();
@@ -91,7 +97,7 @@ class Export : public Command {
     if (Status may = may_write(output_, input_.files); !may) {
       return std::move(may).error();
     }
-    return format == kFormats.end() ? write_trace(*reader, stacks) : write_sums(*reader, stacks, *format);
+    return is_timeline ? write_trace(*reader, stacks) : write_sums(*reader, stacks, *format);
   }
 
  private:
@@ -126,17 +132,23 @@ class Export : public Command {
     UniqueFd fd = file->take_fd();
     WrittenFile result{.place = {}, .bytes = 0, .regular = file->is_regular()};
     profile::Tables tables;
-    output::ChromeTrace trace(tables, stacks, [&](std::string_view text) {
+    const output::Timeline::Sink sink = [&](std::string_view text) {
       result.bytes += text.size();
       return write_all(fd.get(), text, file->name());
-    });
-    if (Status read = read_all(reader, tables, trace); !read) {
+    };
+    std::unique_ptr<output::Timeline> trace;
+    if (format_ == kPerfetto) {
+      trace = std::make_unique<output::PerfettoTrace>(tables, stacks, sink);
+    } else {
+      trace = std::make_unique<output::ChromeTrace>(tables, stacks, sink);
+    }
+    if (Status read = read_all(reader, tables, *trace); !read) {
       return std::move(read).error();
     }
-    if (trace.events() == 0) {
+    if (trace->events() == 0) {
       return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
-    if (Status written = trace.finish(); !written) {
+    if (Status written = trace->finish(); !written) {
       return std::move(written).error();
     }
     if (Status closed = close_written(std::move(fd), file->name()); !closed) {
@@ -148,12 +160,16 @@ class Export : public Command {
     }
     result.place = std::move(*named);
     tell_written(result, "open it in https://ui.perfetto.dev");
-    warn(reader, trace);
-    stacks_.explain(trace.trimmed());
+    warn(reader, *trace);
+    if (format_ == kChrome && result.bytes > kManyBytes) {
+      log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",
+                "--format perfetto is a tenth of it, and read in pieces");
+    }
+    stacks_.explain(trace->trimmed());
     return 0;
   }
 
-  Status read_all(profile::Reader& reader, profile::Tables& tables, output::ChromeTrace& trace) {
+  Status read_all(profile::Reader& reader, profile::Tables& tables, output::Timeline& trace) {
     for (;;) {
       const auto next = reader.next();
       if (!next) {
@@ -180,7 +196,7 @@ class Export : public Command {
     }
   }
 
-  void warn(const profile::Reader& reader, const output::ChromeTrace& trace) const {
+  void warn(const profile::Reader& reader, const output::Timeline& trace) const {
     if (!ended_) {
       log::warn("the profile is cut short: it has no END record");
     }

@@ -1,4 +1,4 @@
-// Protocol buffers on their way out: the wire format's two kinds of fields that are needed here, and nothing more.
+// Protocol buffers on their way out: the wire format's kinds of fields that are needed here, and nothing more.
 // https://protobuf.dev/programming-guides/encoding
 #pragma once
 
@@ -27,9 +27,19 @@ class Protobuf {
   }
   // A string, bytes or a message.
   void bytes(uint32_t field, std::string_view value) {
-    varint((uint64_t{field} << 3U) | kLengthDelimited);
-    varint(value.size());
+    begin(field, value.size());
     out_.append(value);
+  }
+  // The same for a value of that size, which goes behind it.
+  void begin(uint32_t field, size_t size) {
+    varint((uint64_t{field} << 3U) | kLengthDelimited);
+    varint(size);
+  }
+  void fixed64(uint32_t field, uint64_t value) {
+    varint((uint64_t{field} << 3U) | kFixed64);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      out_ += static_cast<char>(value >> shift);
+    }
   }
   void packed(uint32_t field, std::span<const uint64_t> values) {
     size_t size = 0;
@@ -52,6 +62,7 @@ class Protobuf {
   }
 
  private:
+  static constexpr uint64_t kFixed64 = 1;
   static constexpr uint64_t kLengthDelimited = 2;
 
   static size_t varint_size(uint64_t value) {

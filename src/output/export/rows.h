@@ -10,7 +10,8 @@ namespace gpuprof::output {
 // list.
 void write_json(analyze::Walk& walk, TextStream& out);
 
-// RFC 4180, with a line of names; the stack is one text, its frames parted by ';'.
+// Quoted as RFC 4180 says, with a line of names; lines end in a newline alone; the stack is one text, its frames parted
+// by ';'.
 void write_csv(analyze::Walk& walk, TextStream& out);
 
 // Folded stacks, as `flame` writes them, of the profile's main weight: ns of GPU time, launches or samples. Time is not

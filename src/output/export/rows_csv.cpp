@@ -38,7 +38,7 @@ class CsvRows {
     for (const WeightName& weight : kWeightNames) {
       out_.append(",").append(weight.name);
     }
-    out_ += ",stack\r\n";
+    out_ += ",stack\n";
     // A stream that has failed says so at its end.
     static_cast<void>(walk_.run([&](const WalkRow& row) {
       put_row(row);
@@ -66,7 +66,7 @@ class CsvRows {
       out_.append(std::to_string(row.weight.*weight.number)).append(",");
     }
     put_stack(row);
-    out_ += "\r\n";
+    out_ += '\n';
   }
 
   void put_text(std::string_view text) {

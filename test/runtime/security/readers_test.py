@@ -23,6 +23,7 @@ COMMANDS = {
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
+    "export perfetto": ["export", "--format", "perfetto"],
     "export pprof": ["export", "--format", "pprof"],
     "export json": ["export", "--format", "json"],
     "export csv": ["export", "--format", "csv"],

@@ -1,11 +1,16 @@
 // Bytes of what formats are made of; the formats themselves are read by programs that are not ours, in
 // test/runtime/export.
 #include <string>
+#include <utility>
 
 #include "base/text_stream.h"
 #include "catch.h"
 #include "output/export/gzip.h"
+#include "output/export/perfetto.h"
+#include "output/export/pprof.h"
 #include "output/export/protobuf.h"
+#include "profile/random_profile.h"
+#include "profile/tables.h"
 #include "profile/text_input.h"
 
 using namespace gpuprof;
@@ -64,4 +69,71 @@ TEST_CASE("a failed stream ends the compressing") {
   gzip.append(noise);
   gzip.finish();
   CHECK_FALSE(out.finish());
+}
+
+namespace {
+
+// What a Perfetto trace counts, of a profile that may be damaged.
+uint64_t exported_events(const std::string& profile) {
+  auto reader = test::open_text(profile, true);
+  if (!reader) {
+    return 0;
+  }
+  const analyze::StackOptions stacks;
+  profile::Tables tables;
+  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
+  for (;;) {
+    const auto next = reader->next();
+    if (!next || !next->has_value()) {
+      break;
+    }
+    if (!tables.add(**next)) {
+      REQUIRE(trace.add(**next));
+    }
+  }
+  REQUIRE(trace.finish());
+  return trace.events();
+}
+
+}  // namespace
+
+TEST_CASE("a Perfetto trace takes every event of any profile") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    INFO("seed " << seed);
+    const test::RandomProfile random(seed);
+    CHECK(exported_events(random.text) == random.events);
+    exported_events(test::damaged(random.text, seed));
+  }
+}
+
+TEST_CASE("a Perfetto trace that cannot be written says so") {
+  const test::RandomProfile random(1);
+  auto reader = test::open_text(random.text);
+  REQUIRE(reader);
+  const analyze::StackOptions stacks;
+  profile::Tables tables;
+  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
+  Status status;
+  for (auto next = reader->next(); status && next && next->has_value(); next = reader->next()) {
+    if (!tables.add(**next)) {
+      status = trace.add(**next);
+    }
+  }
+  if (status) {
+    status = trace.finish();
+  }
+  CHECK(!status == (random.events > 0));
+}
+
+TEST_CASE("pprof's numbers have a sign") {
+  auto reader = test::open_text(
+      "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;9223372036854775807;9223372036854775807;"
+      "9223372036854775807;0;0;0\n");
+  REQUIRE(reader);
+  auto rows = analyze::aggregate(*reader, {.queue = true});
+  REQUIRE(rows);
+  analyze::Walk walk(*rows, {});
+  CHECK(output::fits_pprof(walk));
+  rows->total.ns += 1;
+  CHECK_FALSE(output::fits_pprof(analyze::Walk(*rows, {})));
 }
