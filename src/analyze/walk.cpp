@@ -93,7 +93,12 @@ Status Walk::visit_row(const Row& row, const Visit& visit) {
   const FrameClass cls = row.kind == RowKind::gpu ? FrameClass::gpu : FrameClass::note;
   return each_part(work, weight, [&](const WalkWeight& part) {
     path_.push_back(work_frame(work, cls));
-    return visit({.work = work, .frames = path_, .outer = outer_, .weight = part});
+    return visit({.work = work,
+                  .frames = path_,
+                  .ustack = stacks_of_path_.ustack,
+                  .kstack = stacks_of_path_.kstack,
+                  .outer = outer_,
+                  .weight = part});
   });
 }
 
@@ -102,7 +107,13 @@ Status Walk::visit_sample(const SampleRow& row, const Visit& visit) {
   return each_part(work, {.samples = row.count}, [&](const WalkWeight& part) {
     path_.push_back(work_frame(work, FrameClass::gpu));
     put_place(row, work);
-    return visit({.work = work, .frames = path_, .outer = outer_, .stall = row.key.reason, .weight = part});
+    return visit({.work = work,
+                  .frames = path_,
+                  .ustack = stacks_of_path_.ustack,
+                  .kstack = stacks_of_path_.kstack,
+                  .outer = outer_,
+                  .stall = row.key.reason,
+                  .weight = part});
   });
 }
 
@@ -138,6 +149,7 @@ Status Walk::each_part(const p::Work& work, const WalkWeight& weight, Emit emit)
 
 void Walk::put_path(const p::Work& work, const Stacks& stacks) {
   path_.clear();
+  stacks_of_path_ = stacks;
   path_.push_back(text_frame(process_label(tables_, work), FrameClass::process));
   put_ranges(work.range);
   outer_ = path_.size();

@@ -43,6 +43,8 @@ struct WalkRow {
   // Root first: process; NVTX ranges; stack of the launch, of the capture; kernel; of samples the source lines and the
   // stall reason. For Walk::frame().
   std::span<const uint32_t> frames;
+  profile::StackId ustack{};  // of the launch, or of another one that stands for it
+  profile::StackId kstack{};
   size_t outer = 0;           // how many of them are the process and its NVTX ranges
   profile::StringId stall{};  // of samples
   WalkWeight weight;
@@ -62,6 +64,8 @@ class Walk {
   // Ids are small and stay; those of a row are known from its visit on.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_[id]; }
 
+  // What is shown of a stack.
+  const std::vector<uint32_t>& stack(bool kernel, profile::StackId id) { return stack_frames(kernel, id); }
   [[nodiscard]] uint32_t frame_count() const { return static_cast<uint32_t>(frames_.size()); }
 
   [[nodiscard]] const Aggregate& rows() const { return rows_; }
@@ -114,6 +118,7 @@ class Walk {
   std::unordered_map<uint32_t, std::vector<uint32_t>> ranges_;
   std::vector<uint32_t> path_;  // being put together
   size_t outer_ = 0;
+  Stacks stacks_of_path_;
 };
 
 }  // namespace gpuprof::analyze

@@ -20,6 +20,7 @@
 #include "output/export/pprof.h"
 #include "output/export/rows.h"
 #include "output/export/speedscope.h"
+#include "output/export/sqlite.h"
 #include "profile/tables.h"
 
 namespace gpuprof::cmd {
@@ -50,10 +51,11 @@ constexpr std::array<Format, 5> kFormats = {{
 }};
 constexpr const char* kChrome = "chrome";
 constexpr const char* kPerfetto = "perfetto";
+constexpr const char* kSqlite = "sqlite";
 constexpr uint64_t kManyBytes = 500'000'000;  // viewers of JSON get slow, or fail
 
 std::vector<std::string> format_words() {
-  std::vector<std::string> words = {kChrome, kPerfetto};
+  std::vector<std::string> words = {kChrome, kPerfetto, kSqlite};
   std::transform(kFormats.begin(), kFormats.end(), std::back_inserter(words),
                  [](const Format& format) { return format.word; });
   return words;
@@ -64,7 +66,7 @@ std::string format_help() {
   for (const Format& format : kFormats) {
     help.append("; ").append(format.word).append(": ").append(format.help);
   }
-  return help;
+  return help + "; sqlite: a database of the same, docs/sqlite.md describes it";
 }
 
 class Export : public Command {
@@ -86,7 +88,7 @@ class Export : public Command {
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     const auto* const format =
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
-    const bool is_text = is_timeline ? format_ == kChrome : format->is_text;
+    const bool is_text = format != kFormats.end() ? format->is_text : format_ == kChrome;
     if (!is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
       return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
     }
@@ -97,11 +99,12 @@ class Export : public Command {
     if (Status may = may_write(output_, input_.files); !may) {
       return std::move(may).error();
     }
-    return is_timeline ? write_trace(*reader, stacks) : write_sums(*reader, stacks, *format);
+    return is_timeline ? write_trace(*reader, stacks)
+                       : write_sums(*reader, stacks, format == kFormats.end() ? nullptr : &*format);
   }
 
  private:
-  Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format& format) {
+  Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format* format) {
     auto rows = analyze::aggregate(reader, {.queue = true});
     if (!rows) {
       return std::move(rows).error();
@@ -112,15 +115,22 @@ class Export : public Command {
       return no_gpu_work();
     }
     analyze::Walk walk(*rows, stacks);
-    if (Status fits = format.fits(walk); !fits) {
-      return std::move(fits).error();
-    }
-    if (Status written = write_file(output_, format.advice, [&](TextStream& out) { format.write(walk, out); });
-        !written) {
+    if (Status written = format == nullptr ? write_database(walk) : write_rows(walk, *format); !written) {
       return std::move(written).error();
     }
     stacks_.explain(walk.trimmed());
     return 0;
+  }
+
+  [[nodiscard]] Status write_rows(analyze::Walk& walk, const Format& format) const {
+    Status fits = format.fits(walk);
+    return fits ? write_file(output_, format.advice, [&](TextStream& out) { format.write(walk, out); }) : fits;
+  }
+
+  [[nodiscard]] Status write_database(analyze::Walk& walk) const {
+    return output::with_sqlite(walk, [&](std::string_view bytes) {
+      return write_file(output_, "query it with sqlite3", [&](TextStream& out) { out.append(bytes); });
+    });
   }
 
   Result<int> write_trace(profile::Reader& reader, const analyze::StackOptions& stacks) {

@@ -11,40 +11,11 @@ namespace gpuprof::output {
 namespace {
 
 namespace p = gpuprof::profile;
-using analyze::FrameClass;
 using analyze::Walk;
 using analyze::WalkFrame;
 using analyze::WalkRow;
 
 constexpr uint64_t kSchemaVersion = 1;
-
-std::string_view word(FrameClass cls) {
-  switch (cls) {
-    case FrameClass::process:
-      return "process";
-    case FrameClass::native:
-      return "native";
-    case FrameClass::inlined:
-      return "inlined";
-    case FrameClass::python:
-      return "python";
-    case FrameClass::interpreter:
-      return "interpreter";
-    case FrameClass::kernel:
-      return "kernel";
-    case FrameClass::separator:
-      return "separator";
-    case FrameClass::gpu:
-      return "gpu";
-    case FrameClass::gpu_detail:
-      return "gpu_detail";
-    case FrameClass::mark:
-      return "mark";
-    case FrameClass::note:
-      break;
-  }
-  return "note";
-}
 
 class JsonRows {
  public:
@@ -149,7 +120,7 @@ class JsonRows {
 
   void put_frame(const WalkFrame& frame) {
     JsonObject object(out_);
-    object.word("kind", word(frame.cls));
+    object.word("kind", frame_kind(frame.cls));
     object.text("label", shown_text(frame.label));
     object.text("name", shown_text(frame.name));
     put_text(object, "file", frame.file);

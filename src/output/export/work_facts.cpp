@@ -6,6 +6,7 @@
 namespace gpuprof::output {
 
 namespace p = gpuprof::profile;
+using analyze::FrameClass;
 
 WorkFacts work_facts(const analyze::Walk& walk, const p::Work& work, std::string_view host) {
   const p::Tables& tables = walk.rows().tables;
@@ -29,6 +30,34 @@ WorkFacts work_facts(const analyze::Walk& walk, const p::Work& work, std::string
   facts.op = p::word(work.op);
   facts.name = tables.text(work.name);
   return facts;
+}
+
+std::string_view frame_kind(FrameClass cls) {
+  switch (cls) {
+    case FrameClass::process:
+      return "process";
+    case FrameClass::native:
+      return "native";
+    case FrameClass::inlined:
+      return "inlined";
+    case FrameClass::python:
+      return "python";
+    case FrameClass::interpreter:
+      return "interpreter";
+    case FrameClass::kernel:
+      return "kernel";
+    case FrameClass::separator:
+      return "separator";
+    case FrameClass::gpu:
+      return "gpu";
+    case FrameClass::gpu_detail:
+      return "gpu_detail";
+    case FrameClass::mark:
+      return "mark";
+    case FrameClass::note:
+      break;
+  }
+  return "note";
 }
 
 const WeightName& main_weight(const analyze::WalkWeight& total) {

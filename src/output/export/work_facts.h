@@ -28,6 +28,9 @@ struct WorkFacts {
 // `host` is that of the whole profile, for processes that name none.
 WorkFacts work_facts(const analyze::Walk& walk, const profile::Work& work, std::string_view host);
 
+// "native", "python", "gpu" ...
+std::string_view frame_kind(analyze::FrameClass cls);
+
 // The numbers of a row, in the order and by the names of all formats.
 struct WeightName {
   const char* name;

@@ -24,6 +24,7 @@ COMMANDS = {
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
     "export perfetto": ["export", "--format", "perfetto"],
+    "export sqlite": ["export", "--format", "sqlite"],
     "export pprof": ["export", "--format", "pprof"],
     "export json": ["export", "--format", "json"],
     "export csv": ["export", "--format", "csv"],
