@@ -108,7 +108,7 @@ class Writer {
   [[nodiscard]] Status failure() const {
     const bool full = sqlite3_errcode(database_) == SQLITE_FULL || sqlite3_errcode(database_) == SQLITE_NOMEM;
     return Error{std::string("cannot make the database: ") + sqlite3_errmsg(database_),
-                 full ? "it would be larger than 1 GiB: --format csv has no such limit" : ""};
+                 full ? "it would be larger than 512 MiB: --format csv has no such limit" : ""};
   }
 
   bool put_profile() {
@@ -215,9 +215,10 @@ Status with_sqlite(Walk& walk, const std::function<Status(std::string_view)>& us
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
-  // A journal would be a file, and there is nothing to go back to.
+  // A journal would be a file, and there is nothing to go back to. Pages have 4 KiB.
   if (result != SQLITE_OK ||
-      sqlite3_exec(opened, "PRAGMA journal_mode = OFF", nullptr, nullptr, nullptr) != SQLITE_OK ||
+      sqlite3_exec(opened, "PRAGMA journal_mode = OFF; PRAGMA max_page_count = 131072", nullptr, nullptr, nullptr) !=
+          SQLITE_OK ||
       sqlite3_exec(opened, gpuprof_sqlite_schema_begin, nullptr, nullptr, nullptr) != SQLITE_OK ||
       sqlite3_exec(opened, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
     return Error{std::string("cannot make the database: ") + sqlite3_errmsg(opened), ""};

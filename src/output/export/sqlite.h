@@ -9,7 +9,7 @@
 
 namespace gpuprof::output {
 
-// Makes the database in memory, up to 1 GiB of it, and hands its bytes to `use`.
+// Makes the database in memory, up to 512 MiB of it, and hands its bytes to `use`.
 Status with_sqlite(analyze::Walk& walk, const std::function<Status(std::string_view)>& use);
 
 }  // namespace gpuprof::output
