@@ -27,13 +27,13 @@ die() {
 # A leading '?' marks a package that may be missing: what needs it is skipped, with a reason, by those who need it.
 readonly BUILD_PACKAGES="
   g++ clang cmake ninja-build pkg-config
-  libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev
+  libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev libsqlite3-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
 readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="
   catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev
   python3 python3-numpy python3-jsonschema git ca-certificates procps util-linux
-  ?python3-yaml ?make ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64 ?python3-junitparser ?libxml2-utils
+  ?python3-yaml ?make ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64 ?python3-junitparser ?libxml2-utils ?golang-go ?sqlite3
   ?qemu-system-x86 ?busybox-static ?cpio ?pahole"
 
 known() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]; }

@@ -30,7 +30,7 @@ _gpuprof() {
     --nvtx) words="frames filter off" ;;
     --unsampled) words="spread show" ;;
     --python) words="frames native off" ;;
-    --format) words="chrome" ;;
+    --format) words="pprof speedscope folded json csv sqlite perfetto chrome" ;;
     --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
     -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
     -o | --output | -i | --input | --svg) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;

@@ -254,10 +254,24 @@ class Aggregator {
       if (options_.squares) {
         add_squares(*row, r.sum_squares_ns2);
       }
+      if (options_.queue && r.queue_ns > 0) {
+        add_queue(*row, r.queue_ns);
+      }
       result_.total = total;
       ++result_.info.records;
     }
     return reason;
+  }
+
+  // No sum of the profile depends on these, so that one too large is no reason to refuse a record.
+  void add_queue(const Row& row, uint64_t queue_ns) {
+    const auto position = static_cast<size_t>(&row - result_.rows.data());
+    if (position >= result_.queue_ns.size()) {
+      result_.queue_ns.resize(position + 1);
+    }
+    uint64_t& sum = result_.queue_ns[position];
+    sum += std::min(queue_ns, UINT64_MAX - sum);
+    result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
   void add_squares(const Row& row, p::Uint128 squares) {

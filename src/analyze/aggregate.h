@@ -108,6 +108,8 @@ struct Aggregate {
   profile::Tables tables;
   LargeVector<Row> rows;                 // gpu, launch; in the order of their first appearance
   std::vector<double> squares;           // with AggregateOptions::squares; sums of squared ns, in the order of `rows`
+  std::vector<uint64_t> queue_ns;        // with AggregateOptions::queue; in the order of `rows`, for the first of them
+  uint64_t queue_total_ns = 0;           // the same of `queue_ns`; UINT64_MAX where they come to more
   LargeVector<SampleRow> samples;        // in the same order
   StallSlices stall_slices;              // with AggregateOptions::stall_slices; of the samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
@@ -134,6 +136,7 @@ struct AggregateOptions {
   bool idle = false;
   bool latency = false;
   bool squares = false;
+  bool queue = false;
   bool stall_slices = false;
 };
 

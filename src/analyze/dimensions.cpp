@@ -29,18 +29,6 @@ std::string_view word(Dimension dimension) {
   return found == kWords.end() ? std::string_view() : found->first;
 }
 
-// "epoch/step", outermost first.
-std::string range_path(const p::Tables& tables, p::RangeId id) {
-  std::string path;
-  for (const p::Range* range = tables.range(id); range != nullptr; range = tables.range(range->parent)) {
-    path = path.empty() ? range_label(tables, *range) : range_label(tables, *range) + "/" + path;
-    if (path.size() > kLongestRangePath) {
-      return "..." + path.substr(path.size() - kLongestRangePath);
-    }
-  }
-  return path;
-}
-
 // What follows the dimension's word; empty where it is not known.
 std::string value_text(const p::Tables& tables, Dimension dimension, const p::Work& work, std::string_view host) {
   const p::Process* process = tables.process(work.process);
@@ -88,6 +76,17 @@ std::string dimension_words(std::string_view before_last) {
     words.append(word);
   }
   return words;
+}
+
+std::string range_path(const p::Tables& tables, p::RangeId id) {
+  std::string path;
+  for (const p::Range* range = tables.range(id); range != nullptr; range = tables.range(range->parent)) {
+    path = path.empty() ? range_label(tables, *range) : range_label(tables, *range) + "/" + path;
+    if (path.size() > kLongestRangePath) {
+      return "..." + path.substr(path.size() - kLongestRangePath);
+    }
+  }
+  return path;
 }
 
 std::string device_label(const p::Tables& tables, p::DeviceId id) {

@@ -22,6 +22,9 @@ std::string dimension_words(std::string_view before_last);
 // "device 0 NVIDIA H200"; with its uuid where the profile has another one of that name. "[no device]" for 0.
 std::string device_label(const profile::Tables& tables, profile::DeviceId id);
 
+// "epoch/step", outermost first; of a long path its end.
+std::string range_path(const profile::Tables& tables, profile::RangeId id);
+
 // "rank 3", "stream 7" ..., or "[no rank]" where that is not known. `device` is that of the work, or of the idle time.
 // `host` is that of the whole profile, for processes that name none.
 std::string dimension_label(const profile::Tables& tables, Dimension dimension, const profile::Work& work,

@@ -36,6 +36,7 @@ std::string key_of(FrameClass cls, std::string_view text) {
 
 std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   path_.clear();
+  path_elements_.clear();
   const std::span<const p::Element> elements = tables_.stack(kernel, id);
   const bool has_python = std::any_of(elements.begin(), elements.end(), [&](p::Element element) {
     return known(kernel, element).kind == p::FrameKind::python;
@@ -51,7 +52,7 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
     // That a stack is not whole stays to be seen.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
-      push(frame.shown);
+      push(frame.shown, elements[i]);
     }
   }
   return path_;
@@ -124,8 +125,9 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
 }
 
 // The path up to here has no repetition, so dropping the earlier occurrence of one leaves none.
-void StackView::push(uint32_t frame) {
+void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
+  path_elements_.push_back(element);
   if (!options_.collapse_recursion) {
     return;
   }
@@ -135,6 +137,8 @@ void StackView::push(uint32_t frame) {
     const auto before = last - static_cast<std::ptrdiff_t>(length);
     if (std::equal(last, path_.end(), before, same)) {
       path_.erase(before, last);
+      path_elements_.erase(path_elements_.end() - static_cast<std::ptrdiff_t>(2 * length),
+                           path_elements_.end() - static_cast<std::ptrdiff_t>(length));
       return;
     }
   }

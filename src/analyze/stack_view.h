@@ -61,6 +61,9 @@ class StackView {
   // The frames that are shown, root first, for label() and frame_class(). Valid until the next call.
   std::span<const uint32_t> frames(bool kernel, profile::StackId id);
 
+  // The elements of the stack that the frames of the last frames() are, one for each.
+  [[nodiscard]] std::span<const profile::Element> shown_elements() const { return path_elements_; }
+
   // A frame of a place in GPU code, which is always shown; for label().
   uint32_t place_frame(profile::Element element) { return known(false, element).shown; }
 
@@ -135,7 +138,7 @@ class StackView {
   size_t after_start_up(std::span<const profile::Element> elements);
   [[nodiscard]] Role role_of(profile::Element element, FrameClass cls) const;
   [[nodiscard]] bool shows(const Known& frame, bool interpreter, bool has_python) const;
-  void push(uint32_t frame);
+  void push(uint32_t frame, profile::Element element);
 
   const profile::Tables& tables_;
   StackOptions options_;
@@ -152,6 +155,7 @@ class StackView {
   std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and a Python function's file
   std::vector<FunctionKey> functions_;
   std::vector<uint32_t> path_;  // what frames() returns
+  std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
   std::unordered_map<std::u32string, uint32_t> contents_[2];  // the frames of a representative -> its id
   std::unordered_set<uint32_t> counted_;

@@ -25,7 +25,7 @@ std::span<const Entry> command_table() {
       {"diff", "show what has changed between recordings", make_diff},
       {"check", "judge whether new runs cost more GPU time than old ones", make_check},
       {"latency", "show how long launches take to start, as histograms", make_latency},
-      {"export", "write a recorded timeline for another tool", make_export},
+      {"export", "write a file for another tool: pprof, speedscope, Perfetto", make_export},
       {"merge", "join the profiles of several processes or hosts", make_merge},
       {"dump", "print a profile one record a line", make_dump},
       {"doctor", "say what this machine can record and what is missing", make_doctor},

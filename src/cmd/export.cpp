@@ -1,28 +1,79 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "analyze/walk.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
+#include "base/numbers.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "output/chrome_trace.h"
+#include "output/export/perfetto.h"
+#include "output/export/pprof.h"
+#include "output/export/rows.h"
+#include "output/export/speedscope.h"
+#include "output/export/sqlite.h"
 #include "profile/tables.h"
 
 namespace gpuprof::cmd {
 namespace {
 
+// Of what is made of a profile's sums.
+struct Format {
+  const char* word;
+  const char* help;
+  const char* advice;  // with the file that was written
+  bool is_text;
+  Status (*fits)(const analyze::Walk& walk);
+  void (*write)(analyze::Walk& walk, TextStream& out);
+};
+Status fits_all(const analyze::Walk& /*walk*/) {
+  return {};
+}
+
+constexpr std::array<Format, 5> kFormats = {{
+    {"pprof", "for pprof, Parca, Pyroscope", "look at it with `go tool pprof -http=:`", false, output::fits_pprof,
+     output::write_pprof},
+    {"speedscope", "for www.speedscope.app", "open it in https://www.speedscope.app", true, fits_all,
+     output::write_speedscope},
+    {"folded", "folded stacks, of times in ns", "draw it with flamegraph.pl", true, fits_all, output::write_stacks},
+    {"json", "a row a stack, with files, lines, modules", "docs/schema/export.json describes it", true, fits_all,
+     output::write_json},
+    {"csv", "a row a stack, for spreadsheets and data frames", "", true, fits_all, output::write_csv},
+}};
+constexpr const char* kChrome = "chrome";
+constexpr const char* kPerfetto = "perfetto";
+constexpr const char* kSqlite = "sqlite";
+constexpr uint64_t kManyBytes = 500'000'000;  // viewers of JSON get slow, or fail
+
+std::vector<std::string> format_words() {
+  std::vector<std::string> words = {kChrome, kPerfetto, kSqlite};
+  std::transform(kFormats.begin(), kFormats.end(), std::back_inserter(words),
+                 [](const Format& format) { return format.word; });
+  return words;
+}
+
+std::string format_help() {
+  std::string help = "perfetto: the timeline, for ui.perfetto.dev; chrome: the same as JSON, also for chrome://tracing";
+  for (const Format& format : kFormats) {
+    help.append("; ").append(format.word).append(": ").append(format.help);
+  }
+  return help + "; sqlite: a database of the same, docs/sqlite.md describes it";
+}
+
 class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "chrome: a trace that Perfetto (ui.perfetto.dev) and chrome://tracing open")
-        ->required()
-        ->check(CLI::IsMember({"chrome"}));
+    app.add_option("--format", format_, format_help())->required()->check(CLI::IsMember(format_words()));
     add_file_option(app, "-o,--output", output_,
                     "file to write; - is standard output (default); an existing file is kept as FILE.old");
     stacks_.declare(app);
@@ -34,6 +85,13 @@ class Export : public Command {
     if (Status chosen = stacks_.apply(stacks); !chosen) {
       return std::move(chosen).error();
     }
+    const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
+    const auto* const format =
+        std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
+    const bool is_text = format != kFormats.end() ? format->is_text : format_ == kChrome;
+    if (!is_text && output_ == "-" && ::isatty(STDOUT_FILENO) != 0) {
+      return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
+    }
     auto reader = input_.open();
     if (!reader) {
       return std::move(reader).error();
@@ -41,6 +99,41 @@ class Export : public Command {
     if (Status may = may_write(output_, input_.files); !may) {
       return std::move(may).error();
     }
+    return is_timeline ? write_trace(*reader, stacks)
+                       : write_sums(*reader, stacks, format == kFormats.end() ? nullptr : &*format);
+  }
+
+ private:
+  Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format* format) {
+    auto rows = analyze::aggregate(reader, {.queue = true});
+    if (!rows) {
+      return std::move(rows).error();
+    }
+    warn_of_gaps(rows->info);
+    warn_of_coverage(rows->info);
+    if (rows->info.kind == analyze::ProfileKind::empty) {
+      return no_gpu_work();
+    }
+    analyze::Walk walk(*rows, stacks);
+    if (Status written = format == nullptr ? write_database(walk) : write_rows(walk, *format); !written) {
+      return std::move(written).error();
+    }
+    stacks_.explain(walk.trimmed());
+    return 0;
+  }
+
+  [[nodiscard]] Status write_rows(analyze::Walk& walk, const Format& format) const {
+    Status fits = format.fits(walk);
+    return fits ? write_file(output_, format.advice, [&](TextStream& out) { format.write(walk, out); }) : fits;
+  }
+
+  [[nodiscard]] Status write_database(analyze::Walk& walk) const {
+    return output::with_sqlite(walk, [&](std::string_view bytes) {
+      return write_file(output_, "query it with sqlite3", [&](TextStream& out) { out.append(bytes); });
+    });
+  }
+
+  Result<int> write_trace(profile::Reader& reader, const analyze::StackOptions& stacks) {
     const FileLimitAsError limit;
     auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
     if (!file) {
@@ -49,17 +142,23 @@ class Export : public Command {
     UniqueFd fd = file->take_fd();
     WrittenFile result{.place = {}, .bytes = 0, .regular = file->is_regular()};
     profile::Tables tables;
-    output::ChromeTrace trace(tables, stacks, [&](std::string_view text) {
+    const output::Timeline::Sink sink = [&](std::string_view text) {
       result.bytes += text.size();
       return write_all(fd.get(), text, file->name());
-    });
-    if (Status read = read_all(*reader, tables, trace); !read) {
+    };
+    std::unique_ptr<output::Timeline> trace;
+    if (format_ == kPerfetto) {
+      trace = std::make_unique<output::PerfettoTrace>(tables, stacks, sink);
+    } else {
+      trace = std::make_unique<output::ChromeTrace>(tables, stacks, sink);
+    }
+    if (Status read = read_all(reader, tables, *trace); !read) {
       return std::move(read).error();
     }
-    if (trace.events() == 0) {
+    if (trace->events() == 0) {
       return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
-    if (Status written = trace.finish(); !written) {
+    if (Status written = trace->finish(); !written) {
       return std::move(written).error();
     }
     if (Status closed = close_written(std::move(fd), file->name()); !closed) {
@@ -71,13 +170,16 @@ class Export : public Command {
     }
     result.place = std::move(*named);
     tell_written(result, "open it in https://ui.perfetto.dev");
-    warn(*reader, trace);
-    stacks_.explain(trace.trimmed());
+    warn(reader, *trace);
+    if (format_ == kChrome && result.bytes > kManyBytes) {
+      log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",
+                "--format perfetto is a tenth of it, and read in pieces");
+    }
+    stacks_.explain(trace->trimmed());
     return 0;
   }
 
- private:
-  Status read_all(profile::Reader& reader, profile::Tables& tables, output::ChromeTrace& trace) {
+  Status read_all(profile::Reader& reader, profile::Tables& tables, output::Timeline& trace) {
     for (;;) {
       const auto next = reader.next();
       if (!next) {
@@ -104,7 +206,7 @@ class Export : public Command {
     }
   }
 
-  void warn(const profile::Reader& reader, const output::ChromeTrace& trace) const {
+  void warn(const profile::Reader& reader, const output::Timeline& trace) const {
     if (!ended_) {
       log::warn("the profile is cut short: it has no END record");
     }

@@ -13,6 +13,8 @@
 #include "analyze/call_path.h"
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
+#include "base/utf8.h"
+#include "output/chrome_stacks.h"
 #include "output/chrome_tracks.h"
 #include "output/json_stream.h"
 #include "output/text.h"
@@ -23,12 +25,11 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr size_t kFlushBytes = size_t{1} << 16U;
-constexpr size_t kMostLanes = 256;                  // of one stream
-constexpr size_t kMostStackBytes = 8192;            // of the text of one stack or path of ranges
-constexpr size_t kMostCounters = 256;               // each needs half a megabyte; a file can name any number of devices
-constexpr uint64_t kFirstExtraTid = 1'500'000'000;  // of tracks that are no thread
-
-constexpr size_t kMostKeptBytes = size_t{64} << 20U;  // of such texts at a time
+constexpr size_t kMostLanes = 256;  // of one stream
+constexpr size_t kMostRangeBytes = 40;
+constexpr size_t kMostNameBytes = 80;            // of what comes with each event; whole names are in its stack
+constexpr size_t kMostCounters = 256;            // each needs half a megabyte; a file can name any number of devices
+constexpr uint64_t kFirstExtraTid = 15'000'000;  // of tracks that are no thread
 
 // Microseconds with three digits after the point: exact.
 std::string microseconds(bool negative, uint64_t ns) {
@@ -78,7 +79,13 @@ class ChromeTrace::Impl {
     for (const auto& [reason, count] : losses_) {
       other_data_["lost." + reason] = std::to_string(count);
     }
-    out_ += "\n],\"otherData\":";
+    out_ += "\n],\"stackFrames\":";
+    Status written;
+    stacks_.write(out_, [&] { written = out_.size() < kFlushBytes || !written ? written : flush(); });
+    if (!written) {
+      return written;
+    }
+    out_ += ",\"otherData\":";
     {
       JsonObject object(out_);
       for (const auto& [key, value] : other_data_) {
@@ -172,7 +179,7 @@ class ChromeTrace::Impl {
       return;
     }
     const Place* const call = on_gpu ? calls_.find(work.process, event.correlation) : nullptr;
-    put_event(event, work, *track, end_ns, call == nullptr);
+    put_event(event, work, *track, end_ns);
     if (!on_gpu) {
       return;
     }
@@ -188,14 +195,16 @@ class ChromeTrace::Impl {
     }
   }
 
-  void put_event(const p::Event& event, const p::Work& work, const Track& track, uint64_t end_ns, bool with_stack) {
+  void put_event(const p::Event& event, const p::Work& work, const Track& track, uint64_t end_ns) {
     const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
     JsonObject object(next_event());
     const bool instant = !on_gpu && end_ns == event.start_ns;
     object.word("ph", instant ? "i" : "X");
     object.word("cat", on_gpu ? "gpu" : "host");
-    object.text("name", shown_text(works_.work(work)));
+    const Named& named = work_name(work);
+    object.key("name") += named.json;
     put_place(object, track, event.start_ns);
+    put_stack(object, named.whole.empty() ? stacks_.of_work(work) : stacks_.child(stacks_.of_work(work), named.whole));
     if (instant) {
       object.word("s", "t");
     } else {
@@ -209,16 +218,10 @@ class ChromeTrace::Impl {
       args.number("bytes", event.bytes);
     }
     if (event.queued_ns != 0 && event.queued_ns <= event.start_ns) {
-      args.number("queued_ns_before", event.start_ns - event.queued_ns);
+      args.number("queue_ns", event.start_ns - event.queued_ns);
     }
     if (event.submitted_ns != 0 && event.submitted_ns <= event.start_ns) {
-      args.number("submitted_ns_before", event.start_ns - event.submitted_ns);
-    }
-    if (with_stack && index(work.ustack) != 0) {
-      args.key("stack") += stack_json(work.ustack);
-    }
-    if (index(work.capture) != 0) {
-      args.key("captured_at") += stack_json(work.capture);
+      args.number("submitted_ns", event.start_ns - event.submitted_ns);
     }
     if (index(work.range) != 0) {
       args.key("range") += range_json(work.range);
@@ -233,15 +236,13 @@ class ChromeTrace::Impl {
       object.word("ph", "X");
       object.word("cat", "call");
       const std::string_view function = tables_.text(call.function);
-      object.text("name", function.empty() ? std::string(analyze::kUnknown) : shown_text(function));
+      object.text("name", function.empty() ? analyze::kUnknown : cut_middle(shown_ends(function), kMostNameBytes));
       put_place(object, track, call.start_ns);
+      put_stack(object, stacks_.of_stack(call.ustack));
       object.key("dur") += microseconds(false, end_ns - call.start_ns);
       JsonObject args(object.key("args"));
       if (call.correlation != 0) {
         args.number("correlation", call.correlation);
-      }
-      if (index(call.ustack) != 0) {
-        args.key("stack") += stack_json(call.ustack);
       }
     }
     if (call.correlation == 0) {
@@ -287,8 +288,8 @@ class ChromeTrace::Impl {
     for (const bool begins : {true, false}) {
       JsonObject object(next_event());
       object.word("ph", begins ? "s" : "f");
-      object.word("cat", "launch");
-      object.word("name", "launch");
+      object.word("cat", "flow");
+      object.word("name", ">");  // there are as many of them as of all else
       object.number("id", arrow_ids_);
       if (!begins) {
         object.word("bp", "e");
@@ -392,45 +393,26 @@ class ChromeTrace::Impl {
     object.key("ts") += time(ns);
   }
 
-  // Many events share their stack and ranges. They are kept as JSON strings, and forgotten when it gets too much.
-  template <typename Make>
-  const std::string& kept_json(std::unordered_map<uint32_t, std::string>& strings, uint32_t id, Make make_text) {
-    if (const auto known = strings.find(id); known != strings.end()) {
-      return known->second;
+  static void put_stack(JsonObject& object, uint32_t frame) {
+    if (frame != 0) {
+      object.number("sf", frame);
     }
-    if (kept_bytes_ > kMostKeptBytes) {
-      stacks_.clear();
-      ranges_.clear();
-      kept_bytes_ = 0;
-    }
-    const std::string& json = strings.emplace(id, json_string(make_text())).first->second;
-    kept_bytes_ += json.size() + 2 * sizeof(std::string);
-    return json;
   }
 
-  const std::string& stack_json(p::StackId id) {
-    return kept_json(stacks_, index(id), [&] { return make_stack_text(id); });
-  }
-
-  // Root first, parted by ';'. The outermost frames are left out where it is too long.
-  std::string make_stack_text(p::StackId id) {
-    if (view_.is_hidden(false, id)) {
-      return analyze::kAllHidden;
+  struct Named {
+    std::string json;   // short
+    std::string whole;  // where that is more
+  };
+  // Many events share their names.
+  const Named& work_name(const p::Work& work) {
+    const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
+    const auto [known, is_new] = names_.try_emplace(key);
+    if (is_new) {
+      const std::string name = shown_text(works_.work(work));
+      const std::string shown = name.size() <= kMostNameBytes ? name : shown_kernel(name, kMostNameBytes);
+      known->second = {json_string(shown), shown == name ? std::string() : name};
     }
-    std::string text;
-    const auto frames = view_.frames(false, id);
-    // From the innermost one, so that no more is ever put together than is kept.
-    for (auto shown = frames.rbegin(); shown != frames.rend() && text.size() <= kMostStackBytes; ++shown) {
-      const std::string& label = view_.label(*shown);
-      std::string frame = label.substr(label.size() - std::min(label.size(), kMostStackBytes + 1));
-      std::replace(frame.begin(), frame.end(), ';', ':');
-      text.insert(0, text.empty() ? frame : frame.append(";"));
-    }
-    if (text.size() > kMostStackBytes) {
-      const size_t cut = text.find(';', text.size() - kMostStackBytes);
-      text = "..." + text.substr(cut == std::string::npos ? text.size() - kMostStackBytes : cut);
-    }
-    return text;
+    return known->second;
   }
 
   [[nodiscard]] std::string range_name(const p::Range& range) const {
@@ -442,16 +424,16 @@ class ChromeTrace::Impl {
     return domain.empty() ? shown_text(name) : shown_text(domain) + ":" + shown_text(name);
   }
 
-  // "step/forward"; the outermost ranges are left out where it is too long.
+  // The innermost one; those around it are slices of their own.
   const std::string& range_json(p::RangeId id) {
-    return kept_json(ranges_, index(id), [&] {
-      std::string text;
-      for (const p::Range* range = tables_.range(id); range != nullptr && text.size() <= kMostStackBytes;
-           range = tables_.range(range->parent)) {
-        text = range_name(*range) + (text.empty() ? "" : "/" + text);
-      }
-      return text;
-    });
+    const auto [known, is_new] = ranges_.try_emplace(index(id));
+    const p::Range* const range = tables_.range(id);
+    if (is_new && range != nullptr) {
+      const bool has_more = index(range->parent) != 0;
+      known->second =
+          json_string((has_more ? ".../" : "") + cut_middle(shown_ends(range_name(*range)), kMostRangeBytes));
+    }
+    return known->second;
   }
 
   const p::Tables& tables_;
@@ -476,9 +458,9 @@ class ChromeTrace::Impl {
   std::map<uint32_t, DepthCounter> depths_;  // by DeviceId
   RecentTable<Place> calls_;
   RecentTable<Place> events_without_call_;
-  std::unordered_map<uint32_t, std::string> stacks_;  // by StackId
-  std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId
-  size_t kept_bytes_ = 0;                             // of these two
+  ChromeStacks stacks_{view_};
+  std::unordered_map<uint64_t, Named> names_;         // by operation and name
+  std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId; of bounded length
 };
 
 ChromeTrace::ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink)

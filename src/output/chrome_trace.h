@@ -6,38 +6,28 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string_view>
 
-#include "analyze/aggregate.h"
 #include "analyze/stack_view.h"
-#include "base/result.h"
+#include "output/timeline.h"
 #include "profile/records.h"
 #include "profile/tables.h"
 
 namespace gpuprof::output {
 
-class ChromeTrace {
+class ChromeTrace : public Timeline {
  public:
-  // Where the text goes, piece by piece.
-  using Sink = std::function<Status(std::string_view)>;
-
   // `tables` knows the definitions of every record before it comes. `stacks` must outlive the trace.
   ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink);
   ChromeTrace(const ChromeTrace&) = delete;
   ChromeTrace& operator=(const ChromeTrace&) = delete;
-  ~ChromeTrace();
+  ~ChromeTrace() override;
 
-  // Memory does not grow with EVENT, CALL and SPAN records, but with the tracks.
-  Status add(const profile::Record& record);
-
-  // Ends the file.
-  Status finish();
-
-  [[nodiscard]] uint64_t events() const;    // EVENT, CALL and SPAN records so far
-  [[nodiscard]] uint64_t left_out() const;  // EVENTs that no track had room for
-  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const;
+  Status add(const profile::Record& record) override;
+  Status finish() override;
+  [[nodiscard]] uint64_t events() const override;
+  [[nodiscard]] uint64_t left_out() const override;
+  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const override;
 
  private:
   class Impl;

@@ -53,7 +53,7 @@ std::vector<DepthCounter::Sample> DepthCounter::samples() const {
 
 uint64_t TrackNumbers::process(profile::ProcessId id, uint32_t pid) {
   const auto [known, is_new] = processes_.try_emplace(index(id), pid);
-  if (is_new && (pid == 0 || !used_.try_emplace(pid, true).second)) {
+  if (is_new && (pid == 0 || pid >= kFirstDevice || !used_.try_emplace(pid, true).second)) {
     known->second = kFirstSubstitute + substitutes_++;
   }
   return known->second;

@@ -20,6 +20,9 @@ class Lane {
   // Takes [start, end) if it overlaps nothing.
   bool take(uint64_t start_ns, uint64_t end_ns);
 
+  // One of the last intervals begins at that time.
+  [[nodiscard]] bool begins_at(uint64_t ns) const { return taken_.count(ns) != 0; }
+
  private:
   static constexpr size_t kRemembered = 4096;
   std::map<uint64_t, uint64_t> taken_;  // start to end
@@ -68,7 +71,7 @@ class TrackNumbers {
 
  private:
   static constexpr uint64_t kFirstSubstitute = 500'000'000;  // above any pid
-  static constexpr uint64_t kFirstDevice = 1'000'000'000;
+  static constexpr uint64_t kFirstDevice = 10'000'000;
   std::unordered_map<uint32_t, uint64_t> processes_;
   std::unordered_map<uint32_t, uint64_t> devices_;
   std::unordered_map<uint64_t, bool> used_;

@@ -20,6 +20,10 @@
 #include "output/chrome_trace.h"
 #include "output/compare/check.h"
 #include "output/compare/diff.h"
+#include "output/export/perfetto.h"
+#include "output/export/pprof.h"
+#include "output/export/rows.h"
+#include "output/export/speedscope.h"
 #include "output/folded.h"
 #include "output/latency.h"
 #include "output/report/report.h"
@@ -78,12 +82,13 @@ void latencies(const analyze::Aggregate& rows, bool paths) {
 }
 
 // As `export --lenient` reads: definitions that contradict others are left out.
-void chrome_trace(std::string_view text) {
+template <typename Format>
+void timeline(std::string_view text) {
   auto reader = fuzz::open(text, {.lenient = true});
   require(static_cast<bool>(reader));
   profile::Tables tables;
   const analyze::StackOptions stacks;
-  output::ChromeTrace written(tables, stacks, [](std::string_view) { return Status(); });
+  Format written(tables, stacks, [](std::string_view) { return Status(); });
   for (;;) {
     const auto next = reader->next();
     if (!next || !next->has_value()) {
@@ -94,6 +99,16 @@ void chrome_trace(std::string_view text) {
     }
   }
   require(static_cast<bool>(written.finish()));
+}
+
+void exports(const analyze::Aggregate& rows) {
+  analyze::Walk walk(rows, {});
+  for (const auto write : {output::write_json, output::write_csv, output::write_speedscope}) {
+    collect_text([&](TextStream& out) { write(walk, out); });
+  }
+  if (output::fits_pprof(walk)) {
+    collect_text([&](TextStream& out) { output::write_pprof(walk, out); });
+  }
 }
 
 // What an input is compared with when it is not itself: one kernel from one stack.
@@ -167,13 +182,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!reader) {
     return 0;
   }
-  if (const auto rows =
-          analyze::aggregate(*reader, {.host = true, .idle = true, .latency = true, .stall_slices = true})) {
+  if (const auto rows = analyze::aggregate(
+          *reader, {.host = true, .idle = true, .latency = true, .queue = true, .stall_slices = true})) {
     fold(*rows, size % 2 != 0);
     report(*rows);
     annotate(*rows);
     latencies(*rows, size % 2 != 0);
-    chrome_trace(text);
+    timeline<output::ChromeTrace>(text);
+    timeline<output::PerfettoTrace>(text);
+    exports(*rows);
     compare_runs(*rows, size % 4 < 2);
   }
   return 0;

@@ -59,8 +59,64 @@ def check_counters(counters):
         assert samples[-1][1] == 0, f"the queue of {pid} does not run empty"
 
 
+def check_stacks(trace):
+    """Each event's frame is in the table, and so is each frame's parent, which comes before it."""
+    frames = trace["stackFrames"]
+    for number, frame in frames.items():
+        assert frame["name"]
+        assert "parent" not in frame or 0 < int(frame["parent"]) < int(number), f"frame {number} has no way to a root"
+    used = {str(event["sf"]) for event in trace["traceEvents"] if "sf" in event}
+    assert used <= set(frames), "an event's stack is not there"
+    return used
+
+
+def stack_of(trace, number):
+    names = []
+    while number is not None:
+        frame = trace["stackFrames"][number]
+        names.insert(0, frame["name"])
+        number = frame.get("parent")
+    return names
+
+
+def long_names(events):
+    """A profile with names of kernels as templates have them, deep stacks and ranges."""
+    name = "void at::native::vectorized_elementwise_kernel<4, " + "at::native::FillFunctor<float>, " * 20 + "int>(int)"
+    lines = ["GPUPROF;3.0", "META;start_ns;1000", "STRING;1;python3", "STRING;2;cudaLaunchKernel", f"STRING;3;{name}"]
+    lines += [f"STRING;{10 + i};torch::nn::Module{i}::forward(at::Tensor const&, at::Tensor const&)" for i in range(100)]
+    lines += [f"FRAME;{i + 1};native;{10 + i};0;0;0;0;0x1" for i in range(100)]
+    lines += [f"USTACK;{i + 1};" + ";".join(str((i + j) % 100 + 1) for j in range(40)) for i in range(100)]
+    lines += ["PROCESS;1;7;1;5;1;0;0;0", "DEVICE;1;0;0;0;0", "STRING;4;step 12", "STRING;5;forward",
+              "RANGE;1;0;0;4", "RANGE;2;1;0;5"]
+    lines += [f"WORK;{i + 1};1;7;0;{i + 1};0;0;2;1;7;kernel;3;0" for i in range(100)]
+    for i in range(events // 2):
+        start = 5_000_000_000 + 10_000 * i
+        lines.append(f"CALL;1;7;{i % 100 + 1};2;{i + 1};{start};{start + 2000}")
+        lines.append(f"EVENT;{i % 100 + 1};{i + 1};{start + 3000};{start + 9000};{start + 1000};{start + 2000};0")
+    lines.append(f"END;9;{events // 2};0;0;0;0;0")
+    return "\n".join(lines) + "\n", name
+
+
+def check_size(gpuprof, folder):
+    events = 20_000
+    text, name = long_names(events)
+    path = pathlib.Path(folder) / "long.txt"
+    path.write_text(text, encoding="ascii")
+    result = subprocess.run([gpuprof, "-q", "export", "--format", "chrome", str(path)], capture_output=True, check=True)
+    print(f"{len(result.stdout) / events:.0f} bytes an event")
+    assert len(result.stdout) <= 300 * events
+    trace = json.loads(result.stdout)
+    used = check_stacks(trace)
+    stacks = [stack_of(trace, number) for number in used]
+    # The whole name of a kernel is at the end of its stack, as its event has it in short.
+    assert {len(stack) for stack in stacks} == {40, 41}
+    assert {stack[-1] for stack in stacks if len(stack) == 41} == {name}
+    assert all(len(event["name"]) <= 80 for event in trace["traceEvents"])
+
+
 def check(trace):
     assert trace["displayTimeUnit"] == "ns"
+    check_stacks(trace)
     by_track = collections.defaultdict(list)
     arrows = collections.defaultdict(dict)
     asynchronous = collections.Counter()
@@ -147,6 +203,7 @@ def main():
     gpuprof = sys.argv[1]
     check(export(gpuprof, HERE / "train.txt"))
     with tempfile.TemporaryDirectory() as folder:
+        check_size(gpuprof, folder)
         for seed in range(5):
             text, events, joined = random_profile(seed)
             path = pathlib.Path(folder) / "random.txt"

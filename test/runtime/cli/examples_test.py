@@ -22,7 +22,7 @@ NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
     (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
     (r"sudo cmake --install build-release --strip", "installs into the system; the release step of CI uses a folder"),
-    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format chrome \[options\]|\[--json\]).*",
+    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/annotate has some"),

@@ -79,8 +79,14 @@ def budgets():
 
 
 # Schema, what to hold against it, and how many outputs there are at least: none at all would prove nothing.
+def exports():
+    for profile in sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True)):
+        if os.path.basename(profile) != "CMakeLists.txt":
+            yield profile, output_of("export", "--format", "json", "--lenient", profile)
+
+
 SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6),
-          ("check-budget.json", budgets, 15))
+          ("check-budget.json", budgets, 15), ("export.json", exports, 20))
 
 
 def faults(validator, text):

@@ -111,7 +111,7 @@ class OpenClCalls(rig.RuntimeTest):
         for event in work:
             call = started[event["args"]["correlation"]]
             self.assertIn((call["pid"], call["tid"], call["ts"], event["pid"], event["tid"], event["ts"]), places)
-            self.assertIn("stack", call["args"])
+            self.assertIn("sf", call)
             self.assertLess(call["ts"], event["ts"] + event["dur"])
         waits = [event for event in events if event.get("cat") == "host" and event["ph"] == "X"]
         self.assertEqual(len(waits), expected["waits"])

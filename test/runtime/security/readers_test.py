@@ -23,6 +23,13 @@ COMMANDS = {
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
+    "export perfetto": ["export", "--format", "perfetto"],
+    "export sqlite": ["export", "--format", "sqlite"],
+    "export pprof": ["export", "--format", "pprof"],
+    "export json": ["export", "--format", "json"],
+    "export csv": ["export", "--format", "csv"],
+    "export speedscope": ["export", "--format", "speedscope"],
+    "export folded": ["export", "--format", "folded"],
     "merge": ["merge"],
     "dump": ["dump"],
 }

@@ -68,7 +68,8 @@ class Text(rig.RuntimeTest):
             svg = os.path.join(scratch, "flame.svg")
             commands = (["flame"], ["flame", "--by", "thread,device,rank,host,command", "--nvtx", "frames"], ["flame", "--svg", svg], ["report"],
                         ["report", "--json"], ["dump"], ["latency"], ["latency", "--json"],
-                        ["export", "--format", "chrome", "-o", "-"])
+                        *(["export", "--format", name, "-o", "-"] for name in
+                          ("chrome", "speedscope", "folded", "json", "csv")))
             shown = []
             for command in commands:
                 done = self.read(*command, "-i", path)

@@ -1,0 +1,60 @@
+#include "output/export/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <new>
+
+namespace gpuprof::output {
+namespace {
+
+constexpr int kGzipHeader = 16;  // added to the bits of the window: with a header that holds no name and no time
+constexpr int kMemoryLevel = 8;  // zlib's default
+constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib counts in an unsigned int
+
+}  // namespace
+
+struct Gzip::State {
+  z_stream stream = {};
+  std::array<char, size_t{1} << 16U> buffer;
+};
+
+Gzip::Gzip(TextStream& out) : out_(out), state_(std::make_unique<State>()) {
+  if (::deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipHeader, kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::bad_alloc();  // the only failure of good arguments
+  }
+}
+
+Gzip::~Gzip() {
+  ::deflateEnd(&state_->stream);
+}
+
+void Gzip::append(std::string_view piece) {
+  while (!piece.empty() && !out_.failed()) {
+    const size_t size = std::min(piece.size(), kMostAtOnce);
+    compress(piece.substr(0, size), Z_NO_FLUSH);
+    piece.remove_prefix(size);
+  }
+}
+
+void Gzip::finish() {
+  compress({}, Z_FINISH);
+}
+
+void Gzip::compress(std::string_view piece, int flush) {
+  z_stream& stream = state_->stream;
+  // zlib reads this, and its interface says so only where ZLIB_CONST is defined.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));  // NOLINT(*-const-cast)
+  stream.avail_in = static_cast<uInt>(piece.size());
+  do {
+    stream.next_out = reinterpret_cast<Bytef*>(state_->buffer.data());
+    stream.avail_out = static_cast<uInt>(state_->buffer.size());
+    ::deflate(&stream, flush);
+    out_.append({state_->buffer.data(), state_->buffer.size() - stream.avail_out});
+  } while (stream.avail_out == 0);
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,47 @@
+#include "output/export/perfetto_packets.h"
+
+#include <zlib.h>
+
+#include <new>
+
+#include "output/export/perfetto_fields.h"
+#include "output/export/protobuf.h"
+
+namespace gpuprof::output::perfetto {
+namespace {
+
+constexpr uint64_t kSequence = 1;
+constexpr int kLevel = 4;  // twice as fast as zlib's default, for a tenth more
+
+}  // namespace
+
+void Packets::put(std::string_view fields, bool first) {
+  std::string own;
+  Protobuf message(own);
+  message.number(packet::kTrustedPacketSequenceId, kSequence);
+  message.number(packet::kSequenceFlags, first ? packet::kIncrementalStateCleared : packet::kNeedsIncrementalState);
+  Protobuf lot(lot_);
+  lot.begin(trace::kPacket, fields.size() + own.size());
+  lot_.append(fields).append(own);
+}
+
+Status Packets::flush() {
+  if (lot_.empty()) {
+    return {};
+  }
+  uLongf size = ::compressBound(lot_.size());
+  packed_.resize(size);
+  if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(lot_.data()),
+                  lot_.size(), kLevel) != Z_OK) {
+    throw std::bad_alloc();  // the only failure where there is room for the result
+  }
+  packed_.resize(size);
+  lot_.clear();
+  std::string fields;
+  Protobuf(fields).bytes(packet::kCompressedPackets, packed_);
+  std::string out;
+  Protobuf(out).bytes(trace::kPacket, fields);
+  return sink_(out);
+}
+
+}  // namespace gpuprof::output::perfetto

@@ -1,0 +1,74 @@
+// Which tracks a Perfetto trace has, and which of them a slice goes to. Internal to perfetto.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "output/chrome_tracks.h"
+#include "output/export/perfetto_packets.h"
+#include "profile/tables.h"
+
+namespace gpuprof::output::perfetto {
+
+// Slices of a thread nest. The end of a slice has no name: it ends the innermost one that is open, and of what happens
+// at one time the first in the file comes first. So a slice that begins together with a shorter one before it, or ends
+// where one before it begins, would end the wrong one, and goes elsewhere. So does one that crosses another, which
+// threads do not do, as far as it is among the last ones.
+class NestingLane {
+ public:
+  bool take(uint64_t start_ns, uint64_t end_ns);
+
+ private:
+  static constexpr size_t kRemembered = 4096;
+  static constexpr size_t kLookBack = 64;
+  std::map<uint64_t, uint64_t> longest_;  // start to the last end
+};
+
+class Tracks {
+ public:
+  Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
+
+  // The numbers (uuid) of tracks for a slice; described to Perfetto when they are first asked for. Nothing where the
+  // track, and all that were made beside it, have no room.
+  std::optional<uint64_t> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+  std::optional<uint64_t> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+  std::optional<uint64_t> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns,
+                                    uint64_t end_ns);
+  uint64_t counter(profile::DeviceId device, const char* name);
+
+  // What is known of threads only now.
+  void name_threads();
+
+ private:
+  struct Thread {
+    uint64_t uuid = 0;
+    uint64_t process = 0;
+    uint64_t pid = 0;
+    std::vector<NestingLane> lanes;
+  };
+  static constexpr size_t kMostLanes = 256;
+
+  uint64_t process(profile::ProcessId id);
+  uint64_t device(profile::DeviceId id);
+  uint64_t child(uint64_t parent, const std::string& name);
+  std::optional<uint64_t> lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
+                               const std::string& name, uint64_t start_ns, uint64_t end_ns);
+  void describe_thread(const Thread& thread, uint32_t tid, std::string_view name);
+
+  const profile::Tables& tables_;
+  Packets& packets_;
+  TrackNumbers numbers_;
+  uint64_t count_ = 0;
+  std::map<uint32_t, uint64_t> processes_;                         // by ProcessId
+  std::map<uint32_t, uint64_t> devices_;                           // by DeviceId
+  std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;        // by ProcessId and tid
+  std::map<std::pair<uint64_t, std::string>, uint64_t> children_;  // by parent and name
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<NestingLane>> range_lanes_;
+  std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> device_lanes_;
+};
+
+}  // namespace gpuprof::output::perfetto

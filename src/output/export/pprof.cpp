@@ -1,0 +1,449 @@
+#include "output/export/pprof.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyze/dimensions.h"
+#include "analyze/labels.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "output/export/gzip.h"
+#include "output/export/protobuf.h"
+#include "output/export/work_facts.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+namespace p = gpuprof::profile;
+using analyze::FrameClass;
+using analyze::WalkFrame;
+using analyze::WalkRow;
+using analyze::WalkWeight;
+
+// Numbers of fields, as profile.proto names them.
+namespace profile_field {
+constexpr uint32_t kSampleType = 1;
+constexpr uint32_t kSample = 2;
+constexpr uint32_t kMapping = 3;
+constexpr uint32_t kLocation = 4;
+constexpr uint32_t kFunction = 5;
+constexpr uint32_t kStringTable = 6;
+constexpr uint32_t kTimeNanos = 9;
+constexpr uint32_t kDurationNanos = 10;
+constexpr uint32_t kPeriodType = 11;
+constexpr uint32_t kPeriod = 12;
+constexpr uint32_t kComment = 13;
+constexpr uint32_t kDefaultSampleType = 14;
+}  // namespace profile_field
+namespace value_type_field {
+constexpr uint32_t kType = 1;
+constexpr uint32_t kUnit = 2;
+}  // namespace value_type_field
+namespace sample_field {
+constexpr uint32_t kLocationId = 1;
+constexpr uint32_t kValue = 2;
+constexpr uint32_t kLabel = 3;
+}  // namespace sample_field
+namespace label_field {
+constexpr uint32_t kKey = 1;
+constexpr uint32_t kStr = 2;
+}  // namespace label_field
+namespace mapping_field {
+constexpr uint32_t kId = 1;
+constexpr uint32_t kMemoryLimit = 3;
+constexpr uint32_t kFilename = 5;
+constexpr uint32_t kBuildId = 6;
+constexpr uint32_t kHasFunctions = 7;
+constexpr uint32_t kHasFilenames = 8;
+constexpr uint32_t kHasLineNumbers = 9;
+constexpr uint32_t kHasInlineFrames = 10;
+}  // namespace mapping_field
+namespace location_field {
+constexpr uint32_t kId = 1;
+constexpr uint32_t kMappingId = 2;
+constexpr uint32_t kAddress = 3;
+constexpr uint32_t kLine = 4;
+}  // namespace location_field
+namespace line_field {
+constexpr uint32_t kFunctionId = 1;
+constexpr uint32_t kLine = 2;
+}  // namespace line_field
+namespace function_field {
+constexpr uint32_t kId = 1;
+constexpr uint32_t kName = 2;
+constexpr uint32_t kFilename = 4;
+}  // namespace function_field
+
+constexpr size_t kFlushBytes = size_t{1} << 16U;
+
+std::vector<WeightName> sample_types(const WalkWeight& total) {
+  std::vector<WeightName> types;
+  for (const WeightName& weight : kWeightNames) {
+    const bool fits = total.*weight.number <= INT64_MAX;  // those of queues need not
+    if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
+      types.push_back(weight);
+    }
+  }
+  return types;
+}
+
+uint64_t number_of(std::string_view text) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  return std::from_chars(text.data(), end, value).ptr == end && value <= INT64_MAX ? value : 0;
+}
+
+class Pprof {
+ public:
+  Pprof(analyze::Walk& walk, TextStream& out)
+      : walk_(walk),
+        types_(sample_types(walk.total())),
+        host_(analyze::host_of(walk.rows().info)),
+        gzip_(out),
+        out_(out) {
+    text("");  // the string 0 is empty
+  }
+
+  void write() {
+    put_header();
+    // A stream that has failed says so at its end.
+    static_cast<void>(walk_.run([this](const WalkRow& row) {
+      put_sample(row);
+      if (buffer_.size() >= kFlushBytes) {
+        flush();
+      }
+      return out_.failed() ? Status(Error{}) : Status();
+    }));
+    put_mappings();
+    put_strings();
+    flush();
+    gzip_.finish();
+  }
+
+ private:
+  void flush() {
+    gzip_.append(buffer_);
+    buffer_.clear();
+  }
+
+  uint64_t text(std::string_view value) {
+    const auto [known, is_new] = texts_.try_emplace(std::string(value), texts_.size());
+    if (is_new) {
+      order_.push_back(&known->first);
+    }
+    return known->second;
+  }
+  // Of names from the profile: pprof's strings are UTF-8.
+  uint64_t foreign(std::string_view value) { return text(escaped(shown_text(value))); }
+
+  // ---- about the whole profile ----
+
+  void put_value_type(uint32_t field, const WeightName& type) {
+    message_.clear();
+    Protobuf message(message_);
+    message.number(value_type_field::kType, text(type.name));
+    message.number(value_type_field::kUnit, text(type.unit));
+    profile_.bytes(field, message_);
+  }
+
+  void put_header() {
+    for (const WeightName& type : types_) {
+      put_value_type(profile_field::kSampleType, type);
+    }
+    profile_.number(profile_field::kDefaultSampleType, text(main_weight(walk_.total()).name));
+    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // of GPU time each nanosecond is counted
+    profile_.number(profile_field::kPeriod, 1);
+    const analyze::ProfileInfo& info = walk_.rows().info;
+    profile_.number(profile_field::kTimeNanos, number_of(first_meta(info, "start_unix_ns")));
+    profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
+    put_comments(info);
+  }
+
+  void put_comments(const analyze::ProfileInfo& info) {
+    for (const char* const key : {"command", "host", "kernel", "gpuprof_version"}) {
+      if (const std::string_view value = first_meta(info, key); !value.empty()) {
+        profile_.number(profile_field::kComment, foreign(std::string(key) + ": " + std::string(value)));
+      }
+    }
+    for (const auto& [reason, count] : info.losses) {
+      profile_.number(profile_field::kComment, foreign("lost: " + reason + ": " + std::to_string(count)));
+    }
+    if (info.cut_short) {
+      profile_.number(profile_field::kComment, text("cut short: the profile has no end"));
+    }
+  }
+
+  // ---- samples ----
+
+  void put_sample(const WalkRow& row) {
+    find_locations(row.frames.subspan(row.outer));
+    values_.clear();
+    for (const WeightName& type : types_) {
+      values_.push_back(row.weight.*type.number);
+    }
+    message_.clear();
+    Protobuf message(message_);
+    message.packed(sample_field::kLocationId, locations_);
+    message.packed(sample_field::kValue, values_);
+    message_.append(labels(row.work));
+    if (index(row.stall) != 0) {
+      put_label("stall", string(row.stall), message_);
+    }
+    profile_.bytes(profile_field::kSample, message_);
+  }
+
+  // Innermost first, as pprof has them. What is inlined is lines of the location that it is inlined into.
+  void find_locations(std::span<const uint32_t> frames) {
+    locations_.clear();
+    for (size_t begin = 0; begin < frames.size();) {
+      size_t end = begin + 1;
+      while (end < frames.size() && is_inlined(frames[begin], frames[end])) {
+        ++end;
+      }
+      if (walk_.frame(frames[begin]).cls != FrameClass::separator) {
+        locations_.push_back(location(frames.subspan(begin, end - begin)));
+      }
+      begin = end;
+    }
+    std::reverse(locations_.begin(), locations_.end());
+  }
+
+  [[nodiscard]] bool is_inlined(uint32_t outer, uint32_t inner) const {
+    const WalkFrame& a = walk_.frame(outer);
+    const WalkFrame& b = walk_.frame(inner);
+    return b.cls == FrameClass::inlined && (a.cls == FrameClass::native || a.cls == FrameClass::inlined) &&
+           a.address == b.address && a.module == b.module;
+  }
+
+  uint64_t location(std::span<const uint32_t> frames) {
+    uint64_t& known = frames.size() == 1 ? single(frames[0]) : inlined_[std::u32string(frames.begin(), frames.end())];
+    if (known == 0) {
+      known = ++location_count_;
+      put_location(known, frames);
+    }
+    return known;
+  }
+
+  uint64_t& single(uint32_t frame) {
+    if (frame >= single_.size()) {
+      single_.resize(std::max<size_t>(frame + size_t{1}, 2 * single_.size()));
+    }
+    return single_[frame];
+  }
+
+  void put_location(uint64_t id, std::span<const uint32_t> frames) {
+    const WalkFrame& outer = walk_.frame(frames[0]);
+    std::string location;
+    Protobuf message(location);
+    message.number(location_field::kId, id);
+    if (!outer.module.empty()) {
+      message.number(location_field::kMappingId, mapping(outer, frames.size() > 1));
+    }
+    message.number(location_field::kAddress, outer.address);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      const WalkFrame& known = walk_.frame(*frame);
+      std::string line;
+      Protobuf line_message(line);
+      line_message.number(line_field::kFunctionId, function(known));
+      line_message.number(line_field::kLine, known.line);
+      message.bytes(location_field::kLine, line);
+    }
+    profile_.bytes(profile_field::kLocation, location);
+  }
+
+  uint64_t function(const WalkFrame& frame) {
+    const uint64_t name = foreign(frame.name.empty() ? analyze::kUnknown : frame.name);
+    const uint64_t file = foreign(frame.file);
+    const auto [known, is_new] = functions_.try_emplace(std::pair(name, file), functions_.size() + 1);
+    if (is_new) {
+      std::string function;
+      Protobuf message(function);
+      message.number(function_field::kId, known->second);
+      message.number(function_field::kName, name);
+      message.number(function_field::kFilename, file);
+      profile_.bytes(profile_field::kFunction, function);
+    }
+    return known->second;
+  }
+
+  // ---- labels ----
+
+  void put_label(std::string_view key, uint64_t value, std::string& out) {
+    std::string label;
+    Protobuf message(label);
+    message.number(label_field::kKey, text(key));
+    message.number(label_field::kStr, value);
+    Protobuf(out).bytes(sample_field::kLabel, label);
+  }
+
+  uint64_t string(p::StringId id) {
+    const auto [known, is_new] = strings_.try_emplace(index(id));
+    if (is_new) {
+      known->second = foreign(walk_.rows().tables.text(id));
+    }
+    return known->second;
+  }
+
+  // Those of the work that was asked for last are kept: its samples follow each other.
+  const std::string& labels(const p::Work& work) {
+    if (&work == labelled_) {
+      return labels_;
+    }
+    labelled_ = &work;
+    labels_.clear();
+    const p::Tables& tables = walk_.rows().tables;
+    if (const p::Process* const process = tables.process(work.process)) {
+      put_string("process", process->name);
+      put_number("pid", process->pid);
+      put_string("rank", process->rank);
+      put_string("host", process->host);
+      if (index(process->host) == 0 && !host_.empty()) {
+        put_label("host", foreign(host_), labels_);
+      }
+    }
+    put_number("tid", work.tid);
+    put_string("thread", work.thread);
+    if (index(work.device) != 0) {
+      put_label("device", device(work.device), labels_);
+      put_label("stream", text(std::to_string(work.stream)), labels_);
+    }
+    if (index(work.range) != 0) {
+      put_label("range", range(work), labels_);
+    }
+    return labels_;
+  }
+
+  void put_string(std::string_view key, p::StringId id) {
+    if (index(id) != 0) {
+      put_label(key, string(id), labels_);
+    }
+  }
+  void put_number(std::string_view key, uint64_t value) {
+    if (value != 0) {
+      put_label(key, text(std::to_string(value)), labels_);
+    }
+  }
+
+  uint64_t device(p::DeviceId id) {
+    const auto [known, is_new] = devices_.try_emplace(index(id));
+    if (is_new) {
+      known->second = foreign(analyze::device_label(walk_.rows().tables, id));
+    }
+    return known->second;
+  }
+
+  uint64_t range(const p::Work& work) {
+    const auto [known, is_new] = ranges_.try_emplace(index(work.range));
+    if (is_new) {
+      known->second = foreign(analyze::range_path(walk_.rows().tables, work.range));
+    }
+    return known->second;
+  }
+
+  // ---- tables, which come last: pprof takes the parts of a profile in any order ----
+
+  struct Mapping {
+    uint64_t id = 0;
+    uint64_t file = 0;
+    uint64_t build_id = 0;
+    uint64_t last_address = 0;
+    bool filenames = false;
+    bool lines = false;
+    bool inlined = false;
+  };
+
+  uint64_t mapping(const WalkFrame& frame, bool has_inlined) {
+    const uint64_t file = foreign(frame.module);
+    const uint64_t build_id = foreign(frame.build_id);
+    Mapping& mapping = mappings_.try_emplace(std::pair(file, build_id)).first->second;
+    if (mapping.id == 0) {
+      mapping = {.id = mappings_.size(), .file = file, .build_id = build_id};
+    }
+    mapping.last_address = std::max(mapping.last_address, frame.address);
+    mapping.filenames = mapping.filenames || !frame.file.empty();
+    mapping.lines = mapping.lines || frame.line != 0;
+    mapping.inlined = mapping.inlined || has_inlined;
+    return mapping.id;
+  }
+
+  // Addresses count in the module, as if each began at address 0.
+  void put_mappings() {
+    std::vector<const Mapping*> order(mappings_.size());
+    for (const auto& [key, mapping] : mappings_) {
+      order[mapping.id - 1] = &mapping;
+    }
+    for (const Mapping* const mapping : order) {
+      std::string text;
+      Protobuf message(text);
+      message.number(mapping_field::kId, mapping->id);
+      message.number(mapping_field::kMemoryLimit, mapping->last_address + (mapping->last_address < UINT64_MAX ? 1 : 0));
+      message.number(mapping_field::kFilename, mapping->file);
+      message.number(mapping_field::kBuildId, mapping->build_id);
+      message.number(mapping_field::kHasFunctions, 1);
+      message.number(mapping_field::kHasFilenames, mapping->filenames ? 1 : 0);
+      message.number(mapping_field::kHasLineNumbers, mapping->lines ? 1 : 0);
+      message.number(mapping_field::kHasInlineFrames, mapping->inlined ? 1 : 0);
+      profile_.bytes(profile_field::kMapping, text);
+    }
+  }
+
+  void put_strings() {
+    for (const std::string* const string : order_) {
+      profile_.bytes(profile_field::kStringTable, *string);
+      if (buffer_.size() >= kFlushBytes) {
+        flush();
+      }
+    }
+  }
+
+  struct PairHash {
+    size_t operator()(const std::pair<uint64_t, uint64_t>& key) const {
+      return fold_multiply(fold_multiply(key.first, kHashMultiplier) ^ key.second, kHashMultiplier);
+    }
+  };
+
+  analyze::Walk& walk_;
+  std::vector<WeightName> types_;
+  std::string_view host_;
+  Gzip gzip_;
+  TextStream& out_;
+  std::string buffer_;
+  Protobuf profile_{buffer_};
+  std::unordered_map<std::string, uint64_t> texts_;
+  std::vector<const std::string*> order_;  // of texts_, whose keys stay where they are
+  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by name and file
+  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // by file and build id
+  std::vector<uint64_t> single_;                          // locations of one frame, by that; 0: not yet
+  std::unordered_map<std::u32string, uint64_t> inlined_;  // the others, by their frames
+  uint64_t location_count_ = 0;
+  std::unordered_map<uint32_t, uint64_t> strings_;  // texts, by STRING, DEVICE, RANGE
+  std::unordered_map<uint32_t, uint64_t> devices_;
+  std::unordered_map<uint32_t, uint64_t> ranges_;
+  const p::Work* labelled_ = nullptr;
+  std::string labels_;
+  std::string message_;  // being put together
+  std::vector<uint64_t> locations_;
+  std::vector<uint64_t> values_;
+};
+
+}  // namespace
+
+Status fits_pprof(const analyze::Walk& walk) {
+  const WalkWeight& total = walk.total();
+  if (std::max({total.ns, total.launches, total.bytes, total.samples}) > INT64_MAX) {
+    return Error{"the sums of this profile are larger than pprof's numbers can be", "export another format"};
+  }
+  return {};
+}
+
+void write_pprof(analyze::Walk& walk, TextStream& out) {
+  Pprof(walk, out).write();
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,80 @@
+// Protocol buffers on their way out: the wire format's kinds of fields that are needed here, and nothing more.
+// https://protobuf.dev/programming-guides/encoding
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gpuprof::output {
+
+// Appends to a string. A message within another one is written into a string of its own first.
+class Protobuf {
+ public:
+  explicit Protobuf(std::string& out) : out_(out) {}
+
+  // Numbers of any type but double and float, fixed and zigzag ones. 0 is what a field holds that is not there.
+  void number(uint32_t field, uint64_t value) {
+    if (value != 0) {
+      present(field, value);
+    }
+  }
+  // The same with 0 written out: for an element of a list, or of a oneof.
+  void present(uint32_t field, uint64_t value) {
+    varint(uint64_t{field} << 3U);
+    varint(value);
+  }
+  // A string, bytes or a message.
+  void bytes(uint32_t field, std::string_view value) {
+    begin(field, value.size());
+    out_.append(value);
+  }
+  // The same for a value of that size, which goes behind it.
+  void begin(uint32_t field, size_t size) {
+    varint((uint64_t{field} << 3U) | kLengthDelimited);
+    varint(size);
+  }
+  void fixed64(uint32_t field, uint64_t value) {
+    varint((uint64_t{field} << 3U) | kFixed64);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+      out_ += static_cast<char>(value >> shift);
+    }
+  }
+  void packed(uint32_t field, std::span<const uint64_t> values) {
+    size_t size = 0;
+    for (const uint64_t value : values) {
+      size += varint_size(value);
+    }
+    varint((uint64_t{field} << 3U) | kLengthDelimited);
+    varint(size);
+    for (const uint64_t value : values) {
+      varint(value);
+    }
+  }
+
+  void varint(uint64_t value) {
+    while (value >= 0x80U) {
+      out_ += static_cast<char>((value & 0x7FU) | 0x80U);
+      value >>= 7U;
+    }
+    out_ += static_cast<char>(value);
+  }
+
+ private:
+  static constexpr uint64_t kFixed64 = 1;
+  static constexpr uint64_t kLengthDelimited = 2;
+
+  static size_t varint_size(uint64_t value) {
+    size_t size = 1;
+    while (value >= 0x80U) {
+      value >>= 7U;
+      ++size;
+    }
+    return size;
+  }
+
+  std::string& out_;
+};
+
+}  // namespace gpuprof::output

@@ -1,0 +1,126 @@
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/dimensions.h"
+#include "analyze/fold.h"
+#include "base/utf8.h"
+#include "output/export/rows.h"
+#include "output/export/work_facts.h"
+#include "output/folded.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::Walk;
+using analyze::WalkRow;
+
+void put_field(std::string_view text, std::string& out) {
+  if (text.find_first_of("\",\r\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    out.append(c == '"' ? 2 : 1, c);
+  }
+  out += '"';
+}
+
+class CsvRows {
+ public:
+  CsvRows(Walk& walk, TextStream& stream)
+      : walk_(walk), host_(analyze::host_of(walk.rows().info)), stream_(stream), out_(stream.text()) {}
+
+  void write() {
+    out_ += "process,pid,rank,host,tid,thread,device,stream,range,op,name,stall";
+    for (const WeightName& weight : kWeightNames) {
+      out_.append(",").append(weight.name);
+    }
+    out_ += ",stack\n";
+    // A stream that has failed says so at its end.
+    static_cast<void>(walk_.run([&](const WalkRow& row) {
+      put_row(row);
+      stream_.checkpoint();
+      return stream_.failed() ? Status(Error{}) : Status();
+    }));
+  }
+
+ private:
+  void put_row(const WalkRow& row) {
+    const WorkFacts facts = work_facts(walk_, row.work, host_);
+    put_text(facts.process);
+    put_number(facts.pid);
+    put_text(facts.rank);
+    put_text(facts.host);
+    put_number(facts.tid);
+    put_text(facts.thread);
+    put_text(facts.device);
+    out_.append(facts.device.empty() ? "" : std::to_string(facts.stream)).append(",");
+    put_text(facts.range);
+    put_text(facts.op);
+    put_text(facts.name);
+    put_text(walk_.rows().tables.text(row.stall));
+    for (const WeightName& weight : kWeightNames) {
+      out_.append(std::to_string(row.weight.*weight.number)).append(",");
+    }
+    put_stack(row);
+    out_ += '\n';
+  }
+
+  void put_text(std::string_view text) {
+    put_field(escaped(shown_text(text)), out_);
+    out_ += ',';
+  }
+  void put_number(uint64_t number) { out_.append(number == 0 ? "" : std::to_string(number)).append(","); }
+
+  // One field, in pieces: a path may be far longer than anything else here.
+  void put_stack(const WalkRow& row) {
+    out_ += '"';
+    bool first = true;
+    for (const uint32_t id : row.frames.subspan(row.outer)) {
+      out_ += first ? "" : ";";
+      first = false;
+      for (const char c : label(id)) {
+        out_.append(c == '"' ? 2 : 1, c);
+      }
+      stream_.checkpoint();
+    }
+    out_ += '"';
+  }
+
+  // As in a folded stack. Labels are few, stacks that have them many.
+  const std::string& label(uint32_t id) {
+    if (id >= labels_.size()) {
+      labels_.resize(walk_.frame_count());
+    }
+    if (labels_[id].empty()) {
+      labels_[id] = folded_name(shown_text(walk_.frame(id).label));
+    }
+    return labels_[id];
+  }
+
+  Walk& walk_;
+  std::string_view host_;
+  TextStream& stream_;
+  std::string& out_;
+  std::vector<std::string> labels_;  // by frame
+};
+
+}  // namespace
+
+void write_csv(Walk& walk, TextStream& out) {
+  CsvRows(walk, out).write();
+}
+
+void write_stacks(Walk& walk, TextStream& out) {
+  analyze::FoldOptions options{.stacks = walk.stack_options()};
+  if (walk.rows().info.kind != analyze::ProfileKind::stall_samples) {
+    options.leaves = analyze::Leaves{};  // the kernel
+  }
+  const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
+  write_folded(analyze::fold(walk.rows(), options).tree, {kind, TimeUnit::ns}, out);
+}
+
+}  // namespace gpuprof::output

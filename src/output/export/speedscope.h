@@ -1,0 +1,11 @@
+// A file of https://www.speedscope.app, by its file-format-schema.json: one sampled profile for each weight.
+#pragma once
+
+#include "analyze/walk.h"
+#include "base/text_stream.h"
+
+namespace gpuprof::output {
+
+void write_speedscope(analyze::Walk& walk, TextStream& out);
+
+}  // namespace gpuprof::output

@@ -1,0 +1,240 @@
+#include "output/export/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/call_path.h"
+#include "analyze/dimensions.h"
+#include "analyze/labels.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "output/export/work_facts.h"
+#include "output/text.h"
+
+extern "C" {
+extern const char gpuprof_sqlite_schema_begin[];  // with a NUL at its end
+}
+
+namespace gpuprof::output {
+namespace {
+
+namespace p = gpuprof::profile;
+using analyze::Walk;
+using analyze::WalkFrame;
+using analyze::WalkRow;
+
+struct Close {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, Close>;
+
+// One INSERT, run again and again.
+class Insert {
+ public:
+  Insert(sqlite3* database, const std::string& table, int columns) {
+    std::string sql = "INSERT INTO " + table + " VALUES (?";
+    for (int i = 1; i < columns; ++i) {
+      sql += ",?";
+    }
+    sql += ")";
+    sqlite3_stmt* made = nullptr;
+    failed_ = sqlite3_prepare_v2(database, sql.c_str(), -1, &made, nullptr) != SQLITE_OK;
+    statement_.reset(made);
+  }
+
+  // The columns in their order, then run().
+  Insert& number(uint64_t value) {
+    // SQLite's numbers have a sign: what is larger stands as text.
+    return value <= INT64_MAX
+               ? bound(sqlite3_bind_int64(statement_.get(), ++column_, static_cast<sqlite3_int64>(value)))
+               : bound_text(std::to_string(value));
+  }
+  Insert& known_number(uint64_t value) { return value == 0 ? null() : number(value); }
+  Insert& text(std::string_view value) { return bound_text(escaped(shown_text(value))); }
+  Insert& known_text(std::string_view value) { return value.empty() ? null() : text(value); }
+  Insert& null() { return bound(sqlite3_bind_null(statement_.get(), ++column_)); }
+
+  bool run() {
+    failed_ = failed_ || sqlite3_step(statement_.get()) != SQLITE_DONE;
+    sqlite3_reset(statement_.get());
+    column_ = 0;
+    return !failed_;
+  }
+
+ private:
+  Insert& bound_text(const std::string& value) {
+    return bound(
+        sqlite3_bind_text(statement_.get(), ++column_, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
+  }
+  Insert& bound(int result) {
+    failed_ = failed_ || result != SQLITE_OK;
+    return *this;
+  }
+
+  std::unique_ptr<sqlite3_stmt, Close> statement_;
+  int column_ = 0;
+  bool failed_ = false;
+};
+
+class Writer {
+ public:
+  Writer(Walk& walk, sqlite3* database)
+      : walk_(walk),
+        database_(database),
+        host_(analyze::host_of(walk.rows().info)),
+        frames_(database, "frames", 9),
+        stacks_(database, "stacks", 3),
+        works_(database, "work", 12),
+        measured_(database, "measured", 8),
+        samples_(database, "samples", 7) {}
+
+  Status write() {
+    if (!put_profile()) {
+      return failure();
+    }
+    Status walked = walk_.run([this](const WalkRow& row) { return put_row(row) ? Status() : failure(); });
+    if (walked && !put_frames()) {
+      return failure();
+    }
+    return walked;
+  }
+
+ private:
+  [[nodiscard]] Status failure() const {
+    const bool full = sqlite3_errcode(database_) == SQLITE_FULL || sqlite3_errcode(database_) == SQLITE_NOMEM;
+    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(database_),
+                 full ? "it would be larger than 512 MiB: --format csv has no such limit" : ""};
+  }
+
+  bool put_profile() {
+    Insert meta(database_, "meta", 2);
+    for (const auto& [key, value] : walk_.rows().info.meta) {
+      if (!meta.text(key).text(value).run()) {
+        return false;
+      }
+    }
+    Insert losses(database_, "losses", 2);
+    for (const auto& [reason, count] : walk_.rows().info.losses) {
+      if (!losses.text(reason).number(count).run()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool put_row(const WalkRow& row) {
+    const uint64_t work = work_id(row.work);
+    const uint64_t stack = stack_id(false, row.ustack);
+    const uint64_t kernel_stack = stack_id(true, row.kstack);
+    const uint64_t capture = stack_id(false, row.work.capture);
+    if (failed_) {
+      return false;
+    }
+    if (row.weight.samples != 0) {
+      samples_.number(work).known_number(stack).known_number(kernel_stack).known_number(capture);
+      return samples_.known_text(walk_.rows().tables.text(row.stall))
+          .number(place(row))
+          .number(row.weight.samples)
+          .run();
+    }
+    measured_.number(work).known_number(stack).known_number(kernel_stack).known_number(capture);
+    measured_.number(row.weight.ns).number(row.weight.launches).known_number(row.weight.queue_ns);
+    return measured_.number(row.weight.bytes).run();
+  }
+
+  // The innermost source line of a sample; the kernel itself where none is known.
+  [[nodiscard]] uint64_t place(const WalkRow& row) const {
+    size_t at = row.frames.size() - 1;
+    while (at > 0 && walk_.frame(row.frames[at]).cls != analyze::FrameClass::gpu) {
+      --at;
+    }
+    return row.frames[at] + uint64_t{1};
+  }
+
+  uint64_t work_id(const p::Work& work) {
+    const auto [known, is_new] = work_ids_.try_emplace(index(work.id), work_ids_.size() + 1);
+    if (is_new) {
+      const WorkFacts facts = work_facts(walk_, work, host_);
+      works_.number(known->second).text(facts.op).text(analyze::work_label(walk_.rows().tables, work));
+      works_.known_text(facts.process).known_number(facts.pid).known_text(facts.rank).known_text(facts.host);
+      works_.known_number(facts.tid).known_text(facts.thread).known_text(facts.device);
+      (facts.device.empty() ? works_.null() : works_.number(facts.stream)).known_text(facts.range);
+      failed_ = !works_.run() || failed_;
+    }
+    return known->second;
+  }
+
+  // 0 for none.
+  uint64_t stack_id(bool kernel, p::StackId id) {
+    if (index(id) == 0) {
+      return 0;
+    }
+    const auto [known, is_new] = stack_ids_.try_emplace(join_ids(kernel ? 1 : 0, index(id)), stack_ids_.size() + 1);
+    if (is_new) {
+      uint64_t position = 0;
+      for (const uint32_t frame : walk_.stack(kernel, id)) {
+        failed_ = !stacks_.number(known->second).number(position++).number(frame + uint64_t{1}).run() || failed_;
+      }
+    }
+    return known->second;
+  }
+
+  bool put_frames() {
+    for (uint32_t id = 0; id < walk_.frame_count(); ++id) {
+      const WalkFrame& frame = walk_.frame(id);
+      frames_.number(id + uint64_t{1}).text(frame_kind(frame.cls)).text(frame.label).text(frame.name);
+      frames_.known_text(frame.file).known_number(frame.line).known_text(frame.module).known_text(frame.build_id);
+      if (!frames_.known_number(frame.address).run()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Walk& walk_;
+  sqlite3* database_;
+  std::string_view host_;
+  Insert frames_;
+  Insert stacks_;
+  Insert works_;
+  Insert measured_;
+  Insert samples_;
+  std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by kernel or not, and STACK
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Status with_sqlite(Walk& walk, const std::function<Status(std::string_view)>& use) {
+  sqlite3* opened = nullptr;
+  const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
+  const Database database(opened);
+  // A journal would be a file, and there is nothing to go back to. Pages have 4 KiB.
+  if (result != SQLITE_OK ||
+      sqlite3_exec(opened, "PRAGMA journal_mode = OFF; PRAGMA max_page_count = 131072", nullptr, nullptr, nullptr) !=
+          SQLITE_OK ||
+      sqlite3_exec(opened, gpuprof_sqlite_schema_begin, nullptr, nullptr, nullptr) != SQLITE_OK ||
+      sqlite3_exec(opened, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(opened), ""};
+  }
+  if (Status written = Writer(walk, opened).write(); !written) {
+    return written;
+  }
+  if (sqlite3_exec(opened, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(opened), "try --format csv"};
+  }
+  sqlite3_int64 size = 0;
+  const unsigned char* const bytes = sqlite3_serialize(opened, "main", &size, SQLITE_SERIALIZE_NOCOPY);
+  if (bytes == nullptr) {
+    return Error{"cannot make the database: it has no bytes", "try --format csv"};
+  }
+  return use({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)});
+}
+
+}  // namespace gpuprof::output

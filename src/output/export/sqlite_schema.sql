@@ -1,0 +1,87 @@
+-- What `gpuprof export --format sqlite` writes. docs/sqlite.md has queries. Times are integers in nanoseconds. NULL is
+-- what is not known.
+
+PRAGMA user_version = 1;  -- of this schema
+
+CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);  -- META lines of the profile; a repeated key makes a list
+
+CREATE TABLE losses (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);  -- what is missing from the profile
+
+CREATE TABLE frames (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,   -- native, inlined, python, interpreter, kernel, gpu, note
+  label TEXT NOT NULL,  -- as `gpuprof flame` shows it
+  name TEXT NOT NULL,   -- of the function
+  file TEXT, line INTEGER,
+  module TEXT, build_id TEXT,
+  address INTEGER       -- in the module's file
+);
+
+CREATE TABLE stacks (
+  id INTEGER NOT NULL,
+  position INTEGER NOT NULL,  -- 0 is the root
+  frame INTEGER NOT NULL REFERENCES frames (id),
+  PRIMARY KEY (id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE work (
+  id INTEGER PRIMARY KEY,
+  op TEXT NOT NULL,     -- kernel, copy_htod, fill, ...
+  name TEXT NOT NULL,   -- of the kernel, or "[copy HtoD]" and the like
+  process TEXT, pid INTEGER, rank TEXT, host TEXT, tid INTEGER, thread TEXT,
+  device TEXT, stream INTEGER,
+  range TEXT            -- NVTX: "epoch/step"
+);
+
+CREATE TABLE measured (  -- GPU work, added up
+  work INTEGER NOT NULL REFERENCES work (id),
+  stack INTEGER,         -- of the launch
+  kernel_stack INTEGER,  -- the same, in the operating system's kernel
+  capture INTEGER,       -- where a graph's node was captured
+  gpu_ns INTEGER NOT NULL,
+  launches INTEGER NOT NULL,
+  queue_ns INTEGER,      -- from queued to started, where both are known
+  bytes INTEGER NOT NULL
+);
+
+CREATE TABLE samples (  -- of GPU code; they have no time of their own
+  work INTEGER NOT NULL REFERENCES work (id),
+  stack INTEGER, kernel_stack INTEGER, capture INTEGER,
+  stall TEXT,                             -- what was waited for
+  place INTEGER REFERENCES frames (id),   -- the innermost source line
+  samples INTEGER NOT NULL
+);
+
+CREATE VIEW kernels AS
+  SELECT w.name, w.op, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches,
+         SUM(m.gpu_ns) / MAX(SUM(m.launches), 1) AS average_ns, SUM(m.bytes) AS bytes,
+         100.0 * SUM(m.gpu_ns) / MAX((SELECT SUM(gpu_ns) FROM measured), 1) AS percent
+  FROM measured m JOIN work w ON w.id = m.work GROUP BY w.name, w.op ORDER BY gpu_ns DESC;
+
+CREATE VIEW devices AS
+  SELECT w.host, w.device, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches
+  FROM measured m JOIN work w ON w.id = m.work GROUP BY w.host, w.device ORDER BY gpu_ns DESC;
+
+CREATE VIEW processes AS
+  SELECT w.process, w.pid, w.rank, w.host, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches
+  FROM measured m JOIN work w ON w.id = m.work GROUP BY w.process, w.pid, w.rank, w.host ORDER BY gpu_ns DESC;
+
+CREATE VIEW functions AS  -- below which GPU work was launched; each counts once for a stack, however often it is in it
+  SELECT f.name, f.file, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches
+  FROM (SELECT DISTINCT s.id, f.name, f.file FROM stacks s JOIN frames f ON f.id = s.frame) f
+       JOIN measured m ON m.stack = f.id GROUP BY f.name, f.file ORDER BY gpu_ns DESC;
+
+CREATE VIEW paths AS  -- each call path as text
+  SELECT m.rowid AS measured, w.name,
+         (SELECT GROUP_CONCAT(label, ';') FROM (SELECT f.label FROM stacks s JOIN frames f ON f.id = s.frame
+          WHERE s.id = m.stack ORDER BY s.position)) AS path, m.gpu_ns, m.launches
+  FROM measured m JOIN work w ON w.id = m.work ORDER BY m.gpu_ns DESC;
+
+CREATE VIEW stalls AS
+  SELECT w.name AS kernel, s.stall, SUM(s.samples) AS samples
+  FROM samples s JOIN work w ON w.id = s.work GROUP BY w.name, s.stall ORDER BY samples DESC;
+
+CREATE VIEW source_lines AS
+  SELECT w.name AS kernel, f.file, f.line, s.stall, SUM(s.samples) AS samples
+  FROM samples s JOIN work w ON w.id = s.work LEFT JOIN frames f ON f.id = s.place
+  GROUP BY w.name, f.file, f.line, s.stall ORDER BY samples DESC;

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""`export --format json|csv|folded|speedscope`: what they hold is what `flame` shows, to the integer."""
+
+import collections
+import csv
+import io
+import json
+import os
+import re
+
+import rig
+
+GOLDEN = os.path.join(rig.SOURCE, "test/golden")
+PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
+            ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
+WEIGHTS = {"gpu_ns": "time", "launches": "count", "bytes": "bytes", "samples": "samples"}
+SUFFIXES = {"kernel": "_[k]", "gpu": "_[G]", "gpu_detail": "_[g]"}
+# What speedscope's file-format-schema.json says of a file with sampled profiles.
+UNITS = ("bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds")
+
+
+def with_suffix(frame):
+    """A frame of the JSON as it stands in a folded stack."""
+    label, suffix = frame["label"].replace(";", ":").replace("\\x0a", " "), SUFFIXES.get(frame["kind"], "")
+    return label if label.endswith(suffix) else label + suffix
+
+
+class RowsTest(rig.RuntimeTest):
+    def export(self, form, profile, *options):
+        return self.gpuprof("-q", "export", "--format", form, "--lenient", *options, profile)
+
+    def flame(self, profile, weight, *options):
+        text = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", *options, profile,
+                            expect=(0, 4))
+        return rig.parse_folded(text)
+
+    def sums(self, profile, of_samples):
+        """{weight: sum}, by flame; queue_ns by the profile's lines"""
+        sums = {name: sum(value for _, value in self.flame(profile, weight)) for name, weight in WEIGHTS.items()}
+        if of_samples:
+            sums["launches"] = 0  # flame counts samples there
+        return {**sums, "queue_ns": sum(int(row[7]) for row in rig.Profile(profile).of("GPU"))}
+
+    def test_json_has_the_sums_and_stacks_of_flame(self):
+        for profile in PROFILES:
+            with self.subTest(profile):
+                whole = json.loads(self.export("json", profile))
+                sums = collections.Counter()
+                stacks = collections.Counter()
+                for row in whole["rows"]:
+                    sums.update({name: row.get(name, 0) for name in whole["totals"]})
+                    frames = [with_suffix(whole["frames"][at]) for at in row["stack"]]
+                    if row.get("gpu_ns"):
+                        stacks[";".join(frames)] += row["gpu_ns"]
+                self.assertEqual(dict(sums), whole["totals"])
+                only_samples = sums["samples"] > 0 and sums["launches"] == 0
+                self.assertEqual(dict(sums), self.sums(profile, only_samples))
+                if "hostile" not in profile and not only_samples:  # there names have bytes that JSON writes otherwise
+                    flame = self.flame(profile, "time", "--leaf", "kernel")
+                    self.assertEqual(dict(stacks), {";".join(frames): ns for frames, ns in flame})
+
+    def test_csv_is_read_as_it_was_written(self):
+        for profile in PROFILES:
+            with self.subTest(profile):
+                whole = json.loads(self.export("json", profile))
+                text = self.run_command([rig.GPUPROF, "-q", "export", "--format", "csv", "--lenient", profile]).stdout
+                rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""), strict=True))
+                self.assertEqual(len(rows), len(whole["rows"]))
+                for row, other in zip(rows, whole["rows"]):
+                    for name in whole["totals"]:
+                        self.assertEqual(int(row[name]), other.get(name, 0))
+                    for name in ("process", "rank", "host", "thread", "device", "range", "op", "name", "stall"):
+                        self.assertEqual(row[name], other.get(name, ""))
+                    for name in ("pid", "tid"):
+                        self.assertEqual(row[name], str(other.get(name, "")))
+                    self.assertEqual(row["stream"] != "", "stream" in other)
+                    self.assertNotIn(None, row)
+                    self.assertTrue(row["stack"])
+
+    def test_folded_is_what_flame_writes(self):
+        for profile in PROFILES:
+            with self.subTest(profile):
+                only_samples = "published" in profile
+                weight = "samples" if only_samples else "count" if "launches" in profile else "time"
+                leaf = [] if only_samples else ["--leaf", "kernel"]
+                expected = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", *leaf, profile)
+                self.assertEqual(self.export("folded", profile), expected)
+
+    def test_speedscope_follows_its_format(self):
+        for profile in PROFILES:
+            with self.subTest(profile):
+                file = json.loads(self.export("speedscope", profile))
+                self.assertEqual(file["$schema"], "https://www.speedscope.app/file-format-schema.json")
+                self.assertEqual(set(file), {"$schema", "exporter", "name", "activeProfileIndex", "profiles", "shared"})
+                frames = file["shared"]["frames"]
+                for frame in frames:
+                    self.assertLessEqual(set(frame), {"name", "file", "line"})
+                    self.assertIsInstance(frame["name"], str)
+                self.assertEqual(len({json.dumps(frame) for frame in frames}), len(frames))
+                totals = json.loads(self.export("json", profile))["totals"]
+                ends = []
+                for one in file["profiles"]:
+                    self.assertEqual(set(one), {"type", "name", "unit", "startValue", "endValue", "samples", "weights"})
+                    self.assertEqual((one["type"], one["startValue"]), ("sampled", 0))
+                    self.assertIn(one["unit"], UNITS)
+                    self.assertEqual(len(one["samples"]), len(one["weights"]))
+                    self.assertEqual(sum(one["weights"]), one["endValue"])
+                    self.assertTrue(all(0 <= at < len(frames) for sample in one["samples"] for at in sample))
+                    ends.append(one["endValue"])
+                self.assertEqual(sorted(ends), sorted(total for total in totals.values() if total))
+
+    def test_options_of_stacks_hold_for_all(self):
+        profile = os.path.join(GOLDEN, "python.txt")
+        for form in ("json", "csv", "folded", "speedscope"):
+            self.assertIn("Trainer.fit", self.export(form, profile))
+            self.assertNotIn("Trainer.fit", self.export(form, profile, "--hide", "^Trainer"))
+
+    def test_ten_thousand_rows_with_every_byte_in_their_names(self):
+        profile = os.path.join(self.folder, "bytes.txt")
+        with open(profile, "w", encoding="ascii") as file:
+            file.write("GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\n")
+            for i in range(10_000):
+                name = "".join(f"\\x{(i + j) % 256:02x}" for j in range(3))
+                file.write(f"STRING;{i + 2};{name}{i}\nWORK;{i + 1};1;7;{i + 2};0;0;0;0;0;0;kernel;{i + 2};0\n"
+                           f"GPU;0;{i + 1};1;{i};{i};{i};{i * i};0;0\n")
+        total = sum(range(10_000))
+        whole = json.loads(self.export("json", profile))
+        self.assertEqual(sum(row.get("gpu_ns", 0) for row in whole["rows"]), total)
+        self.assertEqual(len({row["name"] for row in whole["rows"]}), 10_000)
+        text = self.run_command([rig.GPUPROF, "-q", "export", "--format", "csv", "--lenient", profile]).stdout
+        rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""), strict=True))
+        self.assertEqual(sum(int(row["gpu_ns"]) for row in rows), total)
+        self.assertEqual(sum(json.loads(self.export("speedscope", profile))["profiles"][0]["weights"]), total)
+        self.assertEqual(sum(ns for _, ns in rig.parse_folded(self.export("folded", profile))), total)
+        self.assertFalse(re.search(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]", text))
+
+    def test_failures_are_told(self):
+        profile = os.path.join(GOLDEN, "train.txt")
+        for form in ("pprof", "json", "csv", "folded", "speedscope"):
+            run = self.run_command(["bash", "-c", f"{rig.GPUPROF} export --format {form} {profile} > /dev/full"])
+            self.assertEqual(run.returncode, 1)
+            self.assertIn(b"No space left", run.stderr)
+            run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", "out",
+                                    os.path.join(GOLDEN, "no_work.txt")])
+            self.assertEqual(run.returncode, 4)
+            run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", "no/such/folder/out", profile])
+            self.assertEqual(run.returncode, 1)
+            self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    rig.main()

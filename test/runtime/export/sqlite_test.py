@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""`export --format sqlite`: SQLite itself finds it sound, its sums are those of `flame`, and the queries of
+docs/sqlite.md answer what `report` says."""
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import subprocess
+
+import rig
+
+GOLDEN = os.path.join(rig.SOURCE, "test/golden")
+PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
+            ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
+
+
+def queries():
+    """{number: SQL} of the page"""
+    with open(os.path.join(rig.SOURCE, "docs/sqlite.md"), encoding="utf-8") as page:
+        found = re.findall(r"^(\d+)\. .*?```sql\n(.*?)```", page.read(), re.M | re.S)
+    return {int(number): text for number, text in found}
+
+
+class SqliteTest(rig.RuntimeTest):
+    @contextlib.contextmanager
+    def database(self, profile, *options):
+        path = os.path.join(self.folder, "profile.db")
+        self.gpuprof("-q", "export", "--format", "sqlite", "--lenient", "-o", path, *options, profile)
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            yield database
+
+    def flame(self, profile, weight):
+        text = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", profile, expect=(0, 4))
+        return sum(value for _, value in rig.parse_folded(text))
+
+    def test_it_is_sound_and_has_the_sums_of_flame(self):
+        for profile in PROFILES:
+            with self.subTest(profile), self.database(profile) as database:
+                one = lambda sql: database.execute(sql).fetchone()[0]
+                self.assertEqual(one("PRAGMA integrity_check"), "ok")
+                self.assertEqual(database.execute("PRAGMA foreign_key_check").fetchall(), [])
+                self.assertEqual(one("PRAGMA user_version"), 1)
+                self.assertEqual(one("SELECT coalesce(SUM(gpu_ns), 0) FROM measured"), self.flame(profile, "time"))
+                self.assertEqual(one("SELECT coalesce(SUM(bytes), 0) FROM measured"), self.flame(profile, "bytes"))
+                self.assertEqual(one("SELECT coalesce(SUM(samples), 0) FROM samples"), self.flame(profile, "samples"))
+                if "published" not in profile:  # there flame counts samples
+                    self.assertEqual(one("SELECT SUM(launches) FROM measured"), self.flame(profile, "count"))
+                self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
+                                     "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)
+
+    def test_all_queries_of_the_page_run(self):
+        self.assertEqual(sorted(queries()), list(range(1, 11)))
+        for profile in PROFILES:
+            with self.database(profile) as database:
+                for number, query in queries().items():
+                    with self.subTest(profile=profile, query=number):
+                        database.execute(query).fetchall()
+
+    def test_they_answer_what_report_says(self):
+        profile = os.path.join(GOLDEN, "options/train.txt")
+        report = json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile))
+        ask = queries()
+        with self.database(profile) as database:
+            answers = {number: database.execute(query).fetchall() for number, query in ask.items()}
+        self.assertEqual(sum(row[1] for row in answers[1]), report["gpu_ns"])
+        self.assertEqual((answers[1][0][0], answers[1][0][1]), ("gemm", 1_650_007))
+        self.assertIn(("train_step", "train.py", 1_000_007 + 100_007 + 10_001 + 20_002 + 400_000), answers[2])
+        self.assertEqual({path for path, _ in answers[3]},
+                         {"main (train.py:3);train_step (train.py:17);at::mm;cudaLaunchKernel",
+                          "main (train.py:3);replay (train.py:40);cudaGraphLaunch"})
+        self.assertEqual(sum(row[2] for row in answers[4]), report["gpu_ns"])
+        self.assertEqual({(row[0], row[3]) for row in answers[5]}, {("3", 1_420_518), ("0", 400_777)})
+        self.assertEqual([(row[0], row[1]) for row in answers[6]], [("[copy HtoD]", 4_194_304)])
+        self.assertIn(("epoch 1/torch:forward", 1_000_007), answers[7])
+        self.assertEqual(answers[8], [("gemm", 9000 // 160)])
+
+    def test_samples_are_answered_too(self):
+        with self.database(os.path.join(GOLDEN, "stalls.txt")) as database:
+            answers = {number: database.execute(query).fetchall() for number, query in queries().items()}
+        self.assertEqual(answers[9][0], ("attention(float const*, float*, int)", "long_scoreboard", 2336))
+        self.assertEqual(answers[10][0][:3], ("attention(float const*, float*, int)", "stalls.cu", 9))
+        self.assertEqual(sum(row[3] for row in answers[10]), 3952)
+
+    def test_the_program_sqlite3_reads_it(self):
+        reason = rig.why_not("program:sqlite3")
+        if reason:
+            self.skipTest(reason)
+        with self.database(os.path.join(GOLDEN, "stalls.txt")):
+            pass
+        run = self.run_command(["sqlite3", "profile.db", "SELECT SUM(gpu_ns) FROM measured"])
+        self.assertEqual((run.returncode, run.stdout), (0, b"17572328\n"))
+
+    def test_modules_and_stack_options(self):
+        with self.database(os.path.join(GOLDEN, "train.txt")) as database:
+            rows = database.execute("SELECT module, build_id, address FROM frames WHERE kind = 'inlined'").fetchall()
+        self.assertEqual(rows, [("libtorch_cuda.so", "0123456789abcdef", 0x4a1b20)])
+        with self.database(os.path.join(GOLDEN, "python.txt"), "--hide", "^Trainer") as database:
+            self.assertEqual(database.execute("SELECT COUNT(*) FROM frames WHERE name LIKE 'Trainer%'").fetchone(), (0,))
+
+    def test_failures_are_told(self):
+        run = self.run_command([rig.GPUPROF, "export", "--format", "sqlite", "-o", "out.db",
+                                os.path.join(GOLDEN, "no_work.txt")])
+        self.assertEqual(run.returncode, rig.NOTHING)
+        self.assertEqual(os.listdir(self.folder), [])
+        run = subprocess.run(["bash", "-c", f"{rig.GPUPROF} export --format sqlite {PROFILES[0]} > /dev/full"],
+                             cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"No space left", run.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    rig.main()

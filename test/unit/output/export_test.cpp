@@ -1,0 +1,139 @@
+// Bytes of what formats are made of; the formats themselves are read by programs that are not ours, in
+// test/runtime/export.
+#include <string>
+#include <utility>
+
+#include "base/text_stream.h"
+#include "catch.h"
+#include "output/export/gzip.h"
+#include "output/export/perfetto.h"
+#include "output/export/pprof.h"
+#include "output/export/protobuf.h"
+#include "profile/random_profile.h"
+#include "profile/tables.h"
+#include "profile/text_input.h"
+
+using namespace gpuprof;
+using output::Protobuf;
+
+TEST_CASE("fields of a protocol buffer") {
+  std::string out;
+  Protobuf message(out);
+  message.number(1, 0);
+  CHECK(out.empty());
+  message.number(1, 150);
+  CHECK(out == "\x08\x96\x01");
+  out.clear();
+  message.present(2, 0);
+  CHECK(out == std::string("\x10\0", 2));
+  out.clear();
+  message.bytes(2, "testing");
+  CHECK(out == "\x12\x07testing");
+  out.clear();
+  const uint64_t values[] = {3, 270, 86942};
+  message.packed(6, values);
+  CHECK(out == "\x32\x06\x03\x8e\x02\x9e\xa7\x05");
+  out.clear();
+  message.number(16, UINT64_MAX);
+  CHECK(out == "\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+}
+
+TEST_CASE("what gzip has compressed is what was given to it") {
+  // Read again as a profile is, which is unpacked on its way.
+  std::string profile = "GPUPROF;3.0\n";
+  for (int i = 0; i < 100'000; ++i) {
+    profile += "META;key;" + std::to_string(i * 7919) + "\n";
+  }
+  const std::string packed = collect_text([&](TextStream& out) {
+    output::Gzip gzip(out);
+    const size_t half = profile.size() / 2;
+    gzip.append(profile.substr(0, half));
+    gzip.append({});
+    gzip.append(profile.substr(half));
+    gzip.finish();
+  });
+  CHECK(packed.size() < profile.size() / 2);
+  CHECK(packed.starts_with("\x1f\x8b\x08"));
+  CHECK(test::rewritten(packed).size() == profile.size());
+}
+
+TEST_CASE("a failed stream ends the compressing") {
+  TextStream out([](std::string_view /*unused*/) { return Status(Error{"full"}); });
+  output::Gzip gzip(out);
+  std::string noise;
+  for (uint32_t state = 1; noise.size() < 1'000'000;) {
+    state = state * 1664525U + 1013904223U;
+    noise += static_cast<char>(state >> 24U);
+  }
+  gzip.append(noise);
+  gzip.append(noise);
+  gzip.finish();
+  CHECK_FALSE(out.finish());
+}
+
+namespace {
+
+// What a Perfetto trace counts, of a profile that may be damaged.
+uint64_t exported_events(const std::string& profile) {
+  auto reader = test::open_text(profile, true);
+  if (!reader) {
+    return 0;
+  }
+  const analyze::StackOptions stacks;
+  profile::Tables tables;
+  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
+  for (;;) {
+    const auto next = reader->next();
+    if (!next || !next->has_value()) {
+      break;
+    }
+    if (!tables.add(**next)) {
+      REQUIRE(trace.add(**next));
+    }
+  }
+  REQUIRE(trace.finish());
+  return trace.events();
+}
+
+}  // namespace
+
+TEST_CASE("a Perfetto trace takes every event of any profile") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    INFO("seed " << seed);
+    const test::RandomProfile random(seed);
+    CHECK(exported_events(random.text) == random.events);
+    exported_events(test::damaged(random.text, seed));
+  }
+}
+
+TEST_CASE("a Perfetto trace that cannot be written says so") {
+  const test::RandomProfile random(1);
+  auto reader = test::open_text(random.text);
+  REQUIRE(reader);
+  const analyze::StackOptions stacks;
+  profile::Tables tables;
+  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
+  Status status;
+  for (auto next = reader->next(); status && next && next->has_value(); next = reader->next()) {
+    if (!tables.add(**next)) {
+      status = trace.add(**next);
+    }
+  }
+  if (status) {
+    status = trace.finish();
+  }
+  CHECK(!status == (random.events > 0));
+}
+
+TEST_CASE("pprof's numbers have a sign") {
+  auto reader = test::open_text(
+      "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;9223372036854775807;9223372036854775807;"
+      "9223372036854775807;0;0;0\n");
+  REQUIRE(reader);
+  auto rows = analyze::aggregate(*reader, {.queue = true});
+  REQUIRE(rows);
+  analyze::Walk walk(*rows, {});
+  CHECK(output::fits_pprof(walk));
+  rows->total.ns += 1;
+  CHECK_FALSE(output::fits_pprof(analyze::Walk(*rows, {})));
+}
