@@ -130,11 +130,12 @@ class Record final : public Command {
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_flag("--pc-sampling,--stalls", options_.samples,
-                 "sample which instructions of NVIDIA kernels run or wait, and for what: report, flame --leaf and "
-                 "annotate --gpu show them");
+                 "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, and with --backend "
+                 "drm on Intel's by xe: report, flame --leaf and annotate --gpu show them");
     app.add_option(
            "--sampling-period", options_.sampling_period,
-           "cycles of an SM from one sample to the next, a power of two from 32 to 2^31; more samples cost more "
+           "cycles of an SM (xe: of the GPU, about) from one sample to the next, a power of two from 32 to 2^31; more "
+           "samples cost more "
            "(default the driver's choice)")
         ->type_name("CYCLES");
     app.add_option("--graphs", graphs_,
