@@ -120,7 +120,13 @@ struct {
   __type(key, __u64);
   __type(value, struct batch);
 } batches SEC(".maps");
-static const struct batch kNoBatch;
+/* All zero, and too large for a program's stack. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct batch);
+} no_batch SEC(".maps");
 
 static __always_inline __u32 log2_of(__u64 power) {
   __u32 log = (power & 0xaaaaaaaaaaaaaaaaull) != 0;
@@ -346,7 +352,12 @@ static __always_inline __u64 begin_batch(__u64 file, __u32 vm, __u32 queue, cons
   }
   look_at_deferred(file);
   __u64 thread = bpf_get_current_pid_tgid();
-  bpf_map_update_elem(&batches, &thread, &kNoBatch, BPF_ANY);
+  __u32 first = 0;
+  const struct batch* none = bpf_map_lookup_elem(&no_batch, &first);
+  if (!none) {
+    return 0;
+  }
+  bpf_map_update_elem(&batches, &thread, none, BPF_ANY);
   struct batch* batch = bpf_map_lookup_elem(&batches, &thread);
   if (!batch) {
     return 0;

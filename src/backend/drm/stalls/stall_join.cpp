@@ -288,7 +288,9 @@ const KernelId* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
   // Records of Xe3p have whole addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
-  const auto after = std::upper_bound(run.kernels.begin(), run.kernels.end(), at,
+  // Starts are compared with what is in their lowest bit.
+  const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
+  const auto after = std::upper_bound(run.kernels.begin(), run.kernels.end(), up_to,
                                       [](uint64_t wanted, const KernelId& kernel) { return wanted < kernel.start; });
   if (after == run.kernels.begin()) {
     return nullptr;
@@ -301,7 +303,7 @@ const KernelId* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_
   }
   if (space != spaces_.end()) {
     const auto next = space->second.live.upper_bound(kernel.start);
-    if (next != space->second.live.end() && next->first <= at) {
+    if (next != space->second.live.end() && next->first <= up_to) {
       return nullptr;
     }
   }
