@@ -30,13 +30,21 @@ struct fake_gpu_create_queue {
   __u32 queue; /* its number, as an answer */
 };
 
-/* Of xe: binds memory of the process, or with `unbind` takes it away; nothing reads it. */
+/* Of xe: binds memory of the process, or an object, or where there is neither unbinds what is there; nothing reads it.
+ */
 struct fake_gpu_bind {
   __u32 vm;
-  __u32 unbind;
+  __u32 object;
   __u64 address;
   __u64 memory;
   __u64 bytes;
+};
+
+/* Of xe: by which offset its file maps an object. */
+struct fake_gpu_object {
+  __u32 object; /* any number */
+  __u32 pad;
+  __u64 offset; /* as an answer */
 };
 
 /* Of xe: what its stream of EU stalls goes on with. */
@@ -60,5 +68,6 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_CREATE_QUEUE _IOWR('g', 4, struct fake_gpu_create_queue)
 #define FAKE_GPU_BIND _IOW('g', 5, struct fake_gpu_bind)
 #define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
+#define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

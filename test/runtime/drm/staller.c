@@ -23,6 +23,10 @@
 #define CHAINED 0x8000ull        /* kernels, from there */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
+#define IN_OBJECT 0x60000ull
+#define OBJECT 9
+#define OBJECT_AT 0x300010000ull
+#define OBJECT_BYTES 0x3000
 #define NOWHERE 0x7000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
@@ -60,8 +64,8 @@ static void wait_idle(void) {
   call("wait", FAKE_GPU_WAIT, NULL);
 }
 
-static void bind(uint64_t address, void* to, uint64_t bytes) {
-  struct fake_gpu_bind wanted = {VM, to == NULL, address, (uint64_t)to, bytes};
+static void bind(uint64_t address, unsigned object, void* to, uint64_t bytes) {
+  struct fake_gpu_bind wanted = {VM, object, address, (uint64_t)to, bytes};
   call("bind", FAKE_GPU_BIND, &wanted);
 }
 
@@ -170,11 +174,28 @@ __attribute__((noinline)) void twice(void) {
   wait_idle();
 }
 
+/* Its batch is in an object of the driver's, which is bound before it is mapped. */
+__attribute__((noinline)) void in_object(void) {
+  struct fake_gpu_object object = {OBJECT, 0, 0};
+  bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
+  call("object", FAKE_GPU_OBJECT, &object);
+  uint8_t* mapped = mmap(NULL, OBJECT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gpu, (off_t)object.offset);
+  if (mapped == MAP_FAILED) {
+    perror("map an object");
+    exit(1);
+  }
+  put_kernel((uint32_t*)(mapped + 0x2000), IN_OBJECT);
+  submit(1, 1000, OBJECT_AT + 0x2000);
+  sleep_ms(400);
+  push(1, 25, IN_OBJECT + 0x8, PIPESTALL, 1);
+  wait_idle();
+}
+
 /* Another kernel where the first one was. */
 __attribute__((noinline)) void reused(void) {
   void* code = mmap(NULL, 0x10000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bind(CODE_AT, NULL, 0x10000);
-  bind(CODE_AT, code, 0x10000);
+  bind(CODE_AT, 0, NULL, 0x10000);
+  bind(CODE_AT, 0, code, 0x10000);
   submit(0, 1000, MEMORY_AT);
   sleep_ms(400);
   push(0, 15, CHAINED + 0x40, SBID, 1);
@@ -194,11 +215,12 @@ int main(void) {
     call("queue", FAKE_GPU_CREATE_QUEUE, &create);
     queues[ring] = create.queue;
   }
-  bind(MEMORY_AT, memory, MEMORY_BYTES);
+  bind(MEMORY_AT, 0, memory, MEMORY_BYTES);
   write_chain(0, CHAINED);
   chained();
   late();
   twice();
+  in_object();
   sleep_ms(3000); /* what is of the first kernel has been settled by now */
   reused();
   return 0;
