@@ -277,7 +277,8 @@ class DrmBackend final : public Backend {
     if (!programs) {
       return {false, programs.error().message, programs.error().hint};
     }
-    return {true, (*programs)->used().text(), ""};
+    const std::string stalls = drm::stall_text(*drm::make_xe_stall_devices());
+    return {true, (*programs)->used().text() + (stalls.empty() ? "" : "; " + stalls), ""};
   }
 
   Status prepare(LaunchEnv& /*env*/) override { return {}; }

@@ -206,7 +206,8 @@ class Jobs:
         for section in ("doctor", "doctor.fake"):
             self.assertRegex(self.drm_line(section), r"^\s+ok .*: tracepoints (drm_sched_job, drm_run_job, drm_sched_process_job|"
                              "drm_sched_job_queue, drm_sched_job_run, drm_sched_job_done); requests of i915; "
-                             f"{queues}contexts of i915$")
+                             f"{queues}contexts of i915(; EU stalls of 2 GTs)?$")
+        self.assertEqual("; EU stalls of 2 GTs" in self.drm_line("doctor.fake"), self.has_xe())
         print("   ", self.drm_line("doctor").strip(), flush=True)
 
     def test_without_a_driver_that_is_said(self):

@@ -1,8 +1,12 @@
 #include "backend/drm/stalls/stall_reader.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "backend/drm/stalls/xe_uapi.h"
@@ -235,4 +239,35 @@ TEST_CASE("answers that make no sense are refused") {
   many[0] = std::byte{0xff};
   many[3] = std::byte{0xff};
   CHECK_FALSE(stall_gts(many, stalls));
+}
+
+TEST_CASE("cards are those of the driver xe, and what they do not have is said") {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("gpuprof-cards." + std::to_string(::getpid()));
+  fs::create_directories(root / "sys/class/drm");
+  const std::string path = root.string();
+  CHECK(make_xe_stall_devices(path)->find()->empty());
+  CHECK(stall_text(*make_xe_stall_devices(path)).empty());
+  CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "there is no GPU of the driver xe");
+
+  // A card whose node does not know the queries.
+  for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {
+    const fs::path device = root / "sys/devices" / (std::string("0000:03:00.") + driver);
+    fs::create_directories(device);
+    fs::create_directories(root / "sys/drivers" / driver);
+    fs::create_directory_symlink(root / "sys/drivers" / driver, device / "driver");
+    fs::create_directories(root / "sys/class/drm" / node);
+    fs::create_directory_symlink(device, root / "sys/class/drm" / node / "device");
+  }
+  fs::create_directories(root / "dev/dri");
+  const auto cannot = make_xe_stall_devices(path)->find();
+  REQUIRE_FALSE(cannot);
+  CHECK(cannot.error().message.starts_with("cannot open "));
+  std::ofstream(root / "dev/dri/renderD128") << "no device";
+  const auto lacks = make_xe_stall_devices(path)->find();
+  REQUIRE_FALSE(lacks);
+  CHECK(lacks.error().message.starts_with("the GPU 0000:03:00.xe has no EU stall sampling: "));
+  CHECK(lacks.error().hint.find("6.15") != std::string::npos);
+  CHECK(stall_text(*make_xe_stall_devices(path)).starts_with("no EU stalls: "));
+  fs::remove_all(root);
 }

@@ -24,8 +24,9 @@ Result<StallReader> StallReader::open(std::unique_ptr<StallDevices> devices, uin
     reader.streams_.push_back({.gt = gt, .stream = std::move(*stream)});
   }
   if (reader.streams_.empty()) {
-    return reader.refused_.empty() ? Error{"no GPU of the driver xe has a GT with EUs", "gpuprof doctor says more"}
-                                   : reader.refused_.front();
+    return reader.refused_.empty()
+               ? Error{"there is no GPU of the driver xe", "EU stall sampling needs one, and Linux 6.15 or later"}
+               : reader.refused_.front();
   }
   return reader;
 }
@@ -62,7 +63,7 @@ bool StallReader::drain(Open& open, StallRecordSink& sink, uint64_t now_ns) {
         break;
       case StallStream::Outcome::failed:
         log::warn("no more stalls of " + open.gt.text() + ": " + std::strerror(error),
-                  "they are as they were until here");
+                  "those until here are in the profile");
         open.tries = kMaxTries;
         open.stream.reset();
         break;

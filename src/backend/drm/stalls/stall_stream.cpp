@@ -104,7 +104,7 @@ class XeStallDevices final : public StallDevices {
     if (!all.empty()) {
       return all;
     }
-    return why ? *why : Error{"there is no GPU of the driver xe", kNoInterface};
+    return why ? Result<std::vector<StallGt>>(*why) : all;
   }
 
   Result<std::unique_ptr<StallStream>> open(const StallGt& gt, uint64_t rate) override {
@@ -232,6 +232,14 @@ uint64_t choose_rate(std::span<const uint64_t> rates, uint64_t wanted) {
   const auto distance = [wanted](uint64_t rate) { return rate > wanted ? rate - wanted : wanted - rate; };
   return *std::min_element(rates.begin(), rates.end(),
                            [&](uint64_t a, uint64_t b) { return distance(a) < distance(b); });
+}
+
+std::string stall_text(StallDevices& devices) {
+  const auto gts = devices.find();
+  if (!gts) {
+    return "no EU stalls: " + gts.error().message;
+  }
+  return gts->empty() ? "" : "EU stalls of " + std::to_string(gts->size()) + (gts->size() == 1 ? " GT" : " GTs");
 }
 
 std::unique_ptr<StallDevices> make_xe_stall_devices(std::string root) {

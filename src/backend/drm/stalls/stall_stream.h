@@ -64,11 +64,14 @@ class StallDevices {
   StallDevices& operator=(const StallDevices&) = delete;
   virtual ~StallDevices() = default;
 
-  // The error says why there are none.
+  // None where there is no such GPU. The error says why those that there are cannot be sampled.
   virtual Result<std::vector<StallGt>> find() = 0;
   // The error says who may do it, or who else does it.
   virtual Result<std::unique_ptr<StallStream>> open(const StallGt& gt, uint64_t rate) = 0;
 };
+
+// What they can do, for doctor; empty where there is no such GPU.
+std::string stall_text(StallDevices& devices);
 
 // `root`: in front of /sys and /dev.
 std::unique_ptr<StallDevices> make_xe_stall_devices(std::string root = "");
