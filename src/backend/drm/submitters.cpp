@@ -109,6 +109,9 @@ Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
 }
 
 uint32_t Submitters::name(Submitter& of, const std::string& text) {
+  if (of.names.size() >= kMaxNames && !of.names.contains(text)) {
+    return 0;
+  }
   const auto [at, is_new] = of.names.try_emplace(text, static_cast<uint32_t>(of.names.size() + 1));
   if (is_new) {
     recording_.sink.on_name(of.id, at->second, text);
@@ -116,19 +119,25 @@ uint32_t Submitters::name(Submitter& of, const std::string& text) {
   return at->second;
 }
 
-uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_view driver) {
+uint32_t Submitters::device_number(std::string_view bus) {
   const std::string which(bus);
   auto known = devices_.find(which);
   if (known == devices_.end()) {
     const auto others = static_cast<uint32_t>(kFirstOfOthers + devices_.size());
     known = devices_.emplace(which, card_number(which, root_).value_or(others)).first;
   }
-  if (of.devices.insert(known->second).second) {
+  return known->second;
+}
+
+uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_view driver) {
+  const std::string which(bus);
+  const uint32_t number = device_number(bus);
+  if (of.devices.insert(number).second) {
     std::string text = driver.empty() ? "GPU" : std::string(driver);
     text += which.empty() ? "" : " " + which;
-    recording_.sink.on_device(of.id, known->second, name(of, text), which.empty() ? 0 : name(of, which));
+    recording_.sink.on_device(of.id, number, name(of, text), which.empty() ? 0 : name(of, which));
   }
-  return known->second;
+  return number;
 }
 
 // Jobs of one scheduler run one after the other. It is told by its address, which may be used again: then by another

@@ -81,7 +81,9 @@ class Submitters {
   void tell_kernel(const Job& job, uint64_t start_ns, const std::string& kernel);
   // The source's number for a text. 0: the source has ended.
   uint32_t name_id(SourceId source, const std::string& text);
-  // The source's number for a device on its bus.
+  // The number of a device on its bus, for all sources.
+  uint32_t device_number(std::string_view bus);
+  // The same, told to a source.
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
   // The source of what is of no process that is known. It lasts until the end.
   SourceId nobody();
@@ -135,6 +137,7 @@ class Submitters {
   uint64_t stack(Submitter& of, uint64_t id);
 
   static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
+  static constexpr size_t kMaxNames = 262144;  // of a process
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;
   static constexpr size_t kMaxDescribedStreams = 256;  // of a process

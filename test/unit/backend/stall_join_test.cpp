@@ -89,6 +89,7 @@ struct Gpu {
     StallRecord record;
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
+    settle(at_ms);  // so that it was taken just before
     join.on_record(device, record, at_ms * kMs);
   }
 
@@ -273,4 +274,34 @@ TEST_CASE("counts that make no sense are passed over") {
   gpu.settle(4000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.unknown.empty());
+}
+
+TEST_CASE("a window begins before the last time that its stream was read") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 1100);
+  gpu.settle(1050);
+  StallRecord record;
+  record.address = 0x8000;
+  record.counts[0] = 1;
+  gpu.join.on_record(kDevice, record, 1500 * kMs);  // the recorder had other things to do
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact.size() == 1);
+  REQUIRE(gpu.seen.windows.size() == 1);
+  CHECK(gpu.seen.windows[0].second.start_ns == 1050 * kMs - StallJoin::kLagNs);
+}
+
+TEST_CASE("a base that comes late moves the batch to where it is") {
+  Gpu gpu;
+  auto batch = Gpu::batch(10, {0x8000}, 77);
+  batch.base = 0;
+  gpu.join.on_batch(batch);
+  gpu.run(7, 10, 1000, 2000);
+  batch.base = kBase;
+  batch.starts[batch.count++] = 0x4000;
+  gpu.join.on_batch(batch);
+  gpu.sample(kBase + 0x4008, 1, 1500);
+  gpu.sample(0x8008, 2, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
 }

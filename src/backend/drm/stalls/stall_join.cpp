@@ -115,6 +115,9 @@ KernelId StallJoin::kernel_at(uint64_t space, uint64_t start) {
 
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
+  if (!run.kernels.empty() && run.kernels.front().space != space) {
+    run.kernels.clear();  // the base was not there yet; a batch is always told whole
+  }
   for (uint32_t i = 0; i < batch.count; ++i) {
     const KernelId kernel = kernel_at(space, batch.starts[i]);
     const auto at = std::lower_bound(run.kernels.begin(), run.kernels.end(), kernel);
@@ -168,7 +171,8 @@ void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t n
   Window& window = open_[device];
   window.device = device;
   if (window.start_ns == 0) {
-    window.start_ns = now_ns - std::min(now_ns, kLagNs);
+    const uint64_t since_ns = settled_ns_ == 0 ? now_ns : std::min(now_ns, settled_ns_);
+    window.start_ns = since_ns - std::min(since_ns, kLagNs);
   }
   window.end_ns = now_ns;
   const auto [at, is_new] = window.counts.try_emplace(record.address);
@@ -203,6 +207,7 @@ void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
       close(window);
     }
   }
+  settled_ns_ = now_ns;
   while (!waiting_.empty()) {
     const bool enough = last || waiting_count_ > kMaxWaiting;
     Window& window = waiting_.front();

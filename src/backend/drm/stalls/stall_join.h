@@ -78,7 +78,7 @@ class StallJoin {
   void forget(const JobKey& key);
   void end_source(SourceId source);
 
-  // Read at that time.
+  // Read at that time, and since the last settle().
   void on_record(uint32_t device, const StallRecord& record, uint64_t now_ns);
 
   // A process has ended: what was taken until now is looked for as long as its kernels are known.
@@ -152,6 +152,7 @@ class StallJoin {
   std::deque<Window> waiting_;
   size_t waiting_count_ = 0;
   ProportionalSplit split_;
+  uint64_t settled_ns_ = 0;
   uint64_t next_space_ = 0;
   uint32_t last_window_ = 0;
   uint64_t next_expiry_ns_ = 0;

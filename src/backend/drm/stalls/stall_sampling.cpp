@@ -62,6 +62,7 @@ void StallSampling::on_window(SourceId source, const SampleWindow& window) {
 
 void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) {
   const SourceId nobody = submitters_.nobody();
+  submitters_.device_of(nobody, buses_[device], "xe");
   for (size_t stall = 0; stall < kStalls; ++stall) {
     if (counts[stall] != 0) {
       sink_.on_sample({.source = nobody,
@@ -77,7 +78,9 @@ void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCou
 
 void StallSampling::on_record(const StallGt& gt, const StallRecord& record) {
   if (on_) {
-    join_.on_record(submitters_.device_of(submitters_.nobody(), gt.bus, "xe"), record, now_ns_);
+    const uint32_t device = submitters_.device_number(gt.bus);
+    buses_.try_emplace(device, gt.bus);
+    join_.on_record(device, record, now_ns_);
   }
 }
 

@@ -1,9 +1,9 @@
 // EU stall sampling in a recording: streams are read, samples find their kernels, and the event sink is told.
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "backend/backend.h"
 #include "backend/drm/stalls/stall_join.h"
@@ -40,6 +40,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   Submitters& submitters_;
   StallReader reader_;
   StallJoin join_;
+  std::map<uint32_t, std::string> buses_;  // by device
   uint64_t now_ns_ = 0;
   bool on_ = false;
 };
