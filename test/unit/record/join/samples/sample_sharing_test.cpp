@@ -6,7 +6,6 @@
 #include "join_rig.h"
 
 using gpuprof::backend::PlaceSamples;
-using gpuprof::backend::SampleWindow;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
 using gpuprof::record::CodeReader;
