@@ -419,6 +419,14 @@ class Drm(Jobs, rig.RuntimeTest):
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
         self.assertEqual(profile.end()["samples"], 560)
 
+    def test_batches_that_make_no_sense_are_jobs_as_others(self):
+        _, profile = self.stalls()
+        counts = collections.Counter()
+        for work, (count, *_) in profile.measured("GPU"):
+            frames = profile.frames(work.ustack)
+            counts[frames[frames.index("main") + 1]] += count
+        self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "hostile": 8})
+
     def test_dropped_stalls_and_resets_are_told(self):
         _, profile = self.stalls()
         self.assertEqual(profile.losses(), {"samples_dropped": 1})

@@ -202,6 +202,28 @@ __attribute__((noinline)) void reused(void) {
   wait_idle();
 }
 
+/* What makes no sense: a batch that leads to itself, one that calls itself, noise, addresses where nothing is bound,
+ * and binds of all addresses. The jobs are seen all the same. */
+__attribute__((noinline)) void hostile(void) {
+  put_jump(words(0x30000), MEMORY_AT + 0x30000);
+  put_jump(words(0x31000), MEMORY_AT + 0x31000);
+  *words(0x31000) |= 1u << 22;
+  for (unsigned i = 0; i < 0x1000; ++i) {
+    memory[0x32000 + i] = (uint8_t)(i * 167 + 13);
+  }
+  put_jump(words(0x33000), ~0ull);
+  for (unsigned i = 0; i < 4; ++i) {
+    submit(0, 1, MEMORY_AT + 0x30000 + i * 0x1000);
+  }
+  submit(0, 1, 0xdead000);
+  submit(0, 1, ~0ull);
+  bind(0, 0, memory, ~0ull);
+  submit(0, 1, 0x7fffffffffff);
+  bind(~0ull, 0, NULL, ~0ull);
+  submit(0, 1, 0);
+  wait_idle();
+}
+
 int main(void) {
   gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
   memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -223,5 +245,6 @@ int main(void) {
   in_object();
   sleep_ms(3000); /* what is of the first kernel has been settled by now */
   reused();
+  hostile();
   return 0;
 }
