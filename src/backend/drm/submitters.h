@@ -137,7 +137,7 @@ class Submitters {
   uint64_t stack(Submitter& of, uint64_t id);
 
   static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
-  static constexpr size_t kMaxNames = 262144;  // of a process
+  static constexpr size_t kMaxNames = 262144;      // of a process
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;
   static constexpr size_t kMaxDescribedStreams = 256;  // of a process
