@@ -17,7 +17,6 @@
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
 
-#include "drm_submission.h"
 #include "drm_types.h"
 #include "launch_events.h"
 #include "loader.h"
@@ -25,6 +24,9 @@
 #include "stack_walk.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
+/* These make use of those. */
+#include "batch_buffers.h"
+#include "drm_submission.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

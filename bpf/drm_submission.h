@@ -56,6 +56,9 @@ int on_xe_exec(__u64* ctx) {
   struct exec_queue_key key = {ctx[2], submission.id};
   __u32* vm = bpf_map_lookup_elem(&vms, &key);
   submission.vm = vm ? *vm : 0;
+  if (config.batches) {
+    submission.batch = begin_batch(ctx[2], submission.vm, submission.id, exec);
+  }
   begin_submission((const struct drm_file*)ctx[2], &submission);
   return 0;
 }

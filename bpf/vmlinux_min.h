@@ -31,6 +31,7 @@ enum bpf_map_type {
   BPF_MAP_TYPE_ARRAY = 2,
   BPF_MAP_TYPE_PERCPU_ARRAY = 6,
   BPF_MAP_TYPE_LRU_HASH = 9,
+  BPF_MAP_TYPE_LPM_TRIE = 11,
   BPF_MAP_TYPE_RINGBUF = 27,
   BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
   BPF_MAP_TYPE_HASH_OF_MAPS = 13,
@@ -82,10 +83,12 @@ struct inode {
 
 struct file {
   struct inode* f_inode;
+  void* private_data;
 } __attribute__((preserve_access_index));
 
 struct vm_area_struct {
   unsigned long vm_start;
+  unsigned long vm_end;
   unsigned long vm_pgoff;
   struct file* vm_file;
 } __attribute__((preserve_access_index));

@@ -54,7 +54,9 @@ struct LaunchFunction {
 struct Recording {
   EventSink& sink;
   SourceIds& ids;
-  pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
+  pid_t root = 0;        // the work of this process and of its descendants is told to the sink, and nobody else's
+  bool samples = false;  // inside of kernels, where the source can take them
+  uint32_t sampling_period = 0;  // cycles from one to the next, about; 0: the source's choice
 };
 
 // The SM clock of a device while it worked.

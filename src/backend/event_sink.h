@@ -207,6 +207,7 @@ struct PlaceSamples {
   uint32_t window = 0;
   uint64_t correlation = 0;  // of the launch, after on_sampled_launch() of it; 0: not known
   std::span<const Reason> reasons;
+  bool estimated = false;  // that they are the source's, or the function's, was estimated
 };
 
 // The window has ended, and all of its samples have been told.
@@ -251,6 +252,8 @@ class EventSink {
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
+  // Of work that is a batch of kernels: one of them, before on_gpu_op() of the work. Samples may be told by this name.
+  virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
   virtual void on_graph_node(SourceId source, const GraphNode& node) = 0;

@@ -132,8 +132,10 @@ class Record final : public Command {
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_flag(
            "--pc-sampling{continuous},--stalls{continuous}", sampling_,
-           "sample which instructions of NVIDIA kernels run or wait, and for what: report, flame --leaf and "
-           "annotate --gpu show them. =exact: only launches of --kernel, one at a time, each with its own samples")
+           "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, and with --backend drm on "
+           "Intel's by xe: report, flame --leaf and annotate --gpu show them. =exact (NVIDIA): only launches of "
+           "--kernel, "
+           "one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
         ->type_name("MODE");
     app.add_option(
@@ -152,7 +154,8 @@ class Record final : public Command {
         ->type_name("N");
     app.add_option(
            "--sampling-period", options_.sampling_period,
-           "cycles of an SM from one sample to the next, a power of two from 32 to 2^31; more samples cost more "
+           "cycles of an SM (xe: of the GPU, about) from one sample to the next, a power of two from 32 to 2^31; more "
+           "samples cost more "
            "(default the driver's choice)")
         ->type_name("CYCLES");
     app.add_option("--graphs", graphs_,

@@ -205,7 +205,8 @@ class Session {
 
   Status start_sources() {
     const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
-    if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root}); !started) {
+    const backend::Recording recording{*correlator_, *source_ids_, root, options_.samples, options_.sampling_period};
+    if (Status started = sources_.start(backends_, recording); !started) {
       return started;
     }
     switch_.emplace(options_.recording, start_ns_);
@@ -368,7 +369,8 @@ class Session {
   void tell_of_samples() const {
     if (options_.samples && correlator_->totals().samples == 0 && turn_->ever_connected()) {
       log::warn("there are no samples of what happens inside of kernels",
-                "only CUDA programs are sampled, on GPUs whose counters this user may read: gpuprof doctor");
+                "sampled are CUDA programs, on GPUs whose counters this user may read, and with --backend drm Intel "
+                "GPUs of the driver xe: gpuprof doctor");
     }
     if (counts() && correlator_->counted() == 0 && turn_->ever_connected()) {
       log::warn("nothing was counted of what instructions do",

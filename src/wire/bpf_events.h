@@ -162,6 +162,7 @@ struct gpuprof_bpf_config {
   gpuprof_u32 max_turns;    /* of the loop that walks */
   gpuprof_u32 slot_mask;    /* number of slots for walks, a power of two, minus 1 */
   gpuprof_u32 cache_mask;   /* the same of the cache of rules */
+  gpuprof_u32 batches;      /* drm.bpf.c: 1: batches of commands are looked at */
   gpuprof_u32 root;         /* drm.bpf.c: whose jobs are wanted, and whose descendants', as of the namespace */
 };
 

@@ -5,12 +5,16 @@
 #ifndef GPUPROF_WIRE_DRM_EVENTS_H
 #define GPUPROF_WIRE_DRM_EVENTS_H
 
+#include "wire/batch_scan.h"
 #include "wire/bpf_events.h"
 
 enum gpuprof_drm_event_type {
   GPUPROF_DRM_QUEUED = 64, /* a gpuprof_drm_queued: in the submitter's context, or by a thread of the kernel */
   GPUPROF_DRM_RUN = 65,    /* a gpuprof_drm_job: handed to the hardware, by a worker of the kernel */
-  GPUPROF_DRM_DONE = 66    /* a gpuprof_drm_job: its fence was signalled, in whatever context */
+  GPUPROF_DRM_DONE = 66,   /* a gpuprof_drm_job: its fence was signalled, in whatever context */
+  GPUPROF_DRM_BATCH =
+      67, /* a gpuprof_drm_batch: before the job that it is handed over with, and again when there is more of it */
+  GPUPROF_DRM_BOUND = 68 /* a gpuprof_drm_bound */
 };
 
 /* A job is named by the fence that says that it is finished: the kernel never uses a context a second time. */
@@ -34,6 +38,30 @@ struct gpuprof_drm_submission {
   gpuprof_u32 pad;
   gpuprof_u64 file;   /* what tells open files apart */
   gpuprof_u64 client; /* fdinfo's drm-client-id, of any kind; 0: not known */
+  gpuprof_u64 batch;  /* of a gpuprof_drm_batch; 0: it was not looked at */
+};
+
+/* Which kernels a batch for xe starts. */
+struct gpuprof_drm_batch {
+  gpuprof_u32 type;
+  gpuprof_u32 state; /* enum gpuprof_batch_state */
+  gpuprof_u64 id;
+  gpuprof_u64 file; /* as in gpuprof_drm_submission */
+  gpuprof_u64 base; /* instruction base address; 0: the batch sets none, and has that of the one before on its queue */
+  gpuprof_u32 vm;
+  gpuprof_u32 queue;
+  gpuprof_u32 count;
+  gpuprof_u32 pad;
+  gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
+};
+
+/* Something else is at these addresses of a VM from now on. */
+struct gpuprof_drm_bound {
+  gpuprof_u32 type;
+  gpuprof_u32 vm;
+  gpuprof_u64 file;
+  gpuprof_u64 address;
+  gpuprof_u64 bytes;
 };
 
 #define GPUPROF_DRM_RING_BYTES 32

@@ -12,6 +12,7 @@
 #include "backend/drm/job_join.h"
 #include "backend/drm/job_programs.h"
 #include "backend/drm/kernel_events.h"
+#include "backend/drm/stalls/stall_sampling.h"
 #include "backend/drm/submitters.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -42,15 +43,20 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       : programs_(std::move(programs)),
         submitters_(recording, kDescriptor.name),
         clients_(recording.root),
-        join_(*this) {}
+        join_(*this) {
+    if (recording.samples) {
+      start_sampling(recording);
+    }
+  }
 
   void set_recording(bool on) { on_ = on; }
 
   [[nodiscard]] bpf_object* programs() const { return programs_->object(); }
 
   size_t drain() {
-    const size_t events = programs_->drain(*this);
+    size_t events = programs_->drain(*this);
     find_clients();
+    events += stalls_ ? stalls_->drain(on_, monotonic_ns()) : 0;
     if (const uint64_t now = monotonic_ns(); now >= next_look_ns_) {
       next_look_ns_ = now + kLookIntervalNs;
       look(now);
@@ -64,6 +70,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     next_search_ns_ = 0;
     find_clients();
     count_lost();
+    if (stalls_) {
+      stalls_->stop(monotonic_ns());
+    }
     tell_unknown();
     submitters_.settle();
     for (const SourceId source : submitters_.all()) {
@@ -86,7 +95,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       programs_->forget(key);
     } else if (queued.pid != 0) {
       clients_.learn(queued.submission.client, queued.pid);
-      join_.on_queued(key, submitters_.launch(queued));
+      const Job job = submitters_.launch(queued);
+      if (stalls_) {
+        stalls_->join().on_queued(key, job, queued.submission);
+      }
+      join_.on_queued(key, job);
     } else if (!queue_for_client(queued)) {
       if (unclaimed_.size() < kMaxUnclaimed) {
         unclaimed_.push_back(queued);
@@ -96,10 +109,36 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  void on_run(const JobKey& key, uint64_t time_ns) override { join_.on_run(key, time_ns); }
-  void on_done(const JobKey& key, uint64_t time_ns, bool failed) override { join_.on_done(key, time_ns, failed); }
+  void on_run(const JobKey& key, uint64_t time_ns) override {
+    if (stalls_) {
+      stalls_->join().on_run(key, time_ns);
+    }
+    join_.on_run(key, time_ns);
+  }
 
-  void on_job(const JobKey& /*key*/, const Job& job, uint64_t start_ns) override {
+  void on_done(const JobKey& key, uint64_t time_ns, bool failed) override {
+    if (stalls_) {
+      stalls_->join().on_done(key, time_ns);
+    }
+    join_.on_done(key, time_ns, failed);
+  }
+
+  void on_batch(const gpuprof_drm_batch& batch) override {
+    if (stalls_) {
+      stalls_->join().on_batch(batch);
+    }
+  }
+
+  void on_bound(const gpuprof_drm_bound& bound) override {
+    if (stalls_) {
+      stalls_->join().on_bound(bound);
+    }
+  }
+
+  void on_job(const JobKey& key, const Job& job, uint64_t start_ns) override {
+    if (stalls_) {
+      stalls_->join().on_job(key, job, start_ns);
+    }
     submitters_.tell_work(job, start_ns);
   }
 
@@ -107,10 +146,30 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void on_lost_job(const JobKey& key, const Job& job, bool unfinished) override {
     programs_->forget(key);
+    if (stalls_) {
+      stalls_->join().forget(key);
+    }
     submitters_.lose(job.source, unfinished ? GPUPROF_LOSS_UNFINISHED : GPUPROF_LOSS_NO_TIMING, 1);
   }
 
  private:
+  // What can not be sampled is recorded all the same.
+  void start_sampling(const Recording& recording) {
+    auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling_period);
+    if (!reader) {
+      log::warn("no stalls are sampled: " + reader.error().message, reader.error().hint);
+      return;
+    }
+    for (const Error& refused : reader->refused()) {
+      log::warn(refused.message, refused.hint);
+    }
+    if (!programs_->used().xe_batches) {
+      log::warn("samples will be of unknown kernels: what xe is handed can not be looked at",
+                "gpuprof doctor says what the driver lacks");
+    }
+    stalls_.emplace(recording, submitters_, std::move(*reader));
+  }
+
   void look(uint64_t now) {
     join_.expire(now);
     count_lost();
@@ -118,6 +177,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
+      if (stalls_) {
+        stalls_->end_source(source, now);
+      }
       submitters_.end(source);
     }
   }
@@ -189,6 +251,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
+  std::optional<drm::StallSampling> stalls_;   // where samples are wanted and can be had
   std::vector<gpuprof_drm_queued> unclaimed_;  // for clients that nobody is known to have
   std::vector<SourceId> to_end_;
   uint64_t next_look_ns_ = 0;
@@ -214,7 +277,8 @@ class DrmBackend final : public Backend {
     if (!programs) {
       return {false, programs.error().message, programs.error().hint};
     }
-    return {true, (*programs)->used().text(), ""};
+    const std::string stalls = drm::stall_text(*drm::make_xe_stall_devices());
+    return {true, (*programs)->used().text() + (stalls.empty() ? "" : "; " + stalls), ""};
   }
 
   Status prepare(LaunchEnv& /*env*/) override { return {}; }
@@ -226,7 +290,7 @@ class DrmBackend final : public Backend {
     if (!events) {
       return impossible(events.error());
     }
-    auto programs = drm::JobPrograms::start(recording.root, *events);
+    auto programs = drm::JobPrograms::start(recording.root, *events, recording.samples);
     if (!programs) {
       return impossible(programs.error());
     }

@@ -38,7 +38,7 @@ struct Program {
 };
 
 // A job is followed from when it is queued: its end must be seen by then.
-std::vector<Program> programs_for(const KernelEvents& events) {
+std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
     programs.push_back({"on_scheduler_done", events.scheduler->done});
@@ -57,6 +57,12 @@ std::vector<Program> programs_for(const KernelEvents& events) {
     programs.push_back({"on_xe_queue_created", "xe_exec_queue_create_ioctl", true, &KernelEvents::xe_exec_queues});
     programs.push_back({"on_xe_exec_end", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
     programs.push_back({"on_xe_exec", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
+  }
+  if (batches && events.xe_batches) {
+    programs.push_back({"on_drm_mmap", "drm_gem_mmap", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_bind", "xe_vm_bind_ioctl", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_wait", "xe_wait_user_fence_ioctl", true, &KernelEvents::xe_batches});
   }
   return programs;
 }
@@ -88,13 +94,14 @@ Status choose(bpf_object* object, const std::vector<Program>& wanted) {
   return {};
 }
 
-Result<BpfObject> load(pid_t root, const std::vector<Program>& programs) {
+Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool batches) {
   auto object = open_bpf_object({gpuprof_embedded_bpf_drm_begin, gpuprof_embedded_bpf_drm_end});
   if (!object) {
     return object;
   }
   gpuprof_bpf_config config = make_bpf_config();
   config.root = static_cast<uint32_t>(root);
+  config.batches = batches ? 1 : 0;
   config.max_words = kMaxWords;
   config.max_turns = 3 * kMaxWords;  // native frames, Python frames, and what lies between runs of them
   config.cache_mask = kCachedRules - 1;
@@ -120,19 +127,19 @@ void give_up(KernelEvents& used, const Program& program, const Error& why) {
 
 }  // namespace
 
-Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const KernelEvents& events) {
+Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const KernelEvents& events, bool batches) {
   if (Status allowed = check_rights(); !allowed) {
     return std::move(allowed).error();
   }
-  std::vector<Program> programs = programs_for(events);
+  std::vector<Program> programs = programs_for(events, batches);
   KernelEvents used = events;
-  auto object = load(root, programs);
+  auto object = load(root, programs, batches && events.xe_batches);
   if (!object) {  // where the kernel refuses one program it has none
     for (const Program& program : programs) {
       give_up(used, program, object.error());
     }
     std::erase_if(programs, [](const Program& program) { return program.use != nullptr; });
-    object = load(root, programs);
+    object = load(root, programs, false);
   }
   if (!object) {
     return std::move(object).error();
@@ -153,7 +160,8 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   return made;
 }
 #else
-Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t /*root*/, const KernelEvents& /*events*/) {
+Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t /*root*/, const KernelEvents& /*events*/,
+                                                        bool /*batches*/) {
   return Error{"this gpuprof was built without eBPF", "install clang and build again"};
 }
 #endif
@@ -231,6 +239,12 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
       break;
     case GPUPROF_DRM_DONE:
       sink_->on_done({job->context, job->seqno}, job->time_ns, job->failed != 0);
+      break;
+    case GPUPROF_DRM_BATCH:
+      sink_->on_batch(*reinterpret_cast<const gpuprof_drm_batch*>(event.data()));
+      break;
+    case GPUPROF_DRM_BOUND:
+      sink_->on_bound(*reinterpret_cast<const gpuprof_drm_bound*>(event.data()));
       break;
     default:
       break;

@@ -32,12 +32,15 @@ class JobEventSink {
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
+  virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
+  virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
 class JobPrograms {
  public:
-  // Jobs of the process `root` and of its descendants. The error says which right or kernel feature is missing.
-  static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events);
+  // Jobs of the process `root` and of its descendants, with `batches` the kernels in those of xe, too. The error says
+  // which right or kernel feature is missing.
+  static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
   // Those of the events that are there and that the kernel lets us use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }

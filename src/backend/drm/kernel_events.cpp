@@ -183,6 +183,16 @@ Status check_xe_exec_queues(const Has& has) {
   return {};
 }
 
+Status check_xe_batches(const Has& has) {
+  for (const char* function : {"xe_vm_bind_ioctl", "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
+    if (!has(Hook::function, function, "drm_file", 2)) {
+      return Error{std::string("xe lacks the function ") + function + ": kernels in its jobs are not known",
+                   kNewerDriver};
+    }
+  }
+  return {};
+}
+
 Result<KernelEvents> find_kernel_events(const std::string& root) {
   const Types types(root);
   if (!types.of_kernel()) {
@@ -220,6 +230,7 @@ Result<KernelEvents> find_kernel_events(const std::string& root) {
       lacks(xe.error());
     } else if (*xe) {
       found.xe_exec_queues = is_there(check_xe_exec_queues(has_in(*xe)));
+      found.xe_batches = found.xe_exec_queues && is_there(check_xe_batches(has_in(*xe)));
     }
   }
   if (!found.scheduler && !found.i915) {

@@ -24,7 +24,8 @@ struct KernelEvents {
   // What jobs are handed to, by the drivers' own numbers. Jobs are seen without them, too.
   bool xe_exec_queues = false;
   bool i915_contexts = false;
-  std::string lacks;  // what is loaded, but cannot be used; empty: nothing
+  bool xe_batches = false;  // and the kernels in what is handed over
+  std::string lacks;        // what is loaded, but cannot be used; empty: nothing
 
   [[nodiscard]] std::string text() const;  // for doctor
 };
@@ -39,6 +40,7 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has);
 Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
+Status check_xe_batches(const Has& has);
 
 // Those of this kernel; the error says why there are none. `root` is in front of /sys.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");

@@ -40,6 +40,23 @@ std::string job_name(std::string_view driver, std::string_view ring) {
   return driver.empty() ? std::string(ring) : std::string(driver) + "-" + std::string(ring);
 }
 
+namespace {
+
+GpuOp work_of(const Job& job, uint64_t start_ns) {
+  return {.source = job.source,
+          .correlation = job.correlation,
+          .start_ns = start_ns,
+          .end_ns = job.done_ns,
+          .queued_ns = job.queued_ns,
+          .submitted_ns = job.run_ns,
+          .stream = job.stream,
+          .name_id = job.name_id,
+          .device = job.device,
+          .op = GPUPROF_OP_KERNEL};
+}
+
+}  // namespace
+
 void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                           std::span<const uint64_t> kernel) {
   if (waiting_.size() >= kMaxWaitingStacks) {  // of events that were lost
@@ -87,11 +104,14 @@ Submitters::Submitter& Submitters::make(uint32_t pid, uint64_t image) {
     made.guard.emplace(std::move(*guard));
   }
   recording_.sink.on_source(id, pid, backend_);
-  recording_.sink.on_traits(id, {.walks_stacks = true});
+  recording_.sink.on_traits(id, {.walks_stacks = true, .takes_samples = recording_.samples});
   return made;
 }
 
 uint32_t Submitters::name(Submitter& of, const std::string& text) {
+  if (of.names.size() >= kMaxNames && !of.names.contains(text)) {
+    return 0;
+  }
   const auto [at, is_new] = of.names.try_emplace(text, static_cast<uint32_t>(of.names.size() + 1));
   if (is_new) {
     recording_.sink.on_name(of.id, at->second, text);
@@ -99,19 +119,25 @@ uint32_t Submitters::name(Submitter& of, const std::string& text) {
   return at->second;
 }
 
-uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_view driver) {
+uint32_t Submitters::device_number(std::string_view bus) {
   const std::string which(bus);
   auto known = devices_.find(which);
   if (known == devices_.end()) {
     const auto others = static_cast<uint32_t>(kFirstOfOthers + devices_.size());
     known = devices_.emplace(which, card_number(which, root_).value_or(others)).first;
   }
-  if (of.devices.insert(known->second).second) {
+  return known->second;
+}
+
+uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_view driver) {
+  const std::string which(bus);
+  const uint32_t number = device_number(bus);
+  if (of.devices.insert(number).second) {
     std::string text = driver.empty() ? "GPU" : std::string(driver);
     text += which.empty() ? "" : " " + which;
-    recording_.sink.on_device(of.id, known->second, name(of, text), which.empty() ? 0 : name(of, which));
+    recording_.sink.on_device(of.id, number, name(of, text), which.empty() ? 0 : name(of, which));
   }
-  return known->second;
+  return number;
 }
 
 // Jobs of one scheduler run one after the other. It is told by its address, which may be used again: then by another
@@ -209,16 +235,30 @@ Job Submitters::launch(const gpuprof_drm_queued& queued) {
 }
 
 void Submitters::tell_work(const Job& job, uint64_t start_ns) {
-  recording_.sink.on_gpu_op({.source = job.source,
-                             .correlation = job.correlation,
-                             .start_ns = start_ns,
-                             .end_ns = job.done_ns,
-                             .queued_ns = job.queued_ns,
-                             .submitted_ns = job.run_ns,
-                             .stream = job.stream,
-                             .name_id = job.name_id,
-                             .device = job.device,
-                             .op = GPUPROF_OP_KERNEL});
+  recording_.sink.on_gpu_op(work_of(job, start_ns));
+}
+
+void Submitters::tell_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) {
+  if (const uint32_t name = name_id(job.source, kernel); name != 0) {
+    recording_.sink.on_kernel_of(work_of(job, start_ns), name);
+  }
+}
+
+uint32_t Submitters::name_id(SourceId source, const std::string& text) {
+  const auto known = submitters_.find(source);
+  return known == submitters_.end() ? 0 : name(known->second, text);
+}
+
+uint32_t Submitters::device_of(SourceId source, std::string_view bus, std::string_view driver) {
+  const auto known = submitters_.find(source);
+  return known == submitters_.end() ? UINT32_MAX : device(known->second, bus, driver);
+}
+
+SourceId Submitters::nobody() {
+  if (nobody_ == 0) {
+    nobody_ = make(0, 0).id;
+  }
+  return nobody_;
 }
 
 void Submitters::lose(SourceId source, unsigned reason, uint64_t count) {
@@ -238,18 +278,27 @@ void Submitters::count_failed(SourceId source) {
 }
 
 bool Submitters::add_meta(const std::string& text) {
-  if (submitters_.empty()) {
-    return false;
+  const SourceId source = somebody();
+  if (source != 0) {
+    recording_.sink.on_meta(source, text);
   }
-  recording_.sink.on_meta(submitters_.begin()->first, text);
-  return true;
+  return source != 0;
+}
+
+// A process, if there is one. 0: there is nobody yet.
+SourceId Submitters::somebody() const {
+  for (const auto& [id, of] : submitters_) {
+    if (id != nobody_) {
+      return id;
+    }
+  }
+  return nobody_;
 }
 
 void Submitters::settle() {
-  if (!submitters_.empty()) {
-    const SourceId somebody = submitters_.begin()->first;
+  if (const SourceId source = somebody(); source != 0) {
     for (const auto& [reason, count] : std::exchange(unsaid_, {})) {
-      lose(somebody, reason, count);
+      lose(source, reason, count);
     }
   }
   for (auto& [id, of] : submitters_) {
@@ -262,7 +311,7 @@ void Submitters::settle() {
 std::vector<SourceId> Submitters::ended() const {
   std::vector<SourceId> ended;
   for (const auto& [id, of] : submitters_) {
-    if (of.replaced || !of.guard || of.guard->has_ended()) {
+    if (id != nobody_ && (of.replaced || !of.guard || of.guard->has_ended())) {
       ended.push_back(id);
     }
   }

@@ -77,6 +77,16 @@ class Submitters {
   // queued on its behalf: that has no stack.
   Job launch(const gpuprof_drm_queued& queued);
   void tell_work(const Job& job, uint64_t start_ns);
+  // A kernel of the job's batch; before or after its work.
+  void tell_kernel(const Job& job, uint64_t start_ns, const std::string& kernel);
+  // The source's number for a text. 0: the source has ended.
+  uint32_t name_id(SourceId source, const std::string& text);
+  // The number of a device on its bus, for all sources.
+  uint32_t device_number(std::string_view bus);
+  // The same, told to a source.
+  uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
+  // The source of what is of no process that is known. It lasts until the end.
+  SourceId nobody();
   // `reason`: enum gpuprof_loss.
   void lose(SourceId source, unsigned reason, uint64_t count);
   // A launch that nothing came of.
@@ -120,12 +130,14 @@ class Submitters {
   Submitter& submitter(uint32_t pid, uint64_t image);
   Submitter& make(uint32_t pid, uint64_t image);
   uint32_t name(Submitter& of, const std::string& text);
+  [[nodiscard]] SourceId somebody() const;
   uint32_t device(Submitter& of, std::string_view bus, std::string_view driver);
   uint64_t ring(const gpuprof_drm_queued& queued);
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
 
   static constexpr uint32_t kFirstOfOthers = 256;  // devices that are no card
+  static constexpr size_t kMaxNames = 262144;      // of a process
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;
   static constexpr size_t kMaxDescribedStreams = 256;  // of a process
@@ -139,6 +151,7 @@ class Submitters {
   std::unordered_map<std::string, uint32_t> devices_;
   std::map<std::pair<std::string, uint64_t>, uint64_t> rings_;
   std::map<unsigned, uint64_t> unsaid_;
+  SourceId nobody_ = 0;
   uint64_t last_ring_ = 0;
   uint64_t last_correlation_ = 0;
 };

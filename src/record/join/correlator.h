@@ -36,6 +36,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_name(backend::SourceId source, uint32_t id, std::string_view text) override;
   void on_device(backend::SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) override;
   void on_gpu_op(const backend::GpuOp& op) override { work_.on_gpu_op(op); }
+  void on_kernel_of(const backend::GpuOp& op, uint32_t name_id) override { work_.on_kernel_of(op, name_id); }
   void on_launch(backend::SourceId source, const backend::LaunchCall& launch) override;
   void on_host_op(const backend::HostOp& op) override { work_.on_host_op(op); }
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node) override;

@@ -34,8 +34,9 @@ struct WorkEvent {
   uint64_t submitted_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 1;
-  bool more = false;     // other work of the same launch may follow
-  bool outside = false;  // its launch is not to be recorded
+  bool more = false;       // other work of the same launch may follow
+  bool outside = false;    // its launch is not to be recorded
+  uint32_t kernel_id = 0;  // not 0: no work of its own, but one of the kernels that the work is made of
 
   [[nodiscard]] uint64_t duration() const { return end_ns - start_ns; }
 };

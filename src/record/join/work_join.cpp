@@ -13,6 +13,12 @@ void WorkJoin::on_gpu_op(const backend::GpuOp& op) {
   }
 }
 
+void WorkJoin::on_kernel_of(const backend::GpuOp& op, uint32_t name_id) {
+  WorkEvent event = work_event(op);
+  event.kernel_id = name_id;
+  take_or_wait(event, Patience::fresh);
+}
+
 void WorkJoin::take_or_wait(const WorkEvent& event, Patience patience) {
   waiting_.take_or_wait(event, patience, [this](const auto& waiting, Patience left) { return take(waiting, left); });
 }
@@ -122,6 +128,10 @@ bool WorkJoin::take(const WorkEvent& event, Patience patience) {
   if (!is_ready(*source, event.site, launch, patience)) {
     return false;
   }
+  if (event.kernel_id != 0) {
+    add_kernel(*source, event, launch);
+    return true;
+  }
   if (is_left_out(event, launch)) {
     return true;
   }
@@ -135,6 +145,17 @@ bool WorkJoin::take(const WorkEvent& event, Patience patience) {
   }
   parts_.launches.match(*source, event, launch);
   return true;
+}
+
+// When a kernel of the work can have run. The work itself is counted by its own event.
+void WorkJoin::add_kernel(Source& source, const WorkEvent& event, const Launch* launch) {
+  if (!join_.options.samples || launch == nullptr || event.outside) {
+    return;
+  }
+  WorkKey key = key_of(source, event.site, launch);
+  const profile::WorkId work = parts_.rows.intern(key);
+  parts_.kernel_times.add({event.site.source, event.site.device, source.name(event.kernel_id)}, work, key.stack != 0,
+                          event.start_ns, event.end_ns);
 }
 
 void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const Launch* launch) {

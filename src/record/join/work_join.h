@@ -30,6 +30,7 @@ class WorkJoin {
   WorkJoin(JoinContext& join, const JoinParts& parts) : join_(join), parts_(parts), bodies_(join, parts.launches) {}
 
   void on_gpu_op(const backend::GpuOp& op);
+  void on_kernel_of(const backend::GpuOp& op, uint32_t name_id);
   void on_host_op(const backend::HostOp& op) { take_or_wait(work_event(op), Patience::fresh); }
   void on_graph_launch(backend::SourceId source, const backend::GraphLaunch& launch) {
     bodies_.on_launch(source, launch);
@@ -51,6 +52,7 @@ class WorkJoin {
   [[nodiscard]] bool is_left_out(const WorkEvent& event, const Launch* launch);
   void settle_bodies(bool last, backend::SourceId only);
   NameIndex name_of(const Source& source, const LaunchSite& site, const Launch* launch);
+  void add_kernel(Source& source, const WorkEvent& event, const Launch* launch);
   void count(const WorkEvent& event, const WorkKey& key, const Launch* launch);
 
   JoinContext& join_;

@@ -54,8 +54,8 @@ struct job {
 };
 
 struct client {
+  struct drm_file file; /* as of real ones, what its open file leads to; of it only what gpuprof reads */
   struct drm_sched_entity entities[FAKE_GPU_RINGS];
-  struct drm_file file; /* of it only what gpuprof reads */
   u64 number;
   u32 queues;
 };
@@ -206,27 +206,81 @@ static int submit_from(struct client* client, const void __user* from) {
 }
 
 #ifdef FAKE_XE
-/* The real ones' names and arguments. What only the fake driver reads is behind the address of the batch. */
+/* What the caller has filled in is there, though not all of it is read here. */
+#define TAKES_ALL __attribute__((noipa))
+
+/* The real ones' names and arguments. What only the fake driver reads is where syncs would be. */
 int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-noinline int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+TAKES_ALL int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
   const struct drm_xe_exec* exec = data;
-  return submit_from(container_of(file, struct client, file), u64_to_user_ptr(exec->address));
+  return submit_from(container_of(file, struct client, file), u64_to_user_ptr(exec->syncs));
 }
 
 int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-noinline int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+TAKES_ALL int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
   struct drm_xe_exec_queue_create* create = data;
   create->exec_queue_id = ++container_of(file, struct client, file)->queues;
   return create->vm_id != 0 ? 0 : -EINVAL;
 }
 
+int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_vm_bind* bind = data;
+  return bind->vm_id != 0 ? 0 : -EINVAL;
+}
+
+int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  struct drm_xe_gem_mmap_offset* found = data;
+  found->offset = (u64)found->handle << 32;
+  return found->handle != 0 ? 0 : -EINVAL;
+}
+
+int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
+}
+
+static int bind_memory(struct client* client, const void __user* from) {
+  struct fake_gpu_bind wanted;
+  struct drm_xe_vm_bind bind = {.num_binds = 1};
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  bind.vm_id = wanted.vm;
+  bind.bind.op = wanted.object   ? DRM_XE_VM_BIND_OP_MAP
+                 : wanted.memory ? DRM_XE_VM_BIND_OP_MAP_USERPTR
+                                 : DRM_XE_VM_BIND_OP_UNMAP;
+  bind.bind.obj = wanted.object;
+  bind.bind.addr = wanted.address;
+  bind.bind.range = wanted.bytes;
+  bind.bind.userptr = wanted.memory;
+  return xe_vm_bind_ioctl(NULL, &bind, &client->file);
+}
+
+static int find_object(struct client* client, void __user* from) {
+  struct fake_gpu_object wanted;
+  struct drm_xe_gem_mmap_offset found = {};
+  int error;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  found.handle = wanted.object;
+  error = xe_gem_mmap_offset_ioctl(NULL, &found, &client->file);
+  wanted.offset = found.offset;
+  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+
 static int submit_job(struct client* client, const void __user* from) {
   struct fake_gpu_submit submit;
-  struct drm_xe_exec exec = {.address = (u64)from, .num_batch_buffer = 1};
+  struct drm_xe_exec exec = {.syncs = (u64)from, .num_batch_buffer = 1};
 
   if (copy_from_user(&submit, from, sizeof(submit))) {
     return -EFAULT;
   }
+  exec.address = submit.batch;
   exec.exec_queue_id = submit.queue;
   return xe_exec_ioctl(NULL, &exec, &client->file);
 }
@@ -244,9 +298,40 @@ static int create_queue(struct client* client, void __user* from) {
   wanted.queue = create.exec_queue_id;
   return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
 }
+static int wait_idle(struct client* client) {
+  return xe_wait_user_fence_ioctl(NULL, NULL, &client->file);
+}
+
+#include "fake_xe_stalls.h"
 #else
 static int submit_job(struct client* client, const void __user* from) {
   return submit_from(client, from);
+}
+
+static int bind_memory(struct client* client, const void __user* from) {
+  return -ENOTTY;
+}
+
+static int find_object(struct client* client, void __user* from) {
+  return -ENOTTY;
+}
+
+static int push_stalls(const void __user* from) {
+  return -ENOTTY;
+}
+
+static int wait_idle(struct client* client) {
+  return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
+}
+
+static int start_stalls(struct device* parent) {
+  return 0;
+}
+
+static void begin_client(struct client* client) {}
+
+static int on_mmap(struct file* file, struct vm_area_struct* area) {
+  return -ENODEV;
 }
 
 static int create_queue(struct client* client, void __user* from) {
@@ -276,11 +361,17 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
     case FAKE_GPU_SUBMIT:
       return submit_job(file->private_data, (const void __user*)argument);
     case FAKE_GPU_WAIT:
-      return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
+      return wait_idle(file->private_data);
     case FAKE_GPU_TRUTH:
       return tell_truth((void __user*)argument);
     case FAKE_GPU_CREATE_QUEUE:
       return create_queue(file->private_data, (void __user*)argument);
+    case FAKE_GPU_BIND:
+      return bind_memory(file->private_data, (const void __user*)argument);
+    case FAKE_GPU_STALLS:
+      return push_stalls((const void __user*)argument);
+    case FAKE_GPU_OBJECT:
+      return find_object(file->private_data, (void __user*)argument);
     default:
       return -ENOTTY;
   }
@@ -308,6 +399,7 @@ static int on_open(struct inode* inode, struct file* file) {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
   client->file.client_id = client->number;
 #endif
+  begin_client(client);
   file->private_data = client;
   return 0;
 }
@@ -335,6 +427,7 @@ static const struct file_operations file_ops = {
     .open = on_open,
     .release = on_release,
     .unlocked_ioctl = on_ioctl,
+    .mmap = on_mmap,
     .show_fdinfo = show_fdinfo,
 };
 
@@ -375,7 +468,8 @@ static int __init fake_gpu_init(void) {
       return error; /* the machine is thrown away */
     }
   }
-  return misc_register(&node);
+  error = start_stalls(&device->dev);
+  return error ? error : misc_register(&node);
 }
 
 module_init(fake_gpu_init); /* there is no exit: the machine is thrown away */

@@ -13,6 +13,7 @@ struct fake_gpu_submit {
   __u64 duration_ns;
   __u32 queue; /* of xe the exec queue, of i915 the context */
   __u32 pad;
+  __u64 batch; /* of xe: where the GPU has its commands, which it does not look at */
 };
 
 /* What the GPU has done since it was loaded, of jobs that no thread of the kernel has queued. */
@@ -29,9 +30,44 @@ struct fake_gpu_create_queue {
   __u32 queue; /* its number, as an answer */
 };
 
+/* Of xe: binds memory of the process, or an object, or where there is neither unbinds what is there; nothing reads it.
+ */
+struct fake_gpu_bind {
+  __u32 vm;
+  __u32 object;
+  __u64 address;
+  __u64 memory;
+  __u64 bytes;
+};
+
+/* Of xe: by which offset its file maps an object. */
+struct fake_gpu_object {
+  __u32 object; /* any number */
+  __u32 pad;
+  __u64 offset; /* as an answer */
+};
+
+/* Of xe: what its stream of EU stalls goes on with. */
+enum fake_gpu_stall_what {
+  FAKE_GPU_RECORDS = 0, /* `times` records */
+  FAKE_GPU_DROP = 1,    /* the next read says that some were dropped */
+  FAKE_GPU_RESET = 2    /* the stream ends */
+};
+struct fake_gpu_stalls {
+  __u32 gt;
+  __u32 what;
+  __u32 times;
+  __u32 pad;
+  __u8 record[64];
+};
+#define FAKE_GPU_GTS 2
+
 #define FAKE_GPU_SUBMIT _IOW('g', 1, struct fake_gpu_submit)
 #define FAKE_GPU_WAIT _IO('g', 2) /* until it has nothing to do */
 #define FAKE_GPU_TRUTH _IOWR('g', 3, struct fake_gpu_truth)
 #define FAKE_GPU_CREATE_QUEUE _IOWR('g', 4, struct fake_gpu_create_queue)
+#define FAKE_GPU_BIND _IOW('g', 5, struct fake_gpu_bind)
+#define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
+#define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

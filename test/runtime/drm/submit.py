@@ -9,14 +9,14 @@ import os
 import struct
 import time
 
-SUBMIT = 0x40186701  # FAKE_GPU_SUBMIT of fake_gpu.h
+SUBMIT = 0x40206701  # FAKE_GPU_SUBMIT of fake_gpu.h
 WAIT = 0x6702
 gpu = os.open(os.environ["FAKE_GPU"], os.O_RDWR | os.O_CLOEXEC)
 c_ioctl = ctypes.CDLL(None).ioctl
 
 
 def job(ring, microseconds):
-    return struct.pack("=IIQII", ring, 0, microseconds * 1000, 1, 0)
+    return struct.pack("=IIQIIQ", ring, 0, microseconds * 1000, 1, 0, 0)
 
 
 def by_fcntl(ring, microseconds):

@@ -31,7 +31,7 @@ __attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* ar
 }
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned long long microseconds) {
-  struct fake_gpu_submit job = {ring, 0, microseconds * 1000, queues[ring], 0};
+  struct fake_gpu_submit job = {ring, 0, microseconds * 1000, queues[ring], 0, 0};
   if (gpu_ioctl(gpu, FAKE_GPU_SUBMIT, &job) != 0) {
     perror("submit");
     exit(1);
@@ -39,7 +39,7 @@ __attribute__((noinline)) void submit(unsigned ring, unsigned long long microsec
 }
 
 static void submit_by_worker(int file) {
-  struct fake_gpu_submit job = {1, 1, 1000000, queues[1], 0};
+  struct fake_gpu_submit job = {1, 1, 1000000, queues[1], 0, 0};
   if (gpu_ioctl(file, FAKE_GPU_SUBMIT, &job) != 0) {
     perror("submit by a worker");
     exit(1);

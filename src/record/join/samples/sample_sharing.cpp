@@ -39,7 +39,7 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   window.told += sum;
   auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
-    counts.push_back({samples.offset, reason.reason_id, reason.samples});
+    counts.push_back({samples.offset, reason.reason_id, reason.samples, samples.estimated});
   }
   counts_ += samples.reasons.size();
   join_.memory().grew(samples.reasons.size() * sizeof(Count));
@@ -171,7 +171,7 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
     SampleKey key{.place = place(source, group.module, group.function_id, count.offset),
                   .reason = source.name(count.reason_id),
                   .sampling = group.sampling,
-                  .flags = flags};
+                  .flags = flags | (count.estimated ? profile::kSampleEstimated : 0)};
     tally(source, group, key, count);
     const auto parts = split_.split(count.samples, weights);
     for (size_t i = 0; i < parts.size(); ++i) {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "base/proportional_split.h"
 #include "record/join/context.h"
 #include "record/join/samples/code_reader.h"
 #include "record/join/samples/kernel_times.h"
-#include "record/join/samples/proportional_split.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"
 
@@ -83,6 +83,7 @@ class SampleSharing {
     uint64_t offset = 0;
     uint32_t reason_id = 0;
     uint32_t samples = 0;
+    bool estimated = false;  // by the source
   };
   // Samples of one function in one window, and of one launch where it is known.
   struct Group {

@@ -6,7 +6,6 @@
 #include "join_rig.h"
 
 using gpuprof::backend::PlaceSamples;
-using gpuprof::backend::SampleWindow;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
 using gpuprof::record::CodeReader;
@@ -271,4 +270,51 @@ TEST_CASE("samples that name their launch are its own, and those of others meanw
     exact += (key.flags & profile::kSampleEstimated) == 0 ? count : 0;
   }
   CHECK(exact == 60);
+}
+
+TEST_CASE("samples of a kernel in a batch are shared by the work that it was a part of, which counts once") {
+  SharingRig rig;
+  constexpr uint32_t kInner = 14;
+  rig.correlator.on_name(1, kInner, "kernel at 0x8000");
+  rig.correlator.on_traits(1, {.takes_samples = true});
+  for (const uint64_t correlation : {1, 2}) {  // the first batch has it, the second has not
+    rig.launch(correlation, correlation == 1 ? 77 : 88);
+    const auto op = Rig::kernel(correlation, 300 * kMs, 400 * kMs * correlation);
+    if (correlation == 1) {
+      rig.correlator.on_kernel_of(op, kInner);
+    }
+    rig.correlator.on_gpu_op(op);
+  }
+  rig.samples(1, 0x40, 10, 0, kInner, 0);
+  rig.window(1, 10);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch).size() == 1);
+  CHECK(all_estimated(batch, false));
+  CHECK(rig.correlator.totals().gpu_records == 2);
+  CHECK(rig.correlator.totals().gpu_ns == 600 * kMs);
+  CHECK(rig.correlator.totals().samples_with_stack == 10);
+
+  // Told after the work, as it was found out late.
+  rig.correlator.on_kernel_of(Rig::kernel(2, 300 * kMs, 800 * kMs), kInner);
+  rig.samples(2, 0x40, 10, 0, kInner, 0);
+  rig.window(2, 10);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch both = rig.take();
+  CHECK(by_stack(rig, both).size() == 2);
+  CHECK(all_estimated(both, true));
+  CHECK(rig.correlator.totals().gpu_records == 2);
+}
+
+TEST_CASE("what the source has estimated stays so, where one path has it all") {
+  SharingRig rig;
+  rig.run(1, 77, 300 * kMs, 400 * kMs);
+  const std::vector<PlaceSamples::Reason> reasons = {{kWait, 5}};
+  rig.correlator.on_place_samples(
+      1, {.module = 0, .offset = 8, .function_id = 1, .window = 1, .reasons = reasons, .estimated = true});
+  rig.window(1, 5);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  CHECK(by_stack(rig, batch).size() == 1);
+  CHECK(all_estimated(batch, true));
 }

@@ -1,11 +1,11 @@
-#include "record/join/samples/proportional_split.h"
+#include "base/proportional_split.h"
 
 #include <cmath>
 #include <numeric>
 
 #include "catch.h"
 
-using gpuprof::record::ProportionalSplit;
+using gpuprof::ProportionalSplit;
 
 namespace {
 

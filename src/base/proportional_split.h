@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace gpuprof::record {
+namespace gpuprof {
 
 // Systematic sampling. Each part is its exact share, rounded up or down; which of both changes from call to call so
 // that many small counts add up to the same shares as one large one.
@@ -18,4 +18,4 @@ class ProportionalSplit {
   uint32_t phase_ = 0;  // in 1/2^32 of a sample
 };
 
-}  // namespace gpuprof::record
+}  // namespace gpuprof

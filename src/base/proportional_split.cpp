@@ -1,9 +1,9 @@
-#include "record/join/samples/proportional_split.h"
+#include "base/proportional_split.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace gpuprof::record {
+namespace gpuprof {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no using
@@ -36,4 +36,4 @@ std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector
   return parts;
 }
 
-}  // namespace gpuprof::record
+}  // namespace gpuprof

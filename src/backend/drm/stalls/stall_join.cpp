@@ -1,0 +1,359 @@
+#include "backend/drm/stalls/stall_join.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+namespace gpuprof::backend::drm {
+namespace {
+
+constexpr uint64_t kExpiryNs = 500'000'000;
+constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // that can be reached from an instruction base address
+
+std::string hex(uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return "0x" + std::string(digits.data(), end.ptr);
+}
+
+uint64_t sum_of(const StallCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+}  // namespace
+
+std::string KernelId::name() const {
+  const bool is_routine = (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0;
+  const std::string what = is_routine ? "system routine at " : "kernel at ";
+  const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
+  return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which;
+}
+
+void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
+  if (batch.count > GPUPROF_BATCH_KERNELS) {
+    return;
+  }
+  if (batches_.size() >= kMaxBatches && !batches_.contains(batch.id)) {  // most are of jobs that are done
+    batches_.clear();
+  }
+  Batch& known = batches_[batch.id];
+  known.told = batch;
+  if (bases_.size() >= kMaxBatches) {
+    bases_.clear();
+  }
+  uint64_t& base = bases_[{batch.file, batch.queue}];
+  base = batch.base != 0 ? batch.base : base;
+  known.told.base = base;
+  if (const auto run = known.has_job ? runs_.find(known.job) : runs_.end(); run != runs_.end()) {
+    add_kernels(run->second, known.told);
+  }
+}
+
+// What was there is gone: the next kernel at such an address is another one.
+void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
+  for (auto& [id, space] : spaces_) {
+    if (space.file != bound.file || space.vm != bound.vm || bound.address >= space.base + kSpaceBytes) {
+      continue;
+    }
+    const uint64_t bytes = std::min(bound.bytes, UINT64_MAX - bound.address);
+    const uint64_t end = bound.address + bytes;
+    if (end <= space.base) {
+      continue;
+    }
+    const uint64_t from = bound.address > space.base ? bound.address - space.base : 0;
+    auto at = space.live.lower_bound(from);
+    while (at != space.live.end() && at->first < end - space.base) {
+      if (space.generations.size() < kMaxKernels) {
+        space.generations[at->first] = at->second + 1;
+      }
+      at = space.live.erase(at);
+    }
+  }
+}
+
+void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission) {
+  if (submission.batch == 0 || runs_.size() >= kMaxJobs) {
+    return;
+  }
+  Run& run = runs_[key] = Run{.job = job, .batch = submission.batch};
+  const auto known = batches_.find(submission.batch);
+  if (known != batches_.end()) {
+    known->second.job = key;
+    known->second.has_job = true;
+    add_kernels(run, known->second.told);
+  }
+}
+
+uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
+  for (const auto& [id, space] : spaces_) {
+    if (space.source == source && space.file == batch.file && space.vm == batch.vm && space.base == batch.base) {
+      return id;
+    }
+  }
+  if (spaces_.size() >= kMaxSpaces) {  // most are gone
+    spaces_.clear();
+  }
+  const uint64_t id = ++next_space_;
+  spaces_[id] = {
+      .source = source, .file = batch.file, .vm = batch.vm, .base = batch.base, .live = {}, .generations = {}};
+  return id;
+}
+
+KernelId StallJoin::kernel_at(uint64_t space, uint64_t start) {
+  Space& in = spaces_[space];
+  if (const auto known = in.live.find(start); known != in.live.end()) {
+    return {space, start, known->second};
+  }
+  const auto later = in.generations.find(start);
+  const uint32_t generation = later == in.generations.end() ? 0 : later->second;
+  if (in.live.size() < kMaxKernels) {
+    in.live[start] = generation;
+  }
+  return {space, start, generation};
+}
+
+void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
+  const uint64_t space = space_of(run.job.source, batch);
+  if (!run.kernels.empty() && run.kernels.front().space != space) {
+    run.kernels.clear();  // the base was not there yet; a batch is always told whole
+  }
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const KernelId kernel = kernel_at(space, batch.starts[i]);
+    const auto at = std::lower_bound(run.kernels.begin(), run.kernels.end(), kernel);
+    if (at != run.kernels.end() && *at == kernel) {
+      continue;
+    }
+    run.kernels.insert(at, kernel);
+    if (run.start_ns != 0) {
+      sink_.on_kernel(run.job, run.start_ns, kernel.name());
+    }
+  }
+}
+
+void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
+  if (const auto run = runs_.find(key); run != runs_.end()) {
+    run->second.run_ns = time_ns;
+  }
+}
+
+void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
+  if (const auto run = runs_.find(key); run != runs_.end()) {
+    run->second.done_ns = time_ns;
+  }
+}
+
+void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) {
+    return;
+  }
+  run->second.job = job;
+  run->second.start_ns = start_ns;
+  for (const KernelId& kernel : run->second.kernels) {
+    sink_.on_kernel(job, start_ns, kernel.name());
+  }
+}
+
+void StallJoin::forget(const JobKey& key) {
+  runs_.erase(key);
+}
+
+void StallJoin::end_source(SourceId source) {
+  std::erase_if(runs_, [source](const auto& entry) { return entry.second.job.source == source; });
+  std::erase_if(spaces_, [source](const auto& entry) { return entry.second.source == source; });
+}
+
+void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t now_ns) {
+  if (record.samples() == 0) {
+    return;
+  }
+  Window& window = open_[device];
+  window.device = device;
+  if (window.start_ns == 0) {
+    const uint64_t since_ns = settled_ns_ == 0 ? now_ns : std::min(now_ns, settled_ns_);
+    window.start_ns = since_ns - std::min(since_ns, kLagNs);
+  }
+  window.end_ns = now_ns;
+  const auto [at, is_new] = window.counts.try_emplace(record.address);
+  waiting_count_ += is_new ? 1 : 0;
+  for (size_t i = 0; i < kStalls; ++i) {
+    at->second[i] += record.counts[i];
+  }
+}
+
+void StallJoin::close(Window& window) {
+  if (!window.counts.empty()) {
+    waiting_.push_back(std::move(window));
+  }
+  window = {};
+}
+
+void StallJoin::flush(uint64_t now_ns, uint64_t period) {
+  for (auto& [device, window] : open_) {
+    close(window);
+  }
+  for (Window& window : waiting_) {
+    const size_t before = window.counts.size();
+    resolve(window, now_ns, period, false);
+    waiting_count_ -= before - window.counts.size();
+  }
+  std::erase_if(waiting_, [](const Window& window) { return window.counts.empty(); });
+}
+
+void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
+  for (auto& [device, window] : open_) {
+    if (last || now_ns >= window.start_ns + kLagNs + kWindowNs) {
+      close(window);
+    }
+  }
+  settled_ns_ = now_ns;
+  while (!waiting_.empty()) {
+    const bool enough = last || waiting_count_ > kMaxWaiting;
+    Window& window = waiting_.front();
+    if (!enough && now_ns < window.end_ns + kPatienceNs) {
+      break;
+    }
+    const size_t before = window.counts.size();
+    const bool done = resolve(window, now_ns, period, enough);
+    waiting_count_ -= before - window.counts.size();
+    if (!done) {
+      break;  // those behind it are younger
+    }
+    waiting_.pop_front();
+  }
+  expire(now_ns);
+}
+
+// False: some of its samples wait for what may come late.
+bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
+  std::vector<const Run*> ran;
+  for (const auto& [key, run] : runs_) {
+    const bool overlaps =
+        run.run_ns != 0 && run.run_ns < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
+    if (run.job.device == window.device && overlaps) {
+      ran.push_back(&run);
+    }
+  }
+  const bool gives_up = last || now_ns >= window.end_ns + kLateNs;
+  const uint32_t number = ++last_window_;
+  Told told;
+  std::erase_if(window.counts, [&](const auto& entry) {
+    const auto found = candidates(ran, window, entry.first);
+    if (!found.empty()) {
+      give(number, found, entry.second, told);
+    } else if (gives_up) {
+      give_up(window, entry.second);
+    }
+    return !found.empty() || gives_up;
+  });
+  for (const auto& [source, samples] : told) {
+    sink_.on_window(source, {.start_ns = window.start_ns,
+                             .end_ns = window.end_ns,
+                             .handed = samples,
+                             .period = period,
+                             .window = number,
+                             .device = window.device});
+  }
+  return window.counts.empty();
+}
+
+// The kernels that have this address, in what ran, with the time for which it did.
+std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const Run*>& runs, const Window& window,
+                                                        uint64_t address) const {
+  std::map<std::pair<SourceId, KernelId>, Candidate> found;
+  for (const Run* run : runs) {
+    uint64_t offset = 0;
+    const KernelId* kernel = find_kernel(*run, address, offset);
+    if (kernel == nullptr) {
+      continue;
+    }
+    const uint64_t from = std::max(run->run_ns, window.start_ns);
+    const uint64_t to = run->done_ns == 0 ? window.end_ns : std::min(run->done_ns, window.end_ns);
+    Candidate& candidate = found[{run->job.source, *kernel}];
+    candidate.source = run->job.source;
+    candidate.kernel = *kernel;
+    candidate.offset = offset;
+    candidate.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
+  }
+  std::vector<Candidate> list;
+  list.reserve(found.size());
+  for (const auto& [key, candidate] : found) {
+    list.push_back(candidate);
+  }
+  return list;
+}
+
+// The last one that starts before the address, unless another one of the VM starts in between. Null: there is none.
+const KernelId* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
+  if (run.kernels.empty()) {
+    return nullptr;
+  }
+  const auto space = spaces_.find(run.kernels.front().space);
+  const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
+  // Records of Xe3p have whole addresses.
+  const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
+  // Starts are compared with what is in their lowest bit.
+  const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
+  const auto after = std::upper_bound(run.kernels.begin(), run.kernels.end(), up_to,
+                                      [](uint64_t wanted, const KernelId& kernel) { return wanted < kernel.start; });
+  if (after == run.kernels.begin()) {
+    return nullptr;
+  }
+  const KernelId& kernel = *std::prev(after);
+  const uint64_t start = kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE};
+  offset = at - start;
+  if (offset >= kMaxKernelBytes) {
+    return nullptr;
+  }
+  if (space != spaces_.end()) {
+    const auto next = space->second.live.upper_bound(kernel.start);
+    if (next != space->second.live.end() && next->first <= up_to) {
+      return nullptr;
+    }
+  }
+  return &kernel;
+}
+
+void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told) {
+  std::vector<uint64_t> weights;
+  weights.reserve(to.size());
+  for (const Candidate& candidate : to) {
+    weights.push_back(candidate.ns);
+  }
+  std::vector<StallCounts> parts(to.size());
+  for (size_t stall = 0; stall < kStalls; ++stall) {
+    const auto split = counts[stall] == 0 ? std::vector<uint64_t>(to.size()) : split_.split(counts[stall], weights);
+    for (size_t i = 0; i < to.size(); ++i) {
+      parts[i][stall] = static_cast<uint32_t>(split[i]);
+    }
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    const uint64_t samples = sum_of(parts[i]);
+    if (samples > 0) {
+      told[to[i].source] += samples;
+      sink_.on_stalls(to[i].source, window, to[i].kernel.name(), to[i].offset, parts[i], to.size() > 1);
+    }
+  }
+}
+
+void StallJoin::give_up(const Window& window, const StallCounts& counts) {
+  sink_.on_unknown(window.device, window.end_ns, counts);
+}
+
+void StallJoin::expire(uint64_t now_ns) {
+  if (now_ns < next_expiry_ns_) {
+    return;
+  }
+  next_expiry_ns_ = now_ns + kExpiryNs;
+  std::erase_if(runs_, [&](const auto& entry) {
+    const Run& run = entry.second;
+    const bool is_over = run.done_ns != 0 && run.done_ns + kKeepNs < now_ns;
+    if (is_over) {
+      batches_.erase(run.batch);
+    }
+    return is_over;
+  });
+}
+
+}  // namespace gpuprof::backend::drm

@@ -1,0 +1,161 @@
+// Whose samples of EU stalls are: by their addresses, and by what ran where when they were taken. A sample names no
+// process: an address is looked for in the kernels of all batches that ran on the device in its window. No device, no
+// clock, no BPF.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/drm/job_join.h"
+#include "backend/drm/stalls/stall_record.h"
+#include "backend/event_sink.h"
+#include "base/proportional_split.h"
+#include "wire/drm_events.h"
+
+namespace gpuprof::backend::drm {
+
+// Code at one address of one VM, until something else is there.
+struct KernelId {
+  uint64_t space = 0;                                 // of addresses: by process, VM and instruction base address
+  uint64_t start = 0;                                 // in it, as in gpuprof_drm_batch
+  uint32_t generation = 0;                            // how often something else was there before
+  auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+
+  [[nodiscard]] std::string name() const;
+};
+
+using StallCounts = std::array<uint32_t, kStalls>;
+
+class StallSink {
+ public:
+  StallSink() = default;
+  StallSink(const StallSink&) = delete;
+  StallSink& operator=(const StallSink&) = delete;
+  virtual ~StallSink() = default;
+
+  // The job, whose times are known, has run this kernel. Also after the work was told, where it was found late.
+  virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) = 0;
+  // Samples at an instruction of a kernel of the source's, taken in a window that is told of after them. `estimated`:
+  // others' kernels had that address, too.
+  virtual void on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
+                         const StallCounts& counts, bool estimated) = 0;
+  virtual void on_window(SourceId source, const SampleWindow& window) = 0;
+  // In nobody's kernel that is known.
+  virtual void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) = 0;
+};
+
+class StallJoin {
+ public:
+  // Between when the hardware takes a sample and when it is read, at most: the driver looks each 5 ms.
+  static constexpr uint64_t kLagNs = 20'000'000;
+  static constexpr uint64_t kWindowNs = 50'000'000;     // of reads that are put together
+  static constexpr uint64_t kPatienceNs = 300'000'000;  // after a window: then what ran in it is known, mostly
+  static constexpr uint64_t kLateNs = 2'000'000'000;    // for what comes late: then samples are nobody's
+  static constexpr uint64_t kKeepNs = 5'000'000'000;    // jobs that are done
+  static constexpr size_t kMaxJobs = 65536;
+  static constexpr size_t kMaxBatches = 65536;
+  static constexpr size_t kMaxSpaces = 4096;
+  static constexpr size_t kMaxKernels = 65536;          // of a space
+  static constexpr size_t kMaxWaiting = 262144;         // addresses; beyond, the oldest are taken for nobody's
+  static constexpr uint64_t kMaxKernelBytes = 4 << 20;  // from where a kernel starts
+
+  explicit StallJoin(StallSink& sink) : sink_(sink) {}
+
+  void on_batch(const gpuprof_drm_batch& batch);
+  void on_bound(const gpuprof_drm_bound& bound);
+  // `submission`: which batch it was handed over with.
+  void on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission);
+  void on_run(const JobKey& key, uint64_t time_ns);
+  void on_done(const JobKey& key, uint64_t time_ns);
+  // Its work is about to be told.
+  void on_job(const JobKey& key, const Job& job, uint64_t start_ns);
+  void forget(const JobKey& key);
+  void end_source(SourceId source);
+
+  // Read at that time, and since the last settle().
+  void on_record(uint32_t device, const StallRecord& record, uint64_t now_ns);
+
+  // A process has ended: what was taken until now is looked for as long as its kernels are known.
+  void flush(uint64_t now_ns, uint64_t period);
+
+  // After each turn. `period`: of the samples. `last`: nothing more will come.
+  void settle(uint64_t now_ns, uint64_t period, bool last);
+
+  [[nodiscard]] size_t waiting() const { return waiting_count_; }
+
+ private:
+  // Kernels by address.
+  struct Space {
+    SourceId source = 0;
+    uint64_t file = 0;
+    uint32_t vm = 0;
+    uint64_t base = 0;
+    std::map<uint64_t, uint32_t> live;         // start, generation
+    std::map<uint64_t, uint32_t> generations;  // the next one's, where it is not the first
+  };
+  struct Batch {
+    gpuprof_drm_batch told{};
+    JobKey job;
+    bool has_job = false;
+  };
+  struct Run {
+    Job job;
+    uint64_t run_ns = 0;
+    uint64_t done_ns = 0;
+    uint64_t start_ns = 0;  // told with its work; 0: not yet
+    uint64_t batch = 0;
+    std::vector<KernelId> kernels;  // by address
+  };
+  struct Window {
+    uint32_t device = 0;
+    uint64_t start_ns = 0;
+    uint64_t end_ns = 0;
+    std::map<uint64_t, StallCounts> counts;  // by address
+  };
+  struct Candidate {
+    SourceId source = 0;
+    KernelId kernel;
+    uint64_t offset = 0;
+    uint64_t ns = 0;
+  };
+  // Windows that have been told to a source in one turn.
+  using Told = std::map<SourceId, uint64_t>;
+
+  void add_kernels(Run& run, const gpuprof_drm_batch& batch);
+  uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
+  KernelId kernel_at(uint64_t space, uint64_t start);
+  void close(Window& window);
+  bool resolve(Window& window, uint64_t now_ns, uint64_t period, bool last);
+  [[nodiscard]] std::vector<Candidate> candidates(const std::vector<const Run*>& runs, const Window& window,
+                                                  uint64_t address) const;
+  [[nodiscard]] const KernelId* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
+  void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told);
+  void give_up(const Window& window, const StallCounts& counts);
+  void expire(uint64_t now_ns);
+
+  struct Hash {
+    size_t operator()(const JobKey& key) const { return gpuprof_mix_hash(key.context, key.seqno); }
+  };
+
+  StallSink& sink_;
+  std::unordered_map<JobKey, Run, Hash> runs_;
+  std::unordered_map<uint64_t, Batch> batches_;
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // by file and queue
+  std::unordered_map<uint64_t, Space> spaces_;
+  std::map<uint32_t, Window> open_;  // by device
+  std::deque<Window> waiting_;
+  size_t waiting_count_ = 0;
+  ProportionalSplit split_;
+  uint64_t settled_ns_ = 0;
+  uint64_t next_space_ = 0;
+  uint32_t last_window_ = 0;
+  uint64_t next_expiry_ns_ = 0;
+};
+
+}  // namespace gpuprof::backend::drm

@@ -1,0 +1,94 @@
+#include "backend/drm/stalls/stall_sampling.h"
+
+#include <vector>
+
+namespace gpuprof::backend::drm {
+namespace {
+
+constexpr const char* kUnknown = "[unknown]";
+
+}  // namespace
+
+size_t StallSampling::drain(bool on, uint64_t now_ns) {
+  now_ns_ = now_ns;
+  on_ = on;
+  const bool any = reader_.drain(*this, now_ns);
+  join_.settle(now_ns, reader_.period(), false);
+  return any ? 1 : 0;
+}
+
+void StallSampling::stop(uint64_t now_ns) {
+  drain(on_, now_ns);
+  join_.settle(now_ns, reader_.period(), true);
+  const StallReader::Facts& facts = reader_.facts();
+  submitters_.add_meta("drm.stalls.streams=" + std::to_string(reader_.streams()));
+  submitters_.add_meta("drm.stalls.period_cycles=" + std::to_string(reader_.period()));
+  submitters_.add_meta("drm.stalls.drops=" + std::to_string(facts.drops));
+  submitters_.add_meta("drm.stalls.resets=" + std::to_string(facts.resets));
+  for (const Error& refused : reader_.refused()) {
+    submitters_.add_meta("drm.stalls.refused=" + refused.message);
+  }
+}
+
+void StallSampling::end_source(SourceId source, uint64_t now_ns) {
+  join_.flush(now_ns, reader_.period());
+  join_.end_source(source);
+}
+
+void StallSampling::on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) {
+  submitters_.tell_kernel(job, start_ns, kernel);
+}
+
+void StallSampling::on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
+                              const StallCounts& counts, bool estimated) {
+  std::vector<PlaceSamples::Reason> reasons;
+  for (size_t stall = 0; stall < kStalls; ++stall) {
+    if (counts[stall] != 0) {
+      const std::string reason(stall_name(static_cast<Stall>(stall)));
+      reasons.push_back({submitters_.name_id(source, reason), counts[stall]});
+    }
+  }
+  sink_.on_place_samples(source, {.module = 0,
+                                  .offset = offset,
+                                  .function_id = submitters_.name_id(source, kernel),
+                                  .window = window,
+                                  .reasons = reasons,
+                                  .estimated = estimated});
+}
+
+void StallSampling::on_window(SourceId source, const SampleWindow& window) {
+  sink_.on_sample_window(source, window);
+}
+
+void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) {
+  const SourceId nobody = submitters_.nobody();
+  submitters_.device_of(nobody, buses_[device], "xe");
+  for (size_t stall = 0; stall < kStalls; ++stall) {
+    if (counts[stall] != 0) {
+      sink_.on_sample({.source = nobody,
+                       .time_ns = time_ns,
+                       .count = counts[stall],
+                       .period = reader_.period(),
+                       .reason = stall_name(static_cast<Stall>(stall)),
+                       .name_id = submitters_.name_id(nobody, kUnknown),
+                       .device = device});
+    }
+  }
+}
+
+void StallSampling::on_record(const StallGt& gt, const StallRecord& record) {
+  if (on_) {
+    const uint32_t device = submitters_.device_number(gt.bus);
+    buses_.try_emplace(device, gt.bus);
+    join_.on_record(device, record, now_ns_);
+  }
+}
+
+// At least one is missing.
+void StallSampling::on_dropped(const StallGt& /*gt*/) {
+  if (on_) {
+    sink_.on_samples_dropped(submitters_.nobody(), 1);
+  }
+}
+
+}  // namespace gpuprof::backend::drm

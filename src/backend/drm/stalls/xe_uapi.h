@@ -1,0 +1,83 @@
+// What we use of the kernel's interface to xe for EU stall sampling (Linux 6.15 and later), by our own declarations:
+// the headers of most machines are older. It is the kernel's ABI, and stays as it is.
+#pragma once
+
+#include <sys/ioctl.h>
+
+#include <cstdint>
+
+namespace gpuprof::backend::drm::xe {
+
+struct DeviceQuery {
+  uint64_t extensions = 0;
+  uint32_t query = 0;
+  uint32_t size = 0;  // of the answer; asked with 0, the driver says it
+  uint64_t data = 0;
+  uint64_t reserved[2] = {};
+};
+static_assert(sizeof(DeviceQuery) == 40);
+constexpr uint32_t kQueryGtList = 3;
+constexpr uint32_t kQueryEuStall = 10;
+
+struct GtList {
+  uint32_t count = 0;
+  uint32_t pad = 0;  // Gt[count] follow
+};
+struct Gt {
+  uint16_t type = 0;
+  uint16_t tile = 0;
+  uint16_t id = 0;
+  uint16_t pad[3] = {};
+  uint32_t reference_clock = 0;
+  uint64_t near_memory = 0;
+  uint64_t far_memory = 0;
+  uint16_t version = 0;  // of its graphics or media; 0: it is older than those that say it
+  uint16_t minor_version = 0;
+  uint16_t revision = 0;
+  uint16_t pad2 = 0;
+  uint64_t reserved[7] = {};
+};
+static_assert(sizeof(Gt) == 96);
+constexpr uint16_t kGtMain = 0;  // which has EUs, unlike that for media
+
+struct EuStall {
+  uint64_t extensions = 0;
+  uint64_t capabilities = 0;
+  uint64_t record_bytes = 0;
+  uint64_t buffer_bytes = 0;  // of each core
+  uint64_t reserved[5] = {};
+  uint64_t rates = 0;  // uint64_t[rates] follow: GPU cycles from one sample to the next, the fewest first
+};
+static_assert(sizeof(EuStall) == 80);
+constexpr uint64_t kEuStallBase = 1;  // a capability: the rest is of use
+
+struct SetProperty {
+  uint64_t next = 0;
+  uint32_t name = 0;  // 0: set a property
+  uint32_t pad = 0;
+  uint32_t property = 0;
+  uint32_t pad2 = 0;
+  uint64_t value = 0;
+  uint64_t reserved[2] = {};
+};
+static_assert(sizeof(SetProperty) == 48);
+constexpr uint32_t kPropertyGt = 1;
+constexpr uint32_t kPropertyRate = 2;
+constexpr uint32_t kPropertyWaitReports = 3;
+
+struct Observation {
+  uint64_t extensions = 0;
+  uint64_t type = 0;
+  uint64_t operation = 0;
+  uint64_t parameter = 0;
+};
+static_assert(sizeof(Observation) == 32);
+constexpr uint64_t kObserveEuStalls = 1;
+constexpr uint64_t kOpenStream = 0;
+
+constexpr unsigned kFirstCommand = 0x40;  // of a driver
+constexpr unsigned long kIoctlQuery = _IOWR('d', kFirstCommand + 0x00, DeviceQuery);
+constexpr unsigned long kIoctlObserve = _IOW('d', kFirstCommand + 0x0b, Observation);
+constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // of the stream
+
+}  // namespace gpuprof::backend::drm::xe

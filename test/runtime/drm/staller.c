@@ -1,0 +1,250 @@
+/*
+ * Puts jobs with known kernels on the fake xe, from known places, and known samples of stalls into its streams.
+ * environment: FAKE_GPU, its device node
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake_gpu.h"
+
+#define VM 5
+#define MEMORY_BYTES 0x40000
+#define MEMORY_AT 0x100000000ull /* as the GPU has it */
+#define CODE_AT 0x200000000ull   /* instruction base address */
+#define CHAINED 0x8000ull        /* kernels, from there */
+#define LATE 0x20000ull
+#define TWICE 0x40000ull
+#define IN_OBJECT 0x60000ull
+#define OBJECT 9
+#define OBJECT_AT 0x300010000ull
+#define OBJECT_BYTES 0x3000
+#define NOWHERE 0x7000000ull
+
+enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
+
+static int gpu = -1;
+static unsigned queues[FAKE_GPU_RINGS];
+static uint8_t* memory;
+
+__attribute__((noinline)) int gpu_ioctl(int file, unsigned long command, void* argument) {
+  int result = ioctl(file, command, argument);
+  __asm__ volatile("" ::: "memory");
+  return result;
+}
+
+static void call(const char* what, unsigned long command, void* argument) {
+  if (gpu_ioctl(gpu, command, argument) != 0) {
+    perror(what);
+    exit(1);
+  }
+}
+
+static void sleep_ms(unsigned ms) {
+  struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+  while (nanosleep(&time, &time) != 0 && errno == EINTR) {
+  }
+}
+
+__attribute__((noinline)) void submit(unsigned ring, unsigned ms, uint64_t batch) {
+  struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, queues[ring], 0, batch};
+  call("submit", FAKE_GPU_SUBMIT, &job);
+  __asm__ volatile("" ::: "memory");
+}
+
+static void wait_idle(void) {
+  call("wait", FAKE_GPU_WAIT, NULL);
+}
+
+static void bind(uint64_t address, unsigned object, void* to, uint64_t bytes) {
+  struct fake_gpu_bind wanted = {VM, object, address, (uint64_t)to, bytes};
+  call("bind", FAKE_GPU_BIND, &wanted);
+}
+
+/* As Xe2 lays them out: the address from bit 0, counts of 8 bits from bit 29. */
+static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall, unsigned count) {
+  struct fake_gpu_stalls pushed = {gt, FAKE_GPU_RECORDS, times, 0, {0}};
+  unsigned at = 29 + 8 * stall;
+  uint64_t low = address >> 3;
+  memcpy(pushed.record, &low, 4);
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    if (count >> bit & 1) {
+      pushed.record[(at + bit) / 8] |= 1u << ((at + bit) % 8);
+    }
+  }
+  /* After a reset the stream is not there for a moment. */
+  for (int i = 0; gpu_ioctl(gpu, FAKE_GPU_STALLS, &pushed) != 0; ++i) {
+    if (errno != ENOLINK || i == 600) {
+      perror("stalls");
+      exit(1);
+    }
+    sleep_ms(50);
+  }
+}
+
+static void disturb(unsigned gt, enum fake_gpu_stall_what what) {
+  struct fake_gpu_stalls pushed = {gt, what, 0, 0, {0}};
+  call("disturb", FAKE_GPU_STALLS, &pushed);
+}
+
+static uint32_t* put_jump(uint32_t* at, uint64_t to) {
+  *at++ = 0x18800001; /* MI_BATCH_BUFFER_START */
+  *at++ = (uint32_t)to;
+  *at++ = (uint32_t)(to >> 32);
+  return at;
+}
+
+/* Sets the instruction base address, and starts a kernel. */
+static void put_kernel(uint32_t* at, uint64_t start) {
+  uint32_t* base = at;
+  memset(at, 0, 22 * 4);
+  base[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
+  base[10] = (uint32_t)CODE_AT | 1;
+  base[11] = (uint32_t)(CODE_AT >> 32);
+  at += 22;
+  memset(at, 0, 39 * 4);
+  at[0] = 0x72080025; /* COMPUTE_WALKER, 39 dwords */
+  at[18] = (uint32_t)start;
+  at += 39;
+  *at = 0x05000000; /* MI_BATCH_BUFFER_END */
+}
+
+static uint32_t* words(unsigned offset) {
+  return (uint32_t*)(memory + offset);
+}
+
+/* A batch whose kernel is three buffers away. */
+static void write_chain(unsigned offset, uint64_t start) {
+  put_jump(words(offset), MEMORY_AT + offset + 0x1000);
+  put_jump(words(offset + 0x1000), MEMORY_AT + offset + 0x2000);
+  put_jump(words(offset + 0x2000), MEMORY_AT + offset + 0x3000);
+  put_kernel(words(offset + 0x3000), start);
+}
+
+__attribute__((noinline)) void chained(void) {
+  submit(0, 2000, MEMORY_AT);
+  sleep_ms(400);
+  push(0, 60, CHAINED + 0x40, SBID, 1);
+  push(1, 40, CHAINED + 0x48, SEND, 2);
+  sleep_ms(200);
+  disturb(0, FAKE_GPU_DROP);
+  sleep_ms(200);
+  push(0, 30, CHAINED + 0x40, SBID, 1);
+  sleep_ms(200);
+  disturb(0, FAKE_GPU_RESET);
+  sleep_ms(200);
+  push(0, 10, CHAINED + 0x40, ACTIVE, 3);
+  wait_idle();
+}
+
+/* Its commands are written after the samples of its kernel have been taken. */
+__attribute__((noinline)) void late(void) {
+  submit(0, 1500, MEMORY_AT + 0x10000);
+  sleep_ms(300);
+  push(0, 70, LATE + 0x10, SYNC, 1);
+  sleep_ms(500);
+  put_kernel(words(0x10000), LATE);
+  wait_idle();
+}
+
+__attribute__((noinline)) void forward(void) {
+  submit(0, 1500, MEMORY_AT + 0x20000);
+}
+
+__attribute__((noinline)) void backward(void) {
+  submit(1, 1500, MEMORY_AT + 0x20000);
+}
+
+/* Both run at the same time, for as long. */
+__attribute__((noinline)) void twice(void) {
+  put_kernel(words(0x20000), TWICE);
+  forward();
+  backward();
+  sleep_ms(600);
+  push(0, 200, TWICE + 0x80, DIST_ACC, 1);
+  push(0, 50, NOWHERE, CONTROL, 1);
+  wait_idle();
+}
+
+/* Its batch is in an object of the driver's, which is bound before it is mapped. */
+__attribute__((noinline)) void in_object(void) {
+  struct fake_gpu_object object = {OBJECT, 0, 0};
+  bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
+  call("object", FAKE_GPU_OBJECT, &object);
+  uint8_t* mapped = mmap(NULL, OBJECT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gpu, (off_t)object.offset);
+  if (mapped == MAP_FAILED) {
+    perror("map an object");
+    exit(1);
+  }
+  put_kernel((uint32_t*)(mapped + 0x2000), IN_OBJECT);
+  submit(1, 1000, OBJECT_AT + 0x2000);
+  sleep_ms(400);
+  push(1, 25, IN_OBJECT + 0x8, PIPESTALL, 1);
+  wait_idle();
+}
+
+/* Another kernel where the first one was. */
+__attribute__((noinline)) void reused(void) {
+  void* code = mmap(NULL, 0x10000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bind(CODE_AT, 0, NULL, 0x10000);
+  bind(CODE_AT, 0, code, 0x10000);
+  submit(0, 1000, MEMORY_AT);
+  sleep_ms(400);
+  push(0, 15, CHAINED + 0x40, SBID, 1);
+  wait_idle();
+}
+
+/* What makes no sense: a batch that leads to itself, one that calls itself, noise, addresses where nothing is bound,
+ * and binds of all addresses. The jobs are seen all the same. */
+__attribute__((noinline)) void hostile(void) {
+  put_jump(words(0x30000), MEMORY_AT + 0x30000);
+  put_jump(words(0x31000), MEMORY_AT + 0x31000);
+  *words(0x31000) |= 1u << 22;
+  for (unsigned i = 0; i < 0x1000; ++i) {
+    memory[0x32000 + i] = (uint8_t)(i * 167 + 13);
+  }
+  put_jump(words(0x33000), ~0ull);
+  for (unsigned i = 0; i < 4; ++i) {
+    submit(0, 1, MEMORY_AT + 0x30000 + i * 0x1000);
+  }
+  submit(0, 1, 0xdead000);
+  submit(0, 1, ~0ull);
+  bind(0, 0, memory, ~0ull);
+  submit(0, 1, 0x7fffffffffff);
+  bind(~0ull, 0, NULL, ~0ull);
+  submit(0, 1, 0);
+  wait_idle();
+}
+
+int main(void) {
+  gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
+  memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (gpu < 0 || memory == MAP_FAILED) {
+    perror(getenv("FAKE_GPU"));
+    return 1;
+  }
+  memset(memory, 0, MEMORY_BYTES);
+  for (unsigned ring = 0; ring < FAKE_GPU_RINGS; ++ring) {
+    struct fake_gpu_create_queue create = {VM, 0};
+    call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+    queues[ring] = create.queue;
+  }
+  bind(MEMORY_AT, 0, memory, MEMORY_BYTES);
+  write_chain(0, CHAINED);
+  chained();
+  late();
+  twice();
+  in_object();
+  sleep_ms(3000); /* what is of the first kernel has been settled by now */
+  reused();
+  hostile();
+  return 0;
+}

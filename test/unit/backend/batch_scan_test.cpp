@@ -1,0 +1,158 @@
+#include "wire/batch_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "catch.h"
+
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+// Buffers at addresses of the GPU; what is in none of them cannot be read.
+class Memory {
+ public:
+  void put(uint64_t address, const Words& words) { buffers_[address] = words; }
+
+  gpuprof_batch_scan scan(uint64_t from) const {
+    gpuprof_batch_scan scan{};
+    scan.at = from;
+    for (unsigned i = 0; i < GPUPROF_BATCH_COMMANDS && scan.state == GPUPROF_BATCH_RUNS; ++i) {
+      std::array<uint32_t, GPUPROF_BATCH_WINDOW> words{};
+      if (!read(scan.at, words)) {
+        scan.state = GPUPROF_BATCH_UNWRITTEN;
+        break;
+      }
+      gpuprof_batch_step(&scan, words.data());
+    }
+    return scan;
+  }
+
+ private:
+  bool read(uint64_t address, std::array<uint32_t, GPUPROF_BATCH_WINDOW>& words) const {
+    auto buffer = buffers_.upper_bound(address);
+    if (buffer == buffers_.begin()) {
+      return false;
+    }
+    --buffer;
+    const uint64_t first = (address - buffer->first) / 4;
+    if (first >= buffer->second.size()) {
+      return false;
+    }
+    const size_t count = std::min<size_t>(words.size(), buffer->second.size() - first);
+    std::copy_n(buffer->second.begin() + static_cast<long>(first), count, words.begin());
+    return true;
+  }
+
+  std::map<uint64_t, Words> buffers_;
+};
+
+constexpr uint32_t kEnd = 0x05000000;  // MI_BATCH_BUFFER_END
+
+Words jump(uint64_t to, bool call = false) {
+  return {0x18800001U | (call ? 1U << 22 : 0U), static_cast<uint32_t>(to), static_cast<uint32_t>(to >> 32)};
+}
+
+Words command(uint32_t header, size_t count, const std::map<size_t, uint32_t>& values) {
+  Words words(count);
+  words[0] = header | static_cast<uint32_t>(count - 2);
+  for (const auto& [at, value] : values) {
+    words[at] = value;
+  }
+  return words;
+}
+
+Words walker(uint32_t start) {
+  return command(0x72080000, 39, {{18, start}});
+}
+
+Words operator+(Words left, const Words& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+std::vector<uint64_t> starts(const gpuprof_batch_scan& scan) {
+  return {scan.starts, scan.starts + scan.count};
+}
+
+}  // namespace
+
+TEST_CASE("kernels of a batch are those that its commands name") {
+  Memory memory;
+  memory.put(0x1000, Words{0, 0} + command(0x61010000, 22, {{10, 0x20000001}, {11, 0x7}}) +
+                         command(0x61020000, 3, {{1, 0x1c0}}) + Words{0x69041234} + walker(0x8000) +
+                         command(0x78100000, 9, {{1, 0x100}}) + command(0x78110000, 10, {{1, 0x200}}) +
+                         command(0x781d0000, 11, {{1, 0x300}}) + command(0x781b0000, 9, {{3, 0x400}}) +
+                         command(0x78200000, 12, {{1, 0x500}, {8, 0x600}, {10, 0x700}}) + Words{kEnd});
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(scan.base == 0x720000000);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE, 0x8000, 0x100, 0x200, 0x300, 0x400,
+                                              0x500, 0x600, 0x700});
+}
+
+TEST_CASE("shaders that are switched off are no kernels") {
+  Memory memory;
+  memory.put(0, command(0x78100000, 9, {}) + command(0x78200000, 12, {{1, 0x500}}) + Words{kEnd});
+  CHECK(starts(memory.scan(0)) == std::vector<uint64_t>{0x500});
+}
+
+TEST_CASE("batches are followed to where they are chained") {
+  Memory memory;
+  memory.put(0x1000, walker(0x40) + jump(0x5000));
+  memory.put(0x5000, jump(0x9000));
+  memory.put(0x9000, jump(0x1234567890));
+  memory.put(0x1234567890, walker(0x8000) + Words{kEnd});
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x40, 0x8000});
+}
+
+TEST_CASE("a batch that calls another goes on after it, three deep") {
+  Memory memory;
+  memory.put(0x1000, jump(0x2000, true) + walker(0x40) + Words{kEnd});
+  memory.put(0x2000, jump(0x3000, true) + walker(0x80) + Words{kEnd});
+  memory.put(0x3000, jump(0x4000, true) + walker(0xc0) + Words{kEnd});
+  memory.put(0x4000, walker(0x100) + Words{kEnd});
+  const auto whole = memory.scan(0x1000);
+  CHECK(whole.state == GPUPROF_BATCH_ENDED);
+  CHECK(starts(whole) == std::vector<uint64_t>{0x100, 0xc0, 0x80, 0x40});
+  memory.put(0x4000, jump(0x5000, true));
+  CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_CUT);
+}
+
+TEST_CASE("a batch that leads back to itself has an end") {
+  Memory memory;
+  memory.put(0x1000, walker(0x40) + jump(0x1000));
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_CUT);
+  CHECK(scan.count == GPUPROF_BATCH_JUMPS + 1);
+}
+
+TEST_CASE("what is not written yet is told apart from what is complete") {
+  Memory memory;
+  memory.put(0x1000, walker(0x40) + Words(4096));  // and nothing
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_UNWRITTEN);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x40});
+  memory.put(0x1000, walker(0x40) + jump(0x7000));  // where nothing can be read
+  CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
+  memory.put(0x1000, {0xdeadbeef});
+  CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
+}
+
+TEST_CASE("of very many kernels the first are known") {
+  Memory memory;
+  Words words;
+  for (uint32_t i = 1; i <= 100; ++i) {
+    words = words + walker(i * 64);
+  }
+  memory.put(0, words + Words{kEnd});
+  const auto scan = memory.scan(0);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(scan.count == GPUPROF_BATCH_KERNELS);
+  CHECK(scan.starts[GPUPROF_BATCH_KERNELS - 1] == GPUPROF_BATCH_KERNELS * 64);
+}

@@ -1,0 +1,307 @@
+#include "backend/drm/stalls/stall_join.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "catch.h"
+
+using namespace gpuprof::backend;
+using namespace gpuprof::backend::drm;
+
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint32_t kDevice = 3;
+constexpr uint32_t kVm = 5;
+constexpr uint64_t kBase = 0x200000000;
+
+struct Seen : StallSink {
+  void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) override {
+    kernels.emplace_back(job.correlation, start_ns, kernel);
+  }
+  void on_stalls(SourceId source, uint32_t /*window*/, const std::string& kernel, uint64_t offset,
+                 const StallCounts& counts, bool estimated) override {
+    uint64_t sum = 0;
+    for (const uint32_t count : counts) {
+      sum += count;
+    }
+    (estimated ? shared : exact)[{source, kernel, offset}] += sum;
+  }
+  void on_window(SourceId source, const SampleWindow& window) override { windows.emplace_back(source, window); }
+  void on_unknown(uint32_t device, uint64_t /*time_ns*/, const StallCounts& counts) override {
+    for (const uint32_t count : counts) {
+      unknown[device] += count;
+    }
+  }
+
+  using Places = std::map<std::tuple<SourceId, std::string, uint64_t>, uint64_t>;
+  Places exact;
+  Places shared;
+  std::map<uint32_t, uint64_t> unknown;
+  std::vector<std::tuple<uint64_t, uint64_t, std::string>> kernels;
+  std::vector<std::pair<SourceId, SampleWindow>> windows;
+};
+
+// A GPU whose batches, jobs and samples are told as they would come.
+struct Gpu {
+  Seen seen;
+  StallJoin join{seen};
+  uint64_t jobs = 0;
+
+  static gpuprof_drm_batch batch(uint64_t id, const std::vector<uint64_t>& starts, uint64_t file) {
+    gpuprof_drm_batch made{};
+    made.id = id;
+    made.file = file;
+    made.vm = kVm;
+    made.queue = 1;
+    made.base = kBase;
+    for (const uint64_t start : starts) {
+      made.starts[made.count++] = start;
+    }
+    return made;
+  }
+
+  void batch(uint64_t id, const std::vector<uint64_t>& starts) { join.on_batch(batch(id, starts, 77)); }
+
+  // Runs in [begin, end) ms; `end` 0: it runs on.
+  JobKey run(SourceId source, uint64_t batch_id, uint64_t begin, uint64_t end) {
+    const JobKey key{1, ++jobs};
+    Job job;
+    job.source = source;
+    job.correlation = jobs;
+    job.device = kDevice;
+    job.run_ns = begin * kMs;
+    job.done_ns = end * kMs;
+    gpuprof_drm_submission submission{};
+    submission.batch = batch_id;
+    join.on_queued(key, job, submission);
+    join.on_run(key, begin * kMs);
+    if (end != 0) {
+      join.on_done(key, end * kMs);
+      join.on_job(key, job, begin * kMs);
+    }
+    return key;
+  }
+
+  void sample(uint64_t address, uint8_t count, uint64_t at_ms, uint32_t device = kDevice) {
+    StallRecord record;
+    record.address = address;
+    record.counts[static_cast<size_t>(Stall::sbid)] = count;
+    settle(at_ms);  // so that it was taken just before
+    join.on_record(device, record, at_ms * kMs);
+  }
+
+  void settle(uint64_t at_ms, bool last = false) { join.settle(at_ms * kMs, 251, last); }
+};
+
+}  // namespace
+
+TEST_CASE("samples are in the kernel of the batch that ran, that starts before them") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000, 0x9000});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x8040, 3, 1500);
+  gpu.sample(0x9000, 4, 1500);
+  gpu.sample(0x7ff8, 5, 1500);  // before all of them
+  gpu.settle(1600);
+  CHECK(gpu.seen.exact.empty());  // more may be found out
+  gpu.settle(1900);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
+  CHECK(gpu.seen.unknown.empty());
+  gpu.settle(4000);
+  CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 5}});
+  CHECK(gpu.join.waiting() == 0);
+  REQUIRE(gpu.seen.windows.size() == 1);
+  CHECK(gpu.seen.windows[0].second.handed == 7);
+  CHECK(gpu.seen.windows[0].second.period == 251);
+  CHECK(gpu.seen.windows[0].second.start_ns == 1500 * kMs - StallJoin::kLagNs);
+  CHECK(gpu.seen.windows[0].second.end_ns == 1500 * kMs);
+}
+
+TEST_CASE("a kernel of another batch in between keeps samples from the one before") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.batch(11, {0x8100});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.run(7, 11, 3000, 4000);  // does not run in the window
+  gpu.sample(0x8040, 1, 1500);
+  gpu.sample(0x8140, 1, 1500);
+  gpu.settle(9000, true);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 1}});
+  CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
+}
+
+TEST_CASE("kernels of two processes at one address share samples by their time in the window") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.join.on_batch(Gpu::batch(11, {0x8000}, 88));
+  gpu.run(7, 10, 1000, 1485);  // 5 ms of the window of 20 ms
+  gpu.run(8, 11, 1485, 2000);  // 15 ms
+  gpu.sample(0x8008, 200, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact.empty());
+  CHECK(gpu.seen.shared == Seen::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
+}
+
+TEST_CASE("samples wait for what comes late, and then are nobody's") {
+  Gpu gpu;
+  gpu.batch(10, {});  // not written yet
+  gpu.run(7, 10, 1000, 1600);
+  gpu.sample(0x8040, 3, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact.empty());
+  gpu.batch(10, {0x8000});
+  gpu.settle(2100);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
+  CHECK(gpu.seen.kernels ==
+        std::vector<std::tuple<uint64_t, uint64_t, std::string>>{{1, 1000 * kMs, "kernel at 0x8000"}});
+
+  gpu.batch(11, {});
+  gpu.run(7, 11, 5000, 5600);
+  gpu.sample(0xa000, 2, 5500);
+  gpu.settle(7400);
+  CHECK(gpu.seen.unknown.empty());
+  gpu.settle(7500);
+  CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 2}});
+  gpu.batch(11, {0xa000});  // too late
+  gpu.settle(7600);
+  CHECK(gpu.seen.exact.size() == 1);
+}
+
+TEST_CASE("an address that was freed and used again is another kernel") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000, 0x20000});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x8040, 1, 1500);
+  gpu.settle(1900);
+  gpuprof_drm_bound bound{};
+  bound.file = 77;
+  bound.vm = kVm;
+  bound.address = kBase + 0x8000;
+  bound.bytes = 0x1000;
+  gpu.join.on_bound(bound);
+  gpu.batch(11, {0x8000, 0x20000});
+  gpu.run(7, 11, 3000, 4000);
+  gpu.sample(0x8040, 2, 3500);
+  gpu.sample(0x20000, 4, 3500);
+  gpu.settle(3900);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 1},
+                                       {{7, "kernel at 0x8000 (2)", 0x40}, 2},
+                                       {{7, "kernel at 0x20000", 0}, 4}});
+  bound.vm = kVm + 1;  // another VM's addresses are others
+  gpu.join.on_bound(bound);
+  gpu.batch(12, {0x8000});
+  gpu.run(7, 12, 5000, 6000);
+  gpu.sample(0x8040, 8, 5500);
+  gpu.settle(5900);
+  CHECK(gpu.seen.exact.at({7, "kernel at 0x8000 (2)", 0x40}) == 10);
+}
+
+TEST_CASE("a job that runs on is one that runs") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 0);
+  gpu.sample(0x8000, 1, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 1}});
+}
+
+TEST_CASE("another device's jobs are not asked") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x8000, 9, 1500, kDevice + 1);
+  gpu.settle(4000);
+  CHECK(gpu.seen.exact.empty());
+  CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice + 1, 9}});
+}
+
+TEST_CASE("a process that ends keeps its samples") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 1550);
+  gpu.sample(0x8000, 6, 1500);
+  gpu.sample(0x4000, 1, 1500);
+  gpu.join.flush(1600 * kMs, 251);
+  gpu.join.end_source(7);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 6}});
+  CHECK(gpu.join.waiting() == 1);
+  gpu.settle(4000);
+  CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
+}
+
+TEST_CASE("a batch without a base has that of the one before on its queue") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  auto second = Gpu::batch(11, {0x9000}, 77);
+  second.base = 0;
+  gpu.join.on_batch(second);
+  gpu.run(7, 11, 1000, 2000);
+  gpu.sample(kBase + 0x9008, 1, 1500);  // as of Xe3p
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x9000", 8}, 1}});
+}
+
+TEST_CASE("the system routine is called so") {
+  Gpu gpu;
+  gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x1c0, 1, 1500);
+  gpu.sample(0x1c8, 1, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "system routine at 0x1c0", 0}, 1}, {{7, "system routine at 0x1c0", 8}, 1}});
+}
+
+TEST_CASE("addresses that wait are bounded") {
+  Gpu gpu;
+  for (uint64_t i = 0; i <= StallJoin::kMaxWaiting; ++i) {
+    gpu.sample(8 * i, 1, 1500);
+  }
+  gpu.settle(1600);
+  CHECK(gpu.join.waiting() == 0);
+  CHECK(gpu.seen.unknown.at(kDevice) == StallJoin::kMaxWaiting + 1);
+}
+
+TEST_CASE("counts that make no sense are passed over") {
+  Gpu gpu;
+  gpuprof_drm_batch batch = Gpu::batch(10, {0x8000}, 77);
+  batch.count = GPUPROF_BATCH_KERNELS + 1;
+  gpu.join.on_batch(batch);
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x8000, 0, 1500);  // no samples at all
+  gpu.settle(4000);
+  CHECK(gpu.seen.exact.empty());
+  CHECK(gpu.seen.unknown.empty());
+}
+
+TEST_CASE("a window begins before the last time that its stream was read") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 1100);
+  gpu.settle(1050);
+  StallRecord record;
+  record.address = 0x8000;
+  record.counts[0] = 1;
+  gpu.join.on_record(kDevice, record, 1500 * kMs);  // the recorder had other things to do
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact.size() == 1);
+  REQUIRE(gpu.seen.windows.size() == 1);
+  CHECK(gpu.seen.windows[0].second.start_ns == 1050 * kMs - StallJoin::kLagNs);
+}
+
+TEST_CASE("a base that comes late moves the batch to where it is") {
+  Gpu gpu;
+  auto batch = Gpu::batch(10, {0x8000}, 77);
+  batch.base = 0;
+  gpu.join.on_batch(batch);
+  gpu.run(7, 10, 1000, 2000);
+  batch.base = kBase;
+  batch.starts[batch.count++] = 0x4000;
+  gpu.join.on_batch(batch);
+  gpu.sample(kBase + 0x4008, 1, 1500);
+  gpu.sample(0x8008, 2, 1500);
+  gpu.settle(2000);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
+}
