@@ -15,7 +15,7 @@ arguments=$(sed -n "s/^$name  *//p" cases)
 status=$?
 {
   case $arguments in
-    *--svg*) # the picture and its data; style and script are tested in a browser
+    *--svg* | *--time-series*) # the picture and its data; style and script are tested in a browser
       sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" ;;
     *) cat "$actual/out" ;;
   esac
