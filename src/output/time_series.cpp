@@ -140,7 +140,8 @@ void write_cells(std::string& out, const Map& map, int top) {
   const std::string size = "\" width=\"" + px(width) + "\" height=\"" + std::to_string(height) + "\"";
   std::array<std::string, kLevels + 1> by_level;
   for (size_t i = 0; i < map.series.cells.size(); ++i) {
-    const double x = map.left() + column_px * static_cast<double>(i / map.shape.rows);
+    const size_t column = i / map.shape.rows;
+    const double x = map.left() + column_px * static_cast<double>(column);
     const int y = top + map.shape.row_px * static_cast<int>(i % map.shape.rows);
     const uint64_t value = map.weight(i);
     std::string& cells = by_level[level_of(value, map.most)];
