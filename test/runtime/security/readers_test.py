@@ -19,11 +19,14 @@ COMMANDS = {
     "flame": ["flame"],
     "flame by": ["flame", "--by", "command,device,stream", "--lines"],
     "svg": ["flame", "--svg", "-"],
+    "time series": ["flame", "--time-series", "-"],
+    "window": ["flame", "--from", "1s", "--to", "2s"],
     "report": ["report"],
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
     "export": ["export", "--format", "chrome"],
     "merge": ["merge"],
+    "import": ["import"],
     "dump": ["dump"],
 }
 # What comes out may be terabytes: only how it begins is read, and then the pipe is closed.
