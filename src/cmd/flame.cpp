@@ -78,7 +78,8 @@ class Flame : public Command {
     add_file_option(app, "-o,--output", output_, "file for the folded stacks; - is standard output (default)");
     add_file_option(app, "--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
     add_file_option(app, "--time-series", time_series_,
-                    "draw a heat map of the weight over time into this file: select a stretch of time in it, and it "
+                    "draw a heat map of the weight over time into this file, instead of printing folded stacks: select "
+                    "a stretch of time in it, and it "
                     "shows the command that folds that");
     app.add_option("--title", title_, "of the pictures");
     window_.declare(app);
