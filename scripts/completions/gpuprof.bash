@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report annotate diff check latency export merge dump doctor help version --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report annotate diff check latency export merge import dump doctor help version --help --version" -- "$current")
     return
   fi
   if [[ $command == record || $command == check ]]; then
@@ -33,7 +33,7 @@ _gpuprof() {
     --format) words="pprof speedscope folded json csv sqlite perfetto chrome" ;;
     --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
     -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
-    -o | --output | -i | --input | --svg) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    -o | --output | -i | --input | --svg | --time-series) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
   esac
   if [[ -z $words ]]; then
     case $command in
@@ -42,7 +42,7 @@ _gpuprof() {
           --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)
-        words="-i --input -o --output --svg --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
+        words="-i --input -o --output --svg --time-series --from --to --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help --help-all"
         ;;
       report) words="-i --input --sort --by --kernel --path --full --top --width --explain --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
@@ -57,6 +57,7 @@ _gpuprof() {
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help --help-all" ;;
       export) words="-i --input --format -o --output $shown --lenient -q -v --help --help-all" ;;
       merge) words="-o --output --lenient -q -v --help --help-all" ;;
+      import) words="-o --output --folded --lenient -q -v --help --help-all" ;;
       dump) words="-i --input --raw --lenient -q -v --help --help-all" ;;
       doctor) words="--json --help --help-all" ;;
     esac

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -18,31 +19,14 @@ using Reason = std::optional<std::string>;
 constexpr const char* kAfterEnd = "there are records after END";
 constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
 
-// Where a part does not fit, `sum` keeps its value.
-bool add_to(uint64_t& sum, uint64_t value) {
-  uint64_t next = 0;
-  const bool fits = !__builtin_add_overflow(sum, value, &next);
-  sum = fits ? next : sum;
-  return fits;
-}
-
 // Busy and idle time of a device make up how long it was watched.
 bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
   return add_to(busy_ns, idle_ns);
 }
 
-bool add_to(Weight& sum, const Weight& weight) {
-  Weight next = sum;
-  if (!add_to(next.ns, weight.ns) || !add_to(next.count, weight.count) || !add_to(next.bytes, weight.bytes)) {
-    return false;
-  }
-  sum = next;
-  return true;
-}
-
 // Adds a weight that is known to fit, with the extremes of what it sums up. GPU and HOST.
 template <typename Sums>
-void add_to(Row& row, const Sums& r) {
+void add_sums(Row& row, const Sums& r) {
   if (r.count > 0) {
     row.min_ns = row.weight.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
     row.max_ns = std::max(row.max_ns, r.max_ns);
@@ -56,6 +40,19 @@ SampleKey key_of(const p::EuStall& r) {
   return {.work = r.work, .place = r.place, .reason = r.reason, .sampling = r.sampling, .flags = r.flags};
 }
 
+Error no_interval(uint64_t line) {
+  return {"the profile does not say in front of line " + std::to_string(line) +
+              " how long its time slices are (META interval_ns), so no window of time can be chosen",
+          "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+}
+
+bool has_slices(const p::Reader::Batch& batch) {
+  return batch.record == nullptr || std::holds_alternative<p::Gpu>(*batch.record) ||
+         std::holds_alternative<p::EuStall>(*batch.record) || std::holds_alternative<p::Share>(*batch.record) ||
+         std::holds_alternative<p::Launch>(*batch.record) || std::holds_alternative<p::Host>(*batch.record) ||
+         std::holds_alternative<p::Idle>(*batch.record);
+}
+
 class Aggregator {
  public:
   Aggregator(p::Reader& reader, const AggregateOptions& options)
@@ -63,6 +60,9 @@ class Aggregator {
 
   // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
   Status take(const p::Reader::Batch& batch) {
+    if (options_.window && !result_.window && has_slices(batch)) {
+      return no_interval(reader_.line());
+    }
     if (batch.record != nullptr) {
       return take(*batch.record);
     }
@@ -98,11 +98,12 @@ class Aggregator {
     info.complete = !info.cut_short && (ended_ || reader_.is_published_form());
     info.skipped_bad = reader_.skipped_bad();
     info.skipped_unknown = reader_.skipped_unknown();
-    count_rows(result_);
+    count_rows(result_, outside_);
     if (ended_) {
       check_end();
     }
-    info.covered = covered_work(result_);
+    info.covered = covered_work(result_, outside_);
+    leave_out(result_, outside_);
     check_conservation(result_);
     return std::move(result_);
   }
@@ -191,10 +192,21 @@ class Aggregator {
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
+  // Whether a line's slice is one to make rows of. Those of other slices are checked and counted all the same.
+  [[nodiscard]] bool is_outside(uint64_t slice) const { return result_.window && !result_.window->has(slice); }
+
+  void add_coverage(p::WorkCoverage& coverage, p::WorkId work, uint64_t count) const {
+    coverage.recorded += count;
+    coverage.with_stack += has_stack(*result_.tables.work(work)) ? count : 0;
+  }
+
   Reason add(const Waiting& sample) {
     uint64_t count = result_.sample_count;
     if (!add_to(count, sample.count)) {
       return kTooLarge;
+    }
+    if (is_outside(sample.slice)) {
+      return leave_out_sample(sample, count);
     }
     size_t slot = 0;
     SampleRow* row = map_.find(sample.key, sample.hash, slot);
@@ -215,9 +227,25 @@ class Aggregator {
       const p::StringId kernel = result_.tables.work(sample.key.work)->name;
       result_.stall_slices.add(kernel, sample.key.reason, sample.slice, sample.count);
     }
+    if (options_.slices == Measure::gpu || options_.slices == Measure::samples) {
+      result_.sample_slices.add(sample.slice, {.count = sample.count});
+    }
     result_.sample_count = count;
     ++result_.info.records;
     return std::nullopt;
+  }
+
+  Reason leave_out_sample(const Waiting& sample, uint64_t count) {
+    const SampleKey& key = sample.key;
+    Reason reason = result_.tables.add(
+        p::EuStall{.work = key.work, .place = key.place, .reason = key.reason, .sampling = key.sampling});
+    if (!reason) {
+      add_coverage(outside_.samples, key.work, sample.count);
+      outside_.estimated += (key.flags & p::kSampleEstimated) != 0 ? sample.count : 0;
+      result_.sample_count = count;
+      ++result_.info.records;
+    }
+    return reason;
   }
 
   // Where the row of the work at that position is; kNone so far.
@@ -248,9 +276,16 @@ class Aggregator {
     if (!add_to(total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
       return kTooLarge;
     }
+    if (is_outside(r.slice)) {
+      return leave_out_row(r, total);
+    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
-      add_to(*row, r);
+      add_sums(*row, r);
+      if (measures_gpu()) {
+        const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
+        result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
+      }
       if (options_.squares) {
         add_squares(*row, r.sum_squares_ns2);
       }
@@ -274,6 +309,24 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
+  // Busy and exclusive times come with SHARE lines, counts and bytes with those of the work.
+  [[nodiscard]] bool measures_gpu() const {
+    return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
+  }
+
+  Reason leave_out_row(const p::Gpu& r, const Weight& total) {
+    Reason reason = result_.tables.add(r);
+    if (!reason) {
+      add_coverage(outside_.gpu, r.work, r.count);
+      outside_.timed = true;
+      outside_.unsampled += p::is_unsampled(*result_.tables.work(r.work)) ? r.count : 0;
+      outside_.total += {.ns = r.sum_ns, .count = r.count, .bytes = r.bytes};
+      result_.total = total;
+      ++result_.info.records;
+    }
+    return reason;
+  }
+
   void add_squares(const Row& row, p::Uint128 squares) {
     const auto position = static_cast<size_t>(&row - result_.rows.data());
     if (position >= result_.squares.size()) {
@@ -289,9 +342,22 @@ class Aggregator {
     if (!add_to(count, r.count)) {
       return kTooLarge;
     }
+    if (is_outside(r.slice)) {
+      Reason reason = result_.tables.add(r);
+      if (!reason) {
+        add_coverage(outside_.launches, r.work, r.count);
+        outside_.total.count += r.count;
+        result_.total.count = count;
+        ++result_.info.records;
+      }
+      return reason;
+    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::launch, reason)) {
       row->weight.count += r.count;
+      if (measures_gpu()) {
+        result_.slices.add(r.slice, {.count = r.count});
+      }
       result_.total.count = count;
       ++result_.info.records;
     }
@@ -304,10 +370,24 @@ class Aggregator {
     if (!add_to(busy, r.busy_ns) || !add_to(exclusive, r.exclusive_ns) || !fit_together(busy, result_.idle_ns)) {
       return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
     }
+    if (is_outside(r.slice)) {
+      Reason reason = result_.tables.add(r);
+      if (!reason) {
+        outside_.busy_ns += r.busy_ns;
+        outside_.exclusive_ns += r.exclusive_ns;
+        result_.busy_ns = busy;
+        result_.exclusive_ns = exclusive;
+        result_.has_shares = true;
+      }
+      return reason;
+    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
       row->busy_ns += r.busy_ns;
       row->exclusive_ns += r.exclusive_ns;
+      if (options_.slices == Measure::busy || options_.slices == Measure::exclusive) {
+        result_.slices.add(r.slice, {.ns = options_.slices == Measure::busy ? r.busy_ns : r.exclusive_ns});
+      }
       result_.busy_ns = busy;
       result_.exclusive_ns = exclusive;
       result_.has_shares = true;
@@ -331,8 +411,18 @@ class Aggregator {
   }
 
   Reason keep(const p::Host& r) {
-    if (!add_to(result_.host_total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
+    const Weight weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes};
+    if (!add_to(result_.host_total, weight)) {
       return "the sum of all HOST records up to this one exceeds 64 bits";
+    }
+    if (is_outside(r.slice)) {
+      outside_.host_total += weight;
+      return std::nullopt;
+    }
+    const p::Op op = result_.tables.work(r.work)->op;
+    if ((options_.slices == Measure::wait && op == p::Op::sync) ||
+        (options_.slices == Measure::alloc && op == p::Op::alloc)) {
+      result_.slices.add(r.slice, weight);
     }
     if (options_.host) {
       const uint32_t position = result_.tables.position(r.work);
@@ -341,7 +431,7 @@ class Aggregator {
         row = static_cast<uint32_t>(result_.host.size());
         result_.host.push_back(Row{.kind = RowKind::host, .ref = position});
       }
-      add_to(result_.host[row], r);
+      add_sums(result_.host[row], r);
     }
     return std::nullopt;
   }
@@ -352,7 +442,14 @@ class Aggregator {
       return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
     }
     result_.idle_ns = idle;
+    if (is_outside(r.slice)) {
+      outside_.idle_ns += r.ns;
+      return std::nullopt;
+    }
     result_.device_times[r.device].idle_ns += r.ns;
+    if (options_.slices == Measure::idle) {
+      result_.slices.add(r.slice, {.ns = r.ns});
+    }
     if (options_.idle) {
       const auto [known, added] = idle_rows_.try_emplace({r.device, r.work}, result_.idle.size());
       if (added) {
@@ -379,7 +476,7 @@ class Aggregator {
     const auto known = latency_rows_.find({r.work, r.phase});
     LatencyRow row = known == latency_rows_.end() ? LatencyRow{.work = r.work, .phase = r.phase}
                                                   : std::move(result_.latencies[known->second]);
-    const bool fits = merge(r, row);
+    const bool fits = add_latency(r, row);
     if (known != latency_rows_.end()) {
       result_.latencies[known->second] = std::move(row);
     } else if (fits) {
@@ -389,35 +486,26 @@ class Aggregator {
     return fits ? Reason() : Reason("the sum of the LATENCY records of this work exceeds 64 bits");
   }
 
-  // False, with `row` as it was, where a sum does not fit.
-  static bool merge(const p::Latency& r, LatencyRow& row) {
-    uint64_t count = row.count;
-    uint64_t sum_ns = row.sum_ns;
-    if (!add_to(count, r.count) || !add_to(sum_ns, r.sum_ns)) {
-      return false;
-    }
-    if (r.count > 0) {
-      row.min_ns = row.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
-      row.max_ns = std::max(row.max_ns, r.max_ns);
-    }
-    row.count = count;
-    row.sum_ns = sum_ns;
-    for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
-      const auto place =
-          std::lower_bound(row.buckets.begin(), row.buckets.end(), bucket.bucket,
-                           [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
-      if (place == row.buckets.end() || place->bucket != bucket.bucket) {
-        row.buckets.insert(place, bucket);
-      } else {
-        place->count += bucket.count;
-      }
-    }
-    return true;
-  }
-
   Reason keep(const p::Meta& r) {
     result_.info.meta.emplace(r.key, r.value);
+    if (r.key == "interval_ns" && result_.interval_ns == 0) {
+      take_interval(r.value);
+    }
     return std::nullopt;
+  }
+
+  void take_interval(std::string_view text) {
+    uint64_t ns = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ns);
+    if (error != std::errc() || end != text.data() + text.size() || ns == 0) {
+      return;
+    }
+    result_.interval_ns = ns;
+    if (options_.window) {
+      result_.window = slices_of(*options_.window, ns);
+      result_.slices = SliceSums(result_.window->first);
+      result_.sample_slices = SliceSums(result_.window->first);
+    }
   }
 
   Reason keep(const p::Loss& r) {
@@ -489,6 +577,7 @@ class Aggregator {
   std::array<Waiting, kQueue> queue_;
   size_t queued_ = 0;   // how many were ever put into the queue,
   size_t settled_ = 0;  // and taken out of it
+  Outside outside_;
   uint64_t lost_ = 0;
   bool ended_ = false;
   p::End end_;

@@ -4,11 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/measure.h"
+#include "analyze/slice_sums.h"
 #include "analyze/stall_slices.h"
+#include "analyze/time_window.h"
 #include "base/large_vector.h"
 #include "base/result.h"
 #include "profile/coverage.h"
@@ -112,6 +116,8 @@ struct Aggregate {
   uint64_t queue_total_ns = 0;           // the same of `queue_ns`; UINT64_MAX where they come to more
   LargeVector<SampleRow> samples;        // in the same order
   StallSlices stall_slices;              // with AggregateOptions::stall_slices; of the samples
+  SliceSums slices;                      // with AggregateOptions::slices; of what is measured,
+  SliceSums sample_slices;               // and of samples where that is gpu or samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
@@ -124,7 +130,9 @@ struct Aggregate {
   uint64_t idle_ns = 0;  // fits together with busy_ns
   uint64_t window_ns = 0;
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
-  bool has_shares = false;  // there are SHARE lines: the weights busy, exclusive and idle mean something
+  bool has_shares = false;           // there are SHARE lines: the weights busy, exclusive and idle mean something
+  uint64_t interval_ns = 0;          // how long a slice is; 0: the profile does not say
+  std::optional<SliceRange> window;  // with AggregateOptions::window: the slices that rows are of
 
   [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
@@ -138,6 +146,10 @@ struct AggregateOptions {
   bool squares = false;
   bool queue = false;
   bool stall_slices = false;
+  std::optional<Measure> slices;
+  // Only the slices that a part of it lies in make rows and their sums. `info` is always about the whole recording, and
+  // so is what is in no slice.
+  std::optional<TimeWindow> window;
 };
 
 Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options = {});

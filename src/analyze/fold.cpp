@@ -567,10 +567,15 @@ FoldResult fold(const Aggregate& rows, const FoldOptions& options) {
   return result;
 }
 
+AggregateOptions needed_for(Measure measure) {
+  AggregateOptions needed;
+  needed.idle = measure == Measure::idle;
+  needed.host = needed.idle || measure == Measure::wait || measure == Measure::alloc;
+  return needed;
+}
+
 Result<FoldResult> fold(profile::Reader& reader, const FoldOptions& options) {
-  const bool idle = options.measure == Measure::idle;
-  const bool host = idle || options.measure == Measure::wait || options.measure == Measure::alloc;
-  auto rows = aggregate(reader, {.host = host, .idle = idle});
+  auto rows = aggregate(reader, needed_for(options.measure));
   if (!rows) {
     return std::move(rows).error();
   }

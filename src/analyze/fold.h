@@ -11,6 +11,7 @@
 #include "analyze/flame_tree.h"
 #include "analyze/labels.h"
 #include "analyze/leaf.h"
+#include "analyze/measure.h"
 #include "analyze/stack_view.h"
 #include "base/result.h"
 #include "profile/reader.h"
@@ -30,12 +31,6 @@ enum class RangeFrames : uint8_t {
   off,
 };
 
-// What is folded. The tree's weights are GPU time, records and bytes for `gpu`. For busy and exclusive, ns is that
-// share of the device's time. `samples` are counts; a profile that has nothing else gives them for `gpu`, too. The last
-// three are not GPU work: ns of idle time; ns and number of calls that wait for the GPU; number and bytes of
-// allocations.
-enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc };
-
 struct FoldOptions {
   StackOptions stacks;
   GraphStacks graph = GraphStacks::both;
@@ -43,7 +38,7 @@ struct FoldOptions {
   RangeFrames ranges = RangeFrames::frames;
   std::string range;   // of `filter`: NAME, or NAME@DOMAIN; empty: any range
   bool spread = true;  // work whose launch has no stack by choice is spread over the stacks of the same work
-  Measure measure = Measure::gpu;
+  Measure measure = Measure::gpu;  // what the tree's weights are
   // Below kernels that have samples. None: line and stall, or nothing where the samples tell nothing; of samples alone
   // all but functions.
   std::optional<Leaves> leaves;
@@ -68,7 +63,10 @@ struct FoldResult : ProfileInfo {
 
 Result<FoldResult> fold(profile::Reader& reader, const FoldOptions& options = {});
 
-// The same of what has been read already, with AggregateOptions::host and ::idle where the measure needs them.
+// What has to be kept of a profile for the measure.
+AggregateOptions needed_for(Measure measure);
+
+// The same of what has been read already, with what is needed_for() the measure.
 FoldResult fold(const Aggregate& rows, const FoldOptions& options);
 
 }  // namespace gpuprof::analyze

@@ -31,8 +31,10 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
   return device == nullptr ? std::string("an unknown device") : "device " + std::to_string(device->index);
 }
 
-p::WorkCoverage covered_samples(const Aggregate& rows) {
-  p::WorkCoverage samples{.recorded = rows.sample_count, .lost = p::lost_samples(rows.info.losses)};
+p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
+  p::WorkCoverage samples = outside.samples;
+  samples.recorded = rows.sample_count;  // of all lines
+  samples.lost = p::lost_samples(rows.info.losses);
   for (const SampleRow& row : rows.samples) {
     samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
   }
@@ -55,10 +57,40 @@ bool ProfileInfo::samples_tell() const {
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
-void count_rows(Aggregate& rows) {
+bool add_latency(const p::Latency& r, LatencyRow& row) {
+  uint64_t count = row.count;
+  uint64_t sum_ns = row.sum_ns;
+  if (!add_to(count, r.count) || !add_to(sum_ns, r.sum_ns)) {
+    return false;
+  }
+  if (r.count > 0) {
+    row.min_ns = row.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
+    row.max_ns = std::max(row.max_ns, r.max_ns);
+  }
+  row.count = count;
+  row.sum_ns = sum_ns;
+  for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
+    const auto place =
+        std::lower_bound(row.buckets.begin(), row.buckets.end(), bucket.bucket,
+                         [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
+    if (place == row.buckets.end() || place->bucket != bucket.bucket) {
+      row.buckets.insert(place, bucket);
+    } else {
+      place->count += bucket.count;
+    }
+  }
+  return true;
+}
+
+void count_rows(Aggregate& rows, const Outside& outside) {
   ProfileInfo& info = rows.info;
-  bool timed = false;
-  bool launches = false;
+  bool timed = outside.timed;
+  bool launches = outside.launches.recorded > 0;
+  info.gpu_records = outside.gpu.recorded;
+  info.with_stack = outside.gpu.with_stack;
+  info.unsampled = outside.unsampled;
+  info.launches = outside.launches.recorded;
+  info.estimated = outside.estimated;
   for (const Row& row : rows.rows) {
     const uint64_t count = row.weight.count;
     switch (row.kind) {
@@ -87,28 +119,41 @@ void count_rows(Aggregate& rows) {
   for (const SampleRow& row : rows.samples) {
     info.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
   }
-  info.kind = kind_of(timed, launches, !rows.samples.empty());
+  info.kind = kind_of(timed, launches, !rows.samples.empty() || outside.samples.recorded > 0);
 }
 
-profile::WorkCoverage covered_work(const Aggregate& rows) {
+profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside) {
   const ProfileInfo& info = rows.info;
   const uint64_t lost = p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record));
   if (info.gpu_records > 0 || lost > 0) {
     return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
   }
-  p::WorkCoverage launches;
+  p::WorkCoverage launches = outside.launches;
   for (const Row& row : rows.rows) {
     if (row.kind == RowKind::launch) {
       launches.recorded += row.weight.count;
       launches.with_stack += has_stack(rows.work(row)) ? row.weight.count : 0;
     }
   }
-  return launches.any() ? launches : covered_samples(rows);
+  return launches.any() ? launches : covered_samples(rows, outside);
+}
+
+void leave_out(Aggregate& rows, const Outside& outside) {
+  rows.total.ns -= outside.total.ns;
+  rows.total.count -= outside.total.count;
+  rows.total.bytes -= outside.total.bytes;
+  rows.host_total.ns -= outside.host_total.ns;
+  rows.host_total.count -= outside.host_total.count;
+  rows.host_total.bytes -= outside.host_total.bytes;
+  rows.sample_count -= outside.samples.recorded;
+  rows.busy_ns -= outside.busy_ns;
+  rows.exclusive_ns -= outside.exclusive_ns;
+  rows.idle_ns -= outside.idle_ns;
 }
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  if (!info.complete || !rows.has_shares || info.skipped_bad > 0) {
+  if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window) {
     return;
   }
   std::set<p::DeviceId> with_work;

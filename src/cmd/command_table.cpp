@@ -17,7 +17,7 @@ constexpr const char* kExitCodes =
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 11> kTable = {{
+  static constexpr std::array<Entry, 12> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
@@ -27,6 +27,7 @@ std::span<const Entry> command_table() {
       {"latency", "show how long launches take to start, as histograms", make_latency},
       {"export", "write a file for another tool: pprof, speedscope, Perfetto", make_export},
       {"merge", "join the profiles of several processes or hosts", make_merge},
+      {"import", "make a profile of those that Intel's iaprof has stored", make_import},
       {"dump", "print a profile one record a line", make_dump},
       {"doctor", "say what this machine can record and what is missing", make_doctor},
   }};

@@ -3,16 +3,20 @@
 #include <utility>
 
 #include "analyze/fold.h"
+#include "analyze/time_series.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
+#include "cmd/window.h"
 #include "output/folded.h"
 #include "output/svg.h"
+#include "output/time_series.h"
 #include "output/trust.h"
 
 namespace gpuprof::cmd {
@@ -30,21 +34,28 @@ struct WeightWord {
   Measure measure;
   WeightKind kind;
   const char* title;
+  const char* series_title;
   const char* time_name;
   const char* count_name;
 };
+constexpr const char* kGraph = "GPU flame graph";
+constexpr const char* kTime = "GPU time";
 constexpr std::array<WeightWord, 10> kWeights = {{
-    {"sum", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
-    {"time", Measure::gpu, WeightKind::time, "GPU flame graph", "GPU time", "launches"},
-    {"busy", Measure::busy, WeightKind::time, "GPU flame graph", "time in which a device was busy", "launches"},
-    {"exclusive", Measure::exclusive, WeightKind::time, "GPU flame graph", "GPU time, shared between what ran at once",
+    {"sum", Measure::gpu, WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
+    {"time", Measure::gpu, WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
+    {"busy", Measure::busy, WeightKind::time, kGraph, "Busy GPU time, over time", "time in which a device was busy",
      "launches"},
-    {"idle", Measure::idle, WeightKind::time, "GPU idle time", "time in which a device was idle", "gaps"},
-    {"count", Measure::gpu, WeightKind::count, "GPU flame graph", "GPU time", "launches"},
-    {"samples", Measure::samples, WeightKind::count, "GPU flame graph", "GPU time", "samples"},
-    {"bytes", Measure::gpu, WeightKind::bytes, "GPU flame graph", "GPU time", "launches"},
-    {"wait", Measure::wait, WeightKind::time, "Waiting for the GPU", "time in which the CPU waited for a GPU", "calls"},
-    {"alloc", Measure::alloc, WeightKind::bytes, "GPU memory allocations", "time", "allocations"},
+    {"exclusive", Measure::exclusive, WeightKind::time, kGraph, "Exclusive GPU time, over time",
+     "GPU time, shared between what ran at once", "launches"},
+    {"idle", Measure::idle, WeightKind::time, "GPU idle time", "GPU idle time, over time",
+     "time in which a device was idle", "gaps"},
+    {"count", Measure::gpu, WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},
+    {"samples", Measure::samples, WeightKind::count, kGraph, "Samples of GPU code, over time", kTime, "samples"},
+    {"bytes", Measure::gpu, WeightKind::bytes, kGraph, "Bytes copied and filled, over time", kTime, "launches"},
+    {"wait", Measure::wait, WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
+     "time in which the CPU waited for a GPU", "calls"},
+    {"alloc", Measure::alloc, WeightKind::bytes, "GPU memory allocations", "GPU memory allocations, over time", "time",
+     "allocations"},
 }};
 
 const WeightWord& weight_of(const std::string& word) {
@@ -56,13 +67,22 @@ const WeightWord& weight_of(const std::string& word) {
   return kWeights.front();
 }
 
+std::string leading_blank(const std::string& text) {
+  return text.empty() ? text : " " + text;
+}
+
 class Flame : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
     add_file_option(app, "-o,--output", output_, "file for the folded stacks; - is standard output (default)");
     add_file_option(app, "--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
-    app.add_option("--title", title_, "of the flame graph");
+    add_file_option(app, "--time-series", time_series_,
+                    "draw a heat map of the weight over time into this file, instead of printing folded stacks: select "
+                    "a stretch of time in it, and it "
+                    "shows the command that folds that");
+    app.add_option("--title", title_, "of the pictures");
+    window_.declare(app);
     declare_weight(app);
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
@@ -88,7 +108,9 @@ class Flame : public Command {
                                   "instruction, offset and stall (default where there are samples: line,stall)")
                        ->type_name("LIST");
     coverage_.declare(app);
-    show_in_help(app, {"--input", "--output", "--svg", "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
+    show_in_help(app, {"--input", "--output", "--svg", "--time-series", "--from", "--to", "--weight", "--leaf", "--by",
+                       "--root", "--hide", "--no-lines"});
+    app_ = &app;
   }
 
   Result<int> run() override {
@@ -102,30 +124,48 @@ class Flame : public Command {
     if (Status may = may_write_all(); !may) {
       return std::move(may).error();
     }
-    auto folded = analyze::fold(*reader, fold_);
-    if (!folded) {
-      return std::move(folded).error();
+    analyze::AggregateOptions needed = analyze::needed_for(fold_.measure);
+    needed.window = window_.chosen();
+    if (!time_series_.empty()) {
+      needed.slices = fold_.measure;
     }
-    warn_of_gaps(*folded);
-    warn_of_coverage(*folded);
-    WeightChoice weight = choose_weight(*folded);
-    if (Status fine = choose_unit(folded->tree, weight); !fine) {
-      return std::move(fine).error();
+    auto rows = analyze::aggregate(*reader, needed);
+    if (!rows) {
+      return std::move(rows).error();
     }
-    explain(*folded, weight.kind);
-    if (Status written = write(*folded, weight); !written) {
-      return std::move(written).error();
+    has_shares_ = rows->has_shares;
+    warn_of_gaps(rows->info);
+    warn_of_coverage(rows->info);
+    window_.explain(*rows);
+    if (Status drawn = time_series_.empty() ? Status() : draw_time_series(*rows); !drawn) {
+      return std::move(drawn).error();
     }
-    if (Status enough = coverage_.check(*folded); !enough) {
-      return std::move(enough).error();
-    }
-    if (output::raw_weight(folded->tree.total(), weight.kind) == 0) {
-      return why_nothing(*folded);
-    }
-    return 0;
+    return draws_only_time_series() ? ended(rows->info, series_total_) : fold(*rows);
   }
 
  private:
+  Result<int> fold(const analyze::Aggregate& rows) {
+    const FoldResult folded = analyze::fold(rows, fold_);
+    WeightChoice weight = choose_weight(folded, folded.tree.total());
+    if (Status fine = choose_unit(folded.tree, weight); !fine) {
+      return std::move(fine).error();
+    }
+    explain(folded, weight.kind);
+    if (Status written = write(folded, weight); !written) {
+      return std::move(written).error();
+    }
+    return ended(folded, output::raw_weight(folded.tree.total(), weight.kind));
+  }
+
+  [[nodiscard]] Result<int> ended(const analyze::ProfileInfo& info, uint64_t total) const {
+    if (Status enough = coverage_.check(info); !enough) {
+      return std::move(enough).error();
+    }
+    return total == 0 ? Result<int>(why_nothing(info)) : Result<int>(0);
+  }
+
+  [[nodiscard]] bool draws_only_time_series() const { return !time_series_.empty() && svg_.empty() && output_.empty(); }
+
   void declare_weight(CLI::App& app) {
     std::vector<std::string> words;
     words.reserve(kWeights.size());
@@ -173,16 +213,23 @@ class Flame : public Command {
       }
       fold_.leaves = std::move(leaves).value();
     }
+    if (!time_series_.empty() && fold_.ranges == RangeFrames::filter) {
+      return Error{"--time-series shows all work, so it does not go with --nvtx-range or --nvtx=filter",
+                   "leave one of them out", kExitUsage};
+    }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
+    if (Status good = window_.check(); !good) {
+      return good;
+    }
     return stacks_.apply(fold_.stacks);
   }
 
-  [[nodiscard]] WeightChoice choose_weight(const FoldResult& folded) const {
+  [[nodiscard]] WeightChoice choose_weight(const analyze::ProfileInfo& info, const analyze::Weight& total) const {
     WeightChoice choice;
     choice.unit = unit_ == "ns" ? output::TimeUnit::ns : output::TimeUnit::us;
     choice.kind = weight_of(weight_).kind;
-    if (weight_.empty() && folded.kind != ProfileKind::durations && folded.tree.total().ns == 0) {
+    if (weight_.empty() && info.kind != ProfileKind::durations && total.ns == 0) {
       choice.kind = WeightKind::count;
     }
     return choice;
@@ -190,10 +237,22 @@ class Flame : public Command {
 
   // Nothing that is there is lost, and neither output is lost to the other.
   [[nodiscard]] Status may_write_all() const {
-    if (!svg_.empty() && !output_.empty() && are_same_output(svg_, output_)) {
-      return Error{"both -o and --svg write " + output_, "name two files", kExitUsage};
+    const std::array<std::pair<const char*, std::string>, 3> outputs{{
+        {"-o", output_.empty() && svg_.empty() && time_series_.empty() ? "-" : output_},
+        {"--svg", svg_},
+        {"--time-series", time_series_},
+    }};
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      for (size_t k = i + 1; k < outputs.size(); ++k) {
+        const auto& [option, path] = outputs[i];
+        const auto& [other, other_path] = outputs[k];
+        if (!path.empty() && !other_path.empty() && are_same_output(path, other_path)) {
+          return Error{"both " + std::string(option) + " and " + other + " write " + path, "name two files",
+                       kExitUsage};
+        }
+      }
     }
-    for (const std::string& path : {svg_, output_.empty() && svg_.empty() ? std::string("-") : output_}) {
+    for (const auto& [option, path] : outputs) {
       if (Status may = path.empty() ? Status() : may_write(path, input_.files); !may) {
         return may;
       }
@@ -270,20 +329,23 @@ class Flame : public Command {
   }
 
   // Of a profile of which there is nothing to draw.
-  [[nodiscard]] Error why_nothing(const FoldResult& folded) const {
+  [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info) const {
+    if (const auto window = window_.chosen()) {
+      return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};
+    }
     const bool of_shares =
         fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
-    if (fold_.measure == Measure::gpu && folded.kind == ProfileKind::empty) {
+    if (fold_.measure == Measure::gpu && info.kind == ProfileKind::empty) {
       return no_gpu_work();
     }
     if (fold_.ranges == analyze::RangeFrames::filter) {
       return {"no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
               "--nvtx=frames shows which ranges there are", kExitNothing};
     }
-    if (fold_.measure == Measure::samples && folded.samples == 0) {
+    if (fold_.measure == Measure::samples && info.samples == 0) {
       return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
     }
-    if (of_shares && !folded.has_shares) {
+    if (of_shares && !has_shares_) {
       return {"the chosen weight is 0 for all of the profile: it does not say how work shared its devices",
               "try --weight sum", kExitNothing};
     }
@@ -306,6 +368,10 @@ class Flame : public Command {
     }
   }
 
+  [[nodiscard]] const char* count_name(const analyze::ProfileInfo& info) const {
+    return info.kind == ProfileKind::stall_samples ? "samples" : weight_of(weight_).count_name;
+  }
+
   [[nodiscard]] output::SvgOptions svg_options(const FoldResult& folded, const WeightChoice& weight) const {
     output::SvgOptions options;
     options.title = title_.empty() ? weight_of(weight_).title : title_;
@@ -321,8 +387,30 @@ class Flame : public Command {
     }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;
-    options.count_name = folded.kind == ProfileKind::stall_samples ? "samples" : weight_of(weight_).count_name;
+    options.count_name = count_name(folded);
     return options;
+  }
+
+  [[nodiscard]] Status draw_time_series(const analyze::Aggregate& rows) {
+    auto series = analyze::time_series(rows, fold_.measure, output::kMostHeatCells);
+    if (!series) {
+      return std::move(series).error();
+    }
+    const WeightChoice weight = choose_weight(rows.info, series->total);
+    series_total_ = output::raw_weight(series->total, weight.kind);
+    output::HeatMapOptions options;
+    options.title = title_.empty() ? weight_of(weight_).series_title : title_;
+    const auto command = rows.info.meta.find("command");
+    options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
+    options.notice = gaps(rows.info);
+    options.kind = weight.kind;
+    options.count_name = count_name(rows.info);
+    options.command_options =
+        "-i " + shell_word(input_.opened) +
+        leading_blank(options_given(*app_, {"--input", "--output", "--svg", "--time-series", "--title", "--from",
+                                            "--to", "--min-coverage", "--quiet", "--verbose"}));
+    const std::string picture = output::heat_map(*series, options);
+    return write_file(time_series_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
   }
 
   [[nodiscard]] Status write(const FoldResult& folded, const WeightChoice& weight) const {
@@ -343,6 +431,8 @@ class Flame : public Command {
   analyze::FoldOptions fold_;
   std::string output_;
   std::string svg_;
+  std::string time_series_;
+  Window window_;
   std::string title_;
   std::string weight_;
   std::string unit_;
@@ -352,6 +442,9 @@ class Flame : public Command {
   std::string graph_;
   std::string nvtx_;
   std::string unsampled_;
+  const CLI::App* app_ = nullptr;
+  bool has_shares_ = false;
+  uint64_t series_total_ = 0;
 };
 
 }  // namespace

@@ -101,6 +101,7 @@ Result<profile::Reader> open_profile(const std::string& path, bool lenient, std:
 Result<profile::Reader> Input::open() {
   const bool chosen = !path.empty();
   const std::string source = chosen ? path : stdin_has_input() ? "-" : kDefaultFile;
+  opened = source;
   auto reader = open_profile(source, lenient, files);
   if (Status may = may_write_profile("-", files); reader && !may) {
     return std::move(may).error();

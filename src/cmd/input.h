@@ -26,6 +26,7 @@ struct Input {
   [[nodiscard]] Result<profile::Reader> open();
 
   std::vector<FileId> files;  // what has been opened
+  std::string opened;         // its name; - for standard input
 };
 
 // What messages call the input `path`.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "base/shell.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -128,6 +129,26 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64
     value_ns = *ns;
   };
   return app.add_option_function<std::string>(names, take, text)->type_name("TIME");
+}
+
+std::string options_given(const CLI::App& app, std::initializer_list<const char*> but) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool left_out =
+        std::any_of(but.begin(), but.end(), [option](const char* name) { return option->check_name(name); });
+    if (option->count() == 0 || left_out || option->get_lnames().empty()) {
+      continue;
+    }
+    const std::string name = "--" + option->get_lnames().front();
+    if (option->get_items_expected_max() == 0) {
+      text.append(text.empty() ? "" : " ").append(name);
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      text.append(text.empty() ? "" : " ").append(name).append(" ").append(shell_word(value));
+    }
+  }
+  return text;
 }
 
 void show_in_help(CLI::App& app, std::initializer_list<const char*> names) {

@@ -19,6 +19,9 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
                                  uint64_t least_ns, uint64_t most_ns);
 
+// The options that were given, but for those of these names, as a user can type them: "--weight busy --by device".
+std::string options_given(const CLI::App& app, std::initializer_list<const char*> but);
+
 // The options declared so far that --help is to show: all others of the command are for --help-all.
 void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 

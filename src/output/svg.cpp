@@ -14,13 +14,12 @@
 #include "base/numbers.h"
 #include "output/svg_layout.h"
 #include "output/svg_palette.h"
+#include "output/svg_parts.h"
 #include "output/svg_text.h"
 
 extern "C" {
 extern const char gpuprof_svg_script_begin[];
 extern const char gpuprof_svg_script_end[];
-extern const char gpuprof_svg_style_begin[];
-extern const char gpuprof_svg_style_end[];
 }
 
 namespace gpuprof::output {
@@ -30,14 +29,8 @@ using analyze::FlameTree;
 using analyze::FrameClass;
 using analyze::Weight;
 
-// Of the static picture, in px. The script measures text; here a fixed-width font's advance is known, a
-// proportional font's is taken on the wide side.
-constexpr int kWidth = 1200;
-constexpr int kPad = 10;
 constexpr int kRow = 17;
 constexpr double kLabelAdvance = 6.65;  // 11 px fixed width
-constexpr double kTextAdvance = 7.3;    // 12 px fixed width, and 12 px proportional on the wide side
-constexpr double kTitleAdvance = 10.5;  // 17 px proportional
 constexpr double kKeyAdvance = 6.6;     // legend text
 constexpr double kThinPx = 3;           // narrower frames have no outline, which would hide their colour
 constexpr double kTooltipPx = 2;        // narrower frames have no static tooltip
@@ -60,41 +53,8 @@ struct Picture {
   std::string out;
 };
 
-std::string_view embedded(const char* begin, const char* end) {
-  return {begin, static_cast<size_t>(end - begin)};
-}
-
-std::string px(double value) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", value);
-  std::string digits = text.data();
-  while (digits.back() == '0') digits.pop_back();
-  if (digits.back() == '.') digits.pop_back();
-  return digits;
-}
-
-size_t columns_in(double width, double advance) {
-  return width <= 0 ? 0 : static_cast<size_t>(width / advance);
-}
-
-std::string exact_duration(uint64_t ns) {
-  return ns < 1'000 ? duration_text(ns) : duration_text(ns) + " (" + count_text(ns) + " ns)";
-}
-
-std::string exact_bytes(uint64_t bytes) {
-  return bytes < 1'024 ? bytes_text(bytes) : bytes_text(bytes) + " (" + count_text(bytes) + " bytes)";
-}
-
 std::string exact(uint64_t value, const SvgOptions& options) {
-  switch (options.weight.kind) {
-    case WeightKind::time:
-      return exact_duration(value);
-    case WeightKind::count:
-      return count_text(value) + " " + printable(options.count_name);
-    case WeightKind::bytes:
-      return exact_bytes(value);
-  }
-  return {};
+  return exact_text(value, options.weight.kind, options.count_name);
 }
 
 // Both measurements of a frame.
@@ -129,9 +89,9 @@ std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& opti
            (with_share ? ", " + percent_text(raw_weight(weight, options.weight.kind), total) + " of total" : "");
   }
   const std::array<std::pair<WeightKind, std::string>, 3> parts{{
-      {WeightKind::time, exact_duration(weight.ns)},
+      {WeightKind::time, exact_text(weight.ns, WeightKind::time, {})},
       {WeightKind::count, count_text(weight.count) + " " + printable(options.count_name)},
-      {WeightKind::bytes, exact_bytes(weight.bytes)},
+      {WeightKind::bytes, exact_text(weight.bytes, WeightKind::bytes, {})},
   }};
   std::string text;
   for (const auto& [kind, part] : parts) {
@@ -191,40 +151,6 @@ void name_frames(Picture& picture, const FlameTree& tree) {
   }
 }
 
-// Writes the header as a stack of blocks. Each is a group at its y with its height in data-h, so that the script can
-// stack them again at another width.
-class Header {
- public:
-  explicit Header(std::string& out) : out_(out) {}
-
-  void block(std::string_view id, int height, const std::string& content) {
-    out_ += "<g id=\"";
-    out_ += id;
-    out_ += "\" data-h=\"" + std::to_string(height) + "\" transform=\"translate(0," + std::to_string(y_) + ")\">";
-    out_ += content + "</g>\n";
-    y_ += height;
-  }
-  void text_block(std::string_view id, int height, std::string_view text, double advance) {
-    const size_t columns = columns_in(kWidth - 2.0 * kPad, advance);
-    block(id, height, text_at(kPad, height - 5, cut_to_columns(text, columns)));
-  }
-  static std::string text_at(double x, int y, std::string_view text) {
-    return "<text x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\">" + xml_escaped(text) + "</text>";
-  }
-  [[nodiscard]] int height() const { return y_; }
-
- private:
-  std::string& out_;
-  int y_ = 6;
-};
-
-void write_notice(Header& header, std::string_view notice) {
-  const size_t columns = columns_in(kWidth - 4.0 * kPad, kTextAdvance);
-  header.block("gp-notice", 30,
-               "<rect x=\"" + px(kPad) + "\" y=\"4\" width=\"" + px(kWidth - 2 * kPad) + "\" height=\"22\" rx=\"4\"/>" +
-                   Header::text_at(2 * kPad, 19, cut_to_columns(notice, columns)));
-}
-
 // By class: is there a frame of it?
 std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   std::array<bool, kLegendOrder.size()> present{};
@@ -243,13 +169,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kChangeKe
                                                                                     {"r3", "25% more"},
                                                                                     {"r5", "10 times, or new"}}};
 
-void write_legend(Header& header, const Picture& picture) {
+void write_legend(SvgHeader& header, const Picture& picture) {
   constexpr int kLegendRow = 20;
   std::string keys;
-  double x = kPad;
+  double x = kSvgPad;
   const auto key = [&](const std::string& style, std::string_view label) {
     keys += "<g class=\"gp-key " + style + "\" transform=\"translate(" + px(x) + ",0)\">" +
-            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + Header::text_at(17, 14, label) + "</g>";
+            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
     x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
   };
   if (picture.options.difference) {
@@ -274,17 +200,17 @@ std::string hint(const SvgOptions& options) {
 // The height that the header takes.
 int write_header(Picture& picture) {
   const SvgOptions& options = picture.options;
-  Header header(picture.out);
+  SvgHeader header(picture.out);
   header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
   if (!options.subtitle.empty()) {
     header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
   }
   const Weight& all = picture.layout.frames[0].weight;
   header.text_block("gp-total", 20, "Total: " + numbers(all, 0, options, false), kTextAdvance);
-  if (!picture.notice.empty()) write_notice(header, picture.notice);
+  if (!picture.notice.empty()) header.notice(picture.notice);
   write_legend(header, picture);
   header.block("gp-details", 44,
-               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kWidth) + "\" y1=\"4\" y2=\"4\"/>" +
+               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kSvgWidth) + "\" y1=\"4\" y2=\"4\"/>" +
                    "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint(options)) +
                    "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">"
                    "Open this file in a browser to zoom and search.</text>");
@@ -294,7 +220,7 @@ int write_header(Picture& picture) {
 // Widths below the result are not drawn: they are narrower than asked for, or too many.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
-  const double per_px = static_cast<double>(frames[0].width) / (kWidth - 2.0 * kPad);
+  const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);
   const double asked = std::isfinite(picture.options.min_width_px) ? std::max(picture.options.min_width_px, 0.0) : 0.0;
   const double smallest = std::min(std::ceil(asked * per_px), 9e18);
   const auto least = static_cast<uint64_t>(smallest);
@@ -315,10 +241,10 @@ void write_frame(Picture& picture, size_t index, int top) {
   // Edges are rounded, not widths: what starts where a neighbour ends is drawn there.
   const auto edge = [&](uint64_t at) {
     const double share = total == 0 ? (at == 0 ? 0.0 : 1.0) : static_cast<double>(at) / static_cast<double>(total);
-    return std::round((kPad + share * (kWidth - 2.0 * kPad)) * 100) / 100;
+    return std::round((kSvgPad + share * (kSvgWidth - 2.0 * kSvgPad)) * 100) / 100;
   };
   const double x = edge(frame.start);
-  const double width = (total == 0 ? kWidth - kPad : edge(frame.start + frame.width)) - x;
+  const double width = (total == 0 ? kSvgWidth - kSvgPad : edge(frame.start + frame.width)) - x;
   const int y = top + static_cast<int>(picture.max_depth - frame.depth) * kRow;
   std::string& out = picture.out;
   const auto style_of_change = [&] {
@@ -335,7 +261,7 @@ void write_frame(Picture& picture, size_t index, int top) {
   out += "<rect x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\" width=\"" + px(width) + "\" height=\"" +
          std::to_string(kRow - 1) + "\" rx=\"1\"/>";
   const std::string text = cut_to_columns(label.text, columns_in(width - 6, kLabelAdvance));
-  if (!text.empty()) out += Header::text_at(x + 3, y + 12, text);
+  if (!text.empty()) out += SvgHeader::text_at(x + 3, y + 12, text);
   out += "</g>\n";
 }
 
@@ -348,12 +274,6 @@ void write_frames(Picture& picture, int top) {
   picture.out += "</g>\n";
 }
 
-void append_member(std::string& out, std::string_view key, const std::string& value) {
-  out += '"';
-  out += key;
-  out += "\":" + value + ",\n";
-}
-
 // What the script draws from. A frame is five numbers: depth, label, ns, count, bytes; of its whole subtree.
 void write_data(Picture& picture) {
   const SvgOptions& options = picture.options;
@@ -364,7 +284,7 @@ void write_data(Picture& picture) {
   append_member(out, "minWidth", px(std::clamp(options.min_width_px, 0.05, 1000.0)));
   append_member(out, "drawnFrames", std::to_string(options.limits.drawn_frames));
   append_member(out, "rowHeight", std::to_string(kRow));
-  append_member(out, "pad", std::to_string(kPad));
+  append_member(out, "pad", std::to_string(kSvgPad));
   append_member(out, "title", json_quoted(printable(options.title)));
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
   append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
@@ -419,31 +339,23 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
   // The header's height decides the picture's, which comes first in the file.
   const int header_height = write_header(picture);
   const std::string header = std::exchange(picture.out, {});
-  const std::string width = std::to_string(kWidth);
   const bool empty = picture.layout.frames[0].width == 0;
   const int top = header_height + 4 + (empty ? 60 : 0);
-  const std::string height = std::to_string(top + static_cast<int>(picture.max_depth + 1) * kRow + kPad);
+  const int height = top + static_cast<int>(picture.max_depth + 1) * kRow + kSvgPad;
   std::string& out = picture.out;
-  out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width +
-         "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height + "\" role=\"img\">\n";
-  const std::string title = xml_escaped(printable(options.title));
-  out += "<title>" + title + "</title>\n<desc>Flame graph, root at the bottom. " +
-         xml_escaped("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)) + "</desc>\n";
-  out += "<style><![CDATA[\n";
-  out += embedded(gpuprof_svg_style_begin, gpuprof_svg_style_end);
-  out += palette_css() + (options.difference ? change_css() : "") + "]]></style>\n";
-  out += "<rect id=\"gp-page\" width=\"" + width + "\" height=\"" + height + "\"/>\n";
+  begin_svg(out, {.height = height,
+                  .title = options.title,
+                  .description = "Flame graph, root at the bottom. Total: " +
+                                 numbers(picture.layout.frames[0].weight, 0, options, false),
+                  .style = palette_css() + (options.difference ? change_css() : "")});
   write_frames(picture, top);
   if (empty) {
     out += "<text id=\"gp-empty\" x=\"10\" y=\"" + std::to_string(header_height + 36) +
            "\">Nothing to show: no GPU work with this weight was recorded.</text>\n";
   }
-  out += "<g id=\"gp-head\"><rect id=\"gp-band\" width=\"" + width + "\" height=\"" + std::to_string(header_height) +
-         "\"/>\n" + header + "</g>\n";
+  write_head(out, header, header_height);
   write_data(picture);
-  out += "<script><![CDATA[\n";
-  out += embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end);
-  out += "]]></script>\n</svg>\n";
+  end_svg(out, embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end));
   return std::move(picture.out);
 }
 

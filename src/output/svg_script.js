@@ -1,13 +1,9 @@
-// Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside the SVG that holds it;
-// reads #gp-data, written beside it, and touches no network. Names reach the page as text nodes only.
+// Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside the SVG that holds it,
+// behind svg_shared.js; reads #gp-data, written beside it, and touches no network. Names reach the page as text nodes
+// only.
 (function () {
   'use strict';
 
-  const SVG = 'http://www.w3.org/2000/svg';
-  const HTML = 'http://www.w3.org/1999/xhtml';
-  const script = document.currentScript;
-  const svg = (script && script.ownerSVGElement) || document.documentElement;
-  const byId = (id) => svg.querySelector('#' + id);
   const data = JSON.parse(byId('gp-data').textContent);
 
   // A frame is five numbers in a row: depth, label, ns, count, bytes.
@@ -61,37 +57,6 @@
     while (open.length > 0) end[open.pop()] = count;
   }
 
-  // ---- numbers, as src/base/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
-
-  const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
-
-  // toFixed() would round the fraction, and 1.005 is a little less than that.
-  const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
-
-  function threeDigits(value, unit) {
-    const hundredths = Math.round((value * 100) / unit);
-    if (hundredths < 1000) return fixed(hundredths, 2);
-    const tenths = Math.round((value * 10) / unit);
-    return tenths < 1000 ? fixed(tenths, 1) : grouped(Math.round(value / unit));
-  }
-
-  function duration(ns) {
-    if (ns < 1e3) return ns + ' ns';
-    if (ns < 999500) return threeDigits(ns, 1e3) + ' us';
-    if (ns < 999500000) return threeDigits(ns, 1e6) + ' ms';
-    return threeDigits(ns, 1e9) + ' s';
-  }
-
-  function bytes(value) {
-    let unit = 0;
-    while (unit < 4 && Math.round(value / 1024 ** unit) >= 1024) ++unit;
-    return unit === 0 ? value + ' B' : threeDigits(value, 1024 ** unit) + ' ' + ' KMGT'[unit] + 'iB';
-  }
-
-  const exactNs = (ns) => duration(ns) + (ns < 1e3 ? '' : ' (' + grouped(ns) + ' ns)');
-  const exactBytes = (value) => bytes(value) + (value < 1024 ? '' : ' (' + grouped(value) + ' bytes)');
-  const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
-
   function changeNumbers(i) {
     const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
     const [before, after] = beforeAfter(i);
@@ -119,13 +84,6 @@
 
   // ---- elements ----
 
-  function make(namespace, name, attributes, text) {
-    const element = document.createElementNS(namespace, name);
-    for (const key in attributes) element.setAttribute(key, attributes[key]);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  }
-
   const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{3fffd}]/u;
 
   const LEAST_COLUMNS = 5;  // of a cut label: less says nothing
@@ -141,20 +99,6 @@
       if (used < columns) keep += character;
     }
     return text;
-  }
-
-  function cutToPixels(element, text, pixels) {
-    element.textContent = text;
-    if (element.getComputedTextLength() <= pixels) return;
-    const characters = Array.from(text);
-    let low = 0;
-    let high = characters.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      element.textContent = characters.slice(0, middle).join('') + '\u2026';
-      if (element.getComputedTextLength() <= pixels) low = middle; else high = middle - 1;
-    }
-    element.textContent = characters.slice(0, low).join('') + '\u2026';
   }
 
   // ---- header ----
@@ -190,22 +134,6 @@
     bar.reset.addEventListener('click', () => zoomTo(0));
   }
 
-  function layLegend(legend, width) {
-    const row = Number(legend.dataset.h);
-    let x = data.pad;
-    let y = 0;
-    for (const key of legend.children) {
-      const wide = 17 + key.lastChild.getComputedTextLength();
-      if (x > data.pad && x + wide > width - data.pad) {
-        x = data.pad;
-        y += row;
-      }
-      key.setAttribute('transform', 'translate(' + x + ',' + y + ')');
-      x += wide + 16;
-    }
-    return y + row;
-  }
-
   // Stacks the header's blocks at this width; the tools stand beside the title, or above it where that is too narrow.
   function layHeader(width) {
     const beside = width >= 860;
@@ -221,7 +149,7 @@
         y = Math.max(y, BAR_HEIGHT + 8);
       }
       block.setAttribute('transform', 'translate(0,' + y + ')');
-      y += block.id === 'gp-legend' ? layLegend(block, width) : Number(block.dataset.h);
+      y += block.id === 'gp-legend' ? layLegend(block, width, data.pad) : Number(block.dataset.h);
       if (block.id !== 'gp-notice') continue;
       block.querySelector('rect').setAttribute('width', Math.max(room, 0));
       cutToPixels(block.querySelector('text'), data.notice, room - 2 * data.pad);

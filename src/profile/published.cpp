@@ -10,10 +10,6 @@ constexpr std::array<std::string_view, 8> kKinds = {"EUSTALL",  "STRING",     "P
                                                     "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT", "KSTACK"};
 constexpr std::array<const char*, 4> kTextKinds = {"STRING", "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
-// By stall_type.
-constexpr std::array<std::string_view, 11> kReasons = {"",     "active", "control",    "pipestall", "send", "dist_acc",
-                                                       "sbid", "sync",   "inst_fetch", "other",     "tdr"};
-
 bool own_id(Fields& in, uint32_t& id) {
   return in.number("id", id) && (id != 0 || in.fail("id", "is 0, which means none"));
 }
@@ -57,8 +53,7 @@ std::optional<Record> PublishedForm::take(Line line, std::string& reason) {
   const std::string_view text(line.begin, static_cast<size_t>(line.end - line.begin));
   const std::string_view kind = text.substr(0, text.find(';'));
   Fields in(line.begin + kind.size() + 1, line.end, kind.size() < text.size(), false);
-  records_.clear();
-  handed_out_ = 0;
+  records_.begin_line();
   bool good = true;
   if (kind == "EUSTALL") {
     good = take_stall(in);
@@ -76,17 +71,14 @@ std::optional<Record> PublishedForm::take(Line line, std::string& reason) {
     return std::nullopt;
   }
   if (!good) {
-    records_.clear();
+    records_.begin_line();
     reason = in.reason().empty() ? undefined_ : std::string(kind).append(": ").append(in.reason());
   }
   return next();
 }
 
 std::optional<Record> PublishedForm::next() {
-  if (handed_out_ == records_.size()) {
-    return std::nullopt;
-  }
-  return records_[handed_out_++];
+  return records_.next();
 }
 
 // Nothing but `id; value` with whatever bytes the value has.
@@ -104,7 +96,7 @@ bool PublishedForm::take_text(Text kind, Fields& in) {
   const StringId name = add_string(value);
   texts_[kind].insert(id, index(name));
   if (kind == kGpuFile) {
-    records_.emplace_back(GpuModule{GpuModuleId{index(name)}, name, StringId{}});
+    records_.add(GpuModule{GpuModuleId{index(name)}, name, StringId{}});
   }
   return true;
 }
@@ -115,7 +107,7 @@ bool PublishedForm::take_process_name(Fields& in) {
   if (!in.number("proc_name_id", name) || !in.number("pid", pid) || !in.done() || !defined(kString, name)) {
     return false;
   }
-  process(name, pid);
+  records_.process(string(kString, name), pid);
   return true;
 }
 
@@ -142,7 +134,7 @@ bool PublishedForm::take_stack(bool kernel, Fields& in) {
   if (!known.has(id)) {
     known.insert(id, 0);
   }
-  records_.emplace_back(Stack{kernel, StackId{id}, elements_});
+  records_.add(Stack{kernel, StackId{id}, elements_});
   return true;
 }
 
@@ -152,11 +144,14 @@ bool PublishedForm::take_stall(Fields& in) {
     return false;
   }
   EuStall sample;
-  sample.work = work(stall);
-  sample.place = place(stall);
+  const StringId symbol = string(kGpuSymbol, stall.gpu_symbol);
+  const ProcessId owner = records_.process(string(kString, stall.proc_name), stall.pid);
+  sample.work = records_.work(owner, StackId{stall.ustack}, StackId{stall.kstack}, symbol);
+  sample.place =
+      records_.place(string(kGpuFile, stall.gpu_file), symbol, string(kInsnText, stall.insn_text), stall.offset);
   sample.reason = reason_name(stall.stall_type);
   sample.count = stall.count;
-  records_.emplace_back(sample);
+  records_.add(sample);
   return true;
 }
 
@@ -186,9 +181,7 @@ bool PublishedForm::defined(Text kind, uint32_t id) {
 
 StringId PublishedForm::add_string(std::string_view value) {
   text_hashes_.push_back(std::hash<std::string_view>{}(value));
-  const StringId id{static_cast<uint32_t>(text_hashes_.size())};
-  records_.emplace_back(String{id, value});
-  return id;
+  return records_.string(value);
 }
 
 StringId PublishedForm::string(Text kind, uint32_t id) const {
@@ -201,43 +194,10 @@ StringId PublishedForm::reason_name(uint32_t stall_type) {
   }
   StringId& name = reasons_[stall_type];
   if (index(name) == 0) {
-    reason_text_ = stall_type < kReasons.size() ? kReasons[stall_type] : "type " + std::to_string(stall_type);
+    reason_text_ = stall_type < kStallReasons.size() ? kStallReasons[stall_type] : "type " + std::to_string(stall_type);
     name = add_string(reason_text_);
   }
   return name;
-}
-
-ProcessId PublishedForm::process(uint32_t name, uint32_t pid) {
-  const auto [id, is_new] = processes_.intern({join_ids(name, pid)});
-  if (is_new) {
-    records_.emplace_back(Process{.id = ProcessId{id}, .pid = pid, .name = string(kString, name)});
-  }
-  return ProcessId{id};
-}
-
-// The symbol is the best name of a kernel that there is.
-WorkId PublishedForm::work(const Stall& stall) {
-  const ProcessId owner = process(stall.proc_name, stall.pid);
-  const auto [id, is_new] =
-      works_.intern({join_ids(index(owner), stall.gpu_symbol), join_ids(stall.ustack, stall.kstack)});
-  if (is_new) {
-    Work work{.id = WorkId{id}, .process = owner, .ustack = StackId{stall.ustack}, .kstack = StackId{stall.kstack}};
-    work.name = string(kGpuSymbol, stall.gpu_symbol);
-    records_.emplace_back(work);
-  }
-  return WorkId{id};
-}
-
-GpuPlaceId PublishedForm::place(const Stall& stall) {
-  const auto [id, is_new] = places_.intern({join_ids(stall.gpu_file, stall.gpu_symbol), stall.insn_text, stall.offset});
-  if (is_new) {
-    GpuPlace place{.id = GpuPlaceId{id}, .offset = stall.offset};
-    place.module = GpuModuleId{index(string(kGpuFile, stall.gpu_file))};
-    place.function = string(kGpuSymbol, stall.gpu_symbol);
-    place.instruction = string(kInsnText, stall.insn_text);
-    records_.emplace_back(place);
-  }
-  return GpuPlaceId{id};
 }
 
 }  // namespace gpuprof::profile

@@ -12,11 +12,15 @@
 
 #include "profile/fields.h"
 #include "profile/id_index.h"
-#include "profile/key_ids.h"
 #include "profile/parse.h"
 #include "profile/records.h"
+#include "profile/stall_records.h"
 
 namespace gpuprof::profile {
+
+// By stall_type.
+inline constexpr std::array<std::string_view, 11> kStallReasons = {
+    "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
 
 class PublishedForm {
  public:
@@ -45,22 +49,15 @@ class PublishedForm {
   StringId add_string(std::string_view value);
   [[nodiscard]] StringId string(Text kind, uint32_t id) const;  // of an id that is defined, or 0
   StringId reason_name(uint32_t stall_type);
-  ProcessId process(uint32_t name, uint32_t pid);
-  WorkId work(const Stall& stall);
-  GpuPlaceId place(const Stall& stall);
 
   std::array<IdIndex, kTexts> texts_;  // their ids -> STRING ids
   std::vector<size_t> text_hashes_;    // by STRING id - 1
   std::array<IdIndex, 2> stacks_;      // of KSTACK or not: which ids there are
-  KeyIds<1> processes_;
-  KeyIds<2> works_;
-  KeyIds<3> places_;
   std::unordered_map<uint32_t, StringId> reasons_;
   std::string reason_text_;
   std::vector<StackElement> elements_;
-  std::vector<Record> records_;  // of the line
-  size_t handed_out_ = 0;        // of records_
-  std::string undefined_;        // why a line is bad that is well-formed
+  StallRecords records_;
+  std::string undefined_;  // why a line is bad that is well-formed
 };
 
 }  // namespace gpuprof::profile

@@ -14,6 +14,7 @@
 #include "profile/parse.h"
 #include "profile/published.h"
 #include "profile/rows.h"
+#include "profile/tabbed.h"
 
 namespace gpuprof::profile {
 namespace {
@@ -192,7 +193,8 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
-  std::optional<PublishedForm> published;  // where the input is in that form
+  std::optional<PublishedForm> published;  // where the input is in that form,
+  std::optional<TabbedForm> tabbed;        // or in this one
   std::optional<Record> record;            // of next_batch()
   std::array<Gpu, kMostRows> gpu;          // the same three
   std::array<EuStall, kMostRows> samples;
@@ -231,6 +233,8 @@ struct Reader::State {
     context.reason.clear();
     if (published) {
       out = published->take(from, context.reason);
+    } else if (tabbed) {
+      out = tabbed->take(from, context.reason);
     } else {
       parse_line(from, context, out);
     }
@@ -286,7 +290,7 @@ std::span<const Row> Reader::State::take_rows(std::string_view kind, std::array<
 Reader::Batch Reader::State::take_rows() {
   Batch batch;
   const std::string_view text = lines.ready();
-  if (published || text.empty()) {
+  if (published || tabbed || text.empty()) {
     return batch;
   }
   switch (text.front()) {
@@ -338,6 +342,12 @@ Status Reader::State::read_header(std::string_view begin) {
   if (semicolon == std::string_view::npos && PublishedForm::is_kind_prefix(begin)) {
     published.emplace();
     cut_short = true;
+    return {};
+  }
+  const size_t tab = begin.find('\t');
+  if (tab != std::string_view::npos ? TabbedForm::is_kind(begin.substr(0, tab)) : TabbedForm::is_kind_prefix(begin)) {
+    tabbed.emplace();
+    cut_short = tab == std::string_view::npos;
     return {};
   }
   return not_a_profile(begin);
@@ -399,11 +409,15 @@ Result<Reader::Batch> Reader::next_batch() {
 // Nothing at the end of the input.
 Status Reader::read_record(std::optional<Record>& record) {
   State& s = *state_;
+  record.reset();
   if (s.published) {
     record = s.published->next();
-    if (record) {
-      return {};
-    }
+  } else if (s.tabbed) {
+    record = s.tabbed->next();
+  }
+  if (record) {
+    s.skipped_unknown += std::holds_alternative<Unknown>(*record) ? 1 : 0;
+    return {};
   }
   for (;;) {
     record.reset();
@@ -453,7 +467,7 @@ uint64_t Reader::line() const {
   return state_->line;
 }
 bool Reader::is_published_form() const {
-  return state_->published.has_value();
+  return state_->published.has_value() || state_->tabbed.has_value();
 }
 uint64_t Reader::skipped_bad() const {
   return state_->skipped_bad;

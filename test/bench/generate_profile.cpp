@@ -1,5 +1,5 @@
 // Writes a profile of any size to standard output, for measuring the commands that read.
-//   generate_profile [records] [stacks] [gpu|eustall] [places] [works]
+//   generate_profile [records] [stacks] [gpu|eustall] [places] [works] [records in a slice]
 // There is a WORK a stack, or as many as `works` says. The `places` of samples (200: one a kernel) lie evenly in the
 // kernels; a sample is at any place of its WORK's kernel.
 #include <unistd.h>
@@ -38,6 +38,7 @@ struct Shape {
   uint32_t stacks = 0;
   uint32_t places = 0;  // of samples
   uint32_t works = 0;   // at least one a stack
+  uint64_t in_slice = 100'000;
   Kind kind = Kind::gpu;
 };
 
@@ -47,6 +48,7 @@ class Generator {
       : records_(records),
         stacks_(shape.stacks),
         works_(std::max(shape.works, shape.stacks)),
+        in_slice_(shape.in_slice),
         places_of_kernel_(std::max(1U, shape.places / kKernels)),
         kind_(shape.kind) {}
 
@@ -80,6 +82,7 @@ class Generator {
   }
 
   void definitions() {
+    p::format_line(p::Meta{"interval_ns", "1000000000"}, out_);
     p::format_line(p::Process{p::ProcessId{1}, 4242, 1, 1, string("trainer"), string("trainer --steps 1000")}, out_);
     p::format_line(p::Device{p::DeviceId{1}, string("cupti"), 0, string("GPU")}, out_);
     thread_ = string("worker");
@@ -136,7 +139,7 @@ class Generator {
 
   void gpu(uint64_t i) {
     p::Gpu r;
-    r.slice = i / 100000;
+    r.slice = i / in_slice_;
     r.work = p::WorkId{1 + random_.below(works_)};
     r.count = 1 + random_.below(50);
     r.min_ns = 1000 + random_.below(1000);
@@ -153,7 +156,7 @@ class Generator {
     p::EuStall r;
     const uint32_t work = random_.below(works_);
     const uint32_t place = places_of_kernel_ == 1 ? 0 : random_.below(places_of_kernel_);
-    r.slice = i / 100000;
+    r.slice = i / in_slice_;
     r.work = p::WorkId{1 + work};
     r.place = p::GpuPlaceId{1 + work % kKernels * places_of_kernel_ + place};
     r.reason = reasons_[random_.below(static_cast<uint32_t>(reasons_.size()))];
@@ -179,6 +182,7 @@ class Generator {
   uint64_t records_;
   uint32_t stacks_;
   uint32_t works_;
+  uint64_t in_slice_;
   uint32_t places_of_kernel_;
   Kind kind_;
   std::string out_;
@@ -204,5 +208,6 @@ int main(int argc, char** argv) {
   shape.kind = argc > 3 && std::string(argv[3]) == "eustall" ? Kind::stall : Kind::gpu;
   shape.places = static_cast<uint32_t>(argument(4, kKernels));
   shape.works = static_cast<uint32_t>(argument(5, 0));
+  shape.in_slice = std::max<uint64_t>(1, argument(6, shape.in_slice));
   return Generator(records, shape).run() ? 0 : 1;
 }

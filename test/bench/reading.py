@@ -19,6 +19,7 @@ INPUTS = {
 }
 CASES = [
     ("GPU rows, 10 000 WORKs", "gpu", ["flame"]),
+    ("GPU rows, 10 000 WORKs", "gpu", ["flame", "--time-series", "/dev/null"]),
     ("GPU rows, 10 000 WORKs", "gpu", ["report"]),
     ("GPU rows, 10 000 WORKs, two of them", "gpu", ["diff", "{file}"]),
     ("GPU rows, 10 000 WORKs, two of them", "gpu", ["merge", "{file}"]),
@@ -69,7 +70,7 @@ def main():
         bad = [status for _, _, status in runs if status != 0]
         seconds, memory, _ = min(runs)
         failed = failed or bool(bad)
-        print(f"| `{command}`: {what} | {f'exit status {bad[0]}' if bad else f'{seconds:.2f} s'} | {memory:.0f} MiB |",
+        print(f"| `{' '.join([command, *more[:1]]) if command == 'flame' else command}`: {what} | {f'exit status {bad[0]}' if bad else f'{seconds:.2f} s'} | {memory:.0f} MiB |",
               flush=True)
     return 1 if failed else 0
 

@@ -28,6 +28,7 @@
 #include "output/latency.h"
 #include "output/report/report.h"
 #include "output/svg.h"
+#include "output/time_series.h"
 #include "profile/tables.h"
 #include "profile_input.h"
 
@@ -59,6 +60,18 @@ void fold(const analyze::Aggregate& rows, bool lines) {
   output::SvgOptions picture;
   picture.weight = {lines ? WeightKind::count : WeightKind::time, TimeUnit::us};
   require(!output::svg(result.tree, picture).empty());
+}
+
+void time_series(const analyze::Aggregate& rows) {
+  const auto series = analyze::time_series(rows, analyze::Measure::gpu, output::kMostHeatCells);
+  if (!series) {
+    require(!series.error().message.empty());
+    return;
+  }
+  const bool samples = rows.info.kind == analyze::ProfileKind::stall_samples;
+  require(samples ? series->total.count == rows.sample_count : series->total.ns == rows.total.ns);
+  require(series->cells.size() <= output::kMostHeatCells);
+  require(!output::heat_map(*series, {.kind = output::WeightKind::count}).empty());
 }
 
 void report(const analyze::Aggregate& rows) {
@@ -182,9 +195,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!reader) {
     return 0;
   }
-  if (const auto rows = analyze::aggregate(
-          *reader, {.host = true, .idle = true, .latency = true, .queue = true, .stall_slices = true})) {
+  if (const auto rows = analyze::aggregate(*reader, {.host = true,
+                                                     .idle = true,
+                                                     .latency = true,
+                                                     .queue = true,
+                                                     .stall_slices = true,
+                                                     .slices = analyze::Measure::gpu})) {
     fold(*rows, size % 2 != 0);
+    time_series(*rows);
     report(*rows);
     annotate(*rows);
     latencies(*rows, size % 2 != 0);

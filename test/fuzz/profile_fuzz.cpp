@@ -91,6 +91,31 @@ void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   }
 }
 
+// Windows that follow each other hold everything once, and cells what the rows hold.
+void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
+  if (all.interval_ns > UINT64_MAX / 8) {
+    return;
+  }
+  const uint64_t cut = all.interval_ns * (1 + text.size() / 8 % 4);
+  uint64_t ns = 0;
+  uint64_t samples = 0;
+  for (const analyze::TimeWindow& window : {analyze::TimeWindow{.to_ns = cut}, analyze::TimeWindow{.from_ns = cut}}) {
+    auto reader = fuzz::open(text, {.lenient = true});
+    const auto rows = analyze::aggregate(*reader, {.slices = analyze::Measure::gpu, .window = window});
+    if (!rows) {
+      return;
+    }
+    uint64_t in_cells = 0;
+    for (const analyze::Weight& cell : rows->slices.blocks()) {
+      in_cells += cell.ns;
+    }
+    require(in_cells == rows->total.ns);
+    ns += rows->total.ns;
+    samples += rows->sample_count;
+  }
+  require(ns == all.total.ns && samples == all.sample_count);
+}
+
 // Without --lenient the first bad line is the end of it; where there is none, rewrite() has read it so.
 void require_refused(std::string_view text) {
   auto reader = fuzz::open(text);
@@ -112,6 +137,9 @@ void add_up(std::string_view text) {
   }
   require_sums(*rows);
   require_folded_sums(*rows, text.size() % 2 != 0);
+  if (rows->interval_ns > 0 && text.size() % 8 == 0) {
+    require_window_sums(text, *rows);
+  }
   if (reader->skipped_bad() > 0) {
     require_refused(text);
   }

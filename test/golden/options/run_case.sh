@@ -15,7 +15,7 @@ arguments=$(sed -n "s/^$name  *//p" cases)
 status=$?
 {
   case $arguments in
-    *--svg*) # the picture and its data; style and script are tested in a browser
+    *--svg* | *--time-series*) # the picture and its data; style and script are tested in a browser
       sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" ;;
     *"--format pprof"*) # what is in it, by a reader of pprof's files that is not ours
       [ ! -s "$actual/out" ] || PYTHONDONTWRITEBYTECODE=1 python3 ../../runtime/export/pprof_file.py < "$actual/out" ;;

@@ -7,6 +7,7 @@ pyopencl), and an `app` is running for `pidof`. `sudo` is a stand-in, as a real 
 cannot be run is in NOT_RUN.
 """
 
+import gzip
 import os
 import pty
 import re
@@ -109,6 +110,10 @@ class Sandbox:
             shutil.copy(rig.PYTHON_EXAMPLE, os.path.join(folder, "train.py"))
         else:
             write_program(os.path.join(folder, "train.py"), "import os\nos.execv('./app', ['./app'])\n")
+        stored = os.path.join(rig.SOURCE, "test/golden/import/states.txt")
+        shutil.copy(stored, os.path.join(folder, "iaprof.txt"))
+        with open(stored, "rb") as file, gzip.open(os.path.join(folder, "iaprof.txt.gz"), "wb") as packed:
+            packed.write(file.read())
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def start_app(self):

@@ -19,6 +19,8 @@ COMMANDS = {
     "flame": ["flame"],
     "flame by": ["flame", "--by", "command,device,stream", "--lines"],
     "svg": ["flame", "--svg", "-"],
+    "time series": ["flame", "--time-series", "-"],
+    "window": ["flame", "--from", "1s", "--to", "2s"],
     "report": ["report"],
     "report all": ["report", "--top", "0", "--json"],
     "latency": ["latency", "--paths", "--top", "0", "--json"],
@@ -31,6 +33,7 @@ COMMANDS = {
     "export speedscope": ["export", "--format", "speedscope"],
     "export folded": ["export", "--format", "folded"],
     "merge": ["merge"],
+    "import": ["import"],
     "dump": ["dump"],
 }
 # What comes out may be terabytes: only how it begins is read, and then the pipe is closed.

@@ -18,7 +18,8 @@ CHROMIUM_FLAGS = [
 ]
 
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Up": "\ue013", "Down": "\ue015",
-        "Left": "\ue012", "Right": "\ue014", "Home": "\ue011", "Control": "\ue009"}
+        "Left": "\ue012", "Right": "\ue014", "Home": "\ue011", "Control": "\ue009",
+        "Shift": "\ue008"}
 
 
 class WebDriverError(Exception):

@@ -1,0 +1,173 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyze/iaprof_lines.h"
+#include "analyze/merge.h"
+#include "base/files/output_file.h"
+#include "base/log.h"
+#include "base/numbers.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "profile/writer.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr uint32_t kFlushEvery = 1024;  // records
+
+// What has been read, for the user to compare with what there was.
+struct Totals {
+  uint64_t samples = 0;  // that the sum fits is checked by merge()
+  uint64_t kernels = 0;  // of different names
+  uint64_t stacks = 0;
+
+  [[nodiscard]] std::string text() const {
+    return "imported " + count_text(samples) + " samples of " + count_text(kernels) +
+           (kernels == 1 ? " kernel from " : " kernels from ") + count_text(stacks) +
+           (stacks == 1 ? " call path" : " call paths");
+  }
+};
+
+class Counter {
+ public:
+  void add(const profile::Record& record) {
+    if (const auto* const sample = std::get_if<profile::EuStall>(&record)) {
+      totals_.samples += sample->count;
+    } else if (const auto* const work = std::get_if<profile::Work>(&record)) {
+      totals_.kernels += kernels_.insert(work->name).second ? 1 : 0;
+      totals_.stacks += stacks_.insert({work->process, work->ustack, work->kstack}).second ? 1 : 0;
+    }
+  }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+ private:
+  Totals totals_;
+  std::set<profile::StringId> kernels_;
+  std::set<std::tuple<profile::ProcessId, profile::StackId, profile::StackId>> stacks_;
+};
+
+class Import : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("FILES", files_, "profiles to import, as they are or compressed; - is standard input")
+        ->required()
+        ->expected(-1);
+    add_file_option(app, "-o,--output", output_,
+                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
+    app.add_flag("--folded", folded_, "write the folded lines of `iaprof flame` instead of a profile");
+    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    app.footer(
+        "Reads what Intel's iaprof has stored, in each form that it has had, which the first line tells. The commands "
+        "that read profiles read these files as well.");
+  }
+
+  Result<int> run() override {
+    auto inputs = open_inputs();
+    if (!inputs) {
+      return std::move(inputs).error();
+    }
+    if (Status may = may_write_profile(output_, read_); !may) {
+      return std::move(may).error();
+    }
+    return folded_ ? write_folded(std::move(inputs).value()) : write_profile(std::move(inputs).value());
+  }
+
+ private:
+  Result<std::vector<analyze::MergeInput>> open_inputs() {
+    if (std::count(files_.begin(), files_.end(), "-") > 1) {
+      return Error{"import: standard input is named more than once", "write one of the profiles to a file", kExitUsage};
+    }
+    std::vector<analyze::MergeInput> inputs;
+    for (const std::string& path : files_) {
+      auto reader = open_profile(path, lenient_, read_);
+      if (!reader) {
+        return std::move(reader).error();
+      }
+      if (!reader->is_published_form()) {
+        return Error{input_name(path) + " is a profile of gpuprof already", "`gpuprof merge` joins such profiles"};
+      }
+      inputs.push_back({input_name(path), std::move(reader).value()});
+    }
+    return inputs;
+  }
+
+  Result<int> write_profile(std::vector<analyze::MergeInput> inputs) {
+    const FileLimitAsError limit;
+    auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
+    if (!file) {
+      return std::move(file).error();
+    }
+    profile::Writer writer(file->take_fd());
+    writer.header();
+    Counter counter;
+    uint32_t waiting = 0;
+    const auto merged = analyze::merge(std::move(inputs), [&](const profile::Record& record) {
+      writer.add(record);
+      counter.add(record);
+      return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
+    });
+    if (!merged) {
+      return merged.error();
+    }
+    if (Status flushed = writer.flush(); !flushed) {
+      return std::move(flushed).error();
+    }
+    const auto named = file->finish();
+    if (!named) {
+      return named.error();
+    }
+    log::info(counter.totals().text());
+    tell_written({*named, writer.bytes_written(), file->is_regular()}, report_command(*named) + " shows it");
+    for (const std::string& warning : merged->warnings) {
+      log::warn(warning);
+    }
+    return counter.totals().samples == 0 ? Result<int>(no_samples()) : Result<int>(0);
+  }
+
+  Result<int> write_folded(std::vector<analyze::MergeInput> inputs) {
+    analyze::IaprofLines lines;
+    for (analyze::MergeInput& input : inputs) {
+      const auto rows = analyze::aggregate(input.reader);
+      if (!rows) {
+        return rows.error();
+      }
+      if (!analyze::add_iaprof_lines(*rows, lines)) {
+        return Error{"the sum of all samples exceeds 64 bits", "import the profiles one by one"};
+      }
+      warn_of_gaps(rows->info);
+    }
+    if (Status written = write_file(output_, "",
+                                    [&](TextStream& out) {
+                                      for (const auto& [line, count] : lines) {
+                                        out.append(line + " " + std::to_string(count) + "\n");
+                                      }
+                                    });
+        !written) {
+      return std::move(written).error();
+    }
+    return lines.empty() ? Result<int>(no_samples()) : Result<int>(0);
+  }
+
+  static Error no_samples() {
+    return {"there are no samples in what was imported", "iaprof writes them once an interval", kExitNothing};
+  }
+
+  std::vector<std::string> files_;
+  std::vector<FileId> read_;
+  std::string output_ = "-";
+  bool folded_ = false;
+  bool lenient_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_import() {
+  return std::make_unique<Import>();
+}
+
+}  // namespace gpuprof::cmd

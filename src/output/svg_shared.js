@@ -1,0 +1,80 @@
+// What the pictures' scripts have in common. This text and theirs are one function, which runs inside the SVG; the
+// picture's own script comes behind it.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const HTML = 'http://www.w3.org/1999/xhtml';
+const script = document.currentScript;
+const svg = (script && script.ownerSVGElement) || document.documentElement;
+const byId = (id) => svg.querySelector('#' + id);
+
+// ---- numbers, as src/base/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
+
+const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+
+// toFixed() would round the fraction, and 1.005 is a little less than that.
+const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
+
+function threeDigits(value, unit) {
+  const hundredths = Math.round((value * 100) / unit);
+  if (hundredths < 1000) return fixed(hundredths, 2);
+  const tenths = Math.round((value * 10) / unit);
+  return tenths < 1000 ? fixed(tenths, 1) : grouped(Math.round(value / unit));
+}
+
+function duration(ns) {
+  if (ns < 1e3) return ns + ' ns';
+  if (ns < 999500) return threeDigits(ns, 1e3) + ' us';
+  if (ns < 999500000) return threeDigits(ns, 1e6) + ' ms';
+  return threeDigits(ns, 1e9) + ' s';
+}
+
+function bytes(value) {
+  let unit = 0;
+  while (unit < 4 && Math.round(value / 1024 ** unit) >= 1024) ++unit;
+  return unit === 0 ? value + ' B' : threeDigits(value, 1024 ** unit) + ' ' + ' KMGT'[unit] + 'iB';
+}
+
+const exactNs = (ns) => duration(ns) + (ns < 1e3 ? '' : ' (' + grouped(ns) + ' ns)');
+const exactBytes = (value) => bytes(value) + (value < 1024 ? '' : ' (' + grouped(value) + ' bytes)');
+const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
+
+// ---- elements ----
+
+function make(namespace, name, attributes, text) {
+  const element = document.createElementNS(namespace, name);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function cutToPixels(element, text, pixels) {
+  element.textContent = text;
+  if (element.getComputedTextLength() <= pixels) return;
+  const characters = Array.from(text);
+  let low = 0;
+  let high = characters.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    element.textContent = characters.slice(0, middle).join('') + '\u2026';
+    if (element.getComputedTextLength() <= pixels) low = middle; else high = middle - 1;
+  }
+  element.textContent = characters.slice(0, low).join('') + '\u2026';
+}
+
+// Lines of a legend at this width; their height.
+function layLegend(legend, width, pad) {
+  const row = Number(legend.dataset.h);
+  let x = pad;
+  let y = 0;
+  for (const key of legend.children) {
+    const wide = 17 + key.lastChild.getComputedTextLength();
+    if (x > pad && x + wide > width - pad) {
+      x = pad;
+      y += row;
+    }
+    key.setAttribute('transform', 'translate(' + x + ',' + y + ')');
+    x += wide + 16;
+  }
+  return y + row;
+}
+

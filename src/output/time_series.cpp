@@ -1,0 +1,245 @@
+#include "output/time_series.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analyze/time_window.h"
+#include "base/numbers.h"
+#include "output/svg_parts.h"
+#include "output/svg_text.h"
+#include "profile/records.h"
+
+extern "C" {
+extern const char gpuprof_time_series_script_begin[];
+extern const char gpuprof_time_series_script_end[];
+extern const char gpuprof_time_series_style_begin[];
+extern const char gpuprof_time_series_style_end[];
+}
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::exact_seconds;
+using analyze::TimeSeries;
+
+constexpr size_t kMostColumns = 120;
+constexpr uint64_t kLevels = 8;    // of colour, above that of nothing
+constexpr int kRowLabelPx = 64;    // left of columns that have rows
+constexpr int kAxisPx = 22;        // below the map
+constexpr double kTickPx = 90;     // from label to label
+constexpr double kGapFromPx = 5;   // cells as wide or high have a gap of a pixel between them
+constexpr double kKeyAdvance = 7;  // legend text
+
+// How many cells a column has, and how high each is.
+struct Shape {
+  size_t rows;
+  int row_px;
+};
+constexpr std::array<Shape, 7> kShapes{{{1, 56}, {2, 36}, {5, 24}, {10, 16}, {20, 11}, {30, 9}, {60, 5}}};
+static_assert(kShapes.back().rows * kMostColumns == kMostHeatCells);
+
+struct Map {
+  const TimeSeries& series;
+  const HeatMapOptions& options;
+  Shape shape = kShapes.back();
+  size_t columns = 0;
+  uint64_t most = 0;  // of a cell
+
+  [[nodiscard]] uint64_t weight(size_t cell) const { return raw_weight(series.cells[cell], options.kind); }
+  [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.count_name); }
+  [[nodiscard]] std::string total() const { return "Total: " + exact(raw_weight(series.total, options.kind)); }
+  [[nodiscard]] int left() const { return shape.rows == 1 ? kSvgPad : kRowLabelPx; }
+  [[nodiscard]] int height() const { return static_cast<int>(shape.rows) * shape.row_px; }
+};
+
+Map map_of(const TimeSeries& series, const HeatMapOptions& options) {
+  Map map{.series = series, .options = options};
+  const size_t cells = series.cells.size();
+  for (const Shape& shape : kShapes) {
+    if (cells <= shape.rows * kMostColumns) {
+      map.shape = shape;
+      break;
+    }
+  }
+  map.columns = (cells + map.shape.rows - 1) / map.shape.rows;
+  for (size_t i = 0; i < cells; ++i) {
+    map.most = std::max(map.most, map.weight(i));
+  }
+  return map;
+}
+
+// 0 for nothing, else 1 to kLevels: the largest value that a level has is its share of the most.
+uint64_t level_of(uint64_t value, uint64_t most) {
+  using Wide = profile::Uint128;
+  return most == 0 ? 0 : static_cast<uint64_t>((Wide{value} * kLevels + most - 1) / most);
+}
+
+std::string short_text(uint64_t value, WeightKind kind) {
+  switch (kind) {
+    case WeightKind::time:
+      return duration_text(value);
+    case WeightKind::count:
+      return count_text(value);
+    case WeightKind::bytes:
+      return bytes_text(value);
+  }
+  return {};
+}
+
+void write_legend(SvgHeader& header, const Map& map) {
+  constexpr int kLegendRow = 20;
+  std::string keys;
+  double x = kSvgPad;
+  for (uint64_t level = 0; level <= kLevels; ++level) {
+    const uint64_t value = map.most / kLevels * level + map.most % kLevels * level / kLevels;
+    if (level > 0 && level_of(value, map.most) != level) {
+      continue;  // fewer values than levels
+    }
+    const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
+    keys += "<g class=\"gp-key h" + std::to_string(level) + "\" transform=\"translate(" + px(x) + ",0)\">" +
+            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
+    x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
+  }
+  header.block("gp-legend", kLegendRow, keys);
+}
+
+std::string hint(const Map& map) {
+  std::string text = "A cell: " + exact_seconds(map.series.cell_ns) + ".";
+  if (map.shape.rows > 1) {
+    text += " A column: " + exact_seconds(map.series.cell_ns * map.shape.rows) + ", from top to bottom.";
+  }
+  return text;
+}
+
+int write_header(std::string& out, const Map& map) {
+  const HeatMapOptions& options = map.options;
+  SvgHeader header(out);
+  header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
+  if (!options.subtitle.empty()) {
+    header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
+  }
+  header.text_block("gp-total", 20, map.total(), kTextAdvance);
+  if (!options.notice.empty()) {
+    header.notice(printable(options.notice));
+  }
+  write_legend(header, map);
+  header.block("gp-details", 44,
+               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kSvgWidth) + "\" y1=\"4\" y2=\"4\"/>" +
+                   "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint(map)) +
+                   "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">"
+                   "Open this file in a browser to select a stretch of time.</text>");
+  return header.height();
+}
+
+// Cells by their colour, so that it stands there once.
+void write_cells(std::string& out, const Map& map, int top) {
+  const double column_px = static_cast<double>(kSvgWidth - map.left() - kSvgPad) / static_cast<double>(map.columns);
+  const double width = column_px - (column_px >= kGapFromPx ? 1 : 0);
+  const int height = map.shape.row_px - (map.shape.row_px >= kGapFromPx ? 1 : 0);
+  const std::string size = "\" width=\"" + px(width) + "\" height=\"" + std::to_string(height) + "\"";
+  std::array<std::string, kLevels + 1> by_level;
+  for (size_t i = 0; i < map.series.cells.size(); ++i) {
+    const size_t column = i / map.shape.rows;
+    const double x = map.left() + column_px * static_cast<double>(column);
+    const int y = top + map.shape.row_px * static_cast<int>(i % map.shape.rows);
+    const uint64_t value = map.weight(i);
+    std::string& cells = by_level[level_of(value, map.most)];
+    cells += "<rect x=\"" + px(x) + "\" y=\"" + std::to_string(y) + size;
+    cells += value == 0 ? std::string("/>\n")
+                        : "><title>" + exact_seconds(map.series.begin_ns(i)) + " to " +
+                              exact_seconds(map.series.begin_ns(i + 1)) + "\n" + xml_escaped(map.exact(value)) +
+                              "</title></rect>\n";
+  }
+  out += "<g id=\"gp-cells\">\n";
+  for (uint64_t level = 0; level <= kLevels; ++level) {
+    if (!by_level[level].empty()) {
+      out += "<g class=\"h" + std::to_string(level) + "\">\n" + by_level[level] + "</g>\n";
+    }
+  }
+  out += "</g>\n";
+}
+
+// The least number of columns, of those that people count in, that leaves room for labels.
+size_t columns_between_ticks(double column_px) {
+  for (const size_t step : {1, 2, 5, 10, 20, 30, 60}) {
+    if (static_cast<double>(step) * column_px >= kTickPx) {
+      return step;
+    }
+  }
+  return kMostColumns;
+}
+
+void write_axes(std::string& out, const Map& map, int top) {
+  const double column_px = static_cast<double>(kSvgWidth - map.left() - kSvgPad) / static_cast<double>(map.columns);
+  const size_t step = columns_between_ticks(column_px);
+  out += "<g id=\"gp-axes\">\n";
+  for (size_t column = 0; column < map.columns; column += step) {
+    const double x = map.left() + column_px * static_cast<double>(column);
+    if (x + kTickPx <= kSvgWidth || column == 0) {
+      out +=
+          SvgHeader::text_at(x, top + map.height() + 15, exact_seconds(map.series.begin_ns(column * map.shape.rows)));
+    }
+  }
+  out += "\n";
+  for (size_t row = 0; map.shape.rows > 1 && row < map.shape.rows; row += std::max<size_t>(map.shape.rows / 2, 1)) {
+    out += SvgHeader::text_at(kSvgPad, top + static_cast<int>(row) * map.shape.row_px + 11,
+                              "+" + exact_seconds(row * map.series.cell_ns));
+  }
+  out += "</g>\n";
+}
+
+void write_data(std::string& out, const Map& map) {
+  const HeatMapOptions& options = map.options;
+  out += "<metadata id=\"gp-data\">{\n";
+  append_member(out, "kind", std::to_string(static_cast<int>(options.kind)));
+  append_member(out, "countName", json_quoted(printable(options.count_name)));
+  append_member(out, "pad", std::to_string(kSvgPad));
+  append_member(out, "left", std::to_string(map.left()));
+  append_member(out, "axis", std::to_string(kAxisPx));
+  append_member(out, "tick", px(kTickPx));
+  append_member(out, "rows", std::to_string(map.shape.rows));
+  append_member(out, "rowHeight", std::to_string(map.shape.row_px));
+  append_member(out, "levels", std::to_string(kLevels));
+  append_member(out, "title", json_quoted(printable(options.title)));
+  append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
+  append_member(out, "total", json_quoted(map.total()));
+  append_member(out, "hint", json_quoted(hint(map)));
+  append_member(out, "notice", json_quoted(printable(options.notice)));
+  append_member(out, "command", json_quoted(printable(options.command)));
+  append_member(out, "commandOptions", json_quoted(printable(options.command_options)));
+  append_member(out, "startNs", std::to_string(map.series.start_ns));
+  append_member(out, "cellNs", std::to_string(map.series.cell_ns));
+  out += "\"cells\":[";
+  for (size_t i = 0; i < map.series.cells.size(); ++i) {
+    out += (i == 0 ? "" : i % map.shape.rows == 0 ? ",\n" : ",") + std::to_string(map.weight(i));
+  }
+  out += "]}</metadata>\n";
+}
+
+}  // namespace
+
+std::string heat_map(const TimeSeries& series, const HeatMapOptions& options) {
+  const Map map = map_of(series, options);
+  std::string header;
+  const int header_height = write_header(header, map);
+  const int top = header_height + 4;
+  std::string out;
+  begin_svg(out, {.height = top + (map.columns == 0 ? 60 : map.height() + kAxisPx) + kSvgPad,
+                  .title = options.title,
+                  .description = "Heat map over time. " + map.total(),
+                  .style = std::string(embedded(gpuprof_time_series_style_begin, gpuprof_time_series_style_end))});
+  if (map.columns == 0) {
+    out += "<text id=\"gp-empty\" x=\"10\" y=\"" + std::to_string(top + 32) +
+           "\">Nothing to show: no GPU work with this weight was recorded.</text>\n";
+  } else {
+    write_cells(out, map, top);
+    write_axes(out, map, top);
+  }
+  write_head(out, header, header_height);
+  write_data(out, map);
+  end_svg(out, embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end));
+  return out;
+}
+
+}  // namespace gpuprof::output

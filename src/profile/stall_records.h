@@ -1,0 +1,78 @@
+// What both published forms of stall samples become: records of our own, each made once. Internal to them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "profile/key_ids.h"
+#include "profile/records.h"
+
+namespace gpuprof::profile {
+
+class StallRecords {
+ public:
+  // Forgets the records of the line before.
+  void begin_line() {
+    records_.clear();
+    handed_out_ = 0;
+  }
+  void add(const Record& record) { records_.push_back(record); }
+
+  // The line's next record; what its views point to is the caller's.
+  std::optional<Record> next() {
+    return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
+  }
+
+  // A STRING of its own for each call.
+  StringId string(std::string_view value) {
+    const StringId id{++strings_};
+    add(String{id, value});
+    return id;
+  }
+
+  ProcessId process(StringId name, uint32_t pid) {
+    const auto [id, is_new] = processes_.intern({join_ids(index(name), pid)});
+    if (is_new) {
+      add(Process{.id = ProcessId{id}, .pid = pid, .name = name});
+    }
+    return ProcessId{id};
+  }
+
+  // The symbol is the best name of a kernel that there is.
+  WorkId work(ProcessId owner, StackId ustack, StackId kstack, StringId symbol) {
+    const auto [id, is_new] =
+        works_.intern({join_ids(index(owner), index(symbol)), join_ids(index(ustack), index(kstack))});
+    if (is_new) {
+      Work work{.id = WorkId{id}, .process = owner, .ustack = ustack, .kstack = kstack};
+      work.name = symbol;
+      add(work);
+    }
+    return WorkId{id};
+  }
+
+  // A module has the id of its name.
+  GpuPlaceId place(StringId file, StringId symbol, StringId instruction, uint64_t offset) {
+    const auto [id, is_new] =
+        places_.intern({join_ids(index(file), index(symbol)), uint64_t{index(instruction)}, offset});
+    if (is_new) {
+      GpuPlace place{.id = GpuPlaceId{id}, .offset = offset};
+      place.module = GpuModuleId{index(file)};
+      place.function = symbol;
+      place.instruction = instruction;
+      add(place);
+    }
+    return GpuPlaceId{id};
+  }
+
+ private:
+  std::vector<Record> records_;  // of the line
+  size_t handed_out_ = 0;        // of records_
+  uint32_t strings_ = 0;
+  KeyIds<1> processes_;
+  KeyIds<2> works_;
+  KeyIds<3> places_;
+};
+
+}  // namespace gpuprof::profile

@@ -1,0 +1,94 @@
+// The stored profiles of Intel's iaprof: stall samples as lines of fields that tabs part, in the three dialects that it
+// has had. Nobody else knows of them, as their lines become records of our own format. Internal to the reader.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/id_index.h"
+#include "profile/parse.h"
+#include "profile/records.h"
+#include "profile/stall_records.h"
+
+namespace gpuprof::profile {
+
+class TabbedForm {
+ public:
+  // The kinds that a file in this form can begin with.
+  static bool is_kind(std::string_view kind);
+  static bool is_kind_prefix(std::string_view text);  // what a file cut within its first word begins with
+
+  // The first record of what the line says. Nothing where it says nothing new, or, with `reason`, is bad.
+  std::optional<Record> take(Line line, std::string& reason);
+
+  // The line's further records, one a call. What their views point to is valid until the next take().
+  std::optional<Record> next() { return records_.next(); }
+
+ private:
+  class Fields;
+
+  // Whose samples are: all of it in a line of the first dialect, what was said last in the others. Ids of strings.
+  struct Site {
+    uint64_t process_name = 0;
+    uint32_t pid = 0;
+    uint64_t ustack = 0;
+    uint64_t kstack = 0;
+    uint64_t file = 0;
+    uint64_t symbol = 0;
+    uint64_t instruction = 0;
+  };
+
+  // The same as ids of ours, with the reason of a sample.
+  struct Names {
+    StringId process{};
+    uint32_t pid = 0;
+    StringId ustack{};
+    StringId kstack{};
+    StringId file{};
+    StringId symbol{};
+    StringId instruction{};
+    StringId reason{};
+  };
+
+  bool take_kind(std::string_view kind, Fields& in, bool& known);
+  bool take_string(Fields& in);
+  bool take_interval(std::string_view kind, Fields& in);
+  bool take_field(uint64_t Site::*field, Fields& in);
+  bool take_pid(Fields& in);
+  bool take_kernel(Fields& in);
+  bool take_stall(Fields& in);         // `eustall`
+  bool take_whole_stall(Fields& in);   // of the first dialect
+  bool take_stall_counts(Fields& in);  // of the third
+  bool take_short_stall(Fields& in);   // `e`, of the second
+  bool add_sample(const Site& site, uint64_t stall, uint64_t offset, uint64_t count);
+  bool resolve(const Site& site, Names& names);
+  void add_sample(const Names& names, uint64_t offset, uint64_t count);
+
+  bool string(uint64_t id, StringId& name);  // false where it is not defined; 0 is none
+  bool is_stack(StringId id);
+  void define_stack(bool kernel, StringId id);
+  StringId reason_of_column(size_t column);
+  bool fail(std::string reason);
+
+  StallRecords records_;
+  std::unordered_map<uint64_t, StringId> strings_;  // their ids -> ours
+  std::deque<std::string> texts_;                   // by our id - 1: stacks are made of them, and point to them
+  std::array<IdIndex, 2> stacks_;                   // of KSTACK or not: our ids of strings that have become one
+  IdIndex modules_;                                 // the same of GPU_MODULE
+  std::array<StringId, 11> reasons_{};              // of the third dialect, by stall_type
+  std::deque<std::vector<StackElement>> elements_;  // of the line's stacks
+  Site site_;
+  bool begun_ = false;
+  bool timed_ = false;
+  uint64_t first_ns_ = 0;  // the first interval's time, or its number in slices
+  uint64_t slice_ = 0;
+  std::string reason_;
+};
+
+}  // namespace gpuprof::profile

@@ -1,0 +1,207 @@
+#include "analyze/time_series.h"
+
+#include <string>
+#include <vector>
+
+#include "analyze/fold.h"
+#include "catch.h"
+#include "profile/text_input.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+using test::open_text;
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// A GPU, a launch, a wait and a sample in different slices of half a second; sums of END are those of the whole.
+const std::string kHead =
+    "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;saxpy\nSTRING;3;send\nUSTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\n"
+    "DEVICE;1;0;0;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;2;0\nWORK;2;1;7;0;0;0;0;0;1;0;kernel;2;2\n"
+    "WORK;3;1;7;0;1;0;0;0;0;0;launch;2;0\nWORK;4;1;7;0;1;0;0;0;0;0;sync;2;0\nWORK;5;1;7;0;1;0;0;0;0;0;alloc;2;0\n";
+const std::string kInterval = "META;interval_ns;500000000\n";
+const std::string kRows =
+    "GPU;0;1;2;30;10;20;500;0;8\nGPU;3;1;1;40;40;40;1600;0;0\nGPU;3;2;1;5;5;5;25;0;0\nGPU;7;1;1;100;100;100;10000;0;0\n"
+    "LAUNCH;3;3;6\nSHARE;0;1;30;20\nSHARE;7;1;100;110\nIDLE;3;1;0;60\nHOST;1;4;1;9;9;9;0\nHOST;3;5;2;4;1;3;64\n"
+    "EUSTALL;2;1;0;3;0;11;0\nEUSTALL;3;1;0;3;0;4;1\nEND;9;4;5;175;4;15;0\n";
+
+Result<Aggregate> read(const std::string& text, const AggregateOptions& options, bool lenient = false) {
+  auto reader = open_text(text, lenient);
+  REQUIRE(reader);
+  return aggregate(*reader, options);
+}
+
+Aggregate in_window(uint64_t from_ns, uint64_t to_ns) {
+  auto rows = read(kHead + kInterval + kRows,
+                   {.host = true, .idle = true, .window = TimeWindow{.from_ns = from_ns, .to_ns = to_ns}});
+  REQUIRE(rows);
+  return std::move(rows).value();
+}
+
+std::vector<uint64_t> cells_of(const std::string& text, Measure measure, uint64_t Weight::*what,
+                               size_t most_cells = 100) {
+  const auto rows = read(text, {.slices = measure});
+  REQUIRE(rows);
+  const auto series = time_series(*rows, measure, most_cells);
+  REQUIRE(series);
+  std::vector<uint64_t> cells;
+  uint64_t sum = 0;
+  for (const Weight& cell : series->cells) {
+    cells.push_back(cell.*what);
+    sum += cell.*what;
+  }
+  CHECK(sum == series->total.*what);
+  return cells;
+}
+
+using Cells = std::vector<uint64_t>;
+
+}  // namespace
+
+TEST_CASE("a window is made of the slices that a part of it lies in") {
+  const auto slices = [](uint64_t from_ns, uint64_t to_ns) {
+    const SliceRange range = slices_of({.from_ns = from_ns, .to_ns = to_ns}, 10);
+    return std::pair(range.first, range.last);
+  };
+  CHECK(slices(0, 10) == std::pair<uint64_t, uint64_t>(0, 0));
+  CHECK(slices(0, 11) == std::pair<uint64_t, uint64_t>(0, 1));
+  CHECK(slices(9, 10) == std::pair<uint64_t, uint64_t>(0, 0));
+  CHECK(slices(10, 30) == std::pair<uint64_t, uint64_t>(1, 2));
+  CHECK(slices(25, UINT64_MAX) == std::pair<uint64_t, uint64_t>(2, UINT64_MAX));
+  const TimeWindow window = window_of({.first = 1, .last = 2}, 10);
+  CHECK(window.from_ns == 10);
+  CHECK(window.to_ns == 30);
+  CHECK(window_of({.first = 3}, 10).to_ns == UINT64_MAX);
+  CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, 10).to_ns == UINT64_MAX);  // what does not fit is open
+}
+
+TEST_CASE("a time of an option is exact") {
+  CHECK(exact_seconds(0) == "0s");
+  CHECK(exact_seconds(12'400'000'000) == "12.4s");
+  CHECK(exact_seconds(1) == "0.000000001s");
+  CHECK(exact_seconds(3'600 * kSecond) == "3600s");
+}
+
+TEST_CASE("windows that follow each other hold everything once") {
+  const Aggregate all = in_window(0, UINT64_MAX);
+  for (const uint64_t cut : {kSecond / 2, kSecond, 3 * kSecond / 2, 2 * kSecond, 10 * kSecond}) {
+    const Aggregate before = in_window(0, cut);
+    const Aggregate after = in_window(cut, UINT64_MAX);
+    CHECK(before.total.ns + after.total.ns == all.total.ns);
+    CHECK(before.total.count + after.total.count == all.total.count);
+    CHECK(before.total.bytes + after.total.bytes == all.total.bytes);
+    CHECK(before.sample_count + after.sample_count == all.sample_count);
+    CHECK(before.host_total.ns + after.host_total.ns == all.host_total.ns);
+    CHECK(before.busy_ns + after.busy_ns == all.busy_ns);
+    CHECK(before.exclusive_ns + after.exclusive_ns == all.exclusive_ns);
+    CHECK(before.idle_ns + after.idle_ns == all.idle_ns);
+  }
+  CHECK(all.total.ns == 175);
+  const Aggregate middle = in_window(3 * kSecond / 2, 2 * kSecond);
+  CHECK(middle.total.ns == 45);
+  CHECK(middle.total.count == 8);  // with six launches
+  CHECK(middle.sample_count == 4);
+  CHECK(fold(middle, {}).tree.total().ns == 45);
+}
+
+TEST_CASE("what is said of the recording does not depend on the window") {
+  const Aggregate all = in_window(0, UINT64_MAX);
+  for (const Aggregate& rows :
+       {in_window(0, kSecond), in_window(kSecond, UINT64_MAX), in_window(90 * kSecond, 91 * kSecond)}) {
+    CHECK(rows.info.warnings.empty());  // also not of END's sums
+    CHECK(rows.info.kind == all.info.kind);
+    CHECK(rows.info.gpu_records == 5);
+    CHECK(rows.info.with_stack == 4);
+    CHECK(rows.info.unsampled == 1);
+    CHECK(rows.info.samples == 15);
+    CHECK(rows.info.estimated == 4);
+    CHECK(rows.info.covered.recorded == all.info.covered.recorded);
+    CHECK(rows.info.covered.with_stack == all.info.covered.with_stack);
+  }
+}
+
+TEST_CASE("lines outside of the window are checked, too") {
+  const AggregateOptions options{.window = TimeWindow{.to_ns = kSecond / 2}};
+  for (const std::string bad : {"GPU;5;9;1;1;1;1;1;0;0\n", "LAUNCH;5;9;1\n", "SHARE;5;9;1;1\n",
+                                "EUSTALL;5;9;0;0;0;1;0\n", "HOST;5;1;1;1;1;1;0\n", "IDLE;5;9;0;1\n",
+                                "GPU;5;1;1;18446744073709551615;1;18446744073709551615;1;0;0\n"
+                                "GPU;5;1;1;1;1;1;1;0;0\n"}) {
+    INFO(bad);
+    CHECK(!read(kHead + kInterval + bad, options));
+  }
+}
+
+TEST_CASE("a window needs to know how long slices are") {
+  for (const bool lenient : {false, true}) {
+    for (const std::string& interval :
+         {std::string(), std::string("META;interval_ns;0\n"), std::string("META;interval_ns;1s\n")}) {
+      const auto rows = read(kHead + interval + kRows, {.window = TimeWindow{.to_ns = kSecond}}, lenient);
+      REQUIRE(!rows);
+      CHECK(rows.error().message.find("interval_ns") != std::string::npos);
+    }
+  }
+  CHECK(!read(kHead + kRows.substr(0, kRows.find('L')) + kInterval, {.window = TimeWindow{.to_ns = kSecond}}));
+}
+
+TEST_CASE("cells hold what was measured in their time") {
+  const std::string text = kHead + kInterval + kRows;
+  CHECK(cells_of(text, Measure::gpu, &Weight::ns) == Cells{30, 0, 0, 45, 0, 0, 0, 100});
+  CHECK(cells_of(text, Measure::gpu, &Weight::count) == Cells{2, 0, 0, 8, 0, 0, 0, 1});
+  CHECK(cells_of(text, Measure::gpu, &Weight::bytes) == Cells{8, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(cells_of(text, Measure::busy, &Weight::ns) == Cells{30, 0, 0, 0, 0, 0, 0, 100});
+  CHECK(cells_of(text, Measure::exclusive, &Weight::ns) == Cells{20, 0, 0, 0, 0, 0, 0, 110});
+  CHECK(cells_of(text, Measure::samples, &Weight::count) == Cells{0, 0, 11, 4});
+  CHECK(cells_of(text, Measure::idle, &Weight::ns) == Cells{0, 0, 0, 60});
+  CHECK(cells_of(text, Measure::wait, &Weight::ns) == Cells{0, 9});
+  CHECK(cells_of(text, Measure::alloc, &Weight::bytes) == Cells{0, 0, 0, 64});
+  CHECK(cells_of(text, Measure::gpu, &Weight::ns, 4) == Cells{30, 45, 0, 100});
+  CHECK(cells_of(text, Measure::gpu, &Weight::ns, 3) ==
+        Cells{75, 100});  // 5 slices, as 3 are none that people count in
+  CHECK(cells_of(kHead + kInterval, Measure::gpu, &Weight::ns).empty());
+  const std::string samples = kHead + kInterval + "EUSTALL;1;1;0;3;0;11;0\n";
+  CHECK(cells_of(samples, Measure::gpu, &Weight::count) == Cells{0, 11});  // there is nothing else
+}
+
+TEST_CASE("the cells of a window begin with it") {
+  const auto rows = read(kHead + kInterval + kRows, {.slices = Measure::gpu, .window = TimeWindow{.from_ns = kSecond}});
+  REQUIRE(rows);
+  const auto series = time_series(*rows, Measure::gpu, 100);
+  REQUIRE(series);
+  CHECK(series->start_ns == kSecond);
+  CHECK(series->cell_ns == kSecond / 2);
+  CHECK(series->cells.size() == 6);
+  CHECK(series->begin_ns(6) == 4 * kSecond);
+  CHECK(series->total.ns == 145);
+}
+
+TEST_CASE("slices far from each other share bounded memory") {
+  SliceSums sums;
+  uint64_t slice = 0;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < 64; ++i) {
+    sums.add(slice, {.ns = 1});
+    slice = slice * 2 + 1;
+    ++count;
+  }
+  sums.add(UINT64_MAX, {.ns = 5});
+  sums.add(0, {.ns = 7});
+  CHECK(sums.blocks().size() <= SliceSums::kBlocks);
+  uint64_t sum = 0;
+  for (const Weight& block : sums.blocks()) {
+    sum += block.ns;
+  }
+  CHECK(sum == count + 12);
+  CHECK(sums.blocks()[0].ns >= 8);
+  CHECK(sums.blocks().back().ns >= 5);
+}
+
+TEST_CASE("times that do not fit are refused") {
+  const auto rows = read(kHead + kInterval + "GPU;18446744073709551615;1;1;1;1;1;1;0;0\n", {.slices = Measure::gpu});
+  REQUIRE(rows);
+  CHECK(rows->total.ns == 1);
+  CHECK(!time_series(*rows, Measure::gpu, 100));
+  const auto without = read(kHead + kRows, {.slices = Measure::gpu});
+  REQUIRE(without);
+  CHECK(!time_series(*without, Measure::gpu, 100));
+}
