@@ -1,15 +1,20 @@
 #include "cupti/exact_launches.h"
 
+#include <ctime>
+
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
+#include "runtime/lifecycle.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint32_t kBits = 64;
+constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
+constexpr long kPauseNs = 200000;
 constexpr uint32_t kWholeShare = 1U << 16;  // of gpuprof_segment.exact_share
 constexpr uint64_t kMicrosecond = 1000;     // times are compared in these: shares of them fit into 64 bits
 
@@ -25,11 +30,30 @@ struct Exact {
 constinit Exact exact = {};
 constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic, of chosen kernels by their names
 
+// Whether the recorder has said so of the kernel, which it does at its next poll: once a name, the launch waits for
+// that.
+bool decided(const gpuprof_segment& segment, uint32_t kernel) {
+  const uint64_t* const word = &segment.decided[kernel / kBits];
+  const uint64_t bit = uint64_t{1} << kernel % kBits;
+  if ((load_acquire(word) & bit) != 0) {
+    return true;
+  }
+  const uint64_t deadline = now_ns() + kDecisionNs;
+  while (!recorder_silent() && now_ns() < deadline) {
+    const timespec pause = {0, kPauseNs};
+    nanosleep(&pause, nullptr);
+    if ((load_acquire(word) & bit) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool chosen(const gpuprof_segment& segment, uint32_t kernel) {
   if ((segment.options.flags & GPUPROF_OPTION_ALL_KERNELS) != 0) {
     return true;
   }
-  return kernel < GPUPROF_CHOSEN_NAMES &&
+  return kernel < GPUPROF_CHOSEN_NAMES && decided(segment, kernel) &&
          (load_relaxed(&segment.chosen[kernel / kBits]) & uint64_t{1} << kernel % kBits) != 0;
 }
 
@@ -73,8 +97,11 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
+// Not the first one, in which CUPTI sets itself up (0.3 s): short programs could afford nothing else then.
 void charge_exact(uint64_t ns) {
-  add_relaxed(&exact.spent_ns, ns);
+  if (load_relaxed(&exact.sampled) > 1) {
+    add_relaxed(&exact.spent_ns, ns);
+  }
 }
 
 void note_capture(bool begins) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kLongestNs = 2000000000;
 constexpr uint64_t kPatienceNs = 100000000;
+constexpr uint64_t kReadingNs = 50000000;
 constexpr long kPauseNs = 200000;
 
 bool start(CUcontext context) {
@@ -21,6 +22,11 @@ bool start(CUcontext context) {
 void stop(CUcontext context) {
   CUpti_PCSamplingStopParams params = {sizeof(params), nullptr, context};
   session().api.sampling.stop(&params);
+}
+
+void pause() {
+  const timespec time = {0, kPauseNs};
+  nanosleep(&time, nullptr);
 }
 
 bool try_hold(ExactRanges* ranges, CUcontext context) {
@@ -42,6 +48,10 @@ bool try_hold(ExactRanges* ranges, CUcontext context) {
 
 ExactRange open_range(ExactRanges* ranges, CUcontext context) {
   ExactRange range = {};
+  const uint64_t deadline = now_ns() + kReadingNs;
+  while (load_relaxed(&ranges->awaited) != 0 && now_ns() < deadline) {
+    pause();
+  }
   if (load_relaxed(&ranges->awaited) != 0 || !try_lock_bounded(&ranges->lock)) {
     return range;
   }
@@ -76,8 +86,7 @@ bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait) {
       store_relaxed(&ranges->awaited, 0U);
       return false;
     }
-    const timespec pause = {0, kPauseNs};
-    nanosleep(&pause, nullptr);
+    pause();
   }
   return true;
 }

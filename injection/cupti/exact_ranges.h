@@ -23,7 +23,8 @@ struct ExactRange {
   uint64_t opened_ns;
 };
 
-// On the launching thread; some 0.4 us each. None is opened where somebody reads, or CUPTI refuses.
+// On the launching thread; some 0.4 us each. Waits while somebody reads, some milliseconds; none is opened where that
+// takes longer, or CUPTI refuses.
 ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 

@@ -130,8 +130,16 @@ void switch_off() {
   }
 }
 
-// The last chance for what the context, or a module of it, has counted.
-void leave_context(CUcontext leaving, bool gone) {
+// The last chance for what a module has counted; its callback does not always say of which context.
+void read_now() {
+  if (try_lock_bounded(&state.lock)) {
+    read_all(false);
+    unlock(&state.lock);
+  }
+}
+
+// The last chance for what the context has counted.
+void leave_context(CUcontext leaving) {
   if (!try_lock_bounded(&state.lock)) {
     return;
   }
@@ -139,10 +147,10 @@ void leave_context(CUcontext leaving, bool gone) {
     if (context->state == kOn) {
       read_counts(context->context, context->device, context->ring, false);
     }
-    if (gone && context->state == kOn) {
+    if (context->state == kOn) {
       disable_counts(context->context);
     }
-    context->state = gone ? uint32_t{kFree} : context->state;
+    context->state = kFree;
   }
   unlock(&state.lock);
 }
@@ -202,9 +210,9 @@ void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
   if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data->resourceDescriptor != nullptr) {
     keep_code(*static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor));
   } else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
-    leave_context(data->context, false);
+    read_now();
   } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    leave_context(data->context, true);
+    leave_context(data->context);
   }
 }
 

@@ -29,13 +29,14 @@ Fact counters_fact(const std::string& root, const Rights& rights) {
   }
   const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
   if (!admin_only) {
-    return {"performance counters", State::ok, "everybody may use them", ""};
+    return {"performance counters", State::ok, "everybody may use them: --pc-sampling and --sass-metrics work", ""};
   }
   if (rights.has(kCapSysAdmin)) {
-    return {"performance counters", State::ok, "for administrators only, which you are", ""};
+    return {"performance counters", State::ok,
+            "for administrators only, which you are: --pc-sampling and --sass-metrics work", ""};
   }
   return {"performance counters", State::limited,
-          "for administrators only; times and stacks of kernels do not need them",
+          "for administrators only: needed by --pc-sampling and --sass-metrics, not by times and stacks",
           "as root: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver"};
 }
 

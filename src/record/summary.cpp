@@ -147,7 +147,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
 
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const std::string line = summary_line(facts);
-  if (saw_nothing(facts.totals)) {
+  if (saw_nothing(facts.totals) && facts.counted == 0) {
     log::warn(line);  // with -q, too: who records wants GPU work
   } else {
     log::info(line);

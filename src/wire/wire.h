@@ -182,8 +182,10 @@ struct gpuprof_segment {
   uint32_t exact_share; /* ... for at most this share of the time, in 1/65536 */
   uint64_t pad2[15];
   struct gpuprof_ring rings[GPUPROF_RING_COUNT];
-  /* Kernels that the user chose, a bit for each name id; atomic, written by the recorder as it comes to know names. */
+  /* Kernels that the user chose, a bit for each name id; atomic, written by the recorder as it comes to know names:
+   * first whether it is chosen, then, as a release, that this is known. */
   uint64_t chosen[GPUPROF_CHOSEN_NAMES / 64];
+  uint64_t decided[GPUPROF_CHOSEN_NAMES / 64];
   char counted[GPUPROF_MAX_COUNTED]; /* with GPUPROF_OPTION_COUNTS: what to count, by the vendor's names, ',' between */
   /* GPUPROF_RING_COUNT data areas of GPUPROF_RING_BYTES follow at GPUPROF_SEGMENT_DATA_OFFSET. */
 };

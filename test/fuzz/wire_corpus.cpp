@@ -250,11 +250,23 @@ WireBytes samples() {
   return wire;
 }
 
+// Of a function that is known and of one that is not.
+WireBytes counts() {
+  WireBytes wire = kernels();
+  wire.name(4, "smsp__sass_inst_executed");
+  for (const uint32_t function : {1u, 9u}) {
+    wire.add(GPUPROF_RECORD_COUNT, gpuprof_count_record{{}, 3, 0x40, 17, function, 4, 0, 0});
+    wire.add(GPUPROF_RECORD_COUNT, gpuprof_count_record{{}, 0, 0x50, UINT64_C(1) << 50, function, 4, 0, 0});
+  }
+  return wire;
+}
+
 Seeds make_seeds() {
   Seeds seeds;
   const auto add = [&seeds](const char* name, WireBytes wire) { seeds[name] = wire.bytes(); };
   add("kernels", kernels());
   add("copies", copies());
+  add("counts", counts());
   add("graph", graph());
   add("graph_cycle", graph_cycle());
   add("graph_bodies", graph_bodies());

@@ -133,7 +133,8 @@ void print_headline(const Summary& summary, Page& page) {
   };
   switch (summary.info.kind) {
     case ProfileKind::empty:
-      return line("no GPU work was recorded");
+      return line(summary.counted.empty() ? "no GPU work was recorded"
+                                          : "instructions were counted; nothing was timed");
     case ProfileKind::stall_samples:
       return line(samples_line(summary.info));
     case ProfileKind::launch_counts:

@@ -335,10 +335,13 @@ void Channel::choose_kernels(Source& source, std::span<const std::byte> records)
     return;
   }
   decode_names(records, [&](uint32_t id, std::string_view name) {
-    if (id < GPUPROF_CHOSEN_NAMES && options_.exact.chosen(name)) {
+    if (id < GPUPROF_CHOSEN_NAMES) {
       constexpr uint32_t kBits = 64;
-      uint64_t& word = source.segment->chosen[id / kBits];
-      store(word, load(word) | uint64_t{1} << id % kBits);
+      const uint64_t bit = uint64_t{1} << id % kBits;
+      uint64_t& chosen = source.segment->chosen[id / kBits];
+      uint64_t& decided = source.segment->decided[id / kBits];
+      store(chosen, load(chosen) | (options_.exact.chosen(name) ? bit : 0));
+      store(decided, load(decided) | bit, std::memory_order_release);
     }
   });
 }

@@ -49,7 +49,8 @@ Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts
                                bool budget_exceeded) {
   Status named = settle_name(output, facts);
   const profile::WorkCoverage covered = covered_work(facts);
-  const SessionResult result{wait_status, covered, output.is_regular() && covered.any() ? facts.file : ""};
+  const SessionResult result{wait_status, covered,
+                             output.is_regular() && (covered.any() || facts.counted > 0) ? facts.file : ""};
   auto failure = failure_of(facts, std::move(written), std::move(named));
   if (failure && result.wait_status == 0) {
     return std::move(*failure);

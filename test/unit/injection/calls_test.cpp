@@ -81,7 +81,7 @@ TEST_CASE("what does nothing of that") {
   for (const char* name :
        {"", "cu", "cuInit", "cuLaunchHostFunc", "cuLaunchHostFunc_ptsz", "cuMemGetInfo_v2", "cuMemHostGetDevicePointer",
         "cuMemPrefetchAsync_v2", "cuMemAdvise", "cuStreamWaitEvent", "cuEventRecord", "cuGraphAddMemcpyNode",
-        "cuGraphCreate", "cuStreamEndCapture", "cudaGetDevice_v3020", "cuStreamQuery"}) {
+        "cuGraphCreate", "cudaGetDevice_v3020", "cuStreamQuery"}) {
     INFO(name);
     CHECK(kind_of_name(name) == CallKind::other);
   }
@@ -94,6 +94,16 @@ TEST_CASE("kernels have names, copies and fills have none") {
     CHECK(kind_of_name(name) == CallKind::launches_kernel);
   }
   CHECK(kind_of_name("cuMemcpyHtoD_v2") == CallKind::launch);
+}
+
+TEST_CASE("captures begin and end") {
+  for (const char* name :
+       {"cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCaptureToGraph", "cudaStreamBeginCapture_v10000"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::begins_capture);
+  }
+  CHECK(kind_of_name("cuStreamEndCapture_ptsz") == CallKind::ends_capture);
+  CHECK(kind_of_name("cuStreamGetCaptureInfo_v2") == CallKind::other);
 }
 
 TEST_CASE("what says which kernel a node of a graph runs") {

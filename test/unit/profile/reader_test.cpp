@@ -44,7 +44,7 @@ std::string error_of(const std::string& line) {
 }
 
 const char* const kSmall =
-    "GPUPROF;3.1\n"
+    "GPUPROF;3.2\n"
     "META;command;./app\\x3b ls\n"
     "STRING;1;main\n"
     "STRING;2;app\n"
@@ -74,6 +74,7 @@ const char* const kSmall =
     "FRAME;3;interpreter;1;0;0;0;0;0x0\n"
     "GPU_PLACE;1;1;1;0x40;2;2;2\n"
     "GPU_PLACE;2;0;0;0x0;0\n"
+    "GPU_COUNT;1;1;1;2;17\n"
     "SAMPLING;1;4096;2\n"
     "EUSTALL;0;1;1;2;1;7;1\n"
     "LOSS;1;ring_full;4\n"
@@ -132,7 +133,13 @@ TEST_CASE("fields arrive where they belong") {
   CHECK(index(place.as<GpuPlace>().instruction) == 5);
   REQUIRE(place.as<GpuPlace>().frames.size() == 2);
   CHECK(index(place.as<GpuPlace>().frames[1]) == 7);
-  const Only instruction("GPUPROF;3.1\nGPU_INSTRUCTION;1;2;3;4\n");
+  const Only counted("GPUPROF;3.2\nGPU_COUNT;1;2;3;4;5\n");
+  CHECK(index(counted.as<GpuCount>().process) == 1);
+  CHECK(index(counted.as<GpuCount>().device) == 2);
+  CHECK(index(counted.as<GpuCount>().place) == 3);
+  CHECK(index(counted.as<GpuCount>().name) == 4);
+  CHECK(counted.as<GpuCount>().value == 5);
+  const Only instruction("GPUPROF;3.2\nGPU_INSTRUCTION;1;2;3;4\n");
   CHECK(index(instruction.as<GpuInstruction>().place) == 1);
   CHECK(index(instruction.as<GpuInstruction>().text) == 2);
   CHECK(index(instruction.as<GpuInstruction>().waits_for) == 3);
@@ -243,9 +250,9 @@ TEST_CASE("every prefix is readable") {
 TEST_CASE("versions") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
-  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.1");
+  CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.2");
   CHECK(first_error("GPUPROF;999999.0\n") ==
-        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.1");
+        "p.txt:1: the profile has format version 999999.0, this gpuprof reads up to 3.2");
   for (const std::string old : {"1.0", "2.1"}) {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
@@ -422,6 +429,13 @@ TEST_CASE("undefined and contradicting ids") {
   CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_INSTRUCTION;1;0;0;7") == "p.txt:3: STRING 7 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_INSTRUCTION;1;0;1;0\nGPU_INSTRUCTION;1;0;0;0") ==
         "p.txt:4: GPU_INSTRUCTION 1 is already defined, with another value");
+  CHECK(error_of("GPU_COUNT;0;0;1;0;1") == "p.txt:2: GPU_PLACE 1 is not defined");
+  CHECK(error_of("GPU_COUNT;0;0;0;0;1") == "p.txt:2: GPU_PLACE 0 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;7;0;1;0;1") == "p.txt:3: PROCESS 7 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;7;1;0;1") == "p.txt:3: DEVICE 7 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;0;1;7;1") == "p.txt:3: STRING 7 is not defined");
+  CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;0;1;0;1\nGPU_COUNT;0;0;1;0;18446744073709551615") ==
+        "p.txt:4: the sum of what GPU_PLACE 1 counted does not fit into 64 bits");
   CHECK(error_of("GPU_PLACE;1;3;0;0;0") == "p.txt:2: GPU_MODULE 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;3;0;0") == "p.txt:2: STRING 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;3") == "p.txt:2: STRING 3 is not defined");

@@ -124,7 +124,8 @@ void KernelTimes::expire() {
     count_ += runs.size();
   }
   std::erase_if(kernels_, [](const auto& kernel) { return kernel.second.empty(); });
-  std::erase_if(launches_, [this](const auto& launch) { return launch.second.since_ns + kKeepNs < join_.now_ns; });
+  std::erase_if(launches_,
+                [this](const auto& launch) { return launch.second.since_ns + kKeepLaunchNs < join_.now_ns; });
 }
 
 void KernelTimes::end_source(backend::SourceId source) {

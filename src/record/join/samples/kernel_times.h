@@ -33,6 +33,7 @@ class KernelTimes {
  public:
   static constexpr uint64_t kKeepNs = 30'000'000'000;  // since a kernel ended
   static constexpr size_t kMaxRuns = 500'000;  // 40 MiB: further ones are not told apart from the last of their name
+  static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // that is sampled: it may run for long
   static constexpr size_t kMaxLaunches = 100'000;  // that are sampled one by one; further ones as if they were not
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
@@ -44,7 +45,8 @@ class KernelTimes {
   void add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
            uint64_t correlation = 0);
 
-  // Whether samples may name the launch; those of other threads' launches meanwhile come, too, and are not expected.
+  // Whether samples may name the launch. Those of launches that still ran, or that other threads made meanwhile, come,
+  // too, and are not expected.
   [[nodiscard]] bool expects(backend::SourceId source, uint64_t correlation) const;
   // As what an expected launch ran. Empty: its work has not come.
   [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;

@@ -98,6 +98,9 @@ bool SampleSharing::take(Group& group, Patience patience) {
     out_.drop(nullptr, sum_of(group.counts));
     return true;
   }
+  if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
+    return true;  // of a launch that was not to be sampled: it ran beside one that was, and only a part of it is here
+  }
   const CodeReader* const reader = join_.options.code_reader;
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
   if (patience != Patience::none && waited < kCodeNs &&
@@ -165,8 +168,7 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
   for (const KernelShare& share : shares) {
     weights.push_back(share.ns);
   }
-  const bool as_told = group.correlation == 0 || parts_.kernel_times.expects(group.source, group.correlation);
-  const uint32_t flags = shares.size() > 1 || !as_told ? profile::kSampleEstimated : 0;
+  const uint32_t flags = shares.size() > 1 ? profile::kSampleEstimated : 0;
   for (const Count& count : group.counts) {
     SampleKey key{.place = place(source, group.module, group.function_id, count.offset),
                   .reason = source.name(count.reason_id),

@@ -91,13 +91,16 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_sample(const gpuprof::backend::Sample&) override {}
   void on_samples_dropped(uint32_t, uint64_t) override {}
   void on_place_samples(uint32_t, const gpuprof::backend::PlaceSamples& samples) override {
-    log += "samples" +
-           words({samples.module, samples.offset, samples.function_id, samples.window, samples.correlation});
+    log +=
+        "samples" + words({samples.module, samples.offset, samples.function_id, samples.window, samples.correlation});
     for (const auto& reason : samples.reasons) {
       log += "  " + std::to_string(reason.reason_id) + " x" + std::to_string(reason.samples) + "\n";
     }
   }
   void on_sampled_launch(uint32_t, uint64_t correlation) override { log += "sampled" + words({correlation}); }
+  void on_place_count(uint32_t, const gpuprof::backend::PlaceCount& count) override {
+    log += "count" + words({count.module, count.offset, count.value, count.function_id, count.name_id, count.device});
+  }
   void on_sample_window(uint32_t, const gpuprof::backend::SampleWindow& window) override {
     log += "window" + words({window.start_ns, window.end_ns, window.handed, window.dropped, window.foreign,
                              window.period, window.window, window.device});
@@ -288,6 +291,21 @@ TEST_CASE("modules that can not be are refused") {
   decode_records(1, changed.bytes(), sink, refusals);
   CHECK(sink.log.empty());
   CHECK(refusals.malformed == 12);
+}
+
+TEST_CASE("counts of instructions reach their call, or are refused") {
+  using Count = gpuprof_count_record;
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_COUNT, Count{{}, 3, 0x40, 99, 5, 6, 1, 0});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "count 3 64 99 5 6 1\n");
+  CHECK(counts.malformed == 0);
+  CHECK(refused(
+            GPUPROF_RECORD_COUNT, Count{{}, 3, 0x40, 99, 5, 6, 1, 0}, [](Count& r) { r.function_id = 0; },
+            [](Count& r) { r.name_id = 0; }, [](Count& r) { r.offset = UINT64_MAX; },
+            [](Count& r) { r.value = UINT64_MAX; }) == 4);
 }
 
 TEST_CASE("names by themselves, of the records that are sound") {

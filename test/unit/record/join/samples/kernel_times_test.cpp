@@ -115,7 +115,7 @@ TEST_CASE("what a launch ran that samples will name") {
   times.end_source(1);
   CHECK_FALSE(times.expects(1, UINT64_MAX));
   CHECK(times.expects(2, 50));
-  join.now_ns += KernelTimes::kKeepNs + kMs;
+  join.now_ns += KernelTimes::kKeepLaunchNs + kMs;
   times.expire();
   CHECK_FALSE(times.expects(2, 50));
 }
