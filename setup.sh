@@ -109,6 +109,7 @@ build() {
   local options=(-DGPUPROF_TESTS="$tests" -DGPUPROF_WERROR="${GPUPROF_WERROR:-OFF}")
   if command -v ccache >/dev/null; then
     options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # another clone finds what this one has compiled
   fi
   say "building in $BUILD_DIR"
   cmake -G Ninja -S . -B "$BUILD_DIR" "${options[@]}" >"$BUILD_DIR.log" 2>&1 || {

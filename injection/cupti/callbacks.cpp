@@ -53,7 +53,8 @@ void begin_launch(const CUpti_CallbackData& data) {
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
   // A driver call inside of a runtime call comes with the same id: it is one launch.
-  if (kind == CallKind::other || (open_call.open && open_call.correlation == data.correlationId) ||
+  if (kind == CallKind::other || (kind == CallKind::drops_code && !counting()) ||
+      (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
     return;
   }
@@ -73,6 +74,8 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (counting()) {
     if (is_launch(kind)) {
       count_in_context(data.context);
+    } else if (kind == CallKind::drops_code) {
+      read_counts_now();
     }
     open_call.open = false;  // nothing else is recorded
   } else if (is_launch(kind)) {

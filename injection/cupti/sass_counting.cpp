@@ -130,29 +130,13 @@ void switch_off() {
   }
 }
 
-// The last chance for what a module has counted; its callback does not always say of which context.
-void read_now() {
+void forget_context(CUcontext gone) {
   if (try_lock_bounded(&state.lock)) {
-    read_all(false);
+    if (Context* context = find(gone); context != nullptr) {
+      context->state = kFree;
+    }
     unlock(&state.lock);
   }
-}
-
-// The last chance for what the context has counted.
-void leave_context(CUcontext leaving) {
-  if (!try_lock_bounded(&state.lock)) {
-    return;
-  }
-  if (Context* context = find(leaving); context != nullptr) {
-    if (context->state == kOn) {
-      read_counts(context->context, context->device, context->ring, false);
-    }
-    if (context->state == kOn) {
-      disable_counts(context->context);
-    }
-    context->state = kFree;
-  }
-  unlock(&state.lock);
 }
 
 }  // namespace
@@ -202,6 +186,13 @@ void count_in_context(CUcontext launched_in) {
   unlock(&state.lock);
 }
 
+void read_counts_now() {
+  if (try_lock_bounded(&state.lock)) {
+    read_all(false);
+    unlock(&state.lock);
+  }
+}
+
 void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
   if (!counting()) {
     return;
@@ -209,10 +200,8 @@ void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
   const Guard guard;
   if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data->resourceDescriptor != nullptr) {
     keep_code(*static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor));
-  } else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
-    read_now();
   } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    leave_context(data->context);
+    forget_context(data->context);
   }
 }
 

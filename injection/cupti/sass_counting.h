@@ -16,7 +16,10 @@ void begin_counting(CUpti_SubscriberHandle subscriber);
 // A launch in a context: the first one switches counting on, before it runs.
 void count_in_context(CUcontext context);
 
-// Of the resource domain.
+// Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does.
+void read_counts_now();
+
+// Of the resource domain. Nothing is read here: inside of the callback for a module that goes, CUPTI crashes.
 void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
 
 // From the flusher: hands over what was counted since the last time. Waits for the GPU.

@@ -112,7 +112,7 @@ class Export : public Command {
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     if (rows->info.kind == analyze::ProfileKind::empty) {
-      return no_gpu_work();
+      return no_gpu_work(rows->tables);
     }
     analyze::Walk walk(*rows, stacks);
     if (Status written = format == nullptr ? write_database(walk) : write_rows(walk, *format); !written) {

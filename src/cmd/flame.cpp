@@ -140,7 +140,7 @@ class Flame : public Command {
     if (Status drawn = time_series_.empty() ? Status() : draw_time_series(*rows); !drawn) {
       return std::move(drawn).error();
     }
-    return draws_only_time_series() ? ended(rows->info, series_total_) : fold(*rows);
+    return draws_only_time_series() ? ended(rows->info, rows->tables, series_total_) : fold(*rows);
   }
 
  private:
@@ -154,14 +154,15 @@ class Flame : public Command {
     if (Status written = write(folded, weight); !written) {
       return std::move(written).error();
     }
-    return ended(folded, output::raw_weight(folded.tree.total(), weight.kind));
+    return ended(folded, rows.tables, output::raw_weight(folded.tree.total(), weight.kind));
   }
 
-  [[nodiscard]] Result<int> ended(const analyze::ProfileInfo& info, uint64_t total) const {
+  [[nodiscard]] Result<int> ended(const analyze::ProfileInfo& info, const profile::Tables& tables,
+                                  uint64_t total) const {
     if (Status enough = coverage_.check(info); !enough) {
       return std::move(enough).error();
     }
-    return total == 0 ? Result<int>(why_nothing(info)) : Result<int>(0);
+    return total == 0 ? Result<int>(why_nothing(info, tables)) : Result<int>(0);
   }
 
   [[nodiscard]] bool draws_only_time_series() const { return !time_series_.empty() && svg_.empty() && output_.empty(); }
@@ -329,14 +330,14 @@ class Flame : public Command {
   }
 
   // Of a profile of which there is nothing to draw.
-  [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info) const {
+  [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     if (const auto window = window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};
     }
     const bool of_shares =
         fold_.measure == Measure::busy || fold_.measure == Measure::exclusive || fold_.measure == Measure::idle;
     if (fold_.measure == Measure::gpu && info.kind == ProfileKind::empty) {
-      return no_gpu_work();
+      return no_gpu_work(tables);
     }
     if (fold_.ranges == analyze::RangeFrames::filter) {
       return {"no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),

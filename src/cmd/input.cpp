@@ -180,7 +180,10 @@ Status MinCoverage::check(const analyze::ProfileInfo& info) const {
   return check(info.covered);
 }
 
-Error no_gpu_work() {
+Error no_gpu_work(const profile::Tables& tables) {
+  if (!tables.gpu_counts().empty()) {
+    return {"the profile holds counts of instructions, and no GPU work", "gpuprof report shows them", kExitNothing};
+  }
   return {"the profile holds no GPU work", hints::kAskDoctor, kExitNothing};
 }
 

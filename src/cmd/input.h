@@ -46,7 +46,7 @@ std::string gaps(const analyze::ProfileInfo& info);
 void warn_of_coverage(const analyze::ProfileInfo& info);
 
 // That the profile holds no GPU work, with the exit code kExitNothing: a command that shows nothing has not succeeded.
-Error no_gpu_work();
+Error no_gpu_work(const profile::Tables& tables);
 
 // --min-coverage PCT of a command, and what it comes to.
 struct MinCoverage {

@@ -84,7 +84,7 @@ class Report : public Command {
       return std::move(enough).error();
     }
     if (rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty()) {
-      return no_gpu_work();
+      return no_gpu_work(rows->tables);
     }
     return 0;
   }

@@ -88,13 +88,13 @@ def check_hot_line(check, report):
             check(share > 90, f"chase: {share:.2f}% of its samples are at the line that loads")
 
 
-def check_ratio(gpuprof, check, profile, what, key, one, other):
+def check_ratio(gpuprof, check, profile, what, key, one, other, within=0.01):
     times = sums(folded(gpuprof, profile, "--unit", "ns", "--leaf", "kernel"), key)
     samples = sums(folded(gpuprof, profile, "--weight", "samples"), key)
     if not check(samples.get(one) and samples.get(other), f"{what}: both have samples"):
         return
     by_time, by_samples = times[one] / times[other], samples[one] / samples[other]
-    check(abs(by_samples / by_time - 1) < 0.01,
+    check(abs(by_samples / by_time - 1) < within,
           f"{what}: {by_samples:.4f} by samples ({samples[one]}:{samples[other]}), {by_time:.4f} by measured time "
           f"({100 * (by_samples / by_time - 1):+.2f}%)")
 
@@ -141,7 +141,8 @@ def single_launches(options, check):
                   "exact: the chosen kernels have samples, and no others")
             check_conservation(options.gpuprof, check, profile)
             check_ratio(options.gpuprof, check, profile, "exact: heavy:light", kernel_of, "heavy", "light")
-            check_ratio(options.gpuprof, check, profile, "exact: one kernel from two paths", path_of, "long", "short")
+            check_ratio(options.gpuprof, check, profile, "exact: one kernel from two paths", path_of, "long", "short",
+                        within=0.05)  # of each launch, the first microseconds are not sampled
             print(f"      {meta(options.gpuprof, profile, 'sampling.exact_launches')} launches sampled, "
                   f"{meta(options.gpuprof, profile, 'sampling.exact_launches_missed')} missed, "
                   f"{meta(options.gpuprof, profile, 'sampling.exact_ns') / 1e6:.1f} ms", flush=True)

@@ -158,6 +158,30 @@ CUresult put(CUstream stream, OpKind kind, uint64_t ns, Op op) {
 
 using namespace gpuprof::mock;  // the functions below are the library's
 
+namespace {
+
+// Waits for the work, as the real one does; its records may still be on their way.
+CUresult reset(CUdevice device) {
+  Driver& d = driver();
+  uint64_t until = 0;
+  for (const auto& stream : d.streams) {
+    until = stream->context->device == device ? std::max(until, stream->free_at_ns) : until;
+  }
+  sleep_until(until);
+  for (const auto& context : d.contexts) {
+    if (context->device == device) {
+      tell(ContextEvent::destroying, context.get());
+    }
+  }
+  const std::lock_guard lock(d.mutex);
+  std::erase_if(d.streams, [&](const auto& stream) { return stream->context->device == device; });
+  std::erase_if(d.contexts, [&](const auto& context) { return context->device == device; });
+  thread_context = nullptr;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 extern "C" {
 
 CUresult mock_cuda_set_tracer(const Tracer* tracer) {
@@ -268,27 +292,11 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-// Waits for the work, as the real one does; its records may still be on their way.
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
   if (!usable()) {
     return CUDA_ERROR_NOT_INITIALIZED;
   }
-  Driver& d = driver();
-  uint64_t until = 0;
-  for (const auto& stream : d.streams) {
-    until = stream->context->device == device ? std::max(until, stream->free_at_ns) : until;
-  }
-  sleep_until(until);
-  for (const auto& context : d.contexts) {
-    if (context->device == device) {
-      tell(ContextEvent::destroying, context.get());
-    }
-  }
-  const std::lock_guard lock(d.mutex);
-  std::erase_if(d.streams, [&](const auto& stream) { return stream->context->device == device; });
-  std::erase_if(d.contexts, [&](const auto& context) { return context->device == device; });
-  thread_context = nullptr;
-  return CUDA_SUCCESS;
+  return MOCK_CALL(cuDevicePrimaryCtxReset_v2, nullptr, [device] { return reset(device); });
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {

@@ -141,7 +141,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return unload(module);
+  return MOCK_CALL(cuModuleUnload, nullptr, [&] { return unload(module); });
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -155,7 +155,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*,
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-  return unload(reinterpret_cast<CUmodule>(library));
+  return MOCK_CALL(cuLibraryUnload, nullptr, [&] { return unload(reinterpret_cast<CUmodule>(library)); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {

@@ -69,6 +69,9 @@ constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuMemsetD8Async),
                            MOCK_DRIVER(cuStreamBeginCapture_v2),
                            MOCK_DRIVER(cuStreamEndCapture),
+                           MOCK_DRIVER(cuModuleUnload),
+                           MOCK_DRIVER(cuLibraryUnload),
+                           MOCK_DRIVER(cuDevicePrimaryCtxReset_v2),
                            MOCK_DRIVER(cuGraphCreate),
                            MOCK_DRIVER(cuGraphAddKernelNode_v2),
                            MOCK_DRIVER(cuGraphAddNode_v2),
@@ -209,9 +212,13 @@ void on_module(mock::ModuleEvent event, CUcontext context, uint32_t id, const vo
   if (event == mock::ModuleEvent::loaded) {
     mock::sample_module(id, cubin, bytes);
   }
+  if (event != mock::ModuleEvent::loaded) {
+    mock::begin_unload(id);
+  }
   tell_resource(event == mock::ModuleEvent::loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
                                                    : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
                 &module, context);
+  mock::end_unload();
 }
 
 void on_context(mock::ContextEvent event, CUcontext context) {

@@ -61,6 +61,14 @@ Sass& sass() {
   return *the_sass;
 }
 
+constinit thread_local bool unloading = false;
+
+void must_not_unload() {
+  if (unloading) {
+    mock::violation("counts are read in the callback for a module that is unloaded");
+  }
+}
+
 bool sound(size_t size, size_t expected) {
   if (size != expected) {
     mock::violation("a struct of SASS metrics that says another size");
@@ -81,6 +89,19 @@ Context* enabled_context(CUcontext context) {
 }  // namespace
 
 namespace gpuprof::mock {
+
+void begin_unload(uint32_t module) {
+  unloading = true;
+  const uint64_t crc = crc_of_module(module);
+  const std::lock_guard lock(sass().mutex);
+  for (auto& [id, context] : sass().contexts) {
+    std::erase_if(context.counted, [crc](const auto& counted) { return std::get<0>(counted.first) == crc; });
+  }
+}
+
+void end_unload() {
+  unloading = false;
+}
 
 void count_op(const Op& op, bool beside_records, bool patches_told) {
   Sass& s = sass();
@@ -181,6 +202,7 @@ CUptiResult cuptiSassMetricsDisable(CUpti_SassMetricsDisable_Params* params) {
 }
 
 CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties_Params* params) {
+  must_not_unload();
   sound(params->structSize, CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE);
   const std::lock_guard lock(sass().mutex);
   const Context* context = enabled_context(params->ctx);

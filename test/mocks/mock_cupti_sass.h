@@ -7,6 +7,10 @@
 namespace gpuprof::mock {
 
 // `beside_records`: activity records of kernels are on. `patches_told`: somebody listens to modules that were patched.
+// A module is going: from the beginning of its callback on nothing may be read, and what it has counted is lost.
+void begin_unload(uint32_t module);
+void end_unload();
+
 void count_op(const Op& op, bool beside_records, bool patches_told);
 
 }  // namespace gpuprof::mock

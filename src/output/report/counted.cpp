@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/numbers.h"
+#include "base/utf8.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -15,6 +16,8 @@ namespace {
 using analyze::CountedKind;
 using analyze::CountedRow;
 using analyze::CountedTable;
+
+constexpr size_t kCounts = 20;  // " (5 of 34)" behind a title, with large numbers
 
 struct Words {
   std::string_view title;
@@ -67,7 +70,7 @@ std::vector<std::string> numbers_of(const CountedTable& table, const CountedRow&
 
 // "stalls.cu:99 in stride(unsigned int*)"
 std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
-  constexpr size_t kFile = 40;
+  constexpr size_t kFile = 24;
   std::string text;
   if (!row.file.empty()) {
     const std::string file = shown_name(shown_ends(row.file));
@@ -76,7 +79,8 @@ std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
     text.append(" in ");
   }
   const size_t width = page.name_width(numbers);
-  return text.append(page.name(row.function, width - std::min(width / 2, text.size())));
+  text.append(page.name(row.function, width - std::min(width / 2, text.size())));
+  return page.full() ? text : cut_middle(text, width);
 }
 
 std::string_view kind_word(CountedKind kind) {
@@ -97,7 +101,9 @@ std::string_view kind_word(CountedKind kind) {
 void print_counted(const analyze::Summary& summary, Page& page) {
   for (const CountedTable& table : summary.counted) {
     const Words words = words_of(table);
-    page.title(page.full() ? std::string(words.title) : shown_name(words.title), table.rows.size(), table.found);
+    const std::string title = shown_name(words.title);
+    const size_t width = page.width() - std::min(page.width() / 2, kCounts);
+    page.title(page.full() ? title : cut_middle(title, width), table.rows.size(), table.found);
     page.columns(words.columns, "source line, and its function");
     for (const CountedRow& row : table.rows) {
       page.row(numbers_of(table, row), row_text(row, words.columns.size(), page));

@@ -45,7 +45,7 @@ class SassMetrics(rig.RuntimeTest):
                                     for metric in metrics if count})
 
     def test_counts_are_exact(self):
-        for arguments in (("--kernels-only",), ("--graph", "50"), ("--threads", "4"), ("--driver-api",), ("--fork",)):
+        for arguments in (("--kernels-only",), ("--graph", "50"), ("--threads", "4"), ("--driver-api",), ("--fork",), ("--ending", "reset")):
             with self.subTest(arguments=arguments):
                 profile, did, stderr = self.count("--launches", "200", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)

@@ -96,6 +96,15 @@ TEST_CASE("kernels have names, copies and fills have none") {
   CHECK(kind_of_name("cuMemcpyHtoD_v2") == CallKind::launch);
 }
 
+TEST_CASE("what takes code away") {
+  for (const char* name : {"cuModuleUnload", "cuLibraryUnload", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",
+                           "cuDevicePrimaryCtxReset_v2"}) {
+    INFO(name);
+    CHECK(kind_of_name(name) == CallKind::drops_code);
+  }
+  CHECK(kind_of_name("cuModuleLoadData") == CallKind::other);
+}
+
 TEST_CASE("captures begin and end") {
   for (const char* name :
        {"cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCaptureToGraph", "cudaStreamBeginCapture_v10000"}) {

@@ -138,9 +138,8 @@ struct RandomProfile {
       if (below(2) == 0) {  // without a text: merged, another input's place would have it, too
         add(profile::GpuInstruction{gpu_places_.back(), profile::StringId{}, or_none(gpu_places_), name()});
       }
-      if (below(2) == 0) {
-        add(profile::GpuCount{or_none(processes_), or_none(devices_), gpu_places_.back(), name(), below(1000)});
-      }
+      add(profile::GpuCount{processes_.back(), devices_.back(), gpu_places_.back(), strings_.back(),
+                            gpu_places_.size()});
       add(profile::Sampling{fresh(samplings_), any(), name()});
     }
   }
