@@ -66,18 +66,19 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (!active()) {
     return;
   }
-  open_call = {true, kind, domain, id, data.correlationId, false, 0, {}, 0};
+  open_call = {true, kind, domain, id, data.correlationId, false, false, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
   }
-  if (counting()) {
-    if (is_launch(kind)) {
-      count_in_context(data.context);
+  if (counting()) {  // nothing else is recorded
+    open_call.counted = is_launch(kind);
+    open_call.open = open_call.counted;
+    if (open_call.counted) {
+      begin_counted_launch(data.context);
     } else if (kind == CallKind::drops_code) {
       read_counts_now();
     }
-    open_call.open = false;  // nothing else is recorded
   } else if (is_launch(kind)) {
     begin_launch(data);
   } else if (is_sync(kind) || kind == CallKind::memory) {
@@ -132,6 +133,10 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     return;  // one that was not of interest at its beginning
   }
   open_call.open = false;
+  if (open_call.counted) {
+    end_counted_launch();
+    return;
+  }
   if (open_call.range.generation != 0) {
     end_sampled_launch(data.context, open_call.range);
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 
 #include "base/atomics.h"
 #include "base/guard.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
 constexpr uint64_t kReadPaceNs = 950000000;  // the flusher comes each 200 ms
+constexpr uint64_t kHoldNs = 1000000000;
+constexpr uint64_t kLongestReadingNs = 10000000000;
+constexpr long kPauseNs = 100000;
 
 enum State : uint32_t { kFree = 0, kOn = 1, kOff = 2, kRefused = 3 };
 
@@ -31,10 +35,12 @@ struct Context {
 };
 
 struct Counting {
-  uint32_t wanted;  // atomic
-  uint32_t paused;  // atomic
-  uint32_t told;    // atomic; why nothing is counted
-  uint32_t lock;    // of all below, and held in CUPTI's calls
+  uint32_t wanted;     // atomic
+  uint32_t reading;    // atomic; launches wait meanwhile
+  uint32_t launching;  // atomic; threads that are in a launch
+  uint32_t paused;     // atomic
+  uint32_t told;       // atomic; why nothing is counted
+  uint32_t lock;       // of all below, and held in CUPTI's calls
   uint64_t read_ns;
   Context contexts[kMaxContexts];
 };
@@ -113,12 +119,31 @@ void switch_on(Context& context) {
   }
 }
 
+void pause() {
+  const timespec time = {0, kPauseNs};
+  nanosleep(&time, nullptr);
+}
+
+// True: no thread is in a launch, and none will be until `reading` is 0.
+bool hold_launches() {
+  __atomic_store_n(&state.reading, 1U, __ATOMIC_SEQ_CST);
+  const uint64_t deadline = now_ns() + kHoldNs;
+  while (__atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) != 0 && now_ns() < deadline) {
+    pause();
+  }
+  return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
+}
+
+// With the lock held. Where launches can not be held, what was counted waits for the next time.
 void read_all(bool may_wait) {
-  for (const Context& context : state.contexts) {
-    if (context.state == kOn) {
-      read_counts(context.context, context.device, context.ring, may_wait);
+  if (hold_launches()) {
+    for (const Context& context : state.contexts) {
+      if (context.state == kOn) {
+        read_counts(context.context, context.device, context.ring, may_wait);
+      }
     }
   }
+  store_release(&state.reading, 0U);
 }
 
 void switch_off() {
@@ -139,6 +164,21 @@ void forget_context(CUcontext gone) {
   }
 }
 
+void count_in_context(CUcontext launched_in) {
+  const uint32_t recording = load_relaxed(&recordings);
+  if ((noted.context == launched_in && noted.recording == recording) || load_relaxed(&state.told) != 0 ||
+      load_relaxed(&state.paused) != 0 || !try_lock_bounded(&state.lock)) {
+    return;
+  }
+  Context* context = find(launched_in);
+  context = context != nullptr ? context : add(launched_in);
+  if (context != nullptr && context->state == kOff) {
+    switch_on(*context);
+  }
+  noted = {context != nullptr ? launched_in : nullptr, recording};
+  unlock(&state.lock);
+}
+
 }  // namespace
 
 void begin_counting(CUpti_SubscriberHandle subscriber) {
@@ -147,6 +187,8 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
   if (try_lock_bounded(&state.lock)) {
     state.told = 0;
     state.paused = 0;
+    state.reading = 0;
+    state.launching = 0;
     state.read_ns = 0;
     for (Context& context : state.contexts) {
       context = {};
@@ -171,19 +213,23 @@ bool counting() {
   return load_relaxed(&state.wanted) != 0;
 }
 
-void count_in_context(CUcontext launched_in) {
-  const uint32_t recording = load_relaxed(&recordings);
-  if ((noted.context == launched_in && noted.recording == recording) || load_relaxed(&state.told) != 0 ||
-      load_relaxed(&state.paused) != 0 || !try_lock_bounded(&state.lock)) {
-    return;
+void begin_counted_launch(CUcontext context) {
+  const uint64_t deadline = now_ns() + kLongestReadingNs;
+  __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0) {
+    if (now_ns() >= deadline) {  // a kernel that waits for the host, perhaps: it would never end
+      lost(GPUPROF_LOSS_DETAIL, 1);
+      break;
+    }
+    __atomic_fetch_sub(&state.launching, 1U, __ATOMIC_SEQ_CST);
+    pause();
+    __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
   }
-  Context* context = find(launched_in);
-  context = context != nullptr ? context : add(launched_in);
-  if (context != nullptr && context->state == kOff) {
-    switch_on(*context);
-  }
-  noted = {context != nullptr ? launched_in : nullptr, recording};
-  unlock(&state.lock);
+  count_in_context(context);
+}
+
+void end_counted_launch() {
+  __atomic_fetch_sub(&state.launching, 1U, __ATOMIC_SEQ_CST);
 }
 
 void read_counts_now() {
@@ -232,6 +278,7 @@ void pause_counting(bool paused) {
     read_all(true);
     switch_off();
   } else {
+    store_relaxed(&state.launching, 0U);  // the ends of launches are not told of while paused
     for (Context& context : state.contexts) {
       if (context.state == kOff) {
         switch_on(context);

@@ -13,8 +13,10 @@ void begin_counting(CUpti_SubscriberHandle subscriber);
 // Whether this recording is one that counts: then nothing else is recorded.
 [[nodiscard]] bool counting();
 
-// A launch in a context: the first one switches counting on, before it runs.
-void count_in_context(CUcontext context);
+// A launch in a context begins, or has ended: the first one switches counting on, before it runs. What is launched
+// while counts are read would be lost: it waits, as long as the kernels take that run already.
+void begin_counted_launch(CUcontext context);
+void end_counted_launch();
 
 // Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does.
 void read_counts_now();

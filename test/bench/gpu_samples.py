@@ -192,9 +192,13 @@ def counts(options, check):
             share = sum(line["value"] for line in lines) / max(1, sum(line["reference"] for line in lines))
             check(0.4 < share < 0.6, f"stray: {100 * share:.1f}% of the threads take the way of line {way}")
         if "example_cuda_modules" in os.listdir(options.examples):
-            done = run(["timeout", "60", options.gpuprof, "record", "-o", profile, "--sass-metrics", "memory", "--",
-                        os.path.join(options.examples, "example_cuda_modules")])
-            check(done.returncode == 0, f"modules that come and go: {done.stderr.strip().splitlines()[-1:]}")
+            done = run(["timeout", "60", options.gpuprof, "record", "-o", profile, "--sass-metrics",
+                        "smsp__sass_inst_executed", "--", os.path.join(options.examples, "example_cuda_modules")])
+            dump = run([options.gpuprof, "dump", "-i", profile]).stdout
+            values = {line.rpartition("=")[2] for line in dump.splitlines() if line.startswith("gpu_count")}
+            expected = set(re.findall(r"expect kernel.churned_\d+=(\d+)", done.stdout))
+            check(done.returncode == 0 and values == expected,
+                  f"modules that come and go: each instruction of a kernel ran {values} times, launched {expected}")
         if run(["python3", "-c", "import torch"]).returncode == 0:
             done = run(["timeout", "120", options.gpuprof, "record", "-o", profile, "--sass-metrics", "memory", "--", "python3",
                         TORCH_STEP, "--layers", "2", "--steps", "3"])

@@ -7,6 +7,7 @@
 #include <cupti_profiler_target.h>
 #include <cupti_sass_metrics.h>
 #include <cupti_target.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <map>
@@ -215,6 +216,7 @@ CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties
 }
 
 CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params) {
+  usleep(2000);  // room for launches that are not held meanwhile
   sound(params->structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
   const std::lock_guard lock(sass().mutex);
   Context* context = enabled_context(params->ctx);
@@ -233,6 +235,7 @@ CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params)
     data.pInstanceValues[0] = {kFirstId + metric, value};
     context->counted.erase(context->counted.begin());
   }
+  context->counted.clear();  // of what came since GetDataProperties, nothing is kept
   return CUPTI_SUCCESS;
 }
 

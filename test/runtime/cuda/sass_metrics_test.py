@@ -54,8 +54,10 @@ class SassMetrics(rig.RuntimeTest):
                 self.assertIn("counts of instructions", stderr)
 
     def test_over_more_than_one_reading(self):
-        profile, did, stderr = self.count("--launches", "1500", "--gap-us", "1000", "--kernels-only")
-        self.assertEqual(self.counted(profile), self.expected(did), stderr)
+        for arguments in (("--launches", "1500"), ("--launches", "1500", "--threads", "3")):
+            with self.subTest(arguments=arguments):  # what is launched while counts are read waits: it would be lost
+                profile, did, stderr = self.count("--gap-us", "1000", "--kernels-only", *arguments)
+                self.assertEqual(self.counted(profile), self.expected(did), stderr)
 
     def test_kernels_that_are_chosen(self):
         profile, did, stderr = self.count("--launches", "100", options=["--kernel", "^solve\\("])
