@@ -53,7 +53,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
   // A driver call inside of a runtime call comes with the same id: it is one launch.
-  if (kind == CallKind::other || (kind == CallKind::drops_code && !counting()) ||
+  if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
     return;
@@ -66,18 +66,22 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (!active()) {
     return;
   }
-  open_call = {true, kind, domain, id, data.correlationId, false, false, 0, {}, 0};
+  if (open_call.open && open_call.counted != 0) {
+    end_counted_launch(open_call.counted);  // its end was not told of
+  }
+  open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // before the first GPU work, which may come within a millisecond
   }
   if (counting()) {  // nothing else is recorded
-    open_call.counted = is_launch(kind);
-    open_call.open = open_call.counted;
-    if (open_call.counted) {
-      begin_counted_launch(data.context);
+    open_call.open = is_launch(kind);
+    if (open_call.open) {
+      open_call.counted = begin_counted_launch(data.context);
     } else if (kind == CallKind::drops_code) {
-      read_counts_now();
+      read_counts_now(nullptr);
+    } else if (kind == CallKind::unloads_code) {
+      read_counts_now(data.context);
     }
   } else if (is_launch(kind)) {
     begin_launch(data);
@@ -133,14 +137,15 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     return;  // one that was not of interest at its beginning
   }
   open_call.open = false;
-  if (open_call.counted) {
-    end_counted_launch();
+  if (open_call.counted != 0) {
+    end_counted_launch(open_call.counted);
     return;
   }
   if (open_call.range.generation != 0) {
     end_sampled_launch(data.context, open_call.range);
   }
-  if (open_call.kind == CallKind::ends_capture || (open_call.kind == CallKind::begins_capture && failed(data))) {
+  if ((open_call.kind == CallKind::ends_capture && !failed(data)) ||
+      (open_call.kind == CallKind::begins_capture && failed(data))) {
     note_capture(false);
   }
   const bool launched = is_launch(open_call.kind);

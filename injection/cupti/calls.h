@@ -21,7 +21,8 @@ enum class CallKind : uint8_t {
   sync_stream,      // ... for a stream, or ...
   sync_all,         // ... for all of a context's
   memory,           // allocates or frees
-  drops_code,       // unloads modules, or ends contexts with theirs
+  unloads_code,     // of one context
+  drops_code,       // ends contexts, with their code
   begins_capture,   // of a stream's work as a graph
   ends_capture,
   copies_graph,     // makes a graph of a graph: its nodes are copies

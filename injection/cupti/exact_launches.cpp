@@ -115,6 +115,10 @@ void note_capture(bool begins) {
   }
 }
 
+void forget_captures() {
+  store_relaxed(&exact.captures, 0U);
+}
+
 void report_exact_counts() {
   if (exact_wanted()) {
     meta("sampling.exact_launches", load_relaxed(&exact.sampled));

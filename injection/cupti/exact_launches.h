@@ -24,6 +24,9 @@ void charge_exact(uint64_t ns);
 // Graphs are being captured by some thread, or not any more.
 void note_capture(bool begins);
 
+// Recording is on again: the ends of captures were not told of meanwhile.
+void forget_captures();
+
 void report_exact_counts();
 
 }  // namespace gpuprof::injection::cupti

@@ -15,7 +15,7 @@ struct OpenCall {
   CUpti_CallbackId id;
   uint32_t correlation;
   bool captured;      // a launch that turned out to become a node of a graph
-  bool counted;       // a launch while what instructions do is counted
+  uint32_t counted;   // of a launch while what instructions do is counted: end_counted_launch()
   uint64_t start_ns;  // 0: not asked for
   ExactRange range;   // that was opened for it to be sampled
   uint32_t name;      // id of the name of the kernel that it launches, or makes a node run; 0: none, or not known

@@ -21,15 +21,15 @@ namespace {
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
 constexpr uint64_t kReadPaceNs = 950000000;  // the flusher comes each 200 ms
-constexpr uint64_t kHoldNs = 1000000000;
-constexpr uint64_t kLongestReadingNs = 10000000000;
+constexpr uint64_t kHoldNs = 100000000;
+constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
 
-enum State : uint32_t { kFree = 0, kOn = 1, kOff = 2, kRefused = 3 };
+enum State : uint32_t { kFree = 0, kOn = 1, kOff = 2, kRefused = 3, kGone = 4 };
 
 struct Context {
   CUcontext context;
-  uint32_t state;  // enum State
+  uint32_t state;  // atomic, enum State
   uint32_t device;
   uint32_t ring;
 };
@@ -37,7 +37,11 @@ struct Context {
 struct Counting {
   uint32_t wanted;     // atomic
   uint32_t reading;    // atomic; launches wait meanwhile
-  uint32_t launching;  // atomic; threads that are in a launch
+  uint32_t launching;  // atomic; threads that are in a launch of ...
+  uint32_t epoch;      // ... atomic; since recording was last switched on. Never 0
+  uint32_t abandoned;  // atomic; the GPU may wait for the host: nothing is read any more
+  uint32_t unusable;   // atomic; nothing can be counted in this process
+  uint32_t changes;    // atomic; contexts that have gone
   uint32_t paused;     // atomic
   uint32_t told;       // atomic; why nothing is counted
   uint32_t lock;       // of all below, and held in CUPTI's calls
@@ -52,6 +56,7 @@ uint32_t recordings = 0;                      // atomic
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
+  uint32_t changes;  // another context may have the same handle
 };
 constinit thread_local NotedContext noted = {};
 
@@ -70,7 +75,8 @@ void tell_refused(const char* what, CUptiResult result) {
 
 Context* find(CUcontext wanted) {
   for (Context& context : state.contexts) {
-    if (context.state != kFree && context.context == wanted) {
+    const uint32_t its = load_acquire(&context.state);
+    if (its != kFree && its != kGone && context.context == wanted) {
       return &context;
     }
   }
@@ -126,6 +132,9 @@ void pause() {
 
 // True: no thread is in a launch, and none will be until `reading` is 0.
 bool hold_launches() {
+  if (load_relaxed(&state.abandoned) != 0) {
+    return false;
+  }
   __atomic_store_n(&state.reading, 1U, __ATOMIC_SEQ_CST);
   const uint64_t deadline = now_ns() + kHoldNs;
   while (__atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) != 0 && now_ns() < deadline) {
@@ -134,16 +143,38 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// With the lock held. Where launches can not be held, what was counted waits for the next time.
-void read_all(bool may_wait) {
-  if (hold_launches()) {
-    for (const Context& context : state.contexts) {
-      if (context.state == kOn) {
-        read_counts(context.context, context.device, context.ring, may_wait);
-      }
+// With the lock held; of one context, or of all. False: launches can not be held, what was counted waits.
+bool read_held(CUcontext only, bool may_wait) {
+  const bool held = hold_launches();
+  for (Context& context : state.contexts) {
+    if (load_acquire(&context.state) == kGone) {
+      store_release(&context.state, uint32_t{kFree});
+    } else if (held && load_acquire(&context.state) == kOn && (only == nullptr || context.context == only)) {
+      read_counts(context.context, context.device, context.ring, may_wait);
     }
   }
   store_release(&state.reading, 0U);
+  return held;
+}
+
+// The last reading, without the lock held: what it can not get is lost.
+void read_last(CUcontext only, bool may_wait) {
+  bool read = false;
+  if (try_lock_bounded(&state.lock)) {
+    read = read_held(only, may_wait);
+    unlock(&state.lock);
+  }
+  if (!read) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+  }
+}
+
+void end_launch(uint32_t epoch) {
+  uint32_t launching = load_relaxed(&state.launching);
+  while (epoch == load_relaxed(&state.epoch) && launching != 0 &&
+         !swap_if(&state.launching, launching, launching - 1)) {
+    launching = load_relaxed(&state.launching);
+  }
 }
 
 void switch_off() {
@@ -155,19 +186,27 @@ void switch_off() {
   }
 }
 
+// Whoever holds the lock finds that it is gone.
 void forget_context(CUcontext gone) {
-  if (try_lock_bounded(&state.lock)) {
-    if (Context* context = find(gone); context != nullptr) {
-      context->state = kFree;
-    }
+  add_relaxed(&state.changes, 1U);
+  constexpr int kLockTries = 10;
+  bool locked = false;
+  for (int i = 0; i < kLockTries && !locked; ++i) {
+    locked = try_lock_bounded(&state.lock);
+  }
+  if (Context* context = find(gone); context != nullptr) {
+    store_release(&context->state, locked ? uint32_t{kFree} : uint32_t{kGone});
+  }
+  if (locked) {
     unlock(&state.lock);
   }
 }
 
 void count_in_context(CUcontext launched_in) {
   const uint32_t recording = load_relaxed(&recordings);
-  if ((noted.context == launched_in && noted.recording == recording) || load_relaxed(&state.told) != 0 ||
-      load_relaxed(&state.paused) != 0 || !try_lock_bounded(&state.lock)) {
+  const uint32_t changes = load_relaxed(&state.changes);
+  if ((noted.context == launched_in && noted.recording == recording && noted.changes == changes) ||
+      load_relaxed(&state.unusable) != 0 || load_relaxed(&state.paused) != 0 || !try_lock_bounded(&state.lock)) {
     return;
   }
   Context* context = find(launched_in);
@@ -175,7 +214,7 @@ void count_in_context(CUcontext launched_in) {
   if (context != nullptr && context->state == kOff) {
     switch_on(*context);
   }
-  noted = {context != nullptr ? launched_in : nullptr, recording};
+  noted = {context != nullptr ? launched_in : nullptr, recording, changes};
   unlock(&state.lock);
 }
 
@@ -189,6 +228,9 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
     state.paused = 0;
     state.reading = 0;
     state.launching = 0;
+    state.epoch = (state.epoch + 2) | 1U;
+    state.abandoned = 0;
+    state.unusable = 0;
     state.read_ns = 0;
     for (Context& context : state.contexts) {
       context = {};
@@ -201,6 +243,7 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
     return;
   }
   if (!session().api.sass.complete || !session().api.sampling.complete) {
+    store_relaxed(&state.unusable, 1U);
     tell_off("this CUPTI has no SASS metrics: use that of CUDA 12.2 or later");
     return;
   }
@@ -213,30 +256,31 @@ bool counting() {
   return load_relaxed(&state.wanted) != 0;
 }
 
-void begin_counted_launch(CUcontext context) {
+uint32_t begin_counted_launch(CUcontext context) {
+  const uint32_t epoch = load_relaxed(&state.epoch);
   const uint64_t deadline = now_ns() + kLongestReadingNs;
   __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0) {
-    if (now_ns() >= deadline) {  // a kernel that waits for the host, perhaps: it would never end
+  while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
+    if (now_ns() >= deadline) {  // the kernel that the reading waits for may itself wait for what is launched here
+      store_relaxed(&state.abandoned, 1U);
+      tell_off("a kernel did not end while its counts were read: nothing is counted from then on");
       lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }
-    __atomic_fetch_sub(&state.launching, 1U, __ATOMIC_SEQ_CST);
+    end_launch(epoch);
     pause();
     __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
   }
   count_in_context(context);
+  return epoch;
 }
 
-void end_counted_launch() {
-  __atomic_fetch_sub(&state.launching, 1U, __ATOMIC_SEQ_CST);
+void end_counted_launch(uint32_t epoch) {
+  end_launch(epoch);
 }
 
-void read_counts_now() {
-  if (try_lock_bounded(&state.lock)) {
-    read_all(false);
-    unlock(&state.lock);
-  }
+void read_counts_now(CUcontext context) {
+  read_last(context, false);
 }
 
 void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
@@ -257,10 +301,9 @@ void flush_counting() {
   }
   const Guard guard;
   hand_over_kept_code();
-  const uint64_t now = now_ns();
-  if ((now - state.read_ns >= kReadPaceNs || flush_requested()) && try_lock_bounded(&state.lock)) {
-    read_all(true);
-    state.read_ns = now;
+  if ((now_ns() - state.read_ns >= kReadPaceNs || flush_requested()) && try_lock_bounded(&state.lock)) {
+    read_held(nullptr, true);
+    state.read_ns = now_ns();
     unlock(&state.lock);
   }
 }
@@ -271,14 +314,18 @@ void pause_counting(bool paused) {
   }
   const Guard guard;
   store_relaxed(&state.paused, paused ? 1U : 0U);
+  if (paused) {
+    read_last(nullptr, true);
+  } else {
+    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches may not have been told of; an odd number is never 0
+    store_relaxed(&state.launching, 0U);
+  }
   if (!try_lock_bounded(&state.lock)) {
     return;
   }
   if (paused) {
-    read_all(true);
     switch_off();
   } else {
-    store_relaxed(&state.launching, 0U);  // the ends of launches are not told of while paused
     for (Context& context : state.contexts) {
       if (context.state == kOff) {
         switch_on(context);
@@ -294,8 +341,8 @@ void end_counting() {
   }
   const Guard guard;
   hand_over_kept_code();
+  read_last(nullptr, true);
   if (try_lock_bounded(&state.lock)) {
-    read_all(true);
     switch_off();
     unlock(&state.lock);
   }

@@ -15,11 +15,13 @@ void begin_counting(CUpti_SubscriberHandle subscriber);
 
 // A launch in a context begins, or has ended: the first one switches counting on, before it runs. What is launched
 // while counts are read would be lost: it waits, as long as the kernels take that run already.
-void begin_counted_launch(CUcontext context);
-void end_counted_launch();
+// What the first returns is for the second.
+uint32_t begin_counted_launch(CUcontext context);
+void end_counted_launch(uint32_t epoch);
 
-// Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does.
-void read_counts_now();
+// Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does. Null: all
+// contexts.
+void read_counts_now(CUcontext context);
 
 // Of the resource domain. Nothing is read here: inside of the callback for a module that goes, CUPTI crashes.
 void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);

@@ -10,6 +10,7 @@
 #include "cupti/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
+#include "cupti/exact_launches.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/pc_sampling.h"
@@ -253,6 +254,7 @@ void set_recording(bool on) {
   pause_sampling(!on);
   pause_counting(!on);
   if (on) {
+    forget_captures();
     enable_kinds();
     enable_all_calls(true);
   } else {

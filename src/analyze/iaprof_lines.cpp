@@ -70,15 +70,24 @@ class Lines {
 
 }  // namespace
 
-bool add_iaprof_lines(const Aggregate& rows, IaprofLines& lines) {
+Status add_iaprof_lines(const Aggregate& rows, IaprofLines& lines) {
+  constexpr size_t kMostBytes = size_t{512} << 20;
   Lines texts(rows);
+  size_t bytes = 0;
+  for (const auto& [line, count] : lines) {
+    bytes += line.size();
+  }
   for (const SampleRow& row : rows.samples) {
-    uint64_t& sum = lines[texts.line(row)];
-    if (__builtin_add_overflow(sum, row.count, &sum)) {
-      return false;
+    const auto [known, is_new] = lines.try_emplace(texts.line(row), 0);
+    bytes += is_new ? known->first.size() : 0;
+    if (bytes > kMostBytes) {
+      return Error{"the folded lines are more than 512 MiB", "import a profile, and fold that: gpuprof flame"};
+    }
+    if (__builtin_add_overflow(known->second, row.count, &known->second)) {
+      return Error{"the sum of all samples exceeds 64 bits", "import the profiles one by one"};
     }
   }
-  return true;
+  return {};
 }
 
 }  // namespace gpuprof::analyze

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyze/aggregate.h"
+#include "base/result.h"
 
 namespace gpuprof::analyze {
 
@@ -13,7 +14,8 @@ namespace gpuprof::analyze {
 // 0xoffset_[g]". What is not known is [unknown], a ';' in a name is ':'.
 using IaprofLines = std::map<std::string, uint64_t>;
 
-// Adds the samples of `rows`. False where a sum does not fit; `lines` is then of no use.
-bool add_iaprof_lines(const Aggregate& rows, IaprofLines& lines);
+// Adds the samples of `rows`. An error where a sum does not fit, or the lines take too much memory; `lines` is then of
+// no use.
+Status add_iaprof_lines(const Aggregate& rows, IaprofLines& lines);
 
 }  // namespace gpuprof::analyze

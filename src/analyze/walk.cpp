@@ -150,7 +150,7 @@ Status Walk::each_part(const p::Work& work, const WalkWeight& weight, Emit emit)
 void Walk::put_path(const p::Work& work, const Stacks& stacks) {
   path_.clear();
   stacks_of_path_ = stacks;
-  path_.push_back(text_frame(process_label(tables_, work), FrameClass::process));
+  path_.push_back(process_frame(work));
   put_ranges(work.range);
   outer_ = path_.size();
   put_launch(stacks);
@@ -162,6 +162,14 @@ void Walk::put_path(const p::Work& work, const Stacks& stacks) {
   }
 }
 
+uint32_t Walk::process_frame(const p::Work& work) {
+  const auto [known, is_new] = processes_.try_emplace(index(work.process), 0);
+  if (is_new) {
+    known->second = text_frame(process_label(tables_, work), FrameClass::process);
+  }
+  return known->second;
+}
+
 void Walk::put_ranges(p::RangeId id) {
   if (index(id) == 0) {
     return;
@@ -170,7 +178,14 @@ void Walk::put_ranges(p::RangeId id) {
   if (is_new) {
     std::vector<uint32_t>& frames = known->second;
     for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
-      frames.push_back(text_frame(range_label(tables_, *range), FrameClass::mark));
+      const std::string_view name = tables_.text(range->name);
+      const size_t composed = tables_.text(range->domain).size() + name.size();  // one domain may be that of many
+      if (composed <= kMostComposedBytes - range_bytes_) {
+        range_bytes_ += composed;
+        frames.push_back(text_frame(range_label(tables_, *range), FrameClass::mark));
+      } else {
+        frames.push_back(text_frame(name.empty() ? kUnknown : name, FrameClass::mark));
+      }
       if (range_frames_ >= kMostRangeFrames) {
         break;  // without what is around it
       }

@@ -85,6 +85,7 @@ class Walk {
   Status each_part(const profile::Work& work, const WalkWeight& weight, Emit emit);
 
   void put_path(const profile::Work& work, const Stacks& stacks);
+  uint32_t process_frame(const profile::Work& work);
   void put_ranges(profile::RangeId id);
   void put_launch(const Stacks& stacks);
   void put_capture(const profile::Work& work);
@@ -108,6 +109,7 @@ class Walk {
   WalkWeight total_;
   size_t parts_ = 0;
   size_t range_frames_ = 0;
+  size_t range_bytes_ = 0;  // of names that were put together for them
   std::deque<WalkFrame> frames_;
   std::unordered_map<std::string, uint32_t> text_ids_;             // by class and text
   std::unordered_map<uint64_t, uint32_t> string_ids_;              // by class and STRING
@@ -115,6 +117,7 @@ class Walk {
   std::unordered_map<uint64_t, uint32_t> work_ids_;                // by class, operation and name
   std::unordered_map<uint64_t, uint32_t> element_ids_;             // of stacks and places
   std::unordered_map<uint32_t, std::vector<uint32_t>> stacks_[2];  // by kernel or not
+  std::unordered_map<uint32_t, uint32_t> processes_;               // by id: their frames
   std::unordered_map<uint32_t, std::vector<uint32_t>> ranges_;
   std::vector<uint32_t> path_;  // being put together
   size_t outer_ = 0;

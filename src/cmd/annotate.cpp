@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "base/pattern.h"
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/pattern.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "output/annotate.h"

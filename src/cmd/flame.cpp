@@ -237,6 +237,12 @@ class Flame : public Command {
   }
 
   // Nothing that is there is lost, and neither output is lost to the other.
+  // What is there already is kept as FILE.old.
+  static bool one_replaces(const std::string& path, const std::string& other) {
+    return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
+           (other != "-" && are_same_output(path, other + ".old"));
+  }
+
   [[nodiscard]] Status may_write_all() const {
     const std::array<std::pair<const char*, std::string>, 3> outputs{{
         {"-o", output_.empty() && svg_.empty() && time_series_.empty() ? "-" : output_},
@@ -247,7 +253,7 @@ class Flame : public Command {
       for (size_t k = i + 1; k < outputs.size(); ++k) {
         const auto& [option, path] = outputs[i];
         const auto& [other, other_path] = outputs[k];
-        if (!path.empty() && !other_path.empty() && are_same_output(path, other_path)) {
+        if (!path.empty() && !other_path.empty() && one_replaces(path, other_path)) {
           return Error{"both " + std::string(option) + " and " + other + " write " + path, "name two files",
                        kExitUsage};
         }

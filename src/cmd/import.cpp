@@ -71,7 +71,7 @@ class Import : public Command {
     if (!inputs) {
       return std::move(inputs).error();
     }
-    if (Status may = may_write_profile(output_, read_); !may) {
+    if (Status may = folded_ ? may_write(output_, read_) : may_write_profile(output_, read_); !may) {
       return std::move(may).error();
     }
     return folded_ ? write_folded(std::move(inputs).value()) : write_profile(std::move(inputs).value());
@@ -136,8 +136,8 @@ class Import : public Command {
       if (!rows) {
         return rows.error();
       }
-      if (!analyze::add_iaprof_lines(*rows, lines)) {
-        return Error{"the sum of all samples exceeds 64 bits", "import the profiles one by one"};
+      if (Status added = analyze::add_iaprof_lines(*rows, lines); !added) {
+        return std::move(added).error();
       }
       warn_of_gaps(rows->info);
     }

@@ -297,7 +297,7 @@ bool TabbedForm::resolve(const Site& site, Names& names) {
   names.pid = site.pid;
   return string(site.process_name, names.process) && string(site.ustack, names.ustack) &&
          string(site.kstack, names.kstack) && string(site.file, names.file) && string(site.symbol, names.symbol) &&
-         string(site.instruction, names.instruction) && is_stack(names.ustack) && is_stack(names.kstack);
+         string(site.instruction, names.instruction) && is_stack(false, names.ustack) && is_stack(true, names.kstack);
 }
 
 void TabbedForm::add_sample(const Names& names, uint64_t offset, uint64_t count) {
@@ -329,8 +329,9 @@ bool TabbedForm::string(uint64_t id, StringId& name) {
   return true;
 }
 
-bool TabbedForm::is_stack(StringId id) {
-  if (index(id) == 0) {
+// Looked at once: samples of a stack are many.
+bool TabbedForm::is_stack(bool kernel, StringId id) {
+  if (index(id) == 0 || stacks_[kernel ? 1 : 0].has(index(id))) {
     return true;
   }
   const std::string& text = texts_[index(id) - 1];

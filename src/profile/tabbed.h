@@ -71,7 +71,7 @@ class TabbedForm {
   void add_sample(const Names& names, uint64_t offset, uint64_t count);
 
   bool string(uint64_t id, StringId& name);  // false where it is not defined; 0 is none
-  bool is_stack(StringId id);
+  bool is_stack(bool kernel, StringId id);
   void define_stack(bool kernel, StringId id);
   StringId reason_of_column(size_t column);
   bool fail(std::string reason);

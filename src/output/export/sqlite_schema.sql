@@ -5,7 +5,7 @@ PRAGMA user_version = 1;  -- of this schema
 
 CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);  -- META lines of the profile; a repeated key makes a list
 
-CREATE TABLE losses (reason TEXT PRIMARY KEY, count INTEGER NOT NULL);  -- what is missing from the profile
+CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- what is missing from the profile
 
 CREATE TABLE frames (
   id INTEGER PRIMARY KEY,

@@ -97,8 +97,9 @@ TEST_CASE("kernels have names, copies and fills have none") {
 }
 
 TEST_CASE("what takes code away") {
-  for (const char* name : {"cuModuleUnload", "cuLibraryUnload", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2",
-                           "cuDevicePrimaryCtxReset_v2"}) {
+  CHECK(kind_of_name("cuModuleUnload") == CallKind::unloads_code);
+  for (const char* name :
+       {"cuLibraryUnload", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxReset_v2"}) {
     INFO(name);
     CHECK(kind_of_name(name) == CallKind::drops_code);
   }

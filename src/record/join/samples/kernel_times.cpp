@@ -50,6 +50,7 @@ void KernelTimes::expect(backend::SourceId source, uint64_t correlation) {
 void KernelTimes::add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
                       uint64_t correlation) {
   if (const auto launch = launches_.find({kernel.source, correlation}); launch != launches_.end()) {
+    launch->second.since_ns = join_.now_ns;
     launch->second.ran = {.work = work, .ns = 1, .at_ns = start_ns, .has_stack = has_stack};
   }
   Runs& runs = kernels_[kernel];

@@ -33,8 +33,8 @@ class KernelTimes {
  public:
   static constexpr uint64_t kKeepNs = 30'000'000'000;  // since a kernel ended
   static constexpr size_t kMaxRuns = 500'000;  // 40 MiB: further ones are not told apart from the last of their name
-  static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // that is sampled: it may run for long
-  static constexpr size_t kMaxLaunches = 100'000;  // that are sampled one by one; further ones as if they were not
+  static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // that is sampled, until it has run
+  static constexpr size_t kMaxLaunches = 100'000;  // that are sampled one by one; samples of further ones are dropped
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
@@ -48,6 +48,7 @@ class KernelTimes {
   // Whether samples may name the launch. Those of launches that still ran, or that other threads made meanwhile, come,
   // too, and are not expected.
   [[nodiscard]] bool expects(backend::SourceId source, uint64_t correlation) const;
+  [[nodiscard]] bool is_full() const { return launches_.size() >= kMaxLaunches; }
   // As what an expected launch ran. Empty: its work has not come.
   [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;
 

@@ -99,7 +99,11 @@ bool SampleSharing::take(Group& group, Patience patience) {
     return true;
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    return true;  // of a launch that was not to be sampled: it ran beside one that was, and only a part of it is here
+    // Of a launch that was not to be sampled, of which only a part is here; or there was no room to expect it.
+    if (parts_.kernel_times.is_full()) {
+      out_.drop(source, sum_of(group.counts));
+    }
+    return true;
   }
   const CodeReader* const reader = join_.options.code_reader;
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
