@@ -305,3 +305,18 @@ TEST_CASE("a base that comes late moves the batch to where it is") {
   gpu.settle(2000);
   CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
 }
+
+TEST_CASE("kernels of two VMs of a process at one address are two kernels") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  auto other = Gpu::batch(11, {0x8000}, 77);
+  other.vm = kVm + 1;
+  other.queue = 2;
+  gpu.join.on_batch(other);
+  gpu.run(7, 10, 1000, 2000);
+  gpu.run(7, 11, 3000, 4000);
+  gpu.sample(0x8040, 3, 1500);
+  gpu.sample(0x8040, 4, 3500);
+  gpu.settle(3900);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x8000 in VM 2", 0x40}, 4}});
+}

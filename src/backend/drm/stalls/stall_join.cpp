@@ -27,7 +27,8 @@ std::string KernelId::name() const {
   const bool is_routine = (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0;
   const std::string what = is_routine ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
-  return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which;
+  const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // others have code at the same addresses
+  return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
 }
 
 void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
@@ -85,6 +86,14 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
   }
 }
 
+uint32_t StallJoin::vm_number(SourceId source, const gpuprof_drm_batch& batch) {
+  auto& numbers = vms_[source];
+  if (numbers.size() >= kMaxSpaces) {
+    return static_cast<uint32_t>(numbers.size());
+  }
+  return numbers.try_emplace({batch.file, batch.vm}, static_cast<uint32_t>(numbers.size() + 1)).first->second;
+}
+
 uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
   for (const auto& [id, space] : spaces_) {
     if (space.source == source && space.file == batch.file && space.vm == batch.vm && space.base == batch.base) {
@@ -95,22 +104,27 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
     spaces_.clear();
   }
   const uint64_t id = ++next_space_;
-  spaces_[id] = {
-      .source = source, .file = batch.file, .vm = batch.vm, .base = batch.base, .live = {}, .generations = {}};
+  spaces_[id] = {.source = source,
+                 .file = batch.file,
+                 .vm = batch.vm,
+                 .base = batch.base,
+                 .vm_number = vm_number(source, batch),
+                 .live = {},
+                 .generations = {}};
   return id;
 }
 
 KernelId StallJoin::kernel_at(uint64_t space, uint64_t start) {
   Space& in = spaces_[space];
   if (const auto known = in.live.find(start); known != in.live.end()) {
-    return {space, start, known->second};
+    return {space, start, known->second, in.vm_number};
   }
   const auto later = in.generations.find(start);
   const uint32_t generation = later == in.generations.end() ? 0 : later->second;
   if (in.live.size() < kMaxKernels) {
     in.live[start] = generation;
   }
-  return {space, start, generation};
+  return {space, start, generation, in.vm_number};
 }
 
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
@@ -160,6 +174,7 @@ void StallJoin::forget(const JobKey& key) {
 }
 
 void StallJoin::end_source(SourceId source) {
+  vms_.erase(source);
   std::erase_if(runs_, [source](const auto& entry) { return entry.second.job.source == source; });
   std::erase_if(spaces_, [source](const auto& entry) { return entry.second.source == source; });
 }

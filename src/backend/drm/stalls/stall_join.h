@@ -25,6 +25,7 @@ struct KernelId {
   uint64_t space = 0;                                 // of addresses: by process, VM and instruction base address
   uint64_t start = 0;                                 // in it, as in gpuprof_drm_batch
   uint32_t generation = 0;                            // how often something else was there before
+  uint32_t vm = 0;                                    // the how-manieth of its source, from 1 on
   auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 
   [[nodiscard]] std::string name() const;
@@ -96,6 +97,7 @@ class StallJoin {
     uint64_t file = 0;
     uint32_t vm = 0;
     uint64_t base = 0;
+    uint32_t vm_number = 0;                    // of the source's VMs, from 1 on
     std::map<uint64_t, uint32_t> live;         // start, generation
     std::map<uint64_t, uint32_t> generations;  // the next one's, where it is not the first
   };
@@ -129,6 +131,7 @@ class StallJoin {
 
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
+  uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
   KernelId kernel_at(uint64_t space, uint64_t start);
   void close(Window& window);
   bool resolve(Window& window, uint64_t now_ns, uint64_t period, bool last);
@@ -154,6 +157,7 @@ class StallJoin {
   ProportionalSplit split_;
   uint64_t settled_ns_ = 0;
   uint64_t next_space_ = 0;
+  std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // their numbers, by file and VM
   uint32_t last_window_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };
