@@ -47,6 +47,7 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
+  std::map<Key, uint64_t> told;  // when the size of the data was asked for: what comes after that is lost
 };
 
 struct Sass {
@@ -206,11 +207,12 @@ CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties
   must_not_unload();
   sound(params->structSize, CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE);
   const std::lock_guard lock(sass().mutex);
-  const Context* context = enabled_context(params->ctx);
+  Context* context = enabled_context(params->ctx);
   if (context == nullptr) {
     return CUPTI_ERROR_INVALID_OPERATION;
   }
-  params->numOfPatchedInstructionRecords = context->counted.size();
+  context->told = context->counted;
+  params->numOfPatchedInstructionRecords = context->told.size();
   params->numOfInstances = 1;
   return CUPTI_SUCCESS;
 }
@@ -224,8 +226,8 @@ CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params)
     return CUPTI_ERROR_INVALID_OPERATION;
   }
   size_t i = 0;
-  while (!context->counted.empty() && i < params->numOfPatchedInstructionRecords) {
-    const auto& [key, value] = *context->counted.begin();
+  while (!context->told.empty() && i < params->numOfPatchedInstructionRecords) {
+    const auto& [key, value] = *context->told.begin();
     const auto& [crc, function, offset, metric] = key;
     CUpti_SassMetrics_Data& data = params->pMetricsData[i++];
     sound(data.structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
@@ -233,9 +235,9 @@ CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params)
     data.functionName = sass().names.insert(function).first->c_str();
     data.pcOffset = offset;
     data.pInstanceValues[0] = {kFirstId + metric, value};
-    context->counted.erase(context->counted.begin());
+    context->told.erase(context->told.begin());
   }
-  context->counted.clear();  // of what came since GetDataProperties, nothing is kept
+  context->counted.clear();
   return CUPTI_SUCCESS;
 }
 

@@ -27,10 +27,10 @@ struct Words {
 // What people call the metrics that have a word of their own; others are called by their names.
 std::string_view counted_word(std::string_view metric) {
   if (metric == "smsp__sass_sectors_mem_global") {
-    return "Global memory: sectors, and as few as coalesced accesses would take";
+    return "Global memory: sectors, and at best (coalesced)";
   }
   if (metric == "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared") {
-    return "Shared memory: wavefronts, and as few as without bank conflicts";
+    return "Shared memory: wavefronts, and at best (no conflicts)";
   }
   return metric;
 }
