@@ -1,7 +1,7 @@
 // What CUPTI calls in the target's threads: at the beginning and the end of calls, and for nodes of graphs.
 #pragma once
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
 

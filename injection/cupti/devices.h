@@ -1,7 +1,7 @@
 // Names and uuids of the GPUs, asked of the driver that the target has loaded.
 #pragma once
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,9 +1,9 @@
 // Nodes of CUDA graphs: when one comes to be, the stack is that of who captured or added it. And launches of graphs.
 #pragma once
 
+#include "cupti/api/cupti_api.h"
 #include "cupti/calls.h"
-#include "cupti/cupti_api.h"
-#include "cupti/exact_ranges.h"
+#include "cupti/sampling/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -4,7 +4,7 @@
 // ran.
 #pragma once
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 #include "cupti/records.h"
 
 namespace gpuprof::injection::cupti {

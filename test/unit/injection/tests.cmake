@@ -24,7 +24,7 @@ endif()
 
 target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/calls.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/cubin.cpp
-                                     ${PROJECT_SOURCE_DIR}/injection/cupti/sampling_words.cpp)
+                                     ${PROJECT_SOURCE_DIR}/injection/cupti/sampling/sampling_words.cpp)
 
 # The walk is tested on frames without frame pointers, and on libraries that take each other's place.
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp

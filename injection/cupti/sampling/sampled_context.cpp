@@ -1,12 +1,12 @@
-#include "cupti/sampled_context.h"
+#include "cupti/sampling/sampled_context.h"
 
 #include <cstdio>
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
-#include "cupti/exact_launches.h"
-#include "cupti/pc_samples.h"
-#include "cupti/sampling_words.h"
+#include "cupti/sampling/exact_launches.h"
+#include "cupti/sampling/pc_samples.h"
+#include "cupti/sampling/sampling_words.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 

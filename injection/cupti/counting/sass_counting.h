@@ -3,7 +3,7 @@
 // counts (GPUPROF_OPTION_COUNTS).
 #pragma once
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,4 +1,4 @@
-#include "cupti/find_cupti.h"
+#include "cupti/api/find_cupti.h"
 
 #include <dlfcn.h>
 #include <glob.h>

@@ -1,4 +1,4 @@
-#include "cupti/sass_counting.h"
+#include "cupti/counting/sass_counting.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -7,8 +7,8 @@
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "cupti/sampled_code.h"
-#include "cupti/sass_calls.h"
+#include "cupti/counting/sass_calls.h"
+#include "cupti/sampling/sampled_code.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "ipc/process_state.h"

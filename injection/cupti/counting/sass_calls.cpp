@@ -1,4 +1,4 @@
-#include "cupti/sass_calls.h"
+#include "cupti/counting/sass_calls.h"
 
 #include <sys/mman.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/kept_texts.h"
-#include "cupti/sampled_code.h"
+#include "cupti/sampling/sampled_code.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"

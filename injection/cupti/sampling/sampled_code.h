@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,4 +1,4 @@
-#include "cupti/sampling_words.h"
+#include "cupti/sampling/sampling_words.h"
 
 #include <cstring>
 

@@ -1,11 +1,11 @@
-#include "cupti/pc_samples.h"
+#include "cupti/sampling/pc_samples.h"
 
 #include <sys/mman.h>
 
 #include <cstring>
 
 #include "base/kept_texts.h"
-#include "cupti/sampled_code.h"
+#include "cupti/sampling/sampled_code.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
 

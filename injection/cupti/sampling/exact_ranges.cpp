@@ -1,4 +1,4 @@
-#include "cupti/exact_ranges.h"
+#include "cupti/sampling/exact_ranges.h"
 
 #include <ctime>
 

@@ -1,4 +1,4 @@
-#include "cupti/exact_launches.h"
+#include "cupti/sampling/exact_launches.h"
 
 #include <ctime>
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cupti/pc_samples.h"
+#include "cupti/sampling/pc_samples.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -3,8 +3,8 @@
 // goes on without.
 #pragma once
 
-#include "cupti/cupti_api.h"
-#include "cupti/exact_ranges.h"
+#include "cupti/api/cupti_api.h"
+#include "cupti/sampling/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
 

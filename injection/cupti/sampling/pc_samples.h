@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {

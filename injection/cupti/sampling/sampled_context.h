@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "cupti/exact_ranges.h"
-#include "cupti/sampling_calls.h"
+#include "cupti/sampling/exact_ranges.h"
+#include "cupti/sampling/sampling_calls.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -1,7 +1,7 @@
-#include "cupti/sampling_calls.h"
+#include "cupti/sampling/sampling_calls.h"
 
 #include "base/kept_texts.h"
-#include "cupti/sampling_words.h"
+#include "cupti/sampling/sampling_words.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 

@@ -1,4 +1,4 @@
-#include "cupti/sampled_code.h"
+#include "cupti/sampling/sampled_code.h"
 
 #include <sys/mman.h>
 

@@ -1,13 +1,13 @@
-#include "cupti/pc_sampling.h"
+#include "cupti/sampling/pc_sampling.h"
 
 #include <cstdint>
 
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "cupti/exact_launches.h"
-#include "cupti/sampled_code.h"
-#include "cupti/sampled_context.h"
+#include "cupti/sampling/exact_launches.h"
+#include "cupti/sampling/sampled_code.h"
+#include "cupti/sampling/sampled_context.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"

@@ -1,4 +1,4 @@
-#include "cupti/cupti_api.h"
+#include "cupti/api/cupti_api.h"
 
 #include <dlfcn.h>
 
