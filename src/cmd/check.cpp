@@ -21,7 +21,7 @@
 #include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "compare/comparable.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 #include "record/session/source_commit.h"
 
 namespace gpuprof::cmd {

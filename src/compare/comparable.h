@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 namespace gpuprof::compare {
 

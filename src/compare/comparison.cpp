@@ -1,6 +1,6 @@
 #include "compare/comparison.h"
 
-#include "compare/joined.h"
+#include "compare/pairs/joined.h"
 
 namespace gpuprof::compare {
 namespace {

@@ -14,7 +14,7 @@
 #include "analyze/latency.h"
 #include "analyze/summarize.h"
 #include "compare/comparison.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 #include "compare/run.h"
 #include "output/annotate.h"
 #include "output/chrome_trace.h"

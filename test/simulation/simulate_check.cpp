@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 #include "simulation/program.h"
 
 namespace gpuprof::simulation {

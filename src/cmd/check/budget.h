@@ -10,7 +10,7 @@
 #include "base/pattern.h"
 #include "base/result.h"
 #include "base/text_stream.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 #include "compare/run.h"
 
 namespace gpuprof::cmd {

@@ -8,8 +8,8 @@
 #include "analyze/stack_view.h"
 #include "base/result.h"
 #include "cmd/output.h"
+#include "compare/judge/thresholds.h"
 #include "compare/run.h"
-#include "compare/thresholds.h"
 
 namespace gpuprof::cmd {
 

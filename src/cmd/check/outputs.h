@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "cmd/check/budget.h"
 #include "cmd/output.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 namespace CLI {
 class App;

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "base/text_stream.h"
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 namespace gpuprof::output {
 

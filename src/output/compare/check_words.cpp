@@ -6,7 +6,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "compare/judge_text.h"
+#include "compare/judge/judge_text.h"
 #include "output/compare/stall_words.h"
 #include "output/text.h"
 

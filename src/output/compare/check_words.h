@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 namespace gpuprof::output {
 

@@ -1,4 +1,4 @@
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Which names are taken for the same one after another build, another tuning or another cache.
-#include "compare/names.h"
+#include "compare/pairs/names.h"
 
 #include <string>
 

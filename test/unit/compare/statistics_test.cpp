@@ -1,6 +1,6 @@
 // Expected values are those of R 4.2.2 (pt, qt, pbeta, digamma, p.adjust, t.test) and of limma 3.54.1
 // (trigammaInverse, fitFDist, eBayes).
-#include "compare/statistics.h"
+#include "compare/judge/statistics.h"
 
 #include <cmath>
 #include <limits>

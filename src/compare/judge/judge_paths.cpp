@@ -1,8 +1,8 @@
-#include "compare/judge_paths.h"
+#include "compare/judge/judge_paths.h"
 
 #include <algorithm>
 
-#include "compare/tested.h"
+#include "compare/judge/tested.h"
 
 namespace gpuprof::compare {
 namespace {

@@ -1,4 +1,4 @@
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@
 #include "base/utf8.h"
 #include "compare/comparable.h"
 #include "compare/doubts.h"
-#include "compare/excuse.h"
-#include "compare/judge_factor.h"
-#include "compare/judge_paths.h"
-#include "compare/judge_text.h"
-#include "compare/line_test.h"
-#include "compare/statistics.h"
-#include "compare/tested.h"
+#include "compare/judge/excuse.h"
+#include "compare/judge/judge_factor.h"
+#include "compare/judge/judge_paths.h"
+#include "compare/judge/judge_text.h"
+#include "compare/judge/line_test.h"
+#include "compare/judge/statistics.h"
+#include "compare/judge/tested.h"
 
 namespace gpuprof::compare {
 namespace {

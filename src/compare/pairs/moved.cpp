@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "compare/joined.h"
+#include "compare/pairs/joined.h"
 
 namespace gpuprof::compare {
 namespace {

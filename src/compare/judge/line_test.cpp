@@ -1,4 +1,4 @@
-#include "compare/line_test.h"
+#include "compare/judge/line_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "compare/tested.h"
+#include "compare/judge/tested.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "compare/pairing.h"
+#include "compare/pairs/pairing.h"
 
 #include <algorithm>
 #include <cmath>

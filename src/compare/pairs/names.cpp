@@ -1,4 +1,4 @@
-#include "compare/names.h"
+#include "compare/pairs/names.h"
 
 #include <algorithm>
 #include <array>

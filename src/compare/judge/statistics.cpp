@@ -1,4 +1,4 @@
-#include "compare/statistics.h"
+#include "compare/judge/statistics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "compare/comparison.h"
-#include "compare/judge.h"
-#include "compare/tested.h"
+#include "compare/judge/judge.h"
+#include "compare/judge/tested.h"
 
 namespace gpuprof::compare {
 

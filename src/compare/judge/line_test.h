@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/statistics.h"
+#include "compare/judge/statistics.h"
 
 namespace gpuprof::compare {
 

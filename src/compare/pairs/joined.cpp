@@ -1,4 +1,4 @@
-#include "compare/joined.h"
+#include "compare/pairs/joined.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compare/judge.h"
+#include "compare/judge/judge.h"
 
 namespace gpuprof::compare {
 

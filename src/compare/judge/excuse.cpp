@@ -1,9 +1,9 @@
-#include "compare/excuse.h"
+#include "compare/judge/excuse.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "compare/judge_text.h"
+#include "compare/judge/judge_text.h"
 
 namespace gpuprof::compare {
 namespace {

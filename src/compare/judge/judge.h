@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/thresholds.h"
+#include "compare/judge/thresholds.h"
 
 namespace gpuprof::compare {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
-#include "compare/pairing.h"
+#include "compare/pairs/pairing.h"
 
 namespace gpuprof::compare {
 

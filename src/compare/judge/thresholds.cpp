@@ -1,4 +1,4 @@
-#include "compare/thresholds.h"
+#include "compare/judge/thresholds.h"
 
 #include <algorithm>
 #include <charconv>

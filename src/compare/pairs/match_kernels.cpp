@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/hash.h"
-#include "compare/joined.h"
-#include "compare/names.h"
+#include "compare/pairs/joined.h"
+#include "compare/pairs/names.h"
 
 namespace gpuprof::compare {
 namespace {

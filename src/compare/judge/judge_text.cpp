@@ -1,4 +1,4 @@
-#include "compare/judge_text.h"
+#include "compare/judge/judge_text.h"
 
 #include <cmath>
 #include <cstdio>

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "compare/comparison.h"
-#include "compare/judge.h"
-#include "compare/line_test.h"
+#include "compare/judge/judge.h"
+#include "compare/judge/line_test.h"
 
 namespace gpuprof::compare {
 
