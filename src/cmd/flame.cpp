@@ -15,8 +15,8 @@
 #include "cmd/stack_choices.h"
 #include "cmd/window.h"
 #include "output/folded.h"
-#include "output/svg.h"
-#include "output/time_series.h"
+#include "output/picture/svg.h"
+#include "output/picture/time_series.h"
 #include "output/trust.h"
 
 namespace gpuprof::cmd {

@@ -6,7 +6,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 #include "output/text.h"
 #include "output/trust.h"
 

@@ -26,9 +26,9 @@
 #include "output/export/speedscope.h"
 #include "output/folded.h"
 #include "output/latency.h"
+#include "output/picture/svg.h"
+#include "output/picture/time_series.h"
 #include "output/report/report.h"
-#include "output/svg.h"
-#include "output/time_series.h"
 #include "profile/tables.h"
 #include "profile_input.h"
 

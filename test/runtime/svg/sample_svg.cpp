@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 namespace {
 

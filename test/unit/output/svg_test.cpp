@@ -1,4 +1,4 @@
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "catch.h"
-#include "output/svg_layout.h"
-#include "output/svg_palette.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_layout.h"
+#include "output/picture/svg_palette.h"
+#include "output/picture/svg_text.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "output/svg_palette.h"
+#include "output/picture/svg_palette.h"
 
 #include <algorithm>
 #include <cmath>

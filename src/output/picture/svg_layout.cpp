@@ -1,4 +1,4 @@
-#include "output/svg_layout.h"
+#include "output/picture/svg_layout.h"
 
 #include <algorithm>
 #include <limits>

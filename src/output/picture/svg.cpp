@@ -1,4 +1,4 @@
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "output/svg_layout.h"
-#include "output/svg_palette.h"
-#include "output/svg_parts.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_layout.h"
+#include "output/picture/svg_palette.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
 
 extern "C" {
 extern const char gpuprof_svg_script_begin[];

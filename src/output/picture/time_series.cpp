@@ -1,4 +1,4 @@
-#include "output/time_series.h"
+#include "output/picture/time_series.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 
 #include "analyze/time_window.h"
 #include "base/numbers.h"
-#include "output/svg_parts.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
 #include "profile/records.h"
 
 extern "C" {

@@ -1,10 +1,10 @@
-#include "output/svg_parts.h"
+#include "output/picture/svg_parts.h"
 
 #include <array>
 #include <cstdio>
 
 #include "base/numbers.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 
 extern "C" {
 extern const char gpuprof_svg_shared_begin[];
