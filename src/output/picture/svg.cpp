@@ -20,6 +20,12 @@
 extern "C" {
 extern const char gpuprof_svg_script_begin[];
 extern const char gpuprof_svg_script_end[];
+extern const char gpuprof_svg_views_begin[];
+extern const char gpuprof_svg_views_end[];
+extern const char gpuprof_svg_tools_begin[];
+extern const char gpuprof_svg_tools_end[];
+extern const char gpuprof_svg_keys_begin[];
+extern const char gpuprof_svg_keys_end[];
 }
 
 namespace gpuprof::output {
@@ -193,7 +199,8 @@ void write_legend(SvgHeader& header, const Picture& picture) {
 
 std::string hint(const SvgOptions& options) {
   const std::string side = !options.difference ? "" : options.difference->shows_new ? ", new" : ", old";
-  return "Width: " + printable(weight_name(options)) + side + ". Callers below, callees above." +
+  return "Width: " + printable(weight_name(options)) + side +
+         (options.inverted ? ". Callees below, callers above." : ". Callers below, callees above.") +
          (options.width_note.empty() ? "" : " " + printable(options.width_note));
 }
 
@@ -204,6 +211,9 @@ int write_header(Picture& picture) {
   header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
   if (!options.subtitle.empty()) {
     header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
+  }
+  if (!options.facts.empty()) {
+    header.text_block("gp-facts", 18, printable(options.facts), kTextAdvance);
   }
   const Weight& all = picture.layout.frames[0].weight;
   header.text_block("gp-total", 20, "Total: " + numbers(all, 0, options, false), kTextAdvance);
@@ -274,6 +284,15 @@ void write_frames(Picture& picture, int top) {
   picture.out += "</g>\n";
 }
 
+// "[3,17]": numbers of frames, so that what was left out can be told from what ended there.
+std::string cut_frames(const std::vector<LaidFrame>& frames) {
+  std::string list = "[";
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].cut) list += (list.size() > 1 ? "," : "") + std::to_string(i);
+  }
+  return list + "]";
+}
+
 // What the script draws from. A frame is five numbers: depth, label, ns, count, bytes; of its whole subtree.
 void write_data(Picture& picture) {
   const SvgOptions& options = picture.options;
@@ -289,6 +308,9 @@ void write_data(Picture& picture) {
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
   append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
   append_member(out, "hint", json_quoted(hint(options)));
+  if (!options.facts.empty()) append_member(out, "facts", json_quoted(printable(options.facts)));
+  if (options.inverted) append_member(out, "inverted", "true");
+  if (picture.layout.left_out > 0) append_member(out, "cut", cut_frames(picture.layout.frames));
   append_member(out, "notice", json_quoted(picture.notice));
   if (options.difference) {
     std::string steps;
@@ -355,7 +377,10 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
   }
   write_head(out, header, header_height);
   write_data(picture);
-  end_svg(out, embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end));
+  end_svg(out, {embedded(gpuprof_svg_views_begin, gpuprof_svg_views_end),
+                embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end),
+                embedded(gpuprof_svg_tools_begin, gpuprof_svg_tools_end),
+                embedded(gpuprof_svg_keys_begin, gpuprof_svg_keys_end)});
   return std::move(picture.out);
 }
 

@@ -238,7 +238,7 @@ std::string heat_map(const TimeSeries& series, const HeatMapOptions& options) {
   }
   write_head(out, header, header_height);
   write_data(out, map);
-  end_svg(out, embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end));
+  end_svg(out, {embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end)});
   return out;
 }
 
