@@ -107,18 +107,6 @@ class Listing {
     return text + "  ";
   }
 
-  // The text of a line, without what would break the table.
-  static std::string source_line(const SourceText& source, uint32_t line) {
-    if (line == 0 || line > source.lines.size()) {
-      return {};
-    }
-    std::string text = source.lines[line - 1];
-    for (size_t tab = text.find('\t'); tab != std::string::npos; tab = text.find('\t', tab)) {
-      text.replace(tab, 1, "    ");
-    }
-    return shown_name(shown_text(text));
-  }
-
   void print_file(size_t begin, size_t end) {
     const SourceText& source = find_(root(begin).file);
     put("");
