@@ -156,8 +156,7 @@ class Annotate : public Command {
     }
     if (lines.files.empty()) {
       return Error{"no CPU stack of the profile has a source line",
-                   "compile native code with -g; Python frames always have lines",
-                   kExitNothing};
+                   "compile native code with -g; Python frames always have lines", kExitNothing};
     }
     Status written =
         write_output("-", [&](TextStream& out) { output::annotate_cpu_text(lines, options_.kernels, find, out); });
