@@ -202,6 +202,10 @@ class Flame : public Command {
       return Error{"--time-series shows all work, so it does not go with --nvtx-range or --nvtx=filter",
                    "leave one of them out", kExitUsage};
     }
+    if (inverted_ && draws_only_time_series()) {
+      return Error{"--inverted is of stacks, of which --time-series shows none", "add --svg FILE or -o FILE",
+                   kExitUsage};
+    }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
     if (Status good = window_.check(); !good) {

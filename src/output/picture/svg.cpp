@@ -54,7 +54,7 @@ struct Picture {
   FlameLayout layout;
   std::vector<Label> labels;
   std::vector<uint32_t> label_of;  // by frame
-  uint32_t max_depth = 0;
+  uint32_t max_depth = 0;          // of what is drawn
   std::string notice;
   std::string out;
 };
@@ -140,7 +140,6 @@ void name_frames(Picture& picture, const FlameTree& tree) {
       picture.labels.push_back({{}, root ? FrameClass::process : tree.label(frame.label).cls, {}});
     }
     picture.label_of.push_back(at->second);
-    picture.max_depth = std::max(picture.max_depth, frame.depth);
   }
   size_t longest = std::max<size_t>(picture.options.limits.name_bytes, 16);
   for (size_t all = SIZE_MAX; all > picture.options.limits.all_name_bytes && longest >= 16; longest /= 2) {
@@ -275,8 +274,7 @@ void write_frame(Picture& picture, size_t index, int top) {
   out += "</g>\n";
 }
 
-void write_frames(Picture& picture, int top) {
-  const uint64_t least = least_drawn(picture);
+void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "<g id=\"gp-frames\">\n";
   for (size_t i = 0; i < picture.layout.frames.size(); ++i) {
     if (i == 0 || picture.layout.frames[i].width >= least) write_frame(picture, i, top);
@@ -358,6 +356,11 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
   picture.notice = full_notice(options, picture.layout.left_out);
   name_frames(picture, tree);
 
+  const uint64_t least = least_drawn(picture);
+  for (const LaidFrame& frame : picture.layout.frames) {
+    if (frame.width >= least) picture.max_depth = std::max(picture.max_depth, frame.depth);
+  }
+
   // The header's height decides the picture's, which comes first in the file.
   const int header_height = write_header(picture);
   const std::string header = std::exchange(picture.out, {});
@@ -370,7 +373,7 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
                   .description = "Flame graph, root at the bottom. Total: " +
                                  numbers(picture.layout.frames[0].weight, 0, options, false),
                   .style = palette_css() + (options.difference ? change_css() : "")});
-  write_frames(picture, top);
+  write_frames(picture, least, top);
   if (empty) {
     out += "<text id=\"gp-empty\" x=\"10\" y=\"" + std::to_string(header_height + 36) +
            "\">Nothing to show: no GPU work with this weight was recorded.</text>\n";

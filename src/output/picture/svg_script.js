@@ -184,10 +184,10 @@ function frameElement(i, x, y, width, above) {
 
 // The narrowest width to draw, in units of the weight: what the eye can tell apart, and not more frames than a
 // browser draws at once without a wait.
-function leastDrawn(scale) {
+function leastDrawn(zoom, scale) {
   const wide = [];
   const least = data.minWidth / scale;
-  for (let i = state.zoom; i < view.end[state.zoom];) {
+  for (let i = zoom; i < view.end[zoom];) {
     if (widthOf(i) >= least) wide.push(widthOf(i++)); else i = view.end[i];
   }
   if (wide.length <= data.drawnFrames) return least;
@@ -195,20 +195,45 @@ function leastDrawn(scale) {
   return wide[data.drawnFrames] + 1;
 }
 
+// Rows from the root upwards, and those below it, in which there is something to see.
+function rowsOf(zoom, room) {
+  const scale = widthOf(zoom) > 0 ? room / widthOf(zoom) : 0;
+  const least = leastDrawn(zoom, scale);
+  const found = { up: Math.max(rowOf(zoom) + 1, 1), down: Math.max(-rowOf(zoom), 0) };
+  for (let i = zoom + 1; i < view.end[zoom];) {
+    if (widthOf(i) < least) {
+      i = view.end[i];
+      continue;
+    }
+    found.up = Math.max(found.up, rowOf(i) + 1);
+    found.down = Math.max(found.down, -rowOf(i));
+    ++i;
+  }
+  return found;
+}
+
+// Enough for the whole view as well, so that a zoom into a low part does not move the graph.
+function rowsToDraw(room) {
+  const whole = rowsOf(0, room);
+  const part = state.zoom === 0 ? whole : rowsOf(state.zoom, room);
+  return { up: Math.max(whole.up, part.up), down: Math.max(whole.down, part.down) };
+}
+
 function draw() {
   const room = Math.max(state.width - 2 * data.pad, 1);
   const top = headerHeight + 4 + (byId('gp-empty') ? 60 : 0);
-  const height = top + (view.levels + view.lower) * data.rowHeight + data.pad;
+  const { up, down } = rowsToDraw(room);
+  const height = top + (up + down) * data.rowHeight + data.pad;
   const shown = widthOf(state.zoom);
   const scale = shown > 0 ? room / shown : 0;
-  const least = leastDrawn(scale);
+  const least = leastDrawn(state.zoom, scale);
   const held = document.activeElement;
   const hadFocus = held !== null && layer.contains(held);
   drawn.clear();
   rows = Array.from({ length: view.levels + view.lower }, () => []);
   const fragment = document.createDocumentFragment();
   const put = (i, x, width, above) => {
-    const y = top + (view.levels - 1 - rowOf(i)) * data.rowHeight;
+    const y = top + (up - 1 - rowOf(i)) * data.rowHeight;
     const element = frameElement(i, x, y, width, above);
     drawn.set(i, element);
     rows[rowOf(i) + view.lower].push(i);

@@ -67,18 +67,20 @@ function makeMap() {
   byId('gp-details').before(block);
   let drawnAt = 0;  // the width; 0: not drawn
   const room = () => Math.max(state.width - 2 * data.pad, 1);
-  const rowHeight = () => HEIGHT / (view.levels + view.lower);
+  let extent = { up: 1, down: 0 };  // of what is drawn, in rows
+  const rowHeight = () => HEIGHT / (extent.up + extent.down);
 
   function drawAll() {
     const scale = widthOf(0) > 0 ? room() / widthOf(0) : 0;
+    extent = rowsOf(0, room());
     const paths = new Map();
     for (let i = 0; i < view.count;) {
       const width = widthOf(i) * scale;
-      if (width < 0.4) {
+      if (width < 0.4 || rowOf(i) >= extent.up || -rowOf(i) > extent.down) {
         i = view.end[i];
         continue;
       }
-      const y = (view.levels - 1 - rowOf(i)) * rowHeight();
+      const y = (extent.up - 1 - rowOf(i)) * rowHeight();
       const style = shadeOf(i);
       const box = 'M' + (data.pad + view.start[i] * scale).toFixed(1) + ' ' + y.toFixed(2) + 'h' + width.toFixed(1) + 'v' +
           rowHeight().toFixed(2) + 'h-' + width.toFixed(1) + 'z';
@@ -98,7 +100,7 @@ function makeMap() {
   block.addEventListener('click', (event) => {
     const box = page.getBoundingClientRect();
     const at = ((event.clientX - box.left) / room()) * widthOf(0);
-    const row = view.levels - 1 - Math.floor((event.clientY - box.top) / rowHeight());
+    const row = extent.up - 1 - Math.floor((event.clientY - box.top) / rowHeight());
     let found = 0;
     for (let i = 1; i < view.count;) {
       const inside = at >= view.start[i] && at < view.start[i] + widthOf(i) && (rowOf(i) > 0) === (row > 0);
