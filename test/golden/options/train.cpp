@@ -1,5 +1,5 @@
-// The program of stalls.txt, as far as its lines launch something.
-
+// The program of stalls.txt: its lines have the numbers that the profile names, and a tab.
+// clang-format off
 #include "kernels.h"
 
 
