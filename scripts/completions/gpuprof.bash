@@ -33,7 +33,7 @@ _gpuprof() {
     --format) words="pprof speedscope folded json csv sqlite perfetto chrome" ;;
     --user) mapfile -t COMPREPLY < <(compgen -u -- "$current"); return ;;
     -p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$current"); return ;;
-    -o | --output | -i | --input | --svg | --time-series) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    -o | --output | -i | --input | --svg | --html | --time-series) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
   esac
   if [[ -z $words ]]; then
     case $command in
@@ -42,11 +42,11 @@ _gpuprof() {
           --max-overhead --min-coverage --delay --duration --start-paused --commit -q -v --help --help-all --"
         ;;
       flame)
-        words="-i --input -o --output --svg --time-series --from --to --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
+        words="-i --input -o --output --svg --html --inverted --time-series --from --to --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help --help-all"
         ;;
       report) words="-i --input --sort --by --kernel --path --full --top --width --explain --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
-      annotate) words="-i --input --gpu --kernel --limit --lenient -q -v --help --help-all" ;;
+      annotate) words="-i --input --gpu --cpu --kernel --limit --lenient -q -v --help --help-all" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --help-all --"
         ;;

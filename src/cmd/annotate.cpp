@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/pattern.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "output/annotate.h"
@@ -106,10 +107,12 @@ class Annotate : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_flag("--gpu", gpu_, "the code of GPU kernels (which is all that can be annotated)");
+    auto* const gpu = app.add_flag("--gpu", gpu_, "the code of GPU kernels, with its samples (default)");
+    app.add_flag("--cpu", cpu_, "the lines of the CPU that launch work, with the GPU time below them")->excludes(gpu);
     app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches (POSIX extended)")
         ->type_name("REGEX");
-    app.add_option("--limit", options_.kernels, "kernels to show, those with most samples; 0 for all (default 5)")
+    app.add_option("--limit", options_.kernels,
+                   "kernels to show, those with most samples, or files of --cpu; 0 for all (default 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
     app.footer(
         "Source files are read where they lie on this machine and were not changed since the recording began; of "
@@ -136,22 +139,48 @@ class Annotate : public Command {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
-    if (rows->info.samples == 0) {
-      return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
-                   kExitNothing};
-    }
-    if (const std::string dropped = output::dropped_samples_text(rows->info); !dropped.empty()) {
-      log::warn(dropped + ": shares of lines may be wrong, too");
-    }
-    const auto kernels = analyze::annotate(*rows, options_);
-    if (kernels.empty()) {
-      return Error{"no kernel with samples has a name that matches '" + kernel_ + "'",
-                   "`gpuprof report` lists the kernels", kExitNothing};
-    }
     Sources sources(start_of(rows->info));
     const output::FindSource find = [&sources](std::string_view path) -> const output::SourceText& {
       return sources.find(path);
     };
+    return cpu_ ? annotate_cpu(*rows, find) : annotate_gpu(*rows, find);
+  }
+
+ private:
+  [[nodiscard]] Result<int> annotate_cpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    const analyze::LaunchingLines lines = analyze::launching_lines(rows, options_.wanted);
+    if (lines.all.count == 0) {
+      return kernel_.empty() ? Error{"the profile has no GPU work and no launches",
+                                     "`gpuprof dump` shows what is in it", kExitNothing}
+                             : nothing_matches();
+    }
+    if (lines.files.empty()) {
+      return Error{"no CPU stack of the profile has a source line",
+                   "compile native code with -g; Python frames always have lines", kExitNothing};
+    }
+    Status written =
+        write_output("-", [&](TextStream& out) { output::annotate_cpu_text(lines, options_.kernels, find, out); });
+    return written ? Result<int>(0) : Result<int>(std::move(written).error());
+  }
+
+  [[nodiscard]] Error nothing_matches() const {
+    return {"no kernel with " + std::string(cpu_ ? "launches" : "samples") + " has a name that matches '" +
+                escaped(kernel_) + "'",
+            "`gpuprof report` lists the kernels", kExitNothing};
+  }
+
+  [[nodiscard]] Result<int> annotate_gpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    if (rows.info.samples == 0) {
+      return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
+                   kExitNothing};
+    }
+    if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {
+      log::warn(dropped + ": shares of lines may be wrong, too");
+    }
+    const auto kernels = analyze::annotate(rows, options_);
+    if (kernels.empty()) {
+      return nothing_matches();
+    }
     Status written = write_output("-", [&](TextStream& out) {
       for (const analyze::AnnotatedKernel& kernel : kernels) {
         out.text().append(&kernel == kernels.data() ? "" : "\n\n");
@@ -161,11 +190,11 @@ class Annotate : public Command {
     return written ? Result<int>(0) : Result<int>(std::move(written).error());
   }
 
- private:
   Input input_;
   analyze::AnnotateOptions options_{.kernels = 5, .wanted = {}};
   std::string kernel_;
   bool gpu_ = false;
+  bool cpu_ = false;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 #include "output/text.h"
 #include "output/trust.h"
 
@@ -105,18 +105,6 @@ class Listing {
     std::string text;
     append_cell(line == 0 ? "" : std::to_string(line), text);
     return text + "  ";
-  }
-
-  // The text of a line, without what would break the table.
-  static std::string source_line(const SourceText& source, uint32_t line) {
-    if (line == 0 || line > source.lines.size()) {
-      return {};
-    }
-    std::string text = source.lines[line - 1];
-    for (size_t tab = text.find('\t'); tab != std::string::npos; tab = text.find('\t', tab)) {
-      text.replace(tab, 1, "    ");
-    }
-    return shown_name(shown_text(text));
   }
 
   void print_file(size_t begin, size_t end) {

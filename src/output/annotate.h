@@ -1,25 +1,19 @@
-// Kernels as text: their source lines with what was found there.
+// Source lines as text, with what was found there.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <cstddef>
 
 #include "analyze/annotate.h"
+#include "analyze/source_lines.h"
 #include "base/text_stream.h"
+#include "output/source_text.h"
 
 namespace gpuprof::output {
 
-// A source file of a kernel, as far as it can be shown.
-struct SourceText {
-  std::vector<std::string> lines;  // the first is line 1; may be none
-  std::string why_not;             // where it is not shown: "it was changed after the recording"
-};
-
-// Of a path as the profile has it. What it returns stays where it is.
-using FindSource = std::function<const SourceText&(std::string_view path)>;
-
+// A kernel's lines with their samples.
 void annotate_text(const analyze::AnnotatedKernel& kernel, const FindSource& find, TextStream& stream);
+
+// The lines of the CPU that launch, with the GPU time below them; of at most so many files, 0 for all.
+void annotate_cpu_text(const analyze::LaunchingLines& lines, size_t files, const FindSource& find, TextStream& stream);
 
 }  // namespace gpuprof::output

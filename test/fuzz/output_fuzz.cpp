@@ -11,7 +11,9 @@
 
 #include "analyze/annotate.h"
 #include "analyze/fold.h"
+#include "analyze/inverted.h"
 #include "analyze/latency.h"
+#include "analyze/source_lines.h"
 #include "analyze/summarize.h"
 #include "compare/comparison.h"
 #include "compare/judge/judge.h"
@@ -26,9 +28,10 @@
 #include "output/export/speedscope.h"
 #include "output/folded.h"
 #include "output/latency.h"
+#include "output/picture/html.h"
+#include "output/picture/svg.h"
+#include "output/picture/time_series.h"
 #include "output/report/report.h"
-#include "output/svg.h"
-#include "output/time_series.h"
 #include "profile/tables.h"
 #include "profile_input.h"
 
@@ -60,6 +63,9 @@ void fold(const analyze::Aggregate& rows, bool lines) {
   output::SvgOptions picture;
   picture.weight = {lines ? WeightKind::count : WeightKind::time, TimeUnit::us};
   require(!output::svg(result.tree, picture).empty());
+  const analyze::Weight all = result.tree.total();
+  const analyze::Weight turned = analyze::inverted(result.tree).tree.total();
+  require(turned.ns == all.ns && turned.count == all.count && turned.bytes == all.bytes);
 }
 
 void time_series(const analyze::Aggregate& rows) {
@@ -78,6 +84,7 @@ void report(const analyze::Aggregate& rows) {
   const analyze::Summary summary = analyze::summarize(rows, {.limits = {10, 10, 10, 10}});
   collect_text([&](TextStream& out) { output::report_text(summary, {.width = 100, .colors = true}, out); });
   collect_text([&](TextStream& out) { output::report_json(summary, out); });
+  require(output::html({}, summary, {}).ends_with("</html>\n"));
 }
 
 void annotate(const analyze::Aggregate& rows) {
@@ -86,6 +93,8 @@ void annotate(const analyze::Aggregate& rows) {
   for (const analyze::AnnotatedKernel& kernel : analyze::annotate(rows, {.kernels = 10, .wanted = {}})) {
     collect_text([&](TextStream& out) { output::annotate_text(kernel, find, out); });
   }
+  const analyze::LaunchingLines lines = analyze::launching_lines(rows, {});
+  collect_text([&](TextStream& out) { output::annotate_cpu_text(lines, 10, find, out); });
 }
 
 void latencies(const analyze::Aggregate& rows, bool paths) {

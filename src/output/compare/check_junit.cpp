@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "output/compare/check.h"
 #include "output/compare/check_words.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

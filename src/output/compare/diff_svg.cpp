@@ -5,7 +5,7 @@
 #include "analyze/labels.h"
 #include "base/numbers.h"
 #include "output/compare/diff.h"
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 namespace gpuprof::output {
 namespace {

@@ -1,14 +1,12 @@
 #include "output/report/head.h"
 
 #include <algorithm>
-#include <charconv>
-#include <ctime>
 #include <string>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "output/facts.h"
 #include "output/text.h"
 #include "output/weight.h"
 
@@ -19,25 +17,6 @@ using analyze::DeviceLine;
 using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
-
-// All values of a key, joined; empty for none.
-std::string meta(const ProfileInfo& info, const std::string& key) {
-  std::string text;
-  const auto [begin, end] = info.meta.equal_range(key);
-  for (auto value = begin; value != end; ++value) {
-    text.append(text.empty() ? "" : "; ").append(shown_name(shown_ends(value->second)));
-  }
-  return text;
-}
-
-// "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
-std::string date_text(const std::string& unix_ns) {
-  uint64_t ns = 0;
-  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
-  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
-  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
-}
 
 // How the target ended: a profile of one that was killed is of what it did until then.
 std::string ending(const ProfileInfo& info) {
@@ -51,13 +30,8 @@ std::string ending(const ProfileInfo& info) {
 }
 
 void print_facts(const ProfileInfo& info, Page& page) {
-  const std::string version = meta(info, "gpuprof_version");
-  std::string recorded;
-  for (const std::string& text :
-       {meta(info, "host"), date_text(meta(info, "start_unix_ns")), version.empty() ? version : "gpuprof " + version}) {
-    recorded.append(recorded.empty() || text.empty() ? "" : ", ").append(text);
-  }
-  const std::string command = meta(info, "command");
+  const std::string recorded = recorded_text(info);
+  const std::string command = meta_text(info, "command");
   const std::string end = ending(info);
   for (const auto& [word, text] : {std::pair("command", &command), {"host", &recorded}, {"target", &end}}) {
     if (!text->empty()) {

@@ -5,6 +5,8 @@
 //   graphs.svg   NVTX ranges, CUDA graphs and ranks
 //   empty.svg    no GPU work
 //   large.svg    100,000 frames
+//   inverted.svg deep.svg from its leaves
+//   page.html    a page with tables, of names that try to leave their place
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +17,10 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
-#include "output/svg.h"
+#include "analyze/inverted.h"
+#include "analyze/summarize.h"
+#include "output/picture/html.h"
+#include "output/picture/svg.h"
 
 namespace {
 
@@ -203,6 +208,19 @@ bool write(const std::string& path, const FlameTree& tree, const gpuprof::output
   return static_cast<bool>(file);
 }
 
+bool write_page(const std::string& path) {
+  gpuprof::analyze::Summary summary;
+  summary.timed = true;
+  summary.total = {600, 6, 0};
+  summary.work.push_back({.work = "<script>window.pwned=1</script>", .weight = {100, 3, 0}});
+  summary.work.push_back({.work = "heavy", .weight = {300, 1, 0}});
+  summary.work.push_back({.work = "light", .weight = {200, 2, 0}});
+  std::ofstream file(path, std::ios::binary);
+  file << gpuprof::output::html(hostile_tree(), summary, {});
+  file.close();
+  return static_cast<bool>(file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -224,5 +242,8 @@ int main(int argc, char** argv) {
       "python3 train.py --model llama-60m --batch-size 32 --sequence-length 2048 --precision bf16 --steps 64";
   options.notice = "1.2% of launches have no CPU stack; 318 GPU records were lost (ring full)";
   ok = write(dir + "/deep.svg", deep_tree(), options) && ok;
+  options.inverted = true;
+  ok = write(dir + "/inverted.svg", gpuprof::analyze::inverted(deep_tree()).tree, options) && ok;
+  ok = write_page(dir + "/page.html") && ok;
   return ok ? 0 : 1;
 }

@@ -317,6 +317,154 @@ class Svg(unittest.TestCase):
         assert light["page"] > 0.95 and light["title"] < 0.3 and light["frame"] - light["label"] > 0.4, light
         assert dark["page"] < 0.15 and dark["title"] > 0.7 and dark["label"] - dark["frame"] > 0.4, dark
 
+    @twice
+    def test_no_number_is_cut_in_a_narrow_window(self):
+        page = self.page("deep.svg")
+        data = self.browser.script("return JSON.parse(document.getElementById('gp-data').textContent)")
+        self.browser.resize(400, 900)
+        self.browser.wait_for("document.documentElement.getAttribute('width') === '400'")
+        whole = " ".join(data["total"].split())
+        lines = self.browser.script("return [...document.querySelectorAll('#gp-total tspan')].map((t) => t.textContent)")
+        assert len(lines) > 1 and " ".join(lines) == whole, (lines, whole)
+        notice = self.browser.script("return [...document.querySelectorAll('#gp-notice tspan')].map((t) => t.textContent)")
+        assert " ".join(notice) == data["notice"], notice
+        self.browser.keys("/", "Escape", "Up", "Up")
+        details = self.browser.script(
+            "return [...document.querySelectorAll('#gp-details-hint tspan')].map((t) => t.textContent)")
+        assert " launches" in " ".join(details) and "CPU native" in " ".join(details), details
+        assert "\u2026" not in "".join(lines + notice + details), (lines, notice, details)
+
+    @twice
+    def test_details_follow_the_focus_not_a_pointer_that_rests(self):
+        page = self.page("deep.svg")
+        self.browser.hover(page.select("flash_attention (ops.py:12)"))
+        assert page.text("gp-name") == "flash_attention (ops.py:12)"
+        self.browser.keys("/", "Escape", "Home", "Up", "Up")
+        assert page.text("gp-name") == "_start" == page.focused(), (page.text("gp-name"), page.focused())
+        self.browser.keys("Enter")  # frames move below the pointer
+        time.sleep(0.3)
+        assert page.text("gp-name") == "_start", page.text("gp-name")
+
+    @twice
+    def test_inverted_view(self):
+        page = self.page("deep.svg")
+        total = page.frame("all")["label"]
+        self.browser.keys("i")
+        assert self.browser.script("return location.hash") == "#view=inverted"
+        assert "callers above" in page.text("gp-name"), page.text("gp-name")
+        assert page.frame("all")["label"] == total
+        leaf = page.frame("memcpy HtoD pageable")
+        assert leaf["level"] == 2 and "14.2 ms (14,200,000 ns)" in leaf["label"], leaf
+        search = "gemm|layernorm|forward"
+        page.search(search)
+        matched, whole, _ = expected_match(self.folder, "deep.svg", search)
+        assert page.text("gp-matched").startswith(f"Matched {100 * matched / whole:.2f}%, "), page.text("gp-matched")
+        self.browser.keys("Escape")
+        self.browser.click("#gp-inverted")
+        assert page.frame("memcpy HtoD pageable")["level"] > 10
+        self.browser.open((self.folder / "inverted.svg").as_uri())  # drawn so by gpuprof
+        assert "callers above" in page.text("gp-name"), page.text("gp-name")
+        assert page.frame("memcpy HtoD pageable")["level"] == 2
+        self.browser.keys("i")
+        assert page.frame("memcpy HtoD pageable")["level"] > 10
+
+    @twice
+    def test_sandwich_view(self):
+        page = self.page("deep.svg")
+        name = "_call_impl (torch/nn/modules/module.py:1773)"
+        of = self.browser.script("""
+          const data = JSON.parse(document.getElementById('gp-data').textContent);
+          let [sum, until] = [0, -1];
+          for (let i = 0; i < data.frames.length; i += 5) {
+            if (until >= 0 && data.frames[i] <= until) until = -1;
+            if (until < 0 && data.labels[2 * data.frames[i + 1]] === arguments[0]) {
+              sum += data.frames[i + 2];
+              until = data.frames[i];
+            }
+          }
+          return sum;""", name)
+        page.search("^_call_impl")
+        self.browser.keys("Enter", "s")
+        frame = page.frame(name)
+        assert near(frame["width"], 1260) and f"({of:,} ns)" in frame["label"], (frame, of)
+        rows = self.browser.script("""
+          return Object.fromEntries([...document.querySelectorAll('#gp-frames > g')].map((g) =>
+            [g.getAttribute('aria-label').split(', ')[0], Number(g.querySelector('rect').getAttribute('y'))]));""")
+        assert rows["forward_step (train.py:97)"] > rows[name] > rows["forward (model.py:40)"], rows
+        link = self.browser.script("return location.href")
+        assert "#view=sandwich&frame=" in link, link
+        self.browser.keys("Down")
+        assert page.focused() in ("forward_step (train.py:97)", "torch::autograd::Engine::evaluate_function(...)")
+        self.browser.open("about:blank")
+        self.browser.open(link)
+        assert near(page.frame(name)["width"], 1260)
+        self.browser.keys("Escape", "Escape")
+        assert self.browser.script("return location.hash").find("view") < 0
+
+    @twice
+    def test_links_that_lead_nowhere_show_all(self):
+        for fragment in ("#view=sandwich&frame=999999", "#view=sandwich&frame=", "#view=nonsense&zoom=-1", "#zoom=1e99",
+                         "#view=inverted&zoom=99999999", "#search=%E0%A4%A", "#view=sandwich&frame=0x1"):
+            self.browser.open("about:blank")
+            self.browser.open((self.folder / "narrow.svg").as_uri() + fragment)
+            assert self.browser.script("return document.querySelectorAll('#gp-frames > g').length") > 1, fragment
+
+    @twice
+    def test_the_map_marks_and_zooms(self):
+        page = self.page("deep.svg")
+        mark = "return document.getElementById('gp-map-mark').getAttribute(arguments[0])"
+        assert self.browser.script(mark, "visibility") == "hidden"
+        before = page.frame("forward_step (train.py:97)")
+        self.browser.click(page.select("forward_step (train.py:97)"))
+        assert near(float(self.browser.script(mark, "x")), before["x"], 0.2), before
+        assert near(float(self.browser.script(mark, "width")), before["width"], 0.2), before
+        self.browser.click("#gp-reset")
+        self.browser.click("#gp-map-page")
+        assert re.search(r"#zoom=\d+$", self.browser.script("return location.href"))
+
+    @twice
+    def test_saves_the_part_that_is_shown(self):
+        page = self.page("deep.svg")
+        self.browser.script("const make = URL.createObjectURL;"
+                            "URL.createObjectURL = (blob) => { window.saved = blob; return make(blob); };")
+        self.browser.click(page.select("flash_attention (ops.py:12)"))
+        self.browser.click("#gp-save-folded")
+        self.browser.script("window.text = ''; window.saved.text().then((text) => { window.text = text; })")
+        self.browser.wait_for("window.text")
+        lines = self.browser.script("return window.text").splitlines()
+        assert len(lines) == 4 and sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 19_700_000, lines
+        assert all("flash_attention (ops.py:12);flash_fwd_kernel<64, 128, 128>_[G];" in line for line in lines), lines
+        self.browser.click("#gp-save-svg")
+        self.browser.script("window.text = ''; window.saved.text().then((text) => { window.text = text; })")
+        self.browser.wait_for("window.text")
+        part = self.folder / "part.svg"
+        part.write_text(self.browser.script("return window.text"))
+        self.browser.open(part.as_uri())
+        assert page.text("gp-total").startswith("Total of this part: 19.7 ms (19,700,000 ns)"), page.text("gp-total")
+        assert near(page.frame("flash_attention (ops.py:12)")["width"], 1260)
+        assert page.frame("stall_wait")["label"].startswith("stall_wait, 3.40 ms (3,400,000 ns), 17.26% of total")
+        assert "backward_step" not in part.read_text().split("gp-data")[1].split("</metadata>")[0]
+
+    @twice
+    def test_page_with_tables(self):
+        self.browser.open((self.folder / "page.html").as_uri())
+        self.browser.resize(1280, 900)
+        page = Page.__new__(Page)
+        page.browser, page.folder = self.browser, self.folder
+        names = "return [...document.querySelector('tbody').rows].map((row) => row.cells[0].textContent)"
+        assert self.browser.script(names) == ["<script>window.pwned=1</script>", "heavy", "light"]
+        self.browser.click("th:nth-child(2) button")
+        assert self.browser.script(names)[0] == "heavy"
+        self.browser.click("th:nth-child(2) button")
+        assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
+        assert page.frames() and page.text("gp-search-button") == "Search"
+        assert self.browser.script("return window.pwned") is None
+        # What a name would bring in could do nothing: scripts that are not ours are refused.
+        self.browser.script("const s = document.createElement('script'); s.textContent = 'window.pwned = 2';"
+                            "document.body.append(s);")
+        assert self.browser.script("return window.pwned") is None
+        assert any("Content Security Policy" in error for error in self.browser.console_errors())
+
     def test_screenshots_can_be_taken(self):
         page = self.page("deep.svg")
         for scheme in ("light", "dark"):

@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "output/folded.h"
-#include "output/svg_layout.h"
+#include "output/picture/svg_layout.h"
 
 using namespace gpuprof;
 using analyze::FlameTree;

@@ -1,4 +1,4 @@
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "catch.h"
-#include "output/svg_layout.h"
-#include "output/svg_palette.h"
-#include "output/svg_text.h"
+#include "output/picture/html.h"
+#include "output/picture/svg_layout.h"
+#include "output/picture/svg_palette.h"
+#include "output/picture/svg_text.h"
 
 namespace {
 
@@ -103,7 +104,7 @@ TEST_CASE("svg: refers to nothing outside itself") {
   CHECK(count_of(text, "http") == 3);  // the names of the SVG namespace, twice, and of XHTML: never fetched
   CHECK(count_of(text, "@import") == 0);
   CHECK(count_of(text, "url(") == 0);
-  CHECK(count_of(text, "href") == 0);
+  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // of the file that the script makes
 }
 
 TEST_CASE("svg: widths of siblings add up to their parent's") {
@@ -158,6 +159,43 @@ TEST_CASE("svg: hostile names and options stay text") {
   CHECK(text.find('\xff') == std::string::npos);
   CHECK(text.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
   CHECK(text.find("\\u003cscript\\u003ealert(1)") != std::string::npos);
+}
+
+TEST_CASE("svg: frames of which a part was left out are told") {
+  FlameTree tree;
+  const NodeId whole = tree.child(FlameTree::kRoot, "whole", FrameClass::native);
+  tree.add(tree.child(whole, "callee", FrameClass::gpu), {600, 1, 0});
+  tree.add(whole, {100, 1, 0});
+  const NodeId cut = tree.child(FlameTree::kRoot, "cut", FrameClass::native);
+  tree.add(tree.child(cut, "light", FrameClass::gpu), {200, 1, 0});
+  SvgOptions options;
+  CHECK(svg(tree, options).find("\"cut\":[") == std::string::npos);
+  options.limits.data_frames = 4;  // all, cut, whole, callee
+  CHECK(svg(tree, options).find("\"cut\":[1],") != std::string::npos);
+}
+
+TEST_CASE("html: only our own scripts may run, and names stay text") {
+  const std::string attack = "</td></script>]]><script>alert(1)</script>\"'&\x01\xff<style><![CDATA[x]]></style>";
+  gpuprof::analyze::Summary summary;
+  summary.timed = true;
+  summary.work.push_back({.work = attack, .weight = {5, 1, 0}});
+  summary.info.losses[attack] = 3;
+  FlameTree tree;
+  tree.add(tree.child(FlameTree::kRoot, attack, FrameClass::native), {5, 1, 0});
+  SvgOptions options;
+  options.title = options.subtitle = options.facts = options.notice = options.count_name = attack;
+  const std::string text = html(tree, summary, options);
+  CHECK(count_of(text, "<script") == 2);
+  CHECK(count_of(text, "<style") == 2);
+  CHECK(count_of(text, "'sha256-") == 4);
+  CHECK(text.find('\x01') == std::string::npos);
+  CHECK(text.find('\xff') == std::string::npos);
+  CHECK(text.find("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ") != std::string::npos);
+  std::string bare = text;  // but for the name of SVG's namespace there is no address in it
+  for (size_t at = bare.find("http://www.w3.org/"); at != std::string::npos; at = bare.find("http://www.w3.org/")) {
+    bare.erase(at, 7);
+  }
+  CHECK(bare.find("://") == std::string::npos);
 }
 
 TEST_CASE("svg: an empty tree says so") {

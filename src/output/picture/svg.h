@@ -32,6 +32,7 @@ struct SvgDifference {
 struct SvgOptions {
   std::string title = "GPU flame graph";
   std::string subtitle;  // e.g. the command
+  std::string facts;     // where and when it was recorded: "host1, 2026-11-23 14:05 UTC"; empty if that is not known
   std::string notice;    // what is missing ("lost 3.1% of launches"); empty if nothing
   WeightChoice weight;   // what a width stands for; times are printed in a fitting unit and, exactly, in ns
   std::string time_name = "GPU time";   // what Weight::ns measures
@@ -39,6 +40,7 @@ struct SvgOptions {
   std::string width_note;               // a sentence more about widths; empty if there is none
   double min_width_px = 0.1;            // narrower frames are not drawn until a zoom widens them
   SvgLimits limits;
+  bool inverted = false;                    // the tree is: frames are below what calls them
   std::optional<SvgDifference> difference;  // none: colours stand for classes of frames
 };
 

@@ -173,12 +173,15 @@
     const texts = { 'gp-title': data.title, 'gp-subtitle': data.subtitle, 'gp-total': data.total };
     let y = 6;
     for (const block of head.querySelectorAll('[data-h]')) {
-      if (block.id in texts) cutToPixels(block.firstChild, texts[block.id], room);
+      let more = 0;
+      if (block.id in texts) more = 16 * (wrapToPixels(block.firstChild, texts[block.id], room, 4) - 1);
       block.setAttribute('transform', 'translate(0,' + y + ')');
-      y += block.id === 'gp-legend' ? layLegend(block, state.width, data.pad) : Number(block.dataset.h);
-      if (block.id !== 'gp-notice') continue;
-      block.querySelector('rect').setAttribute('width', Math.max(room, 0));
-      cutToPixels(block.querySelector('text'), data.notice, room - 2 * data.pad);
+      if (block.id === 'gp-notice') {
+        more = 16 * (wrapToPixels(block.querySelector('text'), data.notice, room - 2 * data.pad, 12) - 1);
+        block.querySelector('rect').setAttribute('width', Math.max(room, 0));
+        block.querySelector('rect').setAttribute('height', 22 + more);
+      }
+      y += block.id === 'gp-legend' ? layLegend(block, state.width, data.pad) : Number(block.dataset.h) + more;
     }
     byId('gp-rule').setAttribute('x2', state.width);
     byId('gp-band').setAttribute('width', state.width);

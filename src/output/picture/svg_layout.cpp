@@ -1,4 +1,4 @@
-#include "output/svg_layout.h"
+#include "output/picture/svg_layout.h"
 
 #include <algorithm>
 #include <limits>
@@ -144,6 +144,26 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
+// Marks frames that more than what ends there and what is above them in the layout adds up to.
+void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
+              std::vector<LaidFrame>& frames) {
+  std::vector<uint64_t> known(frames.size());  // what is explained, by frame
+  size_t at = 0;
+  for (const Segment& segment : segments) {
+    at += segment.size;
+    const FlameTree::Node& node = tree.nodes()[segment.node];
+    const bool whole = segment.node == FlameTree::kRoot || segment.size == node.run.size;
+    if (whole) known[at - 1] = raw_weight(tree.self(node), kind);
+  }
+  std::vector<size_t> open;  // by depth
+  for (size_t i = 0; i < frames.size(); ++i) {
+    open.resize(frames[i].depth);
+    if (!open.empty()) add_capped(known[open.back()], frames[i].width);
+    open.push_back(i);
+  }
+  for (size_t i = 0; i < frames.size(); ++i) frames[i].cut = known[i] < frames[i].width;
+}
+
 void set_starts(std::vector<LaidFrame>& frames) {
   struct Open {
     uint64_t next = 0;  // where the next child starts
@@ -177,6 +197,7 @@ FlameLayout lay_out(const FlameTree& tree, WeightKind kind, size_t max_frames, s
   layout.frames = frames_of(tree, segments);
   set_starts(layout.frames);
   layout.left_out = all - layout.frames.size();
+  if (layout.left_out > 0) mark_cut(tree, kind, segments, layout.frames);
   return layout;
 }
 

@@ -1,4 +1,4 @@
-#include "output/time_series.h"
+#include "output/picture/time_series.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 
 #include "analyze/time_window.h"
 #include "base/numbers.h"
-#include "output/svg_parts.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
 #include "profile/records.h"
 
 extern "C" {
@@ -238,7 +238,7 @@ std::string heat_map(const TimeSeries& series, const HeatMapOptions& options) {
   }
   write_head(out, header, header_height);
   write_data(out, map);
-  end_svg(out, embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end));
+  end_svg(out, {embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end)});
   return out;
 }
 

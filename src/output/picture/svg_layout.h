@@ -16,6 +16,7 @@ struct LaidFrame {
   analyze::Weight weight;    // of the subtree; sums that would overflow stay at the maximum
   uint64_t start = 0;        // left edge, in units of the chosen weight
   uint64_t width = 0;        // the chosen weight
+  bool cut = false;          // a part of what lies above it was left out
 };
 
 struct FlameLayout {

@@ -1,10 +1,10 @@
-#include "output/svg_parts.h"
+#include "output/picture/svg_parts.h"
 
 #include <array>
 #include <cstdio>
 
 #include "base/numbers.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 
 extern "C" {
 extern const char gpuprof_svg_shared_begin[];
@@ -92,10 +92,10 @@ void write_head(std::string& out, const std::string& header, int height) {
          std::to_string(height) + "\"/>\n" + header + "</g>\n";
 }
 
-void end_svg(std::string& out, std::string_view script) {
+void end_svg(std::string& out, std::initializer_list<std::string_view> scripts) {
   out += "<script><![CDATA[\n(function () {\n'use strict';\n";
   out += embedded(gpuprof_svg_shared_begin, gpuprof_svg_shared_end);
-  out += script;
+  for (const std::string_view script : scripts) out += script;
   out += "})();\n]]></script>\n</svg>\n";
 }
 

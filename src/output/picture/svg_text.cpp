@@ -1,4 +1,4 @@
-#include "output/svg_text.h"
+#include "output/picture/svg_text.h"
 
 #include <algorithm>
 #include <array>

@@ -3,20 +3,25 @@
 #include <utility>
 
 #include "analyze/fold.h"
+#include "analyze/inverted.h"
+#include "analyze/summarize.h"
 #include "analyze/time_series.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/shell.h"
 #include "cmd/command.h"
+#include "cmd/flame/weights.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
 #include "cmd/window.h"
+#include "output/facts.h"
 #include "output/folded.h"
-#include "output/svg.h"
-#include "output/time_series.h"
+#include "output/picture/html.h"
+#include "output/picture/svg.h"
+#include "output/picture/time_series.h"
 #include "output/trust.h"
 
 namespace gpuprof::cmd {
@@ -28,45 +33,6 @@ using analyze::ProfileKind;
 using output::WeightChoice;
 using output::WeightKind;
 
-// What --weight chooses, and what it is called in a picture.
-struct WeightWord {
-  const char* word;
-  Measure measure;
-  WeightKind kind;
-  const char* title;
-  const char* series_title;
-  const char* time_name;
-  const char* count_name;
-};
-constexpr const char* kGraph = "GPU flame graph";
-constexpr const char* kTime = "GPU time";
-constexpr std::array<WeightWord, 10> kWeights = {{
-    {"sum", Measure::gpu, WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
-    {"time", Measure::gpu, WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
-    {"busy", Measure::busy, WeightKind::time, kGraph, "Busy GPU time, over time", "time in which a device was busy",
-     "launches"},
-    {"exclusive", Measure::exclusive, WeightKind::time, kGraph, "Exclusive GPU time, over time",
-     "GPU time, shared between what ran at once", "launches"},
-    {"idle", Measure::idle, WeightKind::time, "GPU idle time", "GPU idle time, over time",
-     "time in which a device was idle", "gaps"},
-    {"count", Measure::gpu, WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},
-    {"samples", Measure::samples, WeightKind::count, kGraph, "Samples of GPU code, over time", kTime, "samples"},
-    {"bytes", Measure::gpu, WeightKind::bytes, kGraph, "Bytes copied and filled, over time", kTime, "launches"},
-    {"wait", Measure::wait, WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
-     "time in which the CPU waited for a GPU", "calls"},
-    {"alloc", Measure::alloc, WeightKind::bytes, "GPU memory allocations", "GPU memory allocations, over time", "time",
-     "allocations"},
-}};
-
-const WeightWord& weight_of(const std::string& word) {
-  for (const WeightWord& weight : kWeights) {
-    if (word == weight.word) {
-      return weight;
-    }
-  }
-  return kWeights.front();
-}
-
 std::string leading_blank(const std::string& text) {
   return text.empty() ? text : " " + text;
 }
@@ -77,6 +43,10 @@ class Flame : public Command {
     input_.declare(app);
     add_file_option(app, "-o,--output", output_, "file for the folded stacks; - is standard output (default)");
     add_file_option(app, "--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
+    add_file_option(app, "--html", html_,
+                    "write a page into this file, instead of printing folded stacks: the flame graph with tables of "
+                    "kernels, call paths and losses beside it");
+    app.add_flag("--inverted", inverted_, "from the leaves to their callers: what each kernel is called from");
     add_file_option(app, "--time-series", time_series_,
                     "draw a heat map of the weight over time into this file, instead of printing folded stacks: select "
                     "a stretch of time in it, and it "
@@ -108,8 +78,8 @@ class Flame : public Command {
                                   "instruction, offset and stall (default where there are samples: line,stall)")
                        ->type_name("LIST");
     coverage_.declare(app);
-    show_in_help(app, {"--input", "--output", "--svg", "--time-series", "--from", "--to", "--weight", "--leaf", "--by",
-                       "--root", "--hide", "--no-lines"});
+    show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
+                       "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
     app_ = &app;
   }
 
@@ -145,16 +115,27 @@ class Flame : public Command {
 
  private:
   Result<int> fold(const analyze::Aggregate& rows) {
-    const FoldResult folded = analyze::fold(rows, fold_);
+    FoldResult folded = analyze::fold(rows, fold_);
+    if (inverted_) {
+      invert(folded);
+    }
     WeightChoice weight = choose_weight(folded, folded.tree.total());
     if (Status fine = choose_unit(folded.tree, weight); !fine) {
       return std::move(fine).error();
     }
     explain(folded, weight.kind);
-    if (Status written = write(folded, weight); !written) {
+    if (Status written = write(rows, folded, weight); !written) {
       return std::move(written).error();
     }
     return ended(folded, rows.tables, output::raw_weight(folded.tree.total(), weight.kind));
+  }
+
+  static void invert(FoldResult& folded) {
+    analyze::Inverted inverted = analyze::inverted(folded.tree);
+    folded.tree = std::move(inverted.tree);
+    if (inverted.cut_paths > 0) {
+      log::warn(count_text(inverted.cut_paths) + " paths are too deep: their outermost callers are left out");
+    }
   }
 
   [[nodiscard]] Result<int> ended(const analyze::ProfileInfo& info, const profile::Tables& tables,
@@ -165,7 +146,10 @@ class Flame : public Command {
     return total == 0 ? Result<int>(why_nothing(info, tables)) : Result<int>(0);
   }
 
-  [[nodiscard]] bool draws_only_time_series() const { return !time_series_.empty() && svg_.empty() && output_.empty(); }
+  [[nodiscard]] bool draws_graph() const { return !svg_.empty() || !html_.empty(); }
+  [[nodiscard]] bool draws_only_time_series() const {
+    return !time_series_.empty() && !draws_graph() && output_.empty();
+  }
 
   void declare_weight(CLI::App& app) {
     std::vector<std::string> words;
@@ -218,6 +202,10 @@ class Flame : public Command {
       return Error{"--time-series shows all work, so it does not go with --nvtx-range or --nvtx=filter",
                    "leave one of them out", kExitUsage};
     }
+    if (inverted_ && draws_only_time_series()) {
+      return Error{"--inverted is of stacks, of which --time-series shows none", "add --svg FILE or -o FILE",
+                   kExitUsage};
+    }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
     if (Status good = window_.check(); !good) {
@@ -244,9 +232,10 @@ class Flame : public Command {
   }
 
   [[nodiscard]] Status may_write_all() const {
-    const std::array<std::pair<const char*, std::string>, 3> outputs{{
-        {"-o", output_.empty() && svg_.empty() && time_series_.empty() ? "-" : output_},
+    const std::array<std::pair<const char*, std::string>, 4> outputs{{
+        {"-o", output_.empty() && !draws_graph() && time_series_.empty() ? "-" : output_},
         {"--svg", svg_},
+        {"--html", html_},
         {"--time-series", time_series_},
     }};
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -272,7 +261,7 @@ class Flame : public Command {
     constexpr uint64_t kNsInUs = 1000;
     const uint64_t total = output::raw_weight(tree.total(), weight.kind);
     if (weight.kind != WeightKind::time || weight.unit != output::TimeUnit::us || total == 0 || total >= kNsInUs ||
-        (!svg_.empty() && output_.empty())) {
+        (draws_graph() && output_.empty())) {
       return {};
     }
     if (!unit_.empty()) {
@@ -384,6 +373,8 @@ class Flame : public Command {
     options.title = title_.empty() ? weight_of(weight_).title : title_;
     const auto command = folded.meta.find("command");
     options.subtitle = command == folded.meta.end() ? std::string() : command->second;
+    options.facts = output::recorded_text(folded);
+    options.inverted = inverted_;
     options.notice = gaps(folded);
     if (const std::string dropped = dropped_samples(folded, weight.kind); !dropped.empty()) {
       options.notice.append(options.notice.empty() ? "" : "; ").append(dropped);
@@ -414,19 +405,33 @@ class Flame : public Command {
     options.count_name = count_name(rows.info);
     options.command_options =
         "-i " + shell_word(input_.opened) +
-        leading_blank(options_given(*app_, {"--input", "--output", "--svg", "--time-series", "--title", "--from",
-                                            "--to", "--min-coverage", "--quiet", "--verbose"}));
+        leading_blank(options_given(*app_, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series",
+                                            "--title", "--from", "--to", "--min-coverage", "--quiet", "--verbose"}));
     const std::string picture = output::heat_map(*series, options);
     return write_file(time_series_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
   }
 
-  [[nodiscard]] Status write(const FoldResult& folded, const WeightChoice& weight) const {
+  [[nodiscard]] Status write(const analyze::Aggregate& rows, const FoldResult& folded,
+                             const WeightChoice& weight) const {
+    constexpr const char* kAdvice = "open it in a browser";
+    const auto put = [](const std::string& path, const std::string& picture) {
+      return write_file(path, kAdvice, [&](TextStream& out) { out.append(picture); });
+    };
     if (!svg_.empty()) {
-      const std::string picture = output::svg(folded.tree, svg_options(folded, weight));
-      if (Status drawn = write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
-          !drawn || output_.empty()) {
+      if (Status drawn = put(svg_, output::svg(folded.tree, svg_options(folded, weight))); !drawn) {
         return drawn;
       }
+    }
+    if (!html_.empty()) {
+      constexpr size_t kTableLines = 200;
+      const analyze::SummaryOptions tables{.limits = {kTableLines, 1, kTableLines, 1}, .stacks = fold_.stacks};
+      const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight));
+      if (Status drawn = put(html_, page); !drawn) {
+        return drawn;
+      }
+    }
+    if (draws_graph() && output_.empty()) {
+      return {};
     }
     return write_file(output_.empty() ? "-" : output_, "",
                       [&](TextStream& out) { output::write_folded(folded.tree, weight, out); });
@@ -438,6 +443,8 @@ class Flame : public Command {
   analyze::FoldOptions fold_;
   std::string output_;
   std::string svg_;
+  std::string html_;
+  bool inverted_ = false;
   std::string time_series_;
   Window window_;
   std::string title_;

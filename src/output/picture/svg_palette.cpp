@@ -1,4 +1,4 @@
-#include "output/svg_palette.h"
+#include "output/picture/svg_palette.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,13 +60,16 @@ std::string hex(const Rgb& colour) {
   return text.data();
 }
 
+// Of frames, of keys of the legend, and of the map's shapes.
+std::string rule(const std::string& style, const std::string& fill) {
+  return "." + style + " rect,." + style + " path{fill:" + fill + "}\n";
+}
+
 std::string rules(bool dark) {
   std::string css;
   for (const ClassStyle& style : kStyles) {
     for (size_t shade = 0; shade < kShades; ++shade) {
-      css += '.';
-      css += style.letter;
-      css += std::to_string(shade) + " rect{fill:" + hex(fill_colour(style.cls, shade, dark)) + "}\n";
+      css += rule(style.letter + std::to_string(shade), hex(fill_colour(style.cls, shade, dark)));
     }
   }
   return css + "#gp-frames text{fill:" + hex(label_colour(dark)) + "}\n";
@@ -113,15 +116,15 @@ std::string change_style(uint64_t before, uint64_t after) {
 }
 
 std::string change_css() {
-  const auto rule = [](char letter, size_t shade, const Hsl& colour) {
-    return std::string(".") + letter + std::to_string(shade) + " rect{fill:" + hex(to_rgb(colour)) + "}\n";
+  const auto step_rule = [](char letter, size_t shade, const Hsl& colour) {
+    return rule(letter + std::to_string(shade), hex(to_rgb(colour)));
   };
   const auto all = [&](bool dark) {
-    std::string css = rule('e', 0, dark ? Hsl{216, 6, 27} : Hsl{216, 10, 88});
+    std::string css = step_rule('e', 0, dark ? Hsl{216, 6, 27} : Hsl{216, 10, 88});
     for (size_t shade = 0; shade < kShades; ++shade) {
       const auto step = static_cast<double>(shade);
-      css += rule('r', shade, dark ? Hsl{4, 30 + 6 * step, 27 + 3 * step} : Hsl{6, 80, 90 - 5 * step});
-      css += rule('b', shade, dark ? Hsl{214, 25 + 7 * step, 27 + 3 * step} : Hsl{212, 75, 90 - 5 * step});
+      css += step_rule('r', shade, dark ? Hsl{4, 30 + 6 * step, 27 + 3 * step} : Hsl{6, 80, 90 - 5 * step});
+      css += step_rule('b', shade, dark ? Hsl{214, 25 + 7 * step, 27 + 3 * step} : Hsl{212, 75, 90 - 5 * step});
     }
     return css;
   };

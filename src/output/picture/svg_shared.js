@@ -61,6 +61,34 @@ function cutToPixels(element, text, pixels) {
   element.textContent = characters.slice(0, low).join('') + '\u2026';
 }
 
+// Breaks the text between words into as many lines as it takes, at most `most`, of which the last is cut if need be; how
+// many there are. Lines are 16 px high.
+function wrapToPixels(element, text, pixels, most) {
+  element.textContent = text;
+  if (most === 1 || element.getComputedTextLength() <= pixels) {
+    cutToPixels(element, text, pixels);
+    return 1;
+  }
+  const lines = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : line + ' ' + word;
+    element.textContent = longer;
+    if (line !== '' && lines.length + 1 < most && element.getComputedTextLength() > pixels) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  lines.push(line);
+  element.textContent = '';
+  const parts = lines.map((part, at) => make(SVG, 'tspan', { x: element.getAttribute('x'), dy: at === 0 ? 0 : 16 }));
+  element.append(...parts);
+  parts.forEach((part, at) => cutToPixels(part, lines[at], pixels));
+  return lines.length;
+}
+
 // Lines of a legend at this width; their height.
 function layLegend(legend, width, pad) {
   const row = Number(legend.dataset.h);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,6 @@ struct SvgFrame {
 // while it scrolls, and the script's data.
 void begin_svg(std::string& out, const SvgFrame& frame);
 void write_head(std::string& out, const std::string& header, int height);
-void end_svg(std::string& out, std::string_view script);
+void end_svg(std::string& out, std::initializer_list<std::string_view> scripts);  // in this order, as one function
 
 }  // namespace gpuprof::output

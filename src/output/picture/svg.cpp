@@ -1,4 +1,4 @@
-#include "output/svg.h"
+#include "output/picture/svg.h"
 
 #include <algorithm>
 #include <array>
@@ -12,14 +12,20 @@
 #include <vector>
 
 #include "base/numbers.h"
-#include "output/svg_layout.h"
-#include "output/svg_palette.h"
-#include "output/svg_parts.h"
-#include "output/svg_text.h"
+#include "output/picture/svg_layout.h"
+#include "output/picture/svg_palette.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
 
 extern "C" {
 extern const char gpuprof_svg_script_begin[];
 extern const char gpuprof_svg_script_end[];
+extern const char gpuprof_svg_views_begin[];
+extern const char gpuprof_svg_views_end[];
+extern const char gpuprof_svg_tools_begin[];
+extern const char gpuprof_svg_tools_end[];
+extern const char gpuprof_svg_keys_begin[];
+extern const char gpuprof_svg_keys_end[];
 }
 
 namespace gpuprof::output {
@@ -48,7 +54,7 @@ struct Picture {
   FlameLayout layout;
   std::vector<Label> labels;
   std::vector<uint32_t> label_of;  // by frame
-  uint32_t max_depth = 0;
+  uint32_t max_depth = 0;          // of what is drawn
   std::string notice;
   std::string out;
 };
@@ -134,7 +140,6 @@ void name_frames(Picture& picture, const FlameTree& tree) {
       picture.labels.push_back({{}, root ? FrameClass::process : tree.label(frame.label).cls, {}});
     }
     picture.label_of.push_back(at->second);
-    picture.max_depth = std::max(picture.max_depth, frame.depth);
   }
   size_t longest = std::max<size_t>(picture.options.limits.name_bytes, 16);
   for (size_t all = SIZE_MAX; all > picture.options.limits.all_name_bytes && longest >= 16; longest /= 2) {
@@ -193,7 +198,8 @@ void write_legend(SvgHeader& header, const Picture& picture) {
 
 std::string hint(const SvgOptions& options) {
   const std::string side = !options.difference ? "" : options.difference->shows_new ? ", new" : ", old";
-  return "Width: " + printable(weight_name(options)) + side + ". Callers below, callees above." +
+  return "Width: " + printable(weight_name(options)) + side +
+         (options.inverted ? ". Callees below, callers above." : ". Callers below, callees above.") +
          (options.width_note.empty() ? "" : " " + printable(options.width_note));
 }
 
@@ -204,6 +210,9 @@ int write_header(Picture& picture) {
   header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
   if (!options.subtitle.empty()) {
     header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
+  }
+  if (!options.facts.empty()) {
+    header.text_block("gp-facts", 18, printable(options.facts), kTextAdvance);
   }
   const Weight& all = picture.layout.frames[0].weight;
   header.text_block("gp-total", 20, "Total: " + numbers(all, 0, options, false), kTextAdvance);
@@ -265,13 +274,21 @@ void write_frame(Picture& picture, size_t index, int top) {
   out += "</g>\n";
 }
 
-void write_frames(Picture& picture, int top) {
-  const uint64_t least = least_drawn(picture);
+void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "<g id=\"gp-frames\">\n";
   for (size_t i = 0; i < picture.layout.frames.size(); ++i) {
     if (i == 0 || picture.layout.frames[i].width >= least) write_frame(picture, i, top);
   }
   picture.out += "</g>\n";
+}
+
+// "[3,17]": numbers of frames, so that what was left out can be told from what ended there.
+std::string cut_frames(const std::vector<LaidFrame>& frames) {
+  std::string list = "[";
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].cut) list += (list.size() > 1 ? "," : "") + std::to_string(i);
+  }
+  return list + "]";
 }
 
 // What the script draws from. A frame is five numbers: depth, label, ns, count, bytes; of its whole subtree.
@@ -289,6 +306,9 @@ void write_data(Picture& picture) {
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
   append_member(out, "total", json_quoted("Total: " + numbers(picture.layout.frames[0].weight, 0, options, false)));
   append_member(out, "hint", json_quoted(hint(options)));
+  if (!options.facts.empty()) append_member(out, "facts", json_quoted(printable(options.facts)));
+  if (options.inverted) append_member(out, "inverted", "true");
+  if (picture.layout.left_out > 0) append_member(out, "cut", cut_frames(picture.layout.frames));
   append_member(out, "notice", json_quoted(picture.notice));
   if (options.difference) {
     std::string steps;
@@ -336,6 +356,11 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
   picture.notice = full_notice(options, picture.layout.left_out);
   name_frames(picture, tree);
 
+  const uint64_t least = least_drawn(picture);
+  for (const LaidFrame& frame : picture.layout.frames) {
+    if (frame.width >= least) picture.max_depth = std::max(picture.max_depth, frame.depth);
+  }
+
   // The header's height decides the picture's, which comes first in the file.
   const int header_height = write_header(picture);
   const std::string header = std::exchange(picture.out, {});
@@ -348,14 +373,17 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
                   .description = "Flame graph, root at the bottom. Total: " +
                                  numbers(picture.layout.frames[0].weight, 0, options, false),
                   .style = palette_css() + (options.difference ? change_css() : "")});
-  write_frames(picture, top);
+  write_frames(picture, least, top);
   if (empty) {
     out += "<text id=\"gp-empty\" x=\"10\" y=\"" + std::to_string(header_height + 36) +
            "\">Nothing to show: no GPU work with this weight was recorded.</text>\n";
   }
   write_head(out, header, header_height);
   write_data(picture);
-  end_svg(out, embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end));
+  end_svg(out, {embedded(gpuprof_svg_views_begin, gpuprof_svg_views_end),
+                embedded(gpuprof_svg_script_begin, gpuprof_svg_script_end),
+                embedded(gpuprof_svg_tools_begin, gpuprof_svg_tools_end),
+                embedded(gpuprof_svg_keys_begin, gpuprof_svg_keys_end)});
   return std::move(picture.out);
 }
 

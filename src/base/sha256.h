@@ -1,0 +1,14 @@
+// SHA-256 (FIPS 180-4), for hashes that browsers check; not for anything secret.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpuprof {
+
+std::array<uint8_t, 32> sha256(std::string_view bytes);
+std::string base64(std::string_view bytes);  // RFC 4648, with padding
+
+}  // namespace gpuprof

@@ -1,0 +1,53 @@
+// The words of `flame --weight`.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "analyze/measure.h"
+#include "output/weight.h"
+
+namespace gpuprof::cmd {
+
+// What --weight chooses, and what it is called in a picture.
+struct WeightWord {
+  const char* word;
+  analyze::Measure measure;
+  output::WeightKind kind;
+  const char* title;
+  const char* series_title;
+  const char* time_name;
+  const char* count_name;
+};
+inline constexpr const char* kGraph = "GPU flame graph";
+inline constexpr const char* kTime = "GPU time";
+inline constexpr std::array<WeightWord, 10> kWeights = {{
+    {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
+    {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
+    {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
+     "time in which a device was busy", "launches"},
+    {"exclusive", analyze::Measure::exclusive, output::WeightKind::time, kGraph, "Exclusive GPU time, over time",
+     "GPU time, shared between what ran at once", "launches"},
+    {"idle", analyze::Measure::idle, output::WeightKind::time, "GPU idle time", "GPU idle time, over time",
+     "time in which a device was idle", "gaps"},
+    {"count", analyze::Measure::gpu, output::WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},
+    {"samples", analyze::Measure::samples, output::WeightKind::count, kGraph, "Samples of GPU code, over time", kTime,
+     "samples"},
+    {"bytes", analyze::Measure::gpu, output::WeightKind::bytes, kGraph, "Bytes copied and filled, over time", kTime,
+     "launches"},
+    {"wait", analyze::Measure::wait, output::WeightKind::time, "Waiting for the GPU", "Waiting for the GPU, over time",
+     "time in which the CPU waited for a GPU", "calls"},
+    {"alloc", analyze::Measure::alloc, output::WeightKind::bytes, "GPU memory allocations",
+     "GPU memory allocations, over time", "time", "allocations"},
+}};
+
+inline const WeightWord& weight_of(const std::string& word) {
+  for (const WeightWord& weight : kWeights) {
+    if (word == weight.word) {
+      return weight;
+    }
+  }
+  return kWeights.front();
+}
+
+}  // namespace gpuprof::cmd

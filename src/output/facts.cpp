@@ -1,0 +1,43 @@
+#include "output/facts.h"
+
+#include <charconv>
+#include <cstdint>
+#include <ctime>
+
+#include "base/clock.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+// "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
+std::string date_text(const std::string& unix_ns) {
+  uint64_t ns = 0;
+  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
+  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
+  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
+}
+
+}  // namespace
+
+std::string meta_text(const analyze::ProfileInfo& info, const std::string& key) {
+  std::string text;
+  const auto [begin, end] = info.meta.equal_range(key);
+  for (auto value = begin; value != end; ++value) {
+    text.append(text.empty() ? "" : "; ").append(shown_name(shown_ends(value->second)));
+  }
+  return text;
+}
+
+std::string recorded_text(const analyze::ProfileInfo& info) {
+  const std::string version = meta_text(info, "gpuprof_version");
+  std::string recorded;
+  for (const std::string& text : {meta_text(info, "host"), date_text(meta_text(info, "start_unix_ns")),
+                                  version.empty() ? version : "gpuprof " + version}) {
+    recorded.append(recorded.empty() || text.empty() ? "" : ", ").append(text);
+  }
+  return recorded;
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,176 @@
+#include "output/picture/html.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/sha256.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
+#include "output/text.h"
+#include "output/trust.h"
+
+extern "C" {
+extern const char gpuprof_html_script_begin[];
+extern const char gpuprof_html_script_end[];
+extern const char gpuprof_html_style_begin[];
+extern const char gpuprof_html_style_end[];
+}
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::Summary;
+using analyze::SummaryLine;
+
+constexpr size_t kNameBytes = 2048;
+constexpr size_t kPathFrames = 40;  // of a path, from its leaf
+
+std::string text_of(std::string_view name) {
+  return xml_escaped(cut_to_bytes(printable(name.substr(0, 2 * kNameBytes)), kNameBytes));
+}
+
+// What lies between the marks, which gpuprof wrote itself: no name holds them as they are.
+std::vector<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
+  std::vector<std::string_view> found;
+  for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    const size_t stop = text.find(end, at);
+    found.push_back(text.substr(at, stop - at));
+    at = stop;
+  }
+  return found;
+}
+
+std::string hashes(std::span<const std::string_view> texts) {
+  std::string list;
+  for (const std::string_view text : texts) {
+    const auto digest = sha256(text);
+    list += " 'sha256-" + base64({reinterpret_cast<const char*>(digest.data()), digest.size()}) + "'";
+  }
+  return list;
+}
+
+struct Column {
+  std::string_view title;
+  bool number = true;
+};
+
+void begin_table(std::string_view title, std::span<const Column> columns, std::string& out) {
+  out.append("<h2>").append(title).append("</h2>\n<table><colgroup>");
+  for (const Column& column : columns) {
+    out += column.number ? "<col class=\"n\">" : "<col>";
+  }
+  out += "</colgroup><thead><tr>";
+  for (const Column& column : columns) {
+    out.append("<th><button type=\"button\">").append(column.title).append("</button></th>");
+  }
+  out += "</tr></thead><tbody>\n";
+}
+
+void number_cell(uint64_t value, const std::string& text, std::string& out) {
+  out += "<td data-v=\"" + std::to_string(value) + "\">" + text + "</td>";
+}
+
+void end_table(std::string& out) {
+  out += "</tbody></table>\n";
+}
+
+// A caller a line, the innermost first.
+std::string path_text(const SummaryLine& line) {
+  const auto frames = line.path.frames();
+  std::string text;
+  for (size_t i = 0; i < frames.size() && i < kPathFrames; ++i) {
+    text.append("<br>").append(text_of(frames[frames.size() - 1 - i]));
+  }
+  if (frames.size() > kPathFrames) {
+    text += "<br>... " + count_text(frames.size() - kPathFrames) + " more callers";
+  }
+  return text;
+}
+
+void work_table(std::string_view title, std::span<const SummaryLine> lines, const Summary& summary, bool paths,
+                std::string& out) {
+  constexpr Column kName{"Name", false};
+  const std::vector<Column> columns = summary.timed ? std::vector<Column>{kName, {"GPU time"}, {"Share"}, {"Count"}}
+                                                    : std::vector<Column>{kName, {"Count"}, {"Share"}};
+  if (lines.empty()) {
+    return;
+  }
+  begin_table(title, columns, out);
+  for (const SummaryLine& line : lines) {
+    out += "<tr><td>" + text_of(line.work);
+    if (paths) {
+      out += "<span class=\"frames\">" + path_text(line) + "</span>";
+    }
+    out += "</td>";
+    const uint64_t value = summary.timed ? line.weight.ns : line.weight.count;
+    const uint64_t all = summary.timed ? summary.total.ns : summary.total.count;
+    number_cell(value, summary.timed ? duration_text(value) : count_text(value), out);
+    number_cell(value, percent_text(value, all), out);
+    if (summary.timed) {
+      number_cell(line.weight.count, count_text(line.weight.count), out);
+    }
+    out += "</tr>\n";
+  }
+  end_table(out);
+}
+
+void losses(const analyze::ProfileInfo& info, std::string& out) {
+  out += "<h2>Losses</h2>\n";
+  bool any = false;
+  for (const auto& [reason, count] : info.losses) {
+    any = any || count > 0;
+  }
+  if (any) {
+    out.resize(out.size() - std::string_view("<h2>Losses</h2>\n").size());
+    begin_table("Losses", std::vector<Column>{{"What", false}, {"Count"}}, out);
+    for (const auto& [reason, count] : info.losses) {
+      if (count > 0) {
+        out += "<tr><td>" + text_of(reason) + "</td>";
+        number_cell(count, count_text(count), out);
+        out += "</tr>\n";
+      }
+    }
+    end_table(out);
+  }
+  std::vector<std::string> lines = trust_lines(info);
+  if (!info.complete && !any) {
+    lines.emplace_back("The profile does not say how it ended, so the end of it may be missing.");
+  }
+  if (!any && lines.empty()) {
+    lines.emplace_back("Nothing was lost.");
+  }
+  for (const std::string& line : lines) {
+    out += "<p>" + text_of(line) + "</p>\n";
+  }
+}
+
+}  // namespace
+
+std::string html(const analyze::FlameTree& tree, const Summary& summary, const SvgOptions& options) {
+  std::string picture = svg(tree, options);
+  picture.erase(0, picture.find("<svg"));
+  const std::string style(embedded(gpuprof_html_style_begin, gpuprof_html_style_end));
+  const std::string script(embedded(gpuprof_html_script_begin, gpuprof_html_script_end));
+  auto styles = between(picture, "<style><![CDATA[", "]]></style>");
+  auto scripts = between(picture, "<script><![CDATA[", "]]></script>");
+  styles.push_back(style);
+  scripts.push_back(script);
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n";
+  out +=
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; "
+      "form-action 'none'; style-src" +
+      hashes(styles) + "; script-src" + hashes(scripts) + "\">\n";
+  out += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" + xml_escaped(printable(options.title)) +
+         "</title>\n<style>" + style + "</style></head>\n<body><main><div id=\"graph\">" + picture +
+         "</div>\n<section id=\"tables\" aria-label=\"Tables\">\n";
+  work_table("Kernels and copies", summary.work, summary, false, out);
+  work_table("Call paths", summary.call_paths, summary, true, out);
+  losses(summary.info, out);
+  out += "</section></main>\n<script>" + script + "</script></body></html>\n";
+  return out;
+}
+
+}  // namespace gpuprof::output

@@ -1,0 +1,16 @@
+// A flame graph in an HTML page with the profile's tables beside it: one file, no network, nothing from elsewhere. Its
+// Content-Security-Policy lets only the scripts and styles run that gpuprof wrote, by their hashes.
+#pragma once
+
+#include <string>
+
+#include "analyze/flame_tree.h"
+#include "analyze/summarize.h"
+#include "output/picture/svg.h"
+
+namespace gpuprof::output {
+
+// The summary's lines are all put into the tables: limit them where it is made.
+std::string html(const analyze::FlameTree& tree, const analyze::Summary& summary, const SvgOptions& options);
+
+}  // namespace gpuprof::output

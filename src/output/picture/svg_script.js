@@ -1,0 +1,443 @@
+// Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside the SVG that holds it,
+// behind svg_shared.js and svg_views.js, before svg_tools.js; reads #gp-data, written beside it, and touches no network.
+// Names reach the page as text nodes only.
+const data = JSON.parse(byId('gp-data').textContent);
+
+if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
+
+const base = indexed(data.frames, data.weight);
+const baseKind = data.inverted ? 'inverted' : 'flame';
+let view = base;  // what is shown
+
+const depthOf = (i) => view.frames[i * STRIDE];
+const labelOf = (i) => view.frames[i * STRIDE + 1];
+const nameOf = (i) => data.labels[2 * labelOf(i)];
+const styleOf = (i) => data.labels[2 * labelOf(i) + 1];
+const widthOf = (i) => view.frames[i * STRIDE + data.weight];
+const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));  // 0 is the root, less is below it
+const whole = () => base.frames[data.weight];
+
+// Of a differential picture: a frame's bytes are what the other measurement has of its width.
+const otherOf = (i) => view.frames[i * STRIDE + BYTES];
+const beforeAfter = (i) => (data.difference.showsNew ? [otherOf(i), widthOf(i)] : [widthOf(i), otherOf(i)]);
+
+function shadeOf(i) {
+  if (!data.difference) return styleOf(i);
+  const [before, after] = beforeAfter(i);
+  const most = Math.max(before, after);
+  const change = most > 0 ? (after - before) / most : 0;
+  const step = data.difference.steps.filter((least) => Math.abs(change) >= least).length;
+  return step === 0 ? 'e0' : (change > 0 ? 'r' : 'b') + (step - 1);
+}
+
+// `kind` of view: flame, inverted, or sandwich, then of the frames with the label `sandwich`. `pointer`: where it was
+// last; frames that move under one that rests are not what its owner looks at.
+const state = { zoom: 0, focus: 0, hover: -1, width: 0, pattern: '', kind: baseKind, sandwich: -1, pointer: '' };
+const made = new Map();                  // views that were made, by kind; of the last sandwich only
+const drawn = new Map();  // frame -> its element
+let rows = [];                           // drawn frames by depth, left to right
+let matches = null;                      // Uint8Array by label while a search is on
+let advance = 6.65;                      // px of one column of a frame's text
+
+function changeNumbers(i) {
+  const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
+  const [before, after] = beforeAfter(i);
+  const texts = ['old ' + exact(before), 'new ' + exact(after)];
+  const percents = before > 0 ? 100 * (after / before - 1) : 0;
+  if (before > 0) texts.push((percents < 0 ? '' : '+') + percents.toFixed(1) + '%');
+  texts.push(percent(widthOf(i), whole()) + ' of total');
+  return texts.join(', ');
+}
+
+function numbers(i) {
+  if (data.difference) return changeNumbers(i);
+  const at = i * STRIDE;
+  const parts = [[NS, exactNs(view.frames[at + NS])], [COUNT, grouped(view.frames[at + COUNT]) + ' ' + data.countName],
+                 [BYTES, exactBytes(view.frames[at + BYTES])]];
+  const texts = [parts[data.weight - NS][1], percent(widthOf(i), whole()) + ' of total'];
+  if (i > state.zoom && i < view.end[state.zoom] && state.zoom !== 0) texts.push(percent(widthOf(i), widthOf(state.zoom)) + ' of zoomed');
+  for (const [kind, text] of parts) {
+    if (kind !== data.weight && view.frames[at + kind] > 0) texts.push(text);
+  }
+  return texts.join(', ');
+}
+
+const isAll = (i) => i === 0 && state.kind !== 'sandwich';
+const className = (i) => (isAll(i) ? '' : data.classes[styleOf(i)[0]]);
+
+// ---- elements ----
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{3fffd}]/u;
+
+const LEAST_COLUMNS = 5;  // of a cut label: less says nothing
+
+function cutToColumns(text, columns) {
+  if (text.length <= columns && !WIDE.test(text)) return text;
+  if (columns < LEAST_COLUMNS) return '';
+  let used = 0;
+  let keep = '';
+  for (const character of text) {
+    used += WIDE.test(character) ? 2 : 1;
+    if (used > columns) return keep + '\u2026';
+    if (used < columns) keep += character;
+  }
+  return text;
+}
+
+// ---- header ----
+
+const head = byId('gp-head');
+const details = { name: byId('gp-name'), numbers: byId('gp-details-hint') };
+const BAR_WIDTH = 480;
+let headerHeight = 0;
+
+// What a view's widths mean, and which way is which.
+function hint() {
+  const way = { flame: 'Callers below, callees above.', inverted: 'Callees below, callers above.',
+                sandwich: 'Its callers below, its callees above.' }[state.kind];
+  const cut = view.cut ? ' Narrow frames end early: too many to show.' : '';
+  return data.hint.replace(/(Callers|Callees) below, (callees|callers) above\./, () => way) + cut;
+}
+
+// Stacks the header's blocks at this width; the tools stand beside the title, or above it where that is too narrow.
+// Numbers and what was lost are never cut: they take the lines that they need.
+function layHeader(width) {
+  const beside = width >= 860;
+  const room = width - 2 * data.pad;
+  const tools = bar.lay(beside, beside ? width - data.pad - BAR_WIDTH : data.pad, beside ? BAR_WIDTH : room);
+  const texts = { 'gp-title': [data.title, 2], 'gp-subtitle': [data.subtitle, 2], 'gp-facts': [data.facts, 3],
+                  'gp-total': [data.total, 4] };
+  let y = beside ? 6 : 6 + tools;
+  for (const block of head.querySelectorAll('[data-h]')) {
+    let more = 0;
+    if (block.id in texts) {
+      const [text, most] = texts[block.id];
+      more = 16 * (wrapToPixels(block.firstChild, text, beside ? room - BAR_WIDTH - 20 : room, most) - 1);
+    } else if (beside) {
+      y = Math.max(y, tools + 8);
+    }
+    block.setAttribute('transform', 'translate(0,' + y + ')');
+    if (block.id === 'gp-notice') {
+      more = 16 * (wrapToPixels(block.querySelector('text'), data.notice, room - 2 * data.pad, 12) - 1);
+      block.querySelector('rect').setAttribute('width', Math.max(room, 0));
+      block.querySelector('rect').setAttribute('height', 22 + more);
+    }
+    if (block.id === 'gp-details') more = 16 * (detailLines() - 1);
+    y += block.id === 'gp-legend' ? layLegend(block, width, data.pad) : Number(block.dataset.h) + more;
+  }
+  byId('gp-rule').setAttribute('x2', width);
+  byId('gp-band').setAttribute('width', width);
+  byId('gp-band').setAttribute('height', y);
+  headerHeight = y;
+}
+
+// Kept free for the numbers of a frame, so that the graph does not move when they take more lines.
+const detailLines = () => Math.min(Math.max(Math.ceil(800 / Math.max(state.width - 2 * data.pad, 1)), 1), 4);
+
+function showDetails() {
+  const i = state.hover >= 0 ? state.hover : document.activeElement === drawn.get(state.focus) ? state.focus : -1;
+  const room = state.width - 2 * data.pad;
+  const show = (name, text) => {
+    cutToPixels(details.name, name, room);
+    wrapToPixels(details.numbers, text, room, detailLines());
+  };
+  if (i >= 0) {
+    const kind = className(i);
+    show(nameOf(i), numbers(i) + (kind ? ' \u2014 ' + kind : ''));
+  } else if (state.zoom !== 0) {
+    show('Zoomed: ' + nameOf(state.zoom), numbers(state.zoom));
+  } else if (state.kind === 'sandwich') {
+    show('Sandwich: ' + nameOf(0), numbers(0) + ' \u2014 its callers below, its callees above. s leads back.');
+  } else {
+    show(hint(), 'Click or Enter zooms, Esc resets, arrow keys move between frames, / searches, n and N step through ' +
+         'matches, i inverts, s shows all callers and callees of a frame.');
+  }
+}
+
+// The header stays in sight while a tall graph scrolls under it.
+function stickHeader() {
+  const box = svg.getBoundingClientRect();
+  const room = window.innerHeight > 2.5 * headerHeight;
+  const down = room ? Math.min(Math.max(0, -box.top), Math.max(0, box.height - headerHeight - 40)) : 0;
+  head.setAttribute('transform', 'translate(0,' + down + ')');
+}
+
+// ---- frames ----
+
+const layer = byId('gp-frames');
+const ring = make(SVG, 'rect', { id: 'gp-ring', rx: 2, visibility: 'hidden' });
+
+function frameElement(i, x, y, width, above) {
+  let style = shadeOf(i);
+  if (width < 3) style += ' thin';
+  if (above) style += ' above';
+  if (isMatch(i)) style += ' hit';
+  const group = make(SVG, 'g', {
+    class: style, role: 'treeitem', tabindex: i === state.focus ? 0 : -1, 'data-i': i,
+    'aria-level': depthOf(i) + 1, 'aria-label': nameOf(i) + ', ' + numbers(i),
+  });
+  group.append(make(SVG, 'rect', { x: x.toFixed(2), y, width: width.toFixed(2), height: data.rowHeight - 1, rx: 1 }));
+  const text = cutToColumns(nameOf(i), Math.floor((width - 6) / advance));
+  if (text) group.append(make(SVG, 'text', { x: (x + 3).toFixed(2), y: y + 12 }, text));
+  return group;
+}
+
+// The narrowest width to draw, in units of the weight: what the eye can tell apart, and not more frames than a
+// browser draws at once without a wait.
+function leastDrawn(zoom, scale) {
+  const wide = [];
+  const least = data.minWidth / scale;
+  for (let i = zoom; i < view.end[zoom];) {
+    if (widthOf(i) >= least) wide.push(widthOf(i++)); else i = view.end[i];
+  }
+  if (wide.length <= data.drawnFrames) return least;
+  wide.sort((a, b) => b - a);
+  return wide[data.drawnFrames] + 1;
+}
+
+// Rows from the root upwards, and those below it, in which there is something to see.
+function rowsOf(zoom, room) {
+  const scale = widthOf(zoom) > 0 ? room / widthOf(zoom) : 0;
+  const least = leastDrawn(zoom, scale);
+  const found = { up: Math.max(rowOf(zoom) + 1, 1), down: Math.max(-rowOf(zoom), 0) };
+  for (let i = zoom + 1; i < view.end[zoom];) {
+    if (widthOf(i) < least) {
+      i = view.end[i];
+      continue;
+    }
+    found.up = Math.max(found.up, rowOf(i) + 1);
+    found.down = Math.max(found.down, -rowOf(i));
+    ++i;
+  }
+  return found;
+}
+
+// Enough for the whole view as well, so that a zoom into a low part does not move the graph.
+function rowsToDraw(room) {
+  const whole = rowsOf(0, room);
+  const part = state.zoom === 0 ? whole : rowsOf(state.zoom, room);
+  return { up: Math.max(whole.up, part.up), down: Math.max(whole.down, part.down) };
+}
+
+function draw() {
+  const room = Math.max(state.width - 2 * data.pad, 1);
+  const top = headerHeight + 4 + (byId('gp-empty') ? 60 : 0);
+  const { up, down } = rowsToDraw(room);
+  const height = top + (up + down) * data.rowHeight + data.pad;
+  const shown = widthOf(state.zoom);
+  const scale = shown > 0 ? room / shown : 0;
+  const least = leastDrawn(state.zoom, scale);
+  const held = document.activeElement;
+  const hadFocus = held !== null && layer.contains(held);
+  drawn.clear();
+  rows = Array.from({ length: view.levels + view.lower }, () => []);
+  const fragment = document.createDocumentFragment();
+  const put = (i, x, width, above) => {
+    const y = top + (up - 1 - rowOf(i)) * data.rowHeight;
+    const element = frameElement(i, x, y, width, above);
+    drawn.set(i, element);
+    rows[rowOf(i) + view.lower].push(i);
+    fragment.append(element);
+  };
+  if (!visibleFocus()) state.focus = state.zoom;
+  for (let i = view.parent[state.zoom]; i >= 0; i = view.parent[i]) put(i, data.pad, room, true);
+  for (let i = state.zoom; i < view.end[state.zoom];) {
+    if (i !== state.zoom && widthOf(i) < least) {
+      i = view.end[i];
+      continue;
+    }
+    const wide = i === state.zoom ? room : widthOf(i) * scale;
+    put(i, data.pad + (view.start[i] - view.start[state.zoom]) * scale, wide, false);
+    ++i;
+  }
+  if (!drawn.has(state.focus)) {
+    state.focus = state.zoom;
+    drawn.get(state.focus).setAttribute('tabindex', 0);
+  }
+  layer.classList.toggle('searched', matches !== null);
+  layer.replaceChildren(fragment);
+  svg.setAttribute('width', state.width);
+  svg.setAttribute('height', height);
+  byId('gp-page').setAttribute('width', state.width);
+  byId('gp-page').setAttribute('height', height);
+  if (byId('gp-empty')) byId('gp-empty').setAttribute('y', headerHeight + 36);
+  if (hadFocus) drawn.get(state.focus).focus({ preventScroll: true });
+  bar.showState();
+  map.showZoom();
+  showRing();
+  showDetails();
+  stickHeader();
+}
+
+// Whether the focused frame is among the zoomed frame's callers or callees.
+function visibleFocus() {
+  const { focus, zoom } = state;
+  return (focus >= zoom && focus < view.end[zoom]) || (zoom >= focus && zoom < view.end[focus]);
+}
+
+function showRing() {
+  const element = drawn.get(state.focus);
+  const shown = element === document.activeElement && element.matches(':focus-visible');
+  ring.setAttribute('visibility', shown ? 'visible' : 'hidden');
+  if (!shown) return;
+  const rect = element.querySelector('rect');
+  for (const name of ['x', 'y', 'width', 'height']) ring.setAttribute(name, rect.getAttribute(name));
+}
+
+function layOut() {
+  // Alone in a window the document's element is the drawing itself; within a page its container gives the width.
+  const container = svg === document.documentElement ? null : svg.parentElement;
+  state.width = Math.max(container ? container.clientWidth : document.documentElement.clientWidth || innerWidth, 200);
+  layHeader(state.width);
+  draw();
+}
+
+// ---- zoom, and the address that restores it ----
+
+function remember(push) {
+  const parts = [];
+  if (state.kind === 'sandwich') parts.push('view=sandwich', 'frame=' + state.sandwich);
+  if (state.kind !== 'sandwich' && state.kind !== baseKind) parts.push('view=' + state.kind);
+  if (state.zoom !== 0) parts.push('zoom=' + state.zoom);
+  if (state.pattern) parts.push('search=' + encodeURIComponent(state.pattern));
+  try {
+    history[push ? 'pushState' : 'replaceState'](null, '', parts.length ? '#' + parts.join('&') : '#');
+  } catch (error) {
+    // A sandboxed viewer may refuse: the picture works without an address.
+  }
+}
+
+function zoomTo(i) {
+  if (i === state.zoom) return;
+  state.focus = i;
+  state.zoom = i;
+  draw();
+  search(state.pattern, true);
+  remember(true);
+}
+
+function viewOf(kind, label) {
+  if (kind === baseKind) return base;
+  if (!made.has(kind) || kind === 'sandwich') {
+    made.set(kind, kind === 'sandwich' ? sandwichView(base, data.weight, data.labels, label, data.inverted) :
+        invertedView(base, data.weight, data.labels, data.cut || []));
+  }
+  return made.get(kind);
+}
+
+// Leaves drawing to the caller.
+function choose(kind, label) {
+  if (kind !== state.kind || label !== state.sandwich) {
+    view = viewOf(kind, label);
+    map.forget();
+  }
+  state.kind = kind;
+  state.sandwich = label;
+  state.zoom = 0;
+  state.focus = 0;
+  state.hover = -1;
+}
+
+function show(kind, label) {
+  choose(kind, label);
+  layOut();
+  search(state.pattern, true);
+  remember(true);
+}
+
+const toggleInverted = () => show(state.kind === 'inverted' ? 'flame' : 'inverted', -1);
+
+// Of the frame that has the focus, or else is zoomed; a second time leads back.
+function toggleSandwich() {
+  const i = isAll(state.focus) ? state.zoom : state.focus;
+  if (state.kind === 'sandwich' && i === 0) show(baseKind, -1);
+  else if (!isAll(i)) show('sandwich', labelOf(i));
+  else bar.say('Choose a frame first: move to it with Tab and the arrow keys, or zoom to it.');
+}
+
+function restore() {
+  const values = new Map(location.hash.slice(1).split('&').map((part) => part.split('=')));
+  const kind = values.get('view');
+  const label = Number(values.get('frame'));
+  const known = kind === 'sandwich' && values.has('frame') && Number.isInteger(label) && label >= 0 &&
+      base.frames.some((value, at) => at >= STRIDE && at % STRIDE === 1 && value === label);
+  choose(known ? kind : kind === 'inverted' || kind === 'flame' ? kind : baseKind, known ? label : -1);
+  const zoom = Number(values.get('zoom') || 0);
+  state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < view.count ? zoom : 0;
+  state.focus = state.zoom;
+  try {
+    state.pattern = decodeURIComponent(values.get('search') || '');
+  } catch (error) {
+    state.pattern = '';
+  }
+  bar.input.value = state.pattern;
+  layOut();
+  search(state.pattern, true);
+}
+
+// ---- search ----
+
+const isMatch = (i) => matches !== null && !isAll(i) && matches[labelOf(i)] === 1;
+
+function compile(pattern) {
+  if (!pattern) return null;
+  const expression = new RegExp(pattern, /[A-Z]/.test(pattern.replace(/\\./g, '')) ? '' : 'i');
+  const hits = new Uint8Array(data.labels.length / 2);
+  for (let label = 0; label < hits.length; ++label) hits[label] = expression.test(data.labels[2 * label]) ? 1 : 0;
+  return hits;
+}
+
+// A match within a match is already part of its width: only the outermost of each path is added.
+function matchedTotals(of, first) {
+  const sum = { weight: 0, ns: 0, frames: 0 };
+  const hit = (i) => (i !== 0 || of !== base) && matches[of.frames[i * STRIDE + 1]] === 1;
+  for (let i = first; i < of.end[first]; ++i) {
+    if (!hit(i)) continue;
+    sum.weight += of.frames[i * STRIDE + data.weight];
+    sum.ns += of.frames[i * STRIDE + NS];
+    for (const last = of.end[i]; i < last; ++i) sum.frames += hit(i) ? 1 : 0;
+    --i;
+  }
+  return sum;
+}
+
+// Of the whole picture whatever view of it is shown, and of the zoomed part of this one.
+function statusText() {
+  const sum = matchedTotals(base, 0);
+  if (sum.frames === 0) return 'No match';
+  const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
+  const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
+  if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);
+  if (data.weight === BYTES) parts.push(exactBytes(sum.weight));
+  if (sum.ns > 0) parts.push(exactNs(sum.ns));
+  parts.push(grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames'));
+  return parts.join(', ');
+}
+
+// Marks the drawn frames; `quiet` leaves the address alone.
+function search(pattern, quiet) {
+  let error = '';
+  try {
+    matches = compile(pattern);
+    state.pattern = pattern;
+  } catch (problem) {
+    matches = null;
+    state.pattern = '';
+    error = problem.message;
+  }
+  bar.input.setAttribute('aria-invalid', error !== '');
+  bar.status.className = error ? 'error' : '';
+  bar.status.textContent = error || (matches === null ? '' : statusText());
+  for (const [i, element] of drawn) element.classList.toggle('hit', isMatch(i));
+  layer.classList.toggle('searched', matches !== null);
+  if (!quiet) remember(false);
+}
+
+function stepMatch(direction) {
+  const order = Array.from(drawn.keys()).filter(isMatch).sort((a, b) => a - b);
+  if (order.length === 0) return;
+  const after = order.findIndex((i) => i > state.focus);
+  const before = order.filter((i) => i < state.focus).length - 1;
+  const at = direction > 0 ? (after < 0 ? 0 : after) : before < 0 ? order.length - 1 : before;
+  focusFrame(order[at]);
+}

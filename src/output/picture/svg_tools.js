@@ -1,0 +1,206 @@
+// Beside the graph itself: the bar of tools, the map of the whole picture, and files of the part that is shown.
+
+// ---- the bar ----
+
+function makeBar() {
+  const box = make(SVG, 'foreignObject', { id: 'gp-tools', y: 4 });
+  const body = make(HTML, 'div', { class: 'gp-bar' });
+  const row = make(HTML, 'div', { role: 'search' });
+  const views = make(HTML, 'div', { role: 'toolbar', 'aria-label': 'Views and files' });
+  const button = (id, text, title, act) => {
+    const made = make(HTML, 'button', { type: 'button', id, title }, text);
+    made.addEventListener('click', act);
+    return made;
+  };
+  const input = make(HTML, 'input', {
+    type: 'search', id: 'gp-search', 'aria-label': 'Search frames by regular expression', spellcheck: 'false',
+    autocomplete: 'off', placeholder: 'Regular expression  ( / or Ctrl-F )',
+    title: 'Ignores case unless the expression holds a capital. Enter: next match. Esc: clear.',
+  });
+  input.addEventListener('input', () => search(input.value));
+  const toSearch = () => {
+    input.focus();
+    input.select();
+  };
+  const reset = button('gp-reset', 'Reset zoom', 'Esc', () => zoomTo(0));
+  const inverted = button('gp-inverted', 'Inverted', 'From the leaves to their callers (i)', toggleInverted);
+  const sandwich = button('gp-sandwich', 'Sandwich', 'All callers and callees of the chosen frame (s)', toggleSandwich);
+  const saves = [button('gp-save-svg', 'Save SVG', 'The part that is shown as a picture of its own', saveSvg),
+                 button('gp-save-folded', 'Save folded', 'The part that is shown as folded stacks', saveFolded)];
+  const status = make(HTML, 'p', { id: 'gp-matched', role: 'status', 'aria-live': 'polite' });
+  row.append(input, button('gp-search-button', 'Search', '/', toSearch), reset);
+  views.append(inverted, sandwich, ...saves);
+  body.append(row, views, status);
+  box.append(body);
+  head.append(box);
+  return {
+    input, status, toSearch,
+    // The height that it takes.
+    lay(beside, x, width) {
+      const height = beside ? 88 : 106;
+      for (const [name, value] of Object.entries({ x, width, height })) box.setAttribute(name, value);
+      return height;
+    },
+    showState() {
+      reset.disabled = state.zoom === 0;
+      inverted.setAttribute('aria-pressed', state.kind === 'inverted');
+      sandwich.setAttribute('aria-pressed', state.kind === 'sandwich');
+      for (const save of saves) save.disabled = state.kind === 'sandwich' || whole() === 0;
+    },
+    say(text) {
+      status.className = '';
+      status.textContent = text;
+    },
+  };
+}
+
+// ---- the map: all of the view in a strip, with the part that is shown marked ----
+
+function makeMap() {
+  const HEIGHT = 32;
+  const block = make(SVG, 'g', { id: 'gp-map', 'data-h': HEIGHT + 14 });
+  const title = make(SVG, 'title', {}, 'The whole picture: click to zoom to what is there');
+  const page = make(SVG, 'rect', { id: 'gp-map-page', x: data.pad, y: 6, height: HEIGHT });
+  const shapes = make(SVG, 'g', { transform: 'translate(0,6)' });
+  const mark = make(SVG, 'rect', { id: 'gp-map-mark', y: 6, height: HEIGHT });
+  block.append(title, page, shapes, mark);
+  byId('gp-details').before(block);
+  let drawnAt = 0;  // the width; 0: not drawn
+  const room = () => Math.max(state.width - 2 * data.pad, 1);
+  let extent = { up: 1, down: 0 };  // of what is drawn, in rows
+  const rowHeight = () => HEIGHT / (extent.up + extent.down);
+
+  function drawAll() {
+    const scale = widthOf(0) > 0 ? room() / widthOf(0) : 0;
+    extent = rowsOf(0, room());
+    const paths = new Map();
+    for (let i = 0; i < view.count;) {
+      const width = widthOf(i) * scale;
+      if (width < 0.4 || rowOf(i) >= extent.up || -rowOf(i) > extent.down) {
+        i = view.end[i];
+        continue;
+      }
+      const y = (extent.up - 1 - rowOf(i)) * rowHeight();
+      const style = shadeOf(i);
+      const box = 'M' + (data.pad + view.start[i] * scale).toFixed(1) + ' ' + y.toFixed(2) + 'h' + width.toFixed(1) + 'v' +
+          rowHeight().toFixed(2) + 'h-' + width.toFixed(1) + 'z';
+      if (!paths.has(style)) paths.set(style, []);
+      paths.get(style).push(box);
+      ++i;
+    }
+    shapes.replaceChildren(...Array.from(paths, ([style, boxes]) => {
+      const group = make(SVG, 'g', { class: style });
+      group.append(make(SVG, 'path', { d: boxes.join('') }));
+      return group;
+    }));
+    page.setAttribute('width', room());
+    drawnAt = state.width;
+  }
+
+  block.addEventListener('click', (event) => {
+    const box = page.getBoundingClientRect();
+    const at = ((event.clientX - box.left) / room()) * widthOf(0);
+    const row = extent.up - 1 - Math.floor((event.clientY - box.top) / rowHeight());
+    let found = 0;
+    for (let i = 1; i < view.count;) {
+      const inside = at >= view.start[i] && at < view.start[i] + widthOf(i) && (rowOf(i) > 0) === (row > 0);
+      if (!inside || Math.abs(rowOf(i)) > Math.abs(row)) {
+        i = view.end[i];
+      } else {
+        found = i++;
+      }
+    }
+    zoomTo(found);
+  });
+
+  return {
+    forget() { drawnAt = 0; },
+    showZoom() {
+      if (drawnAt !== state.width) drawAll();
+      const scale = widthOf(0) > 0 ? room() / widthOf(0) : 0;
+      mark.setAttribute('x', data.pad + view.start[state.zoom] * scale);
+      mark.setAttribute('width', Math.max(widthOf(state.zoom) * scale, 2));
+      mark.setAttribute('visibility', state.zoom === 0 ? 'hidden' : 'visible');
+    },
+  };
+}
+
+// ---- files ----
+
+function save(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = make(HTML, 'a', { href: address, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  bar.say('Saved as ' + name);
+}
+
+const partName = () => (state.kind === 'inverted' ? 'inverted' : 'flame') + (state.zoom === 0 ? '' : '-' + state.zoom);
+
+// The zoomed frame's subtree below its callers, which have its weight; as an array like data.frames.
+function shownPart() {
+  const part = [];
+  const put = (i, weights) => part.push(depthOf(i), labelOf(i), ...weights);
+  const weightsOf = (i) => view.frames.slice(i * STRIDE + NS, i * STRIDE + STRIDE);
+  const path = [];
+  for (let i = view.parent[state.zoom]; i >= 0; i = view.parent[i]) path.unshift(i);
+  for (const i of path) put(i, weightsOf(state.zoom));
+  for (let i = state.zoom; i < view.end[state.zoom]; ++i) put(i, weightsOf(i));
+  return part;
+}
+
+const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // of classes, in folded stacks
+
+function foldedText() {
+  const part = indexed(shownPart(), data.weight);
+  const own = ownWeights(part);
+  const path = [];
+  const lines = [];
+  for (let i = 0; i < part.count; ++i) {
+    const label = part.frames[i * STRIDE + 1];
+    path.length = part.frames[i * STRIDE];
+    path.push(data.labels[2 * label].replace(/;/g, ':') + (SUFFIXES[data.labels[2 * label + 1][0]] || ''));
+    const value = own[3 * i + data.weight - NS];
+    if (value > 0) lines.push((path.slice(1).join(';') || path[0]) + ' ' + value + '\n');
+  }
+  return lines.join('');
+}
+
+// This file with the part's data only. What the script made is left out: it is made again where that file is opened.
+function svgText() {
+  const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
+  const part = Object.assign({}, data, { cut: undefined,
+    frames: shownPart(), inverted: state.kind === 'inverted', hint: hint(),
+    total: state.zoom === 0 ? data.total : 'Total of this part: ' + (data.difference ? changeNumbers(state.zoom) : own(widthOf(state.zoom))),
+  });
+  const used = new Map();
+  part.labels = [];
+  for (let at = 1; at < part.frames.length; at += STRIDE) {
+    const label = part.frames[at];
+    if (!used.has(label)) {
+      used.set(label, part.labels.length / 2);
+      part.labels.push(data.labels[2 * label], data.labels[2 * label + 1]);
+    }
+    part.frames[at] = used.get(label);
+  }
+  const copy = svg.cloneNode(true);
+  copy.removeAttribute('class');
+  for (const id of ['gp-tools', 'gp-ring', 'gp-map']) copy.querySelector('#' + id).remove();
+  copy.querySelector('#gp-head').removeAttribute('transform');
+  copy.querySelector('#gp-total text').textContent = part.total;
+  copy.querySelector('#gp-data').textContent = JSON.stringify(part);
+  copy.setAttribute('viewBox', '0 0 ' + svg.getAttribute('width') + ' ' + svg.getAttribute('height'));
+  copy.setAttribute('role', 'img');
+  return '<?xml version="1.0" encoding="UTF-8"?>\n' + new XMLSerializer().serializeToString(copy) + '\n';
+}
+
+function saveSvg() {
+  save(partName() + '.svg', 'image/svg+xml', svgText());
+}
+
+function saveFolded() {
+  save(partName() + '.folded', 'text/plain', foldedText());
+}
+
+const bar = makeBar();
+const map = makeMap();
