@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/drm/binding_sweep.h"
 #include "base/hints.h"
 #include "base/unique_fd.h"
 
@@ -60,6 +61,9 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   }
   if (batches && events.xe_batches) {
     programs.push_back({"on_drm_mmap", "drm_gem_mmap", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_object_closed", "drm_gem_handle_delete", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_closed", "xe_file_close", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_vm_destroyed", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_bind", "xe_vm_bind_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_wait", "xe_wait_user_fence_ioctl", true, &KernelEvents::xe_batches});
@@ -243,6 +247,11 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
     case GPUPROF_DRM_BATCH:
       sink_->on_batch(*reinterpret_cast<const gpuprof_drm_batch*>(event.data()));
       break;
+    case GPUPROF_DRM_HANDED: {
+      const auto* handed = reinterpret_cast<const gpuprof_drm_handed*>(event.data());
+      sink_->on_handed(handed->batch, {handed->context, handed->seqno});
+      break;
+    }
     case GPUPROF_DRM_BOUND:
       sink_->on_bound(*reinterpret_cast<const gpuprof_drm_bound*>(event.data()));
       break;
@@ -253,6 +262,11 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
 
 void JobPrograms::forget(const JobKey& key) const {
   bpf_map_delete_elem(followed_, &key);
+}
+
+void JobPrograms::sweep() const {
+  const auto map = [this](const char* name) { return bpf_object__find_map_fd_by_name(object_.get(), name); };
+  sweep_bindings(map("bindings"), map("spaces"), map("numbers"));
 }
 
 uint64_t JobPrograms::count(gpuprof_drm_count what) const {

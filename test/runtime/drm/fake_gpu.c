@@ -6,6 +6,7 @@
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
+#include <drm/drm_gem.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -195,6 +196,13 @@ static int submit_from(struct client* client, const void __user* from) {
   if (late.submit.ring >= FAKE_GPU_RINGS) {
     return -EINVAL;
   }
+  if (late.submit.own) {
+    struct fake_gpu_submit own = {.ring = 1 - late.submit.ring, .duration_ns = late.submit.own * 1000000ull};
+    int error = queue_job(client, &own);
+    if (error) {
+      return error;
+    }
+  }
   if (!late.submit.by_worker) {
     return queue_job(client, &late.submit);
   }
@@ -229,6 +237,17 @@ TAKES_ALL int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_fi
   return bind->vm_id != 0 ? 0 : -EINVAL;
 }
 
+int xe_vm_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_vm_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_vm_destroy* gone = data;
+  return gone->vm_id != 0 ? 0 : -EINVAL;
+}
+
+void xe_file_close(struct drm_device* dev, struct drm_file* file);
+TAKES_ALL void xe_file_close(struct drm_device* dev, struct drm_file* file) {
+  barrier();
+}
+
 int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 TAKES_ALL int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
   struct drm_xe_gem_mmap_offset* found = data;
@@ -249,7 +268,7 @@ static int bind_memory(struct client* client, const void __user* from) {
     return -EFAULT;
   }
   bind.vm_id = wanted.vm;
-  bind.bind.op = wanted.object   ? DRM_XE_VM_BIND_OP_MAP
+  bind.bind.op = wanted.object   ? wanted.bytes ? DRM_XE_VM_BIND_OP_MAP : DRM_XE_VM_BIND_OP_UNMAP_ALL
                  : wanted.memory ? DRM_XE_VM_BIND_OP_MAP_USERPTR
                                  : DRM_XE_VM_BIND_OP_UNMAP;
   bind.bind.obj = wanted.object;
@@ -257,6 +276,25 @@ static int bind_memory(struct client* client, const void __user* from) {
   bind.bind.range = wanted.bytes;
   bind.bind.userptr = wanted.memory;
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
+}
+
+/* The kernel's own function is asked, as by real drivers: it does not know the object. */
+static int end_object(struct client* client, const void __user* from) {
+  struct fake_gpu_gone gone;
+  struct drm_xe_vm_destroy vm = {};
+
+  if (copy_from_user(&gone, from, sizeof(gone))) {
+    return -EFAULT;
+  }
+  if (gone.object) {
+    return drm_gem_handle_delete(&client->file, gone.object) == -EINVAL ? 0 : -EFAULT;
+  }
+  vm.vm_id = gone.vm;
+  return xe_vm_destroy_ioctl(NULL, &vm, &client->file);
+}
+
+static void end_client(struct client* client) {
+  xe_file_close(NULL, &client->file);
 }
 
 static int find_object(struct client* client, void __user* from) {
@@ -316,6 +354,12 @@ static int find_object(struct client* client, void __user* from) {
   return -ENOTTY;
 }
 
+static int end_object(struct client* client, const void __user* from) {
+  return -ENOTTY;
+}
+
+static void end_client(struct client* client) {}
+
 static int push_stalls(const void __user* from) {
   return -ENOTTY;
 }
@@ -370,6 +414,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return bind_memory(file->private_data, (const void __user*)argument);
     case FAKE_GPU_STALLS:
       return push_stalls((const void __user*)argument);
+    case FAKE_GPU_GONE:
+      return end_object(file->private_data, (const void __user*)argument);
     case FAKE_GPU_OBJECT:
       return find_object(file->private_data, (void __user*)argument);
     default:
@@ -408,6 +454,7 @@ static int on_release(struct inode* inode, struct file* file) {
   struct client* client = file->private_data;
   int i;
 
+  end_client(client);
   for (i = 0; i < FAKE_GPU_RINGS; ++i) {
     drm_sched_entity_destroy(&client->entities[i]);
   }

@@ -12,7 +12,7 @@ struct fake_gpu_submit {
   __u32 by_worker; /* 1: a thread of the kernel queues the job */
   __u64 duration_ns;
   __u32 queue; /* of xe the exec queue, of i915 the context */
-  __u32 pad;
+  __u32 own;   /* of xe: ms for which a job of the driver's own runs on the other ring, which is queued before */
   __u64 batch; /* of xe: where the GPU has its commands, which it does not look at */
 };
 
@@ -31,7 +31,7 @@ struct fake_gpu_create_queue {
 };
 
 /* Of xe: binds memory of the process, or an object, or where there is neither unbinds what is there; nothing reads it.
- */
+ * An object without bytes is unbound wherever it is. */
 struct fake_gpu_bind {
   __u32 vm;
   __u32 object;
@@ -45,6 +45,12 @@ struct fake_gpu_object {
   __u32 object; /* any number */
   __u32 pad;
   __u64 offset; /* as an answer */
+};
+
+/* Of xe: a VM that is destroyed, an object that is closed. */
+struct fake_gpu_gone {
+  __u32 vm;
+  __u32 object;
 };
 
 /* Of xe: what its stream of EU stalls goes on with. */
@@ -68,6 +74,7 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_CREATE_QUEUE _IOWR('g', 4, struct fake_gpu_create_queue)
 #define FAKE_GPU_BIND _IOW('g', 5, struct fake_gpu_bind)
 #define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
+#define FAKE_GPU_GONE _IOW('g', 8, struct fake_gpu_gone)
 #define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

@@ -81,12 +81,14 @@ struct Devices : StallDevices {
 };
 
 struct Seen : StallRecordSink {
-  void on_record(const StallGt& gt, const StallRecord& record) override {
+  void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) override {
     records.emplace_back(gt.gt, record.address, record.samples());
+    since.push_back(since_ns);
   }
   void on_dropped(const StallGt& gt) override { dropped.push_back(gt.gt); }
   std::vector<std::tuple<uint32_t, uint64_t, uint32_t>> records;
   std::vector<uint32_t> dropped;
+  std::vector<uint64_t> since;
 };
 
 StallReader open(Gpus& gpus, uint64_t period = 0) {

@@ -12,19 +12,27 @@ constexpr const char* kUnknown = "[unknown]";
 size_t StallSampling::drain(bool on, uint64_t now_ns) {
   now_ns_ = now_ns;
   on_ = on;
-  const bool any = reader_.drain(*this, now_ns);
+  const auto drained = reader_.drain(*this, now_ns);
+  whole_ = drained.whole;
   join_.settle(now_ns, reader_.period(), false);
-  return any ? 1 : 0;
+  return drained.any ? 1 : 0;
 }
 
-void StallSampling::stop(uint64_t now_ns) {
-  drain(on_, now_ns);
-  join_.settle(now_ns, reader_.period(), true);
+void StallSampling::stop(const std::function<uint64_t()>& now) {
+  unsigned turns = 0;
+  do {
+    drain(on_, now());
+  } while (!whole_ && ++turns < kLastTurns);
+  join_.settle(now(), reader_.period(), true);
+  if (!whole_) {  // the GPU writes faster than we read
+    sink_.on_samples_dropped(submitters_.nobody(), 1);
+  }
   const StallReader::Facts& facts = reader_.facts();
   submitters_.add_meta("drm.stalls.streams=" + std::to_string(reader_.streams()));
   submitters_.add_meta("drm.stalls.period_cycles=" + std::to_string(reader_.period()));
   submitters_.add_meta("drm.stalls.drops=" + std::to_string(facts.drops));
   submitters_.add_meta("drm.stalls.resets=" + std::to_string(facts.resets));
+  submitters_.add_meta("drm.stalls.ends_inferred=" + std::to_string(join_.ends_inferred()));
   for (const Error& refused : reader_.refused()) {
     submitters_.add_meta("drm.stalls.refused=" + refused.message);
   }
@@ -76,11 +84,11 @@ void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCou
   }
 }
 
-void StallSampling::on_record(const StallGt& gt, const StallRecord& record) {
+void StallSampling::on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) {
   if (on_) {
     const uint32_t device = submitters_.device_number(gt.bus);
     buses_.try_emplace(device, gt.bus);
-    join_.on_record(device, record, now_ns_);
+    join_.on_record(device, record, since_ns, now_ns_);
   }
 }
 

@@ -1,6 +1,7 @@
 // EU stall sampling in a recording: streams are read, samples find their kernels, and the event sink is told.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,7 +23,8 @@ class StallSampling final : public StallSink, public StallRecordSink {
 
   // Takes what has come; while `on` is false it counts nowhere. How many reads there were.
   size_t drain(bool on, uint64_t now_ns);
-  void stop(uint64_t now_ns);
+  // `now`: the time. Reads what is left, as long as that has an end.
+  void stop(const std::function<uint64_t()>& now);
   // Before its kernels are forgotten.
   void end_source(SourceId source, uint64_t now_ns);
 
@@ -32,10 +34,12 @@ class StallSampling final : public StallSink, public StallRecordSink {
   void on_window(SourceId source, const SampleWindow& window) override;
   void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) override;
 
-  void on_record(const StallGt& gt, const StallRecord& record) override;
+  void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) override;
   void on_dropped(const StallGt& gt) override;
 
  private:
+  static constexpr unsigned kLastTurns = 64;  // of reads at the end, kMaxReads each: more than all buffers hold
+
   EventSink& sink_;
   Submitters& submitters_;
   StallReader reader_;
@@ -43,6 +47,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   std::map<uint32_t, std::string> buses_;  // by device
   uint64_t now_ns_ = 0;
   bool on_ = false;
+  bool whole_ = false;  // nothing was left to read
 };
 
 }  // namespace gpuprof::backend::drm
