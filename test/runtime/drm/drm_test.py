@@ -402,7 +402,7 @@ class Drm(Jobs, rig.RuntimeTest):
         return found, profile
 
     def test_stalls_are_in_the_kernels_and_below_the_paths_that_they_are_of(self):
-        """As staller.c says: 310 are one path's, 200 two paths' halves, 50 nobody's. Each GT has told of some."""
+        """As staller.c says: 510 are one path's, 200 two paths' halves, 75 nobody's. Each GT has told of some."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
@@ -412,12 +412,18 @@ class Drm(Jobs, rig.RuntimeTest):
             ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
             ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
             ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            ("none", "", 0, "control", 0): 50,
+            # What was bound last counts, whether it is the larger or the smaller one.
+            ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
+            ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
+            ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
+            ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
+            # No kernel, a job of the driver's own, and batches in what was unbound, of a VM and of a file that are gone.
+            ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
         # They ran at the same time, for as long: of which is the odd one, if there is one, chance decides.
         self.assertEqual(sum(shared.values()), 200)
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
-        self.assertEqual(profile.end()["samples"], 560)
+        self.assertEqual(profile.end()["samples"], 785)
 
     def test_batches_that_make_no_sense_are_jobs_as_others(self):
         _, profile = self.stalls()
@@ -425,19 +431,28 @@ class Drm(Jobs, rig.RuntimeTest):
         for work, (count, *_) in profile.measured("GPU"):
             frames = profile.frames(work.ustack)
             counts[frames[frames.index("main") + 1]] += count
-        self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "hostile": 8})
+        self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "rebound": 2,
+                                  "mapped_again": 1, "drivers_own": 2, "gone": 4, "hostile": 8})
 
     def test_dropped_stalls_and_resets_are_told(self):
         _, profile = self.stalls()
         self.assertEqual(profile.losses(), {"samples_dropped": 1})
         meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
-        self.assertEqual(meta, {"streams": ["2"], "period_cycles": ["1004"], "drops": ["1"], "resets": ["1"]})
+        self.assertEqual(meta, {"streams": ["2"], "period_cycles": ["1004"], "drops": ["1"], "resets": ["1"], "ends_inferred": ["0"]})
         text = profile.strings()
         self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
 
+    def test_batches_that_are_not_complete_are_counted(self):
+        """Four of gone(), and of hostile() noise and those at addresses where nothing is."""
+        _, profile = self.stalls()
+        meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items() if ".drm." in key}
+        self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["0"]))
+        self.assertIn(int(meta["batches.given_up"][0]), range(8, 13))
+        self.assertIn("batches were not complete when they were handed over", self.said("stalls.profile"))
+
     def test_stalls_are_folded_below_kernels(self):
         folded = self.sections["stalls.folded"]
-        self.assertIn("[unknown];[no CPU stack];[unknown]_[G];[unknown]_[G];control_[g] 50", folded)
+        self.assertIn("[unknown];[no CPU stack];[unknown]_[G];[unknown]_[G];control_[g] 75", folded)
         late = [line for line in folded if ";late;" in line]
         self.assertEqual([line.split(";xe-rcs_[G];")[1] for line in late], ["kernel at 0x20000_[G];sync_[g] 70"])
 

@@ -270,7 +270,7 @@ __attribute__((noinline)) void drivers_own(void) {
   wait_idle();
 }
 
-static void nothing_is_there(unsigned ring, uint64_t batch) {
+__attribute__((noinline)) void nothing_is_there(unsigned ring, uint64_t batch) {
   submit(ring, 500, batch);
   sleep_ms(200);
   push(0, 5, GONE, CONTROL, 1);
