@@ -1,6 +1,6 @@
 /*
- * Kernels of the batches that xe and i915 are handed, by the commands in them. A batch is named by an address in a VM of
- * the GPU; where user space has mapped what is there, it is read. Batches that are not complete when they are handed
+ * Kernels of the batches that xe and i915 are handed, by the commands in them. A batch is named by an address in a VM
+ * of the GPU; where user space has mapped what is there, it is read. Batches that are not complete when they are handed
  * over are looked at again when the process calls xe the next times.
  *
  * Include after gpu_bindings.h.
@@ -10,11 +10,11 @@
 
 #include "wire/batch_scan.h"
 
-#define DEFERRED 256                  /* batches that are looked at again, of all processes, ... */
-#define DEFERRED_OF_FILE 16           /* ... of one at most so many, ... */
-#define MAX_LOOKS 64                  /* ... at most so many times, ... */
-#define MAX_AGE_NS 10000000000ull     /* ... and after that not, where another one wants the place */
-#define LISTED_OBJECTS 1024           /* of a list that is handed over with a batch, the first ones */
+#define DEFERRED 256              /* batches that are looked at again, of all processes, ... */
+#define DEFERRED_OF_FILE 16       /* ... of one at most so many, ... */
+#define MAX_LOOKS 64              /* ... at most so many times, ... */
+#define MAX_AGE_NS 10000000000ull /* ... and after that not, where another one wants the place */
+#define LISTED_OBJECTS 1024       /* of a list that is handed over with a batch, the first ones */
 
 /* A batch that is looked at. */
 struct batch {
@@ -27,6 +27,7 @@ struct batch {
   __u64 since_ns;
   __u32 listed;
   __u32 looks;
+  __u32 words[GPUPROF_BATCH_WINDOW]; /* of a command; stacks are small */
 };
 /* A place is taken, left and looked at by who has changed its state. */
 enum deferred_state { DEFERRED_FREE = 0, DEFERRED_BUSY = 1, DEFERRED_WAITS = 2 };
@@ -77,14 +78,16 @@ struct listed_context {
 };
 
 static long find_listed(__u32 index, struct listed_context* context) {
-  struct i915_object object;
-  if (index >= context->listed ||
-      bpf_probe_read_kernel(&object, sizeof(object), (const void*)(context->list + index * sizeof(object))) != 0) {
+  const struct i915_object* object = (const struct i915_object*)context->list + index;
+  __u64 begin;
+  __u32 handle;
+  if (index >= context->listed || bpf_probe_read_kernel(&begin, sizeof(begin), &object->address) != 0 ||
+      bpf_probe_read_kernel(&handle, sizeof(handle), &object->handle) != 0) {
     return 1;
   }
   /* Addresses are given in their canonical form. */
-  __u64 into = (context->address - object.address) & 0xffffffffffffull;
-  __u64 number = object_number(context->file, object.handle, 0);
+  __u64 into = (context->address - begin) & 0xffffffffffffull;
+  __u64 number = object_number(context->file, handle, 0);
   const struct object_memory* memory = number ? bpf_map_lookup_elem(&object_memories, &number) : 0;
   if (!memory || into >= memory->bytes) {
     return 0;
@@ -118,10 +121,11 @@ struct batch_context {
 static long scan_command(__u32 index, struct batch_context* context) {
   struct batch* batch = context->batch;
   struct gpuprof_batch_scan* scan = &batch->scan;
-  __u32 words[GPUPROF_BATCH_WINDOW] = {};
+  __u32* words = batch->words;
+  __builtin_memset(batch->words, 0, sizeof(batch->words));
   __u64 from = address_in_process(batch, scan->at);
   /* A short command may be the last thing that is there. */
-  if (!from || (bpf_probe_read_user(words, sizeof(words), (const void*)from) != 0 &&
+  if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
     scan->state = GPUPROF_BATCH_UNWRITTEN;
@@ -278,8 +282,11 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   batch->address = handed->address;
   batch->list = handed->list;
   batch->listed = handed->listed;
-  if (!look_at(batch) && !batch->list) { /* i915 is handed nothing but complete ones */
+  int is_whole = look_at(batch);
+  if (!is_whole && !batch->list) {
     defer(batch);
+  } else if (!is_whole && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
+    count_job(GPUPROF_DRM_GIVEN_UP); /* i915 is handed nothing but complete ones */
   }
   __u64 id = batch->event.id;
   bpf_map_delete_elem(&batches, &thread);

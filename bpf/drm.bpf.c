@@ -30,6 +30,7 @@
 #include "gpu_bindings.h"
 #include "batch_buffers.h"
 #include "xe_batches.h"
+#include "i915_batches.h"
 #include "drm_submission.h"
 /* clang-format on */
 

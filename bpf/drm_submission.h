@@ -108,6 +108,9 @@ int on_i915_exec(__u64* ctx) {
   const struct drm_i915_gem_execbuffer2* exec = (const struct drm_i915_gem_execbuffer2*)ctx[2];
   struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_CONTEXT};
   submission.id = (__u32)BPF_CORE_READ(exec, rsvd1);
+  if (config.batches) {
+    submission.batch = take_i915_batch(number_of(ctx[1]), submission.id, exec, number_of(ctx[3]), &submission.vm);
+  }
   begin_submission((const struct drm_file*)ctx[1], &submission);
   return 0;
 }

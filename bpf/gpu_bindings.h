@@ -3,9 +3,9 @@
  * has mapped. VMs, files and objects have numbers of our own, which are never used again: what was known of one that is
  * gone is found no more, though the driver gives its number to the next.
  *
- * A range of addresses is kept as blocks, each a power of two and aligned. A block does not replace those of other sizes
- * that it overlaps: of all that have an address, the one that was bound last counts, and what was unbound is a block of
- * nothing.
+ * A range of addresses is kept as blocks, each a power of two and aligned. A block does not replace those of other
+ * sizes that it overlaps: of all that have an address, the one that was bound last counts, and what was unbound is a
+ * block of nothing.
  *
  * Include after drm_counts.h.
  */
@@ -337,26 +337,48 @@ static __always_inline int is_recorded(void) {
   return find_submitter(&submitter) == SUBMITTER_RECORDED;
 }
 
-/* (struct file*, struct vm_area_struct*) of both drivers */
-SEC("fentry")
-int on_drm_mmap(__u64* ctx) {
+static __always_inline void on_mapped(const __u64* ctx) {
   const struct file* file = (const struct file*)ctx[0];
   const struct vm_area_struct* area = (const struct vm_area_struct*)ctx[1];
-  struct object_key key = {file_number((__u64)BPF_CORE_READ(file, private_data), 0),
-                           BPF_CORE_READ(area, vm_pgoff) << PAGE_BITS};
+  struct object_key key = {file_number((__u64)BPF_CORE_READ(file, private_data), 0), BPF_CORE_READ(area, vm_pgoff)
+                                                                                         << PAGE_BITS};
   __u64* object = bpf_map_lookup_elem(&object_offsets, &key);
   if (object) {
     __u64 begin = BPF_CORE_READ(area, vm_start);
     know_memory(*object, begin, BPF_CORE_READ(area, vm_end) - begin);
   }
+}
+
+/* (struct file*, struct vm_area_struct*) */
+SEC("fentry")
+int on_drm_mmap(__u64* ctx) {
+  on_mapped(ctx);
   return 0;
 }
 
-/* (struct drm_file*, u32): the number may be another object's soon; what it was bound to stays bound. */
 SEC("fentry")
-int on_object_closed(__u64* ctx) {
+int on_i915_map(__u64* ctx) {
+  on_mapped(ctx);
+  return 0;
+}
+
+/* The number may be another object's soon; what it was bound to stays bound. */
+static __always_inline void on_closed(const __u64* ctx) {
   struct object_key key = {file_number(number_of(ctx[0]), 0), (__u32)ctx[1]};
   bpf_map_delete_elem(&objects, &key);
+}
+
+/* (struct drm_file*, u32) */
+SEC("fentry")
+int on_object_closed(__u64* ctx) {
+  on_closed(ctx);
+  return 0;
+}
+
+/* The same, where there is i915 only. */
+SEC("fentry")
+int on_i915_object_closed(__u64* ctx) {
+  on_closed(ctx);
   return 0;
 }
 

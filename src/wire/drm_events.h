@@ -94,9 +94,9 @@ struct gpuprof_drm_queued {
 
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
-  GPUPROF_DRM_LOST_QUEUED = 0, /* a job of ours that could not be told of: the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a thread of the kernel has queued for no client that it names */
-  GPUPROF_DRM_LOST_TIMES = 2,  /* RUN and DONE that found the ring buffer full */
+  GPUPROF_DRM_LOST_QUEUED = 0,   /* a job of ours that could not be told of: the ring buffer or the table was full */
+  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a thread of the kernel has queued for no client that it names */
+  GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE that found the ring buffer full */
   GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and HANDED that found it full: kernels that are not known */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* that the table had no room for */
   GPUPROF_DRM_GIVEN_UP = 5,      /* batches that were not complete, and are looked at no more */

@@ -31,9 +31,9 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kLookIntervalNs = 200'000'000;  // for processes that have ended
+constexpr uint64_t kLookIntervalNs = 200'000'000;     // for processes that have ended
 constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // of what is known of VMs
-constexpr uint64_t kSearchPause = 20;              // times as long as the search for clients before took
+constexpr uint64_t kSearchPause = 20;                 // times as long as the search for clients before took
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
@@ -168,6 +168,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling_period);
     if (!reader) {
       log::warn("no stalls are sampled: " + reader.error().message, reader.error().hint);
+      if (programs_->used().xe_batches || programs_->used().i915_batches) {
+        stalls_.emplace(recording, submitters_, std::nullopt);
+      }
       return;
     }
     for (const Error& refused : reader->refused()) {
@@ -272,15 +275,17 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     tell_count("batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
                " events of batches and binds found the buffer full: kernels of some jobs are not known, or are told as "
                "those that were at their addresses before");
-    tell_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-               " batches were not complete when they were handed over, nor later on: not all of their kernels are known");
+    tell_count(
+        "batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
+        " batches were not complete when they were handed over, nor later on: not all of their kernels are known");
     tell_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
                " VM binds were not followed: batches in their VMs were not looked at from then on");
   }
 
   void tell_lost_times() {
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
-      tell_count("times.lost", lost, " times at which jobs began or ended found the buffer full: these jobs have no time");
+      tell_count("times.lost", lost,
+                 " times at which jobs began or ended found the buffer full: these jobs have no time");
     }
   }
 

@@ -59,6 +59,17 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
     programs.push_back({"on_xe_exec_end", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
     programs.push_back({"on_xe_exec", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
   }
+  if (batches && events.i915_batches) {
+    constexpr auto kUse = &KernelEvents::i915_batches;
+    programs.push_back({"on_i915_object_closed", "drm_gem_handle_delete", true, kUse});
+    programs.push_back({"on_i915_closed", "i915_driver_postclose", true, kUse});
+    programs.push_back({"on_i915_map", "i915_gem_mmap", true, kUse});
+    programs.push_back({"on_i915_mmap", "i915_gem_mmap_ioctl", true, kUse});
+    programs.push_back({"on_i915_mmap_offset", "i915_gem_mmap_offset_ioctl", true, kUse});
+    programs.push_back({"on_i915_user_memory", "i915_gem_userptr_ioctl", true, kUse});
+    programs.push_back({"on_i915_context_created", "i915_gem_context_create_ioctl", true, kUse});
+    programs.push_back({"on_i915_context_set", "i915_gem_context_setparam_ioctl", true, kUse});
+  }
   if (batches && events.xe_batches) {
     programs.push_back({"on_drm_mmap", "drm_gem_mmap", true, &KernelEvents::xe_batches});
     programs.push_back({"on_object_closed", "drm_gem_handle_delete", true, &KernelEvents::xe_batches});
@@ -137,7 +148,7 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   }
   std::vector<Program> programs = programs_for(events, batches);
   KernelEvents used = events;
-  auto object = load(root, programs, batches && events.xe_batches);
+  auto object = load(root, programs, batches && (events.xe_batches || events.i915_batches));
   if (!object) {  // where the kernel refuses one program it has none
     for (const Program& program : programs) {
       give_up(used, program, object.error());

@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "fake_gpu.h"
 
 #define VM 5
 #define MEMORY_BYTES 0x40000
 #define MEMORY_AT 0x100000000ull /* as the GPU has it */
-#define CODE_AT 0x200000000ull   /* instruction base address */
 #define CHAINED 0x8000ull        /* kernels, from there */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
@@ -102,28 +102,6 @@ static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall
 static void disturb(unsigned gt, enum fake_gpu_stall_what what) {
   struct fake_gpu_stalls pushed = {gt, what, 0, 0, {0}};
   call("disturb", FAKE_GPU_STALLS, &pushed);
-}
-
-static uint32_t* put_jump(uint32_t* at, uint64_t to) {
-  *at++ = 0x18800001; /* MI_BATCH_BUFFER_START */
-  *at++ = (uint32_t)to;
-  *at++ = (uint32_t)(to >> 32);
-  return at;
-}
-
-/* Sets the instruction base address, and starts a kernel. */
-static void put_kernel(uint32_t* at, uint64_t start) {
-  uint32_t* base = at;
-  memset(at, 0, 22 * 4);
-  base[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
-  base[10] = (uint32_t)CODE_AT | 1;
-  base[11] = (uint32_t)(CODE_AT >> 32);
-  at += 22;
-  memset(at, 0, 39 * 4);
-  at[0] = 0x72080025; /* COMPUTE_WALKER, 39 dwords */
-  at[18] = (uint32_t)start;
-  at += 39;
-  *at = 0x05000000; /* MI_BATCH_BUFFER_END */
 }
 
 static uint32_t* words(unsigned offset) {

@@ -18,7 +18,8 @@ constexpr uint32_t kVm = 5;
 constexpr uint64_t kBase = 0x200000000;
 
 struct Seen : StallSink {
-  void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) override {
+  void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool is_alone) override {
+    alone.push_back(is_alone);
     kernels.emplace_back(job.correlation, start_ns, kernel);
   }
   void on_stalls(SourceId source, uint32_t /*window*/, const std::string& kernel, uint64_t offset,
@@ -41,6 +42,7 @@ struct Seen : StallSink {
   Places shared;
   std::map<uint32_t, uint64_t> unknown;
   std::vector<std::tuple<uint64_t, uint64_t, std::string>> kernels;
+  std::vector<bool> alone;
   std::vector<std::pair<SourceId, SampleWindow>> windows;
 };
 
@@ -57,6 +59,7 @@ struct Gpu {
     made.vm = kVm;
     made.queue = 1;
     made.base = kBase;
+    made.state = GPUPROF_BATCH_ENDED;
     for (const uint64_t start : starts) {
       made.starts[made.count++] = start;
     }
@@ -436,4 +439,17 @@ TEST_CASE("kernels of all VMs of a file that is closed are no more") {
   gpu.sample(0x8000, 2, 3500);
   gpu.settle(3900);
   CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
+}
+
+TEST_CASE("a kernel is alone in a job where all of the batch is known, and no other is in it") {
+  Gpu gpu;
+  gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE, 0x8000});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.batch(11, {0x8000, 0x9000});
+  gpu.run(7, 11, 2000, 3000);
+  auto cut = Gpu::batch(12, {0x8000}, 77);
+  cut.state = GPUPROF_BATCH_CUT;
+  gpu.join.on_batch(cut);
+  gpu.run(7, 12, 3000, 4000);
+  CHECK(gpu.seen.alone == std::vector<bool>{false, true, false, false, false});
 }

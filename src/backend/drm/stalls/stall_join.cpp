@@ -24,8 +24,7 @@ uint64_t sum_of(const StallCounts& counts) {
 }  // namespace
 
 std::string KernelId::name() const {
-  const bool is_routine = (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0;
-  const std::string what = is_routine ? "system routine at " : "kernel at ";
+  const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
   const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // others have code at the same addresses
   return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
@@ -150,6 +149,8 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   if (!run.kernels.empty() && run.kernels.front().space != space) {
     run.kernels.clear();  // the base was not there yet; a batch is always told whole
   }
+  run.is_whole = batch.state == GPUPROF_BATCH_ENDED && batch.count < GPUPROF_BATCH_KERNELS;
+  std::vector<KernelId> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const KernelId kernel = kernel_at(space, batch.starts[i]);
     const auto at = std::lower_bound(run.kernels.begin(), run.kernels.end(), kernel);
@@ -157,10 +158,19 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
       continue;
     }
     run.kernels.insert(at, kernel);
+    added.push_back(kernel);
+  }
+  for (const KernelId& kernel : added) {
     if (run.start_ns != 0) {
-      sink_.on_kernel(run.job, run.start_ns, kernel.name());
+      tell_kernel(run, kernel);
     }
   }
+}
+
+void StallJoin::tell_kernel(const Run& run, const KernelId& kernel) {
+  const auto kernels =
+      std::count_if(run.kernels.begin(), run.kernels.end(), [](const KernelId& one) { return !one.is_routine(); });
+  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_whole && kernels == 1 && !kernel.is_routine());
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
@@ -235,7 +245,7 @@ void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
   run->second.job = job;
   run->second.start_ns = start_ns;
   for (const KernelId& kernel : run->second.kernels) {
-    sink_.on_kernel(job, start_ns, kernel.name());
+    tell_kernel(run->second, kernel);
   }
 }
 

@@ -29,6 +29,7 @@ struct KernelId {
   uint32_t vm = 0;                                    // the how-manieth of its source, from 1 on
   auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 
+  [[nodiscard]] bool is_routine() const { return (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0; }
   [[nodiscard]] std::string name() const;
 };
 
@@ -42,7 +43,8 @@ class StallSink {
   virtual ~StallSink() = default;
 
   // The job, whose times are known, has run this kernel. Also after the work was told, where it was found late.
-  virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) = 0;
+  // `alone`: and no other, but for system routines.
+  virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   // Samples at an instruction of a kernel of the source's, taken in a window that is told of after them. `estimated`:
   // others' kernels had that address, too.
   virtual void on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
@@ -116,8 +118,9 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // told with its work; 0: not yet
     uint64_t batch = 0;
-    bool in_order = false;  // its ring runs one job after the other
-    bool is_inferred = false;  // done_ns: it was done by then
+    bool is_whole = false;          // all of the batch is known
+    bool in_order = false;          // its ring runs one job after the other
+    bool is_inferred = false;       // done_ns: it was done by then
     std::vector<KernelId> kernels;  // by address
   };
   struct Window {
@@ -139,6 +142,7 @@ class StallJoin {
   void infer_end(const JobKey& key, uint64_t time_ns);
   void stop_running(const JobKey& key, const Run& run);
   [[nodiscard]] uint64_t oldest_window() const;
+  void tell_kernel(const Run& run, const KernelId& kernel);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
   uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
@@ -165,7 +169,7 @@ class StallJoin {
   std::deque<Window> waiting_;
   size_t waiting_count_ = 0;
   ProportionalSplit split_;
-  std::map<uint64_t, std::set<uint64_t>> running_;  // what is not done: seqnos by context
+  std::map<uint64_t, std::set<uint64_t>> running_;                       // what is not done: seqnos by context
   std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // the same, on rings that are in order
   uint64_t ends_inferred_ = 0;
   uint64_t next_space_ = 0;
