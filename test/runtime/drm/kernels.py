@@ -55,7 +55,14 @@ class Kernels:
             frames = profile.frames(work.ustack)
             counts[frames[frames.index("main") + 1]] += count
         self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "rebound": 2,
-                                  "mapped_again": 1, "drivers_own": 2, "gone": 4, "hostile": 8})
+                                  "mapped_again": 1, "drivers_own": 2, "gone": 4, "many_late": 10, "hostile": 8})
+
+    def test_of_many_batches_that_are_written_late_all_are_looked_at_again(self):
+        _, profile = self.stalls()
+        told = {value.split(",")[0] for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key)
+                for value in values}
+        self.assertEqual({name for name in told if name.startswith("kernel at 0x100")},
+                         {f"kernel at {0x1000000 + i * 0x1000:#x}" for i in range(10)})
 
     def test_dropped_stalls_and_resets_are_told(self):
         _, profile = self.stalls()

@@ -35,6 +35,8 @@
 #define DRIVERS_OWN 0xa0000ull
 #define GONE 0xb0000ull
 #define OTHER_VM 6
+#define MANY 10
+#define MANY_LATE 0x1000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
@@ -186,6 +188,17 @@ __attribute__((noinline)) void reused(void) {
   submit(0, 1000, MEMORY_AT);
   sleep_ms(400);
   push(0, 15, CHAINED + 0x40, SBID, 1);
+  wait_idle();
+}
+
+/* Batches that are written after the last one was handed over. */
+__attribute__((noinline)) void many_late(void) {
+  for (unsigned i = 0; i < MANY; ++i) {
+    submit(0, 20, MEMORY_AT + 0x35000 + i * 0x1000);
+  }
+  for (unsigned i = 0; i < MANY; ++i) {
+    put_kernel(words(0x35000 + i * 0x1000), MANY_LATE + i * 0x1000);
+  }
   wait_idle();
 }
 
@@ -342,6 +355,7 @@ int main(void) {
   mapped_again();
   drivers_own();
   gone();
+  many_late();
   hostile();
   return 0;
 }
