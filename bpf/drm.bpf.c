@@ -17,6 +17,7 @@
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
 
+#include "drm_counts.h"
 #include "drm_types.h"
 #include "launch_events.h"
 #include "loader.h"
@@ -25,15 +26,15 @@
 #include "submitter.h"
 #include "wire/drm_events.h"
 /* These make use of those. */
+/* clang-format off */
+#include "gpu_bindings.h"
 #include "batch_buffers.h"
+#include "xe_batches.h"
+#include "i915_batches.h"
 #include "drm_submission.h"
+/* clang-format on */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct job_key {
-  __u64 context;
-  __u64 seqno;
-};
 
 /* Jobs that have been queued by recorded processes, and are not done. */
 struct {
@@ -42,20 +43,6 @@ struct {
   __type(key, struct job_key);
   __type(value, __u8);
 } followed SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, GPUPROF_DRM_COUNTS);
-  __type(key, __u32);
-  __type(value, __u64);
-} job_counts SEC(".maps");
-
-static void count_job(__u32 what) {
-  __u64* counter = bpf_map_lookup_elem(&job_counts, &what);
-  if (counter) {
-    __sync_fetch_and_add(counter, 1); /* interrupts */
-  }
-}
 
 static __always_inline struct job_key key_of(const struct dma_fence* fence) {
   struct job_key key = {BPF_CORE_READ(fence, context), BPF_CORE_READ(fence, seqno)};
@@ -177,6 +164,7 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
     return;
   }
   struct job_key key = key_of(fence);
+  note_queued(&key);
   __u64 stack = kind == SUBMITTER_RECORDED ? whole_stack(ctx, &submitter) : 0;
   struct gpuprof_drm_queued* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
@@ -216,7 +204,8 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
 static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    return; /* the recorder counts jobs without times or end */
+    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts the jobs */
+    return;
   }
   event->type = type;
   event->failed = error != 0;

@@ -10,11 +10,21 @@
 #include "drm_types.h"
 #include "wire/drm_events.h"
 
+struct job_key {
+  __u64 context;
+  __u64 seqno;
+};
+
+struct call {
+  struct gpuprof_drm_submission submission;
+  struct job_key last; /* job that was queued in it */
+};
+
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
   __type(key, __u64); /* thread */
-  __type(value, struct gpuprof_drm_submission);
+  __type(value, struct call);
 } submissions SEC(".maps");
 
 struct exec_queue_key {
@@ -31,17 +41,28 @@ struct {
   __type(value, __u32);
 } vms SEC(".maps");
 
-static __always_inline void begin_submission(const struct drm_file* file, struct gpuprof_drm_submission* submission) {
+static __always_inline void begin_submission(const struct drm_file* file,
+                                             const struct gpuprof_drm_submission* submission) {
   __u64 thread = bpf_get_current_pid_tgid();
-  submission->file = (__u64)file;
+  struct call call = {*submission, {}};
+  call.submission.file = (__u64)file;
   if (bpf_core_field_exists(file->client_id)) {
-    submission->client = BPF_CORE_READ(file, client_id);
+    call.submission.client = BPF_CORE_READ(file, client_id);
   }
-  bpf_map_update_elem(&submissions, &thread, submission, BPF_ANY);
+  bpf_map_update_elem(&submissions, &thread, &call, BPF_ANY);
 }
 
-static __always_inline int end_submission(void) {
+/* Before the job of who called, a driver may queue others of its own: to move memory, to bind it anew. */
+static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
+  const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
+  if (call && call->submission.batch && call->last.context && result == 0) {
+    struct gpuprof_drm_handed event = {GPUPROF_DRM_HANDED, 0, call->submission.batch, call->last.context,
+                                       call->last.seqno};
+    if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP) != 0) {
+      count_job(GPUPROF_DRM_LOST_BATCHES);
+    }
+  }
   bpf_map_delete_elem(&submissions, &thread);
   return 0;
 }
@@ -57,7 +78,7 @@ int on_xe_exec(__u64* ctx) {
   __u32* vm = bpf_map_lookup_elem(&vms, &key);
   submission.vm = vm ? *vm : 0;
   if (config.batches) {
-    submission.batch = begin_batch(ctx[2], submission.vm, submission.id, exec);
+    submission.batch = take_xe_batch(number_of(ctx[2]), submission.vm, submission.id, exec);
   }
   begin_submission((const struct drm_file*)ctx[2], &submission);
   return 0;
@@ -65,7 +86,7 @@ int on_xe_exec(__u64* ctx) {
 
 SEC("fexit")
 int on_xe_exec_end(__u64* ctx) {
-  return end_submission();
+  return end_submission((int)ctx[3]);
 }
 
 SEC("fexit")
@@ -87,21 +108,32 @@ int on_i915_exec(__u64* ctx) {
   const struct drm_i915_gem_execbuffer2* exec = (const struct drm_i915_gem_execbuffer2*)ctx[2];
   struct gpuprof_drm_submission submission = {.kind = GPUPROF_DRM_CONTEXT};
   submission.id = (__u32)BPF_CORE_READ(exec, rsvd1);
+  if (config.batches) {
+    submission.batch = take_i915_batch(number_of(ctx[1]), submission.id, exec, number_of(ctx[3]), &submission.vm);
+  }
   begin_submission((const struct drm_file*)ctx[1], &submission);
   return 0;
 }
 
 SEC("fexit")
 int on_i915_exec_end(__u64* ctx) {
-  return end_submission();
+  return end_submission((int)ctx[4]);
 }
 
 /* In the context of who queues a job. */
+static __always_inline void note_queued(const struct job_key* key) {
+  __u64 thread = bpf_get_current_pid_tgid();
+  struct call* call = bpf_map_lookup_elem(&submissions, &thread);
+  if (call) {
+    call->last = *key;
+  }
+}
+
 static __always_inline void add_submission(struct gpuprof_drm_queued* event) {
   __u64 thread = bpf_get_current_pid_tgid();
-  const struct gpuprof_drm_submission* submission = bpf_map_lookup_elem(&submissions, &thread);
-  if (submission) {
-    event->submission = *submission;
+  const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
+  if (call) {
+    event->submission = call->submission;
   }
 }
 

@@ -14,7 +14,8 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_DONE = 66,   /* a gpuprof_drm_job: its fence was signalled, in whatever context */
   GPUPROF_DRM_BATCH =
       67, /* a gpuprof_drm_batch: before the job that it is handed over with, and again when there is more of it */
-  GPUPROF_DRM_BOUND = 68 /* a gpuprof_drm_bound */
+  GPUPROF_DRM_BOUND = 68, /* a gpuprof_drm_bound */
+  GPUPROF_DRM_HANDED = 69 /* a gpuprof_drm_handed: after the call that has queued the job */
 };
 
 /* A job is named by the fence that says that it is finished: the kernel never uses a context a second time. */
@@ -41,7 +42,7 @@ struct gpuprof_drm_submission {
   gpuprof_u64 batch;  /* of a gpuprof_drm_batch; 0: it was not looked at */
 };
 
-/* Which kernels a batch for xe starts. */
+/* Which kernels a batch for xe or i915 starts. */
 struct gpuprof_drm_batch {
   gpuprof_u32 type;
   gpuprof_u32 state; /* enum gpuprof_batch_state */
@@ -55,10 +56,20 @@ struct gpuprof_drm_batch {
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
 };
 
-/* Something else is at these addresses of a VM from now on. */
+/* The job that runs a batch: the last one that was queued in the call. Those before it are the driver's own. */
+struct gpuprof_drm_handed {
+  gpuprof_u32 type;
+  gpuprof_u32 pad;
+  gpuprof_u64 batch; /* of a gpuprof_drm_batch */
+  gpuprof_u64 context;
+  gpuprof_u64 seqno;
+};
+
+/* Something else, or nothing, is at these addresses of a VM from now on. */
+#define GPUPROF_DRM_ALL_VMS 0xffffffffu
 struct gpuprof_drm_bound {
   gpuprof_u32 type;
-  gpuprof_u32 vm;
+  gpuprof_u32 vm; /* or GPUPROF_DRM_ALL_VMS: the file is closed */
   gpuprof_u64 file;
   gpuprof_u64 address;
   gpuprof_u64 bytes;
@@ -83,9 +94,13 @@ struct gpuprof_drm_queued {
 
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
-  GPUPROF_DRM_LOST_QUEUED = 0, /* a job of ours that could not be told of: the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a thread of the kernel has queued for no client that it names */
-  GPUPROF_DRM_COUNTS = 2
+  GPUPROF_DRM_LOST_QUEUED = 0,   /* a job of ours that could not be told of: the ring buffer or the table was full */
+  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a thread of the kernel has queued for no client that it names */
+  GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE that found the ring buffer full */
+  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and HANDED that found it full: kernels that are not known */
+  GPUPROF_DRM_LOST_BINDINGS = 4, /* that the table had no room for */
+  GPUPROF_DRM_GIVEN_UP = 5,      /* batches that were not complete, and are looked at no more */
+  GPUPROF_DRM_COUNTS = 6
 };
 
 #endif /* GPUPROF_WIRE_DRM_EVENTS_H */

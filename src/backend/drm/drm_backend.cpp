@@ -31,8 +31,9 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kLookIntervalNs = 200'000'000;  // for processes that have ended
-constexpr uint64_t kSearchPause = 20;              // times as long as the search for clients before took
+constexpr uint64_t kLookIntervalNs = 200'000'000;     // for processes that have ended
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // of what is known of VMs
+constexpr uint64_t kSearchPause = 20;                 // times as long as the search for clients before took
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
@@ -71,9 +72,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     find_clients();
     count_lost();
     if (stalls_) {
-      stalls_->stop(monotonic_ns());
+      stalls_->stop([] { return monotonic_ns(); });
+      tell_lost_kernels();
     }
     tell_unknown();
+    tell_lost_times();
     submitters_.settle();
     for (const SourceId source : submitters_.all()) {
       join_.end_source(source);
@@ -129,8 +132,15 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
+  void on_handed(uint64_t batch, const JobKey& key) override {
+    if (stalls_) {
+      stalls_->join().on_handed(batch, key);
+    }
+  }
+
   void on_bound(const gpuprof_drm_bound& bound) override {
     if (stalls_) {
+      vms_gone_ = vms_gone_ || bound.bytes == UINT64_MAX;
       stalls_->join().on_bound(bound);
     }
   }
@@ -158,6 +168,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling_period);
     if (!reader) {
       log::warn("no stalls are sampled: " + reader.error().message, reader.error().hint);
+      if (programs_->used().xe_batches || programs_->used().i915_batches) {
+        stalls_.emplace(recording, submitters_, std::nullopt);
+      }
       return;
     }
     for (const Error& refused : reader->refused()) {
@@ -173,6 +186,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   void look(uint64_t now) {
     join_.expire(now);
     count_lost();
+    if (vms_gone_ && now >= next_sweep_ns_) {
+      next_sweep_ns_ = now + kSweepIntervalNs;
+      vms_gone_ = false;
+      programs_->sweep();
+    }
     // The driver has until the next look to end what a process has left behind.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       join_.end_source(source);
@@ -242,6 +260,35 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
+  // A number, and where it is not 0 what that means.
+  void tell_count(const std::string& name, uint64_t count, const std::string& meaning) {
+    submitters_.add_meta("drm." + name + "=" + std::to_string(count));
+    if (count != 0) {
+      const std::string text = std::to_string(count) + meaning;
+      if (!submitters_.add_meta("note.drm." + name + "=" + text)) {
+        log::info(text);
+      }
+    }
+  }
+
+  void tell_lost_kernels() {
+    tell_count("batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
+               " events of batches and binds found the buffer full: kernels of some jobs are not known, or are told as "
+               "those that were at their addresses before");
+    tell_count(
+        "batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
+        " batches were not complete when they were handed over, nor later on: not all of their kernels are known");
+    tell_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
+               " VM binds were not followed: batches in their VMs were not looked at from then on");
+  }
+
+  void tell_lost_times() {
+    if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
+      tell_count("times.lost", lost,
+                 " times at which jobs began or ended found the buffer full: these jobs have no time");
+    }
+  }
+
   void count_lost() {
     const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_QUEUED);
     submitters_.lose(GPUPROF_LOSS_RING_FULL, lost - std::exchange(lost_, lost));
@@ -255,6 +302,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   std::vector<gpuprof_drm_queued> unclaimed_;  // for clients that nobody is known to have
   std::vector<SourceId> to_end_;
   uint64_t next_look_ns_ = 0;
+  uint64_t next_sweep_ns_ = 0;
+  bool vms_gone_ = false;
   uint64_t next_search_ns_ = 0;
   uint64_t of_nobody_ = 0;
   uint64_t lost_ = 0;

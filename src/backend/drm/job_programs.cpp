@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/drm/binding_sweep.h"
 #include "base/hints.h"
 #include "base/unique_fd.h"
 
@@ -58,8 +59,22 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
     programs.push_back({"on_xe_exec_end", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
     programs.push_back({"on_xe_exec", "xe_exec_ioctl", true, &KernelEvents::xe_exec_queues});
   }
+  if (batches && events.i915_batches) {
+    constexpr auto kUse = &KernelEvents::i915_batches;
+    programs.push_back({"on_i915_object_closed", "drm_gem_handle_delete", true, kUse});
+    programs.push_back({"on_i915_closed", "i915_driver_postclose", true, kUse});
+    programs.push_back({"on_i915_map", "i915_gem_mmap", true, kUse});
+    programs.push_back({"on_i915_mmap", "i915_gem_mmap_ioctl", true, kUse});
+    programs.push_back({"on_i915_mmap_offset", "i915_gem_mmap_offset_ioctl", true, kUse});
+    programs.push_back({"on_i915_user_memory", "i915_gem_userptr_ioctl", true, kUse});
+    programs.push_back({"on_i915_context_created", "i915_gem_context_create_ioctl", true, kUse});
+    programs.push_back({"on_i915_context_set", "i915_gem_context_setparam_ioctl", true, kUse});
+  }
   if (batches && events.xe_batches) {
     programs.push_back({"on_drm_mmap", "drm_gem_mmap", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_object_closed", "drm_gem_handle_delete", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_closed", "xe_file_close", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_vm_destroyed", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_bind", "xe_vm_bind_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_wait", "xe_wait_user_fence_ioctl", true, &KernelEvents::xe_batches});
@@ -133,7 +148,7 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   }
   std::vector<Program> programs = programs_for(events, batches);
   KernelEvents used = events;
-  auto object = load(root, programs, batches && events.xe_batches);
+  auto object = load(root, programs, batches && (events.xe_batches || events.i915_batches));
   if (!object) {  // where the kernel refuses one program it has none
     for (const Program& program : programs) {
       give_up(used, program, object.error());
@@ -243,6 +258,11 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
     case GPUPROF_DRM_BATCH:
       sink_->on_batch(*reinterpret_cast<const gpuprof_drm_batch*>(event.data()));
       break;
+    case GPUPROF_DRM_HANDED: {
+      const auto* handed = reinterpret_cast<const gpuprof_drm_handed*>(event.data());
+      sink_->on_handed(handed->batch, {handed->context, handed->seqno});
+      break;
+    }
     case GPUPROF_DRM_BOUND:
       sink_->on_bound(*reinterpret_cast<const gpuprof_drm_bound*>(event.data()));
       break;
@@ -253,6 +273,11 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
 
 void JobPrograms::forget(const JobKey& key) const {
   bpf_map_delete_elem(followed_, &key);
+}
+
+void JobPrograms::sweep() const {
+  const auto map = [this](const char* name) { return bpf_object__find_map_fd_by_name(object_.get(), name); };
+  sweep_bindings(map("bindings"), map("spaces"), map("numbers"));
 }
 
 uint64_t JobPrograms::count(gpuprof_drm_count what) const {

@@ -33,6 +33,8 @@ class JobEventSink {
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
+  // The job runs the batch.
+  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
@@ -53,6 +55,9 @@ class JobPrograms {
 
   // No event of this job is wanted any more.
   void forget(const JobKey& key) const;
+
+  // Removes what is known of VMs that are gone, to make room for others.
+  void sweep() const;
 
   // So far.
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;

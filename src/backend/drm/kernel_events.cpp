@@ -184,11 +184,30 @@ Status check_xe_exec_queues(const Has& has) {
 }
 
 Status check_xe_batches(const Has& has) {
-  for (const char* function : {"xe_vm_bind_ioctl", "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
+  for (const char* function :
+       {"xe_vm_bind_ioctl", "xe_vm_destroy_ioctl", "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
     if (!has(Hook::function, function, "drm_file", 2)) {
       return Error{std::string("xe lacks the function ") + function + ": kernels in its jobs are not known",
                    kNewerDriver};
     }
+  }
+  if (!has(Hook::function, "xe_file_close", "drm_file", 1)) {
+    return Error{"xe lacks the function xe_file_close: kernels in its jobs are not known", kNewerDriver};
+  }
+  return {};
+}
+
+Status check_i915_batches(const Has& has) {
+  for (const char* function : {"i915_gem_context_create_ioctl", "i915_gem_context_setparam_ioctl",
+                               "i915_gem_mmap_offset_ioctl", "i915_gem_mmap_ioctl", "i915_gem_userptr_ioctl"}) {
+    if (!has(Hook::function, function, "drm_file", 2)) {
+      return Error{std::string("i915 lacks the function ") + function + ": kernels in its jobs are not known",
+                   kNewerDriver};
+    }
+  }
+  if (!has(Hook::function, "i915_driver_postclose", "drm_file", 1) ||
+      !has(Hook::function, "i915_gem_mmap", "vm_area_struct", 1)) {
+    return Error{"i915 lacks a function that closes or maps files: kernels in its jobs are not known", kNewerDriver};
   }
   return {};
 }
@@ -224,6 +243,7 @@ Result<KernelEvents> find_kernel_events(const std::string& root) {
   } else if (*i915) {
     found.i915 = is_there(check_i915_events(has_in(*i915)));
     found.i915_contexts = found.i915 && is_there(check_i915_contexts(has_in(*i915)));
+    found.i915_batches = found.i915_contexts && is_there(check_i915_batches(has_in(*i915)));
   }
   if (found.scheduler) {
     if (const auto xe = types.of_module("xe", "xe_exec_queue"); !xe) {

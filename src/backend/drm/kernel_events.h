@@ -25,7 +25,8 @@ struct KernelEvents {
   bool xe_exec_queues = false;
   bool i915_contexts = false;
   bool xe_batches = false;  // and the kernels in what is handed over
-  std::string lacks;        // what is loaded, but cannot be used; empty: nothing
+  bool i915_batches = false;
+  std::string lacks;  // what is loaded, but cannot be used; empty: nothing
 
   [[nodiscard]] std::string text() const;  // for doctor
 };
@@ -41,6 +42,7 @@ Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
 Status check_xe_batches(const Has& has);
+Status check_i915_batches(const Has& has);
 
 // Those of this kernel; the error says why there are none. `root` is in front of /sys.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import kernels
 import machine
 import rig
 import vm
@@ -104,6 +105,10 @@ wait
 section stalls.paranoid
 echo 1 >/sys/module/xe/parameters/paranoid
 record /tmp/refused --stalls --backend drm -- /bin/busybox true
+section batches
+FAKE_GPU=/dev/fake_i915 record /tmp/batches --stalls --backend drm -- /batches
+section batches.profile
+/bin/busybox cat /tmp/batches
 echo 0 >/sys/module/xe/parameters/paranoid
 export FAKE_GPU=/dev/dri/fake_gpu
 section gone
@@ -147,7 +152,8 @@ def output_of(suite, more):
     """(sections, None), or why there are none; asked once, as each try may take as long as a network is away."""
     try:
         programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"],
-                    "frameless": os.environ["DRM_FRAMELESS"], "staller": os.environ["DRM_STALLER"]}
+                    "frameless": os.environ["DRM_FRAMELESS"], "staller": os.environ["DRM_STALLER"],
+                    "batches": os.environ["DRM_BATCHES"]}
         return machine.run(suite, programs, lambda modules: script(modules, more),
                            more_files=python_files()), None
     except vm.Skipped as reason:
@@ -309,7 +315,7 @@ class Jobs:
             names = [name for _, name, _ in stack]
             self.assertIn("do_syscall_64", names)
             inside = names[names.index("on_ioctl") + 1:]
-            self.assertEqual([name for name in inside if name not in ("submit_job", "submit_request")], drivers[section])
+            self.assertEqual([name for name in inside if name.split(".")[0] not in ("submit_job", "submit_request", "submit_from")], drivers[section])
             module = next(module for _, name, module in stack if name == "on_ioctl")
             self.assertEqual(module, f"[{GPUS[section].module}]")
 
@@ -374,7 +380,7 @@ class Jobs:
                              sorted(wanted[section].format(queue) for queue in (1, 1, 2, 2)))
 
 
-class Drm(Jobs, rig.RuntimeTest):
+class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
     suite = SUITE
     more = MORE
 
@@ -385,70 +391,6 @@ class Drm(Jobs, rig.RuntimeTest):
         self.assertIn(self.one_submitter(), said)
         self.assertIn("lost nothing", said)
         self.assertIn("fakegpu.0", said)
-
-    def stalls(self):
-        """{(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile they are of"""
-        self.assertIn("status 0", self.sections["stalls"], self.said("stalls"))
-        with open(self.profile_path, "w", encoding="utf-8") as file:
-            file.write("\n".join(self.sections["stalls.profile"]))
-        profile = rig.Profile(self.profile_path)
-        text = profile.strings()
-        places = {row[0]: (text.get(row[2], ""), int(row[3], 16)) for row in profile.of("GPU_PLACE")}
-        found = collections.Counter()
-        for _, work, place, reason, _, count, flags in profile.of("EUSTALL"):
-            frames = profile.frames(profile.works[work].ustack)
-            path = frames[frames.index("main") + 1:frames.index("submit")] if frames else ["none"]
-            found[(path[-1], *places.get(place, ("", 0)), text[reason], int(flags))] += int(count)
-        return found, profile
-
-    def test_stalls_are_in_the_kernels_and_below_the_paths_that_they_are_of(self):
-        """As staller.c says: 310 are one path's, 200 two paths' halves, 50 nobody's. Each GT has told of some."""
-        found, profile = self.stalls()
-        shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
-        self.assertEqual(found, {
-            ("chained", "kernel at 0x8000", 0x40, "sbid", 0): 60 + 30,
-            ("chained", "kernel at 0x8000", 0x48, "send", 0): 40 * 2,
-            ("chained", "kernel at 0x8000", 0x40, "active", 0): 10 * 3,
-            ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
-            ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
-            ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            ("none", "", 0, "control", 0): 50,
-        })
-        # They ran at the same time, for as long: of which is the odd one, if there is one, chance decides.
-        self.assertEqual(sum(shared.values()), 200)
-        self.assertLessEqual(abs(shared["forward"] - 100), 1)
-        self.assertEqual(profile.end()["samples"], 560)
-
-    def test_batches_that_make_no_sense_are_jobs_as_others(self):
-        _, profile = self.stalls()
-        counts = collections.Counter()
-        for work, (count, *_) in profile.measured("GPU"):
-            frames = profile.frames(work.ustack)
-            counts[frames[frames.index("main") + 1]] += count
-        self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "hostile": 8})
-
-    def test_dropped_stalls_and_resets_are_told(self):
-        _, profile = self.stalls()
-        self.assertEqual(profile.losses(), {"samples_dropped": 1})
-        meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
-        self.assertEqual(meta, {"streams": ["2"], "period_cycles": ["1004"], "drops": ["1"], "resets": ["1"]})
-        text = profile.strings()
-        self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
-
-    def test_stalls_are_folded_below_kernels(self):
-        folded = self.sections["stalls.folded"]
-        self.assertIn("[unknown];[no CPU stack];[unknown]_[G];[unknown]_[G];control_[g] 50", folded)
-        late = [line for line in folded if ";late;" in line]
-        self.assertEqual([line.split(";xe-rcs_[G];")[1] for line in late], ["kernel at 0x20000_[G];sync_[g] 70"])
-
-    def test_who_cannot_sample_stalls_is_told_why(self):
-        busy, paranoid = self.said("stalls.busy"), self.said("stalls.paranoid")
-        self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Device or resource busy", busy)
-        self.assertIn("another program samples this GPU", busy)
-        self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Permission denied", paranoid)
-        self.assertIn("sysctl dev.xe.observation_paranoid=0", paranoid)
-        for said in (busy, paranoid):
-            self.assertIn("status 0", said)
 
     def test_a_job_that_never_ends_is_counted(self):
         said = self.said("hung")

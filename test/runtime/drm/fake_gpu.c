@@ -6,6 +6,7 @@
 
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
+#include <drm/drm_gem.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -195,6 +196,13 @@ static int submit_from(struct client* client, const void __user* from) {
   if (late.submit.ring >= FAKE_GPU_RINGS) {
     return -EINVAL;
   }
+  if (late.submit.own) {
+    struct fake_gpu_submit own = {.ring = 1 - late.submit.ring, .duration_ns = late.submit.own * 1000000ull};
+    int error = queue_job(client, &own);
+    if (error) {
+      return error;
+    }
+  }
   if (!late.submit.by_worker) {
     return queue_job(client, &late.submit);
   }
@@ -206,102 +214,7 @@ static int submit_from(struct client* client, const void __user* from) {
 }
 
 #ifdef FAKE_XE
-/* What the caller has filled in is there, though not all of it is read here. */
-#define TAKES_ALL __attribute__((noipa))
-
-/* The real ones' names and arguments. What only the fake driver reads is where syncs would be. */
-int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-TAKES_ALL int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
-  const struct drm_xe_exec* exec = data;
-  return submit_from(container_of(file, struct client, file), u64_to_user_ptr(exec->syncs));
-}
-
-int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-TAKES_ALL int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
-  struct drm_xe_exec_queue_create* create = data;
-  create->exec_queue_id = ++container_of(file, struct client, file)->queues;
-  return create->vm_id != 0 ? 0 : -EINVAL;
-}
-
-int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-TAKES_ALL int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
-  const struct drm_xe_vm_bind* bind = data;
-  return bind->vm_id != 0 ? 0 : -EINVAL;
-}
-
-int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-TAKES_ALL int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
-  struct drm_xe_gem_mmap_offset* found = data;
-  found->offset = (u64)found->handle << 32;
-  return found->handle != 0 ? 0 : -EINVAL;
-}
-
-int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
-TAKES_ALL int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
-  return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
-}
-
-static int bind_memory(struct client* client, const void __user* from) {
-  struct fake_gpu_bind wanted;
-  struct drm_xe_vm_bind bind = {.num_binds = 1};
-
-  if (copy_from_user(&wanted, from, sizeof(wanted))) {
-    return -EFAULT;
-  }
-  bind.vm_id = wanted.vm;
-  bind.bind.op = wanted.object   ? DRM_XE_VM_BIND_OP_MAP
-                 : wanted.memory ? DRM_XE_VM_BIND_OP_MAP_USERPTR
-                                 : DRM_XE_VM_BIND_OP_UNMAP;
-  bind.bind.obj = wanted.object;
-  bind.bind.addr = wanted.address;
-  bind.bind.range = wanted.bytes;
-  bind.bind.userptr = wanted.memory;
-  return xe_vm_bind_ioctl(NULL, &bind, &client->file);
-}
-
-static int find_object(struct client* client, void __user* from) {
-  struct fake_gpu_object wanted;
-  struct drm_xe_gem_mmap_offset found = {};
-  int error;
-
-  if (copy_from_user(&wanted, from, sizeof(wanted))) {
-    return -EFAULT;
-  }
-  found.handle = wanted.object;
-  error = xe_gem_mmap_offset_ioctl(NULL, &found, &client->file);
-  wanted.offset = found.offset;
-  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
-}
-
-static int submit_job(struct client* client, const void __user* from) {
-  struct fake_gpu_submit submit;
-  struct drm_xe_exec exec = {.syncs = (u64)from, .num_batch_buffer = 1};
-
-  if (copy_from_user(&submit, from, sizeof(submit))) {
-    return -EFAULT;
-  }
-  exec.address = submit.batch;
-  exec.exec_queue_id = submit.queue;
-  return xe_exec_ioctl(NULL, &exec, &client->file);
-}
-
-static int create_queue(struct client* client, void __user* from) {
-  struct fake_gpu_create_queue wanted;
-  struct drm_xe_exec_queue_create create = {};
-  int error;
-
-  if (copy_from_user(&wanted, from, sizeof(wanted))) {
-    return -EFAULT;
-  }
-  create.vm_id = wanted.vm;
-  error = xe_exec_queue_create_ioctl(NULL, &create, &client->file);
-  wanted.queue = create.exec_queue_id;
-  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
-}
-static int wait_idle(struct client* client) {
-  return xe_wait_user_fence_ioctl(NULL, NULL, &client->file);
-}
-
+#include "fake_xe_calls.h"
 #include "fake_xe_stalls.h"
 #else
 static int submit_job(struct client* client, const void __user* from) {
@@ -315,6 +228,12 @@ static int bind_memory(struct client* client, const void __user* from) {
 static int find_object(struct client* client, void __user* from) {
   return -ENOTTY;
 }
+
+static int end_object(struct client* client, const void __user* from) {
+  return -ENOTTY;
+}
+
+static void end_client(struct client* client) {}
 
 static int push_stalls(const void __user* from) {
   return -ENOTTY;
@@ -370,6 +289,8 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return bind_memory(file->private_data, (const void __user*)argument);
     case FAKE_GPU_STALLS:
       return push_stalls((const void __user*)argument);
+    case FAKE_GPU_GONE:
+      return end_object(file->private_data, (const void __user*)argument);
     case FAKE_GPU_OBJECT:
       return find_object(file->private_data, (void __user*)argument);
     default:
@@ -408,6 +329,7 @@ static int on_release(struct inode* inode, struct file* file) {
   struct client* client = file->private_data;
   int i;
 
+  end_client(client);
   for (i = 0; i < FAKE_GPU_RINGS; ++i) {
     drm_sched_entity_destroy(&client->entities[i]);
   }

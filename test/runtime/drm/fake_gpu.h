@@ -12,7 +12,7 @@ struct fake_gpu_submit {
   __u32 by_worker; /* 1: a thread of the kernel queues the job */
   __u64 duration_ns;
   __u32 queue; /* of xe the exec queue, of i915 the context */
-  __u32 pad;
+  __u32 own;   /* of xe: ms for which a job of the driver's own runs on the other ring, which is queued before */
   __u64 batch; /* of xe: where the GPU has its commands, which it does not look at */
 };
 
@@ -30,8 +30,8 @@ struct fake_gpu_create_queue {
   __u32 queue; /* its number, as an answer */
 };
 
-/* Of xe: binds memory of the process, or an object, or where there is neither unbinds what is there; nothing reads it.
- */
+/* Of i915: an object that is handed over with batches from now on. Of xe: binds memory of the process, or an object, or
+ * where there is neither unbinds what is there; nothing reads it. An object without bytes is unbound wherever it is. */
 struct fake_gpu_bind {
   __u32 vm;
   __u32 object;
@@ -40,11 +40,25 @@ struct fake_gpu_bind {
   __u64 bytes;
 };
 
-/* Of xe: by which offset its file maps an object. */
+/* By which offset its file maps an object. */
 struct fake_gpu_object {
   __u32 object; /* any number */
   __u32 pad;
   __u64 offset; /* as an answer */
+};
+
+/* Of i915: a context that is given a VM, by such a list or by the number. */
+struct fake_gpu_context {
+  __u32 context;
+  __u32 vm;
+  __u64 extensions;
+};
+#define FAKE_GPU_OBJECTS 8 /* of a file of i915 */
+
+/* Of xe: a VM that is destroyed, an object that is closed. */
+struct fake_gpu_gone {
+  __u32 vm;
+  __u32 object;
 };
 
 /* Of xe: what its stream of EU stalls goes on with. */
@@ -68,6 +82,8 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_CREATE_QUEUE _IOWR('g', 4, struct fake_gpu_create_queue)
 #define FAKE_GPU_BIND _IOW('g', 5, struct fake_gpu_bind)
 #define FAKE_GPU_STALLS _IOW('g', 6, struct fake_gpu_stalls)
+#define FAKE_GPU_GONE _IOW('g', 8, struct fake_gpu_gone)
+#define FAKE_GPU_CONTEXT _IOW('g', 9, struct fake_gpu_context)
 #define FAKE_GPU_OBJECT _IOWR('g', 7, struct fake_gpu_object)
 
 #endif

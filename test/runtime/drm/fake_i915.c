@@ -11,6 +11,7 @@
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <uapi/drm/i915_drm.h>
 
 #include "fake_gpu.h"
@@ -186,23 +187,142 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   return late.result;
 }
 
+/* The objects that a file's batches are in, each at its address. */
+struct client {
+  struct drm_file file; /* of it only what gpuprof reads */
+  struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
+  u32 count;
+};
+
+/* What is handed over is what the batch's address says: its object comes last, or first where there are others. */
 static int submit_request(struct file* file, const void __user* from) {
+  struct client* client = file->private_data;
   struct fake_gpu_submit submit;
-  struct drm_i915_gem_execbuffer2 args = {.buffers_ptr = (u64)from, .buffer_count = 1};
+  struct drm_i915_gem_execbuffer2 args = {.buffers_ptr = (u64)from, .buffer_count = client->count};
+  struct drm_i915_gem_exec_object2* objects = client->objects;
+  u32 i;
 
   if (copy_from_user(&submit, from, sizeof(submit))) {
     return -EFAULT;
   }
+  for (i = 0; i < client->count; ++i) {
+    if ((submit.batch & ~0xffffull) == objects[i].offset) {
+      swap(objects[i], objects[submit.ring == 0 ? 0 : client->count - 1]);
+      break;
+    }
+  }
+  args.flags = submit.ring == 0 ? I915_EXEC_BATCH_FIRST : 0;
+  args.batch_start_offset = submit.batch & 0xffff;
   i915_execbuffer2_set_context_id(args, submit.queue);
-  return i915_gem_do_execbuffer(&card.drm, file->private_data, &args, NULL);
+  return i915_gem_do_execbuffer(&card.drm, &client->file, &args, objects);
+}
+
+/* The real ones' names and arguments. */
+#define REAL __attribute__((noipa))
+int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+REAL int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return data ? 0 : -EINVAL;
+}
+int i915_gem_context_setparam_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+REAL int i915_gem_context_setparam_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return data ? 0 : -EINVAL;
+}
+int i915_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+REAL int i915_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  struct drm_i915_gem_mmap_offset* found = data;
+  found->offset = (u64)found->handle << 32;
+  return 0;
+}
+int i915_gem_mmap_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+REAL int i915_gem_mmap_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return data ? 0 : -EINVAL;
+}
+int i915_gem_userptr_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+REAL int i915_gem_userptr_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return data ? 0 : -EINVAL;
+}
+void i915_driver_postclose(struct drm_device* dev, struct drm_file* file);
+REAL void i915_driver_postclose(struct drm_device* dev, struct drm_file* file) {
+  barrier();
+}
+
+int i915_gem_mmap(struct file* file, struct vm_area_struct* area);
+REAL int i915_gem_mmap(struct file* file, struct vm_area_struct* area) {
+  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* the machine is thrown away */
+  area->vm_pgoff = 0;
+  return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
+}
+
+static int on_mmap(struct file* file, struct vm_area_struct* area) {
+  return i915_gem_mmap(file, area);
+}
+
+/* An object at an address: of the process's memory, mapped by the driver where that is odd, or without any. */
+static int bind_memory(struct client* client, const void __user* from) {
+  struct fake_gpu_bind wanted;
+  struct drm_i915_gem_exec_object2* object;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  if (client->count >= FAKE_GPU_OBJECTS) {
+    return -ENOSPC;
+  }
+  object = &client->objects[client->count++];
+  object->handle = wanted.object;
+  object->offset = wanted.address;
+  object->flags = EXEC_OBJECT_PINNED;
+  if (wanted.memory && wanted.object % 2) {
+    struct drm_i915_gem_mmap made = {.handle = wanted.object, .size = wanted.bytes, .addr_ptr = wanted.memory};
+    return i915_gem_mmap_ioctl(&card.drm, &made, &client->file);
+  }
+  if (wanted.memory) {
+    struct drm_i915_gem_userptr made = {.user_ptr = wanted.memory, .user_size = wanted.bytes, .handle = wanted.object};
+    return i915_gem_userptr_ioctl(&card.drm, &made, &client->file);
+  }
+  return 0;
+}
+
+static int find_object(struct client* client, void __user* from) {
+  struct fake_gpu_object wanted;
+  struct drm_i915_gem_mmap_offset found = {};
+  int error;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  found.handle = wanted.object;
+  error = i915_gem_mmap_offset_ioctl(&card.drm, &found, &client->file);
+  wanted.offset = found.offset;
+  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+
+/* A context that is given a VM, by who makes it or later. */
+static int set_vm(struct client* client, const void __user* from) {
+  struct fake_gpu_context wanted;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  if (wanted.extensions) {
+    struct drm_i915_gem_context_create_ext made = {
+        .ctx_id = wanted.context, .flags = I915_CONTEXT_CREATE_FLAGS_USE_EXTENSIONS, .extensions = wanted.extensions};
+    return i915_gem_context_create_ioctl(&card.drm, &made, &client->file);
+  } else {
+    struct drm_i915_gem_context_param set = {
+        .ctx_id = wanted.context, .param = I915_CONTEXT_PARAM_VM, .value = wanted.vm};
+    return i915_gem_context_setparam_ioctl(&card.drm, &set, &client->file);
+  }
 }
 
 static int on_open(struct inode* inode, struct file* file) {
-  file->private_data = kzalloc(sizeof(struct drm_file), GFP_KERNEL); /* of it only what gpuprof reads */
+  file->private_data = kzalloc(sizeof(struct client), GFP_KERNEL);
   return file->private_data ? 0 : -ENOMEM;
 }
 
 static int on_release(struct inode* inode, struct file* file) {
+  struct client* client = file->private_data;
+  i915_driver_postclose(&card.drm, &client->file);
   kfree(file->private_data);
   return 0;
 }
@@ -232,6 +352,12 @@ static long on_ioctl(struct file* file, unsigned int command, unsigned long argu
       return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
     case FAKE_GPU_TRUTH:
       return tell_truth((void __user*)argument);
+    case FAKE_GPU_BIND:
+      return bind_memory(file->private_data, (const void __user*)argument);
+    case FAKE_GPU_OBJECT:
+      return find_object(file->private_data, (void __user*)argument);
+    case FAKE_GPU_CONTEXT:
+      return set_vm(file->private_data, (const void __user*)argument);
     default:
       return -ENOTTY;
   }
@@ -242,6 +368,7 @@ static const struct file_operations file_ops = {
     .open = on_open,
     .release = on_release,
     .unlocked_ioctl = on_ioctl,
+    .mmap = on_mmap,
 };
 
 static struct miscdevice node = {

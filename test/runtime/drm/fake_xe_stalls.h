@@ -243,6 +243,8 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
 
 static void begin_client(struct client* client) {
   client->file.minor = render->render;
+  idr_init(&client->file.object_idr);
+  spin_lock_init(&client->file.table_lock);
 }
 
 static int start_stalls(struct device* parent) {

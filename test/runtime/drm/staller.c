@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "commands.h"
 #include "fake_gpu.h"
 
 #define VM 5
 #define MEMORY_BYTES 0x40000
 #define MEMORY_AT 0x100000000ull /* as the GPU has it */
-#define CODE_AT 0x200000000ull   /* instruction base address */
 #define CHAINED 0x8000ull        /* kernels, from there */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
@@ -28,10 +28,20 @@
 #define OBJECT_AT 0x300010000ull
 #define OBJECT_BYTES 0x3000
 #define NOWHERE 0x7000000ull
+#define REBOUND 0x80000ull
+#define REBOUND_AT 0x400000000ull
+#define REBOUND_BYTES 0x100000
+#define MAPPED_AGAIN 0x90000ull
+#define DRIVERS_OWN 0xa0000ull
+#define GONE 0xb0000ull
+#define OTHER_VM 6
+#define MANY 10
+#define MANY_LATE 0x1000000ull
 
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
 static int gpu = -1;
+static unsigned own_ms; /* of a job that the driver queues with the next ones */
 static unsigned queues[FAKE_GPU_RINGS];
 static uint8_t* memory;
 
@@ -56,6 +66,7 @@ static void sleep_ms(unsigned ms) {
 
 __attribute__((noinline)) void submit(unsigned ring, unsigned ms, uint64_t batch) {
   struct fake_gpu_submit job = {ring, 0, ms * 1000000ull, queues[ring], 0, batch};
+  job.own = own_ms;
   call("submit", FAKE_GPU_SUBMIT, &job);
   __asm__ volatile("" ::: "memory");
 }
@@ -93,28 +104,6 @@ static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall
 static void disturb(unsigned gt, enum fake_gpu_stall_what what) {
   struct fake_gpu_stalls pushed = {gt, what, 0, 0, {0}};
   call("disturb", FAKE_GPU_STALLS, &pushed);
-}
-
-static uint32_t* put_jump(uint32_t* at, uint64_t to) {
-  *at++ = 0x18800001; /* MI_BATCH_BUFFER_START */
-  *at++ = (uint32_t)to;
-  *at++ = (uint32_t)(to >> 32);
-  return at;
-}
-
-/* Sets the instruction base address, and starts a kernel. */
-static void put_kernel(uint32_t* at, uint64_t start) {
-  uint32_t* base = at;
-  memset(at, 0, 22 * 4);
-  base[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
-  base[10] = (uint32_t)CODE_AT | 1;
-  base[11] = (uint32_t)(CODE_AT >> 32);
-  at += 22;
-  memset(at, 0, 39 * 4);
-  at[0] = 0x72080025; /* COMPUTE_WALKER, 39 dwords */
-  at[18] = (uint32_t)start;
-  at += 39;
-  *at = 0x05000000; /* MI_BATCH_BUFFER_END */
 }
 
 static uint32_t* words(unsigned offset) {
@@ -202,6 +191,123 @@ __attribute__((noinline)) void reused(void) {
   wait_idle();
 }
 
+/* Batches that are written after the last one was handed over. */
+__attribute__((noinline)) void many_late(void) {
+  for (unsigned i = 0; i < MANY; ++i) {
+    submit(0, 20, MEMORY_AT + 0x35000 + i * 0x1000);
+  }
+  for (unsigned i = 0; i < MANY; ++i) {
+    put_kernel(words(0x35000 + i * 0x1000), MANY_LATE + i * 0x1000);
+  }
+  wait_idle();
+}
+
+static void* more_memory(void) {
+  void* mapped = mmap(NULL, REBOUND_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    perror("more memory");
+    exit(1);
+  }
+  return mapped;
+}
+
+/* A page of what is bound is bound anew, and then all of it: the batch is in what came last. The second time only the
+ * page is. */
+__attribute__((noinline)) void rebound(void) {
+  uint8_t* whole = more_memory();
+  uint8_t* page = more_memory();
+  uint8_t* again = more_memory();
+  put_kernel((uint32_t*)page, NOWHERE);
+  put_kernel((uint32_t*)(again + 0x3000), REBOUND);
+  bind(REBOUND_AT, 0, whole, REBOUND_BYTES);
+  bind(REBOUND_AT + 0x3000, 0, page, 0x1000);
+  bind(REBOUND_AT, 0, again, REBOUND_BYTES);
+  submit(0, 500, REBOUND_AT + 0x3000);
+  sleep_ms(200);
+  push(0, 35, REBOUND, SEND, 1);
+  wait_idle();
+  put_kernel((uint32_t*)page, REBOUND + 0x1000);
+  bind(REBOUND_AT + 0x3000, 0, page, 0x1000);
+  submit(0, 500, REBOUND_AT + 0x3000);
+  sleep_ms(200);
+  push(0, 45, REBOUND + 0x1008, SEND, 1);
+  wait_idle();
+}
+
+/* The number of an object is used again, while the first one is still bound. */
+__attribute__((noinline)) void mapped_again(void) {
+  struct fake_gpu_gone closed = {0, OBJECT};
+  struct fake_gpu_object object = {OBJECT, 0, 0};
+  call("close an object", FAKE_GPU_GONE, &closed);
+  call("object", FAKE_GPU_OBJECT, &object);
+  uint8_t* mapped = mmap(NULL, OBJECT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gpu, (off_t)object.offset);
+  put_kernel((uint32_t*)(mapped + 0x2000), NOWHERE);
+  submit(1, 500, OBJECT_AT + 0x2000);
+  sleep_ms(200);
+  push(1, 55, IN_OBJECT + 0x10, PIPESTALL, 1);
+  wait_idle();
+}
+
+/* The job that the driver has queued before it runs on, and is not in the kernel. */
+__attribute__((noinline)) void drivers_own(void) {
+  put_kernel(words(0x34000), DRIVERS_OWN);
+  own_ms = 1500;
+  submit(0, 400, MEMORY_AT + 0x34000);
+  own_ms = 0;
+  sleep_ms(200);
+  push(0, 65, DRIVERS_OWN, SYNC, 1);
+  sleep_ms(700);
+  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* nobody's */
+  wait_idle();
+}
+
+__attribute__((noinline)) void nothing_is_there(unsigned ring, uint64_t batch) {
+  submit(ring, 500, batch);
+  sleep_ms(200);
+  push(0, 5, GONE, CONTROL, 1);
+  wait_idle();
+}
+
+/* What was unbound, of a VM that is gone, and of a file that was closed: the batch is read nowhere. */
+__attribute__((noinline)) void gone(void) {
+  struct fake_gpu_gone vm = {OTHER_VM, 0};
+  struct fake_gpu_create_queue create = {OTHER_VM, 0};
+  unsigned queue = queues[0];
+  uint8_t* there = more_memory();
+  put_kernel((uint32_t*)there, GONE);
+
+  bind(REBOUND_AT, 0, there, REBOUND_BYTES);
+  bind(REBOUND_AT, 0, NULL, 0x1000); /* of a larger one */
+  nothing_is_there(0, REBOUND_AT);
+
+  bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
+  bind(0, OBJECT, NULL, 0); /* wherever it is */
+  nothing_is_there(0, OBJECT_AT + 0x2000);
+
+  call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+  queues[0] = create.queue;
+  struct fake_gpu_bind other = {OTHER_VM, 0, REBOUND_AT, (uint64_t)there, REBOUND_BYTES};
+  call("bind", FAKE_GPU_BIND, &other);
+  call("destroy", FAKE_GPU_GONE, &vm);
+  nothing_is_there(0, REBOUND_AT);
+
+  int first = gpu;
+  for (int i = 0; i < 8; ++i) { /* the kernel may give one the memory of one before */
+    gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
+    create.vm = OTHER_VM;
+    call("queue", FAKE_GPU_CREATE_QUEUE, &create);
+    queues[0] = create.queue;
+    if (i < 7) {
+      call("bind", FAKE_GPU_BIND, &other);
+      close(gpu);
+    }
+  }
+  nothing_is_there(0, REBOUND_AT);
+  close(gpu);
+  gpu = first;
+  queues[0] = queue;
+}
+
 /* What makes no sense: a batch that leads to itself, one that calls itself, noise, addresses where nothing is bound,
  * and binds of all addresses. The jobs are seen all the same. */
 __attribute__((noinline)) void hostile(void) {
@@ -245,6 +351,11 @@ int main(void) {
   in_object();
   sleep_ms(3000); /* what is of the first kernel has been settled by now */
   reused();
+  rebound();
+  mapped_again();
+  drivers_own();
+  gone();
+  many_late();
   hostile();
   return 0;
 }

@@ -18,7 +18,8 @@ constexpr uint32_t kVm = 5;
 constexpr uint64_t kBase = 0x200000000;
 
 struct Seen : StallSink {
-  void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) override {
+  void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool is_alone) override {
+    alone.push_back(is_alone);
     kernels.emplace_back(job.correlation, start_ns, kernel);
   }
   void on_stalls(SourceId source, uint32_t /*window*/, const std::string& kernel, uint64_t offset,
@@ -41,6 +42,7 @@ struct Seen : StallSink {
   Places shared;
   std::map<uint32_t, uint64_t> unknown;
   std::vector<std::tuple<uint64_t, uint64_t, std::string>> kernels;
+  std::vector<bool> alone;
   std::vector<std::pair<SourceId, SampleWindow>> windows;
 };
 
@@ -57,6 +59,7 @@ struct Gpu {
     made.vm = kVm;
     made.queue = 1;
     made.base = kBase;
+    made.state = GPUPROF_BATCH_ENDED;
     for (const uint64_t start : starts) {
       made.starts[made.count++] = start;
     }
@@ -77,6 +80,7 @@ struct Gpu {
     gpuprof_drm_submission submission{};
     submission.batch = batch_id;
     join.on_queued(key, job, submission);
+    join.on_handed(batch_id, key);
     join.on_run(key, begin * kMs);
     if (end != 0) {
       join.on_done(key, end * kMs);
@@ -89,8 +93,26 @@ struct Gpu {
     StallRecord record;
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
-    settle(at_ms);  // so that it was taken just before
-    join.on_record(device, record, at_ms * kMs);
+    settle(at_ms);
+    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // it was taken just before
+  }
+
+  // A job that is queued and run, whose end is not told.
+  JobKey start(uint64_t context, uint64_t seqno, uint64_t ring, uint64_t batch_id, uint64_t begin,
+               uint32_t kind = GPUPROF_DRM_EXEC_QUEUE) {
+    const JobKey key{context, seqno};
+    Job job;
+    job.source = 7;
+    job.correlation = ++jobs;
+    job.device = kDevice;
+    job.ring = ring;
+    gpuprof_drm_submission submission{};
+    submission.batch = batch_id;
+    submission.kind = kind;
+    join.on_queued(key, job, submission);
+    join.on_handed(batch_id, key);
+    join.on_run(key, begin * kMs);
+    return key;
   }
 
   void settle(uint64_t at_ms, bool last = false) { join.settle(at_ms * kMs, 251, last); }
@@ -276,15 +298,16 @@ TEST_CASE("counts that make no sense are passed over") {
   CHECK(gpu.seen.unknown.empty());
 }
 
-TEST_CASE("a window begins before the last time that its stream was read") {
+TEST_CASE("a window begins before the last time that its stream was empty") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
   gpu.settle(1050);
+  gpu.settle(1450);  // it was read, but not to its end
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;
-  gpu.join.on_record(kDevice, record, 1500 * kMs);  // the recorder had other things to do
+  gpu.join.on_record(kDevice, record, 1050 * kMs, 1500 * kMs);
   gpu.settle(2000);
   CHECK(gpu.seen.exact.size() == 1);
   REQUIRE(gpu.seen.windows.size() == 1);
@@ -319,4 +342,114 @@ TEST_CASE("kernels of two VMs of a process at one address are two kernels") {
   gpu.sample(0x8040, 4, 3500);
   gpu.settle(3900);
   CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x8000 in VM 2", 0x40}, 4}});
+}
+
+TEST_CASE("samples that are read very late find the jobs that ran then") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 1100);
+  StallRecord record;
+  record.address = 0x8000;
+  record.counts[0] = 1;
+  gpu.join.on_record(kDevice, record, 1050 * kMs, 9000 * kMs);
+  gpu.settle(9000);
+  gpu.settle(9600);
+  CHECK(gpu.seen.exact.size() == 1);
+}
+
+TEST_CASE("a job whose end was not told is over when a later one of its fence context is") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.batch(11, {0x8000});
+  gpu.batch(12, {0x20000});
+  const JobKey lost = gpu.start(5, 1, 1, 10, 1000);
+  gpu.join.on_done(gpu.start(5, 2, 1, 12, 1100), 1200 * kMs);
+  CHECK(gpu.join.ends_inferred() == 1);
+  gpu.run(8, 11, 1300, 1600);
+  gpu.sample(0x8000, 3, 1500);
+  gpu.settle(1900);
+  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 0}, 3}});
+  gpu.join.on_done(lost, 1100 * kMs);  // it was told late
+  CHECK(gpu.join.ends_inferred() == 0);
+}
+
+TEST_CASE("a job whose end was not told is over when one is that ran after it on a ring in order") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.batch(12, {0x20000});
+  gpu.batch(13, {0x20000});
+  gpu.start(5, 1, 1, 10, 1000);
+  gpu.join.on_done(gpu.start(6, 1, 2, 12, 1100), 1200 * kMs);  // of another ring
+  CHECK(gpu.join.ends_inferred() == 0);
+  gpu.join.on_done(gpu.start(7, 1, 1, 13, 1100), 1200 * kMs);
+  CHECK(gpu.join.ends_inferred() == 1);
+  gpu.sample(0x8000, 3, 1500);
+  gpu.settle(9000, true);
+  CHECK(gpu.seen.exact.empty());
+}
+
+TEST_CASE("engines of i915 go back to contexts that ran before") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.batch(12, {0x20000});
+  gpu.start(5, 1, 1, 10, 1000, GPUPROF_DRM_CONTEXT);
+  gpu.join.on_done(gpu.start(7, 1, 1, 12, 1100, GPUPROF_DRM_CONTEXT), 1200 * kMs);
+  CHECK(gpu.join.ends_inferred() == 0);
+}
+
+TEST_CASE("a job of the driver's own in a call has no kernels of the batch") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  Job job;
+  job.source = 7;
+  job.device = kDevice;
+  gpuprof_drm_submission submission{};
+  submission.batch = 10;
+  gpu.join.on_queued({5, 1}, job, submission);
+  gpu.join.on_run({5, 1}, 1000 * kMs);
+  gpu.start(6, 1, 2, 10, 2000);
+  gpu.sample(0x8000, 3, 1500);
+  gpu.settle(1900);
+  gpu.sample(0x8000, 4, 2500);
+  gpu.settle(9000, true);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 4}});
+  CHECK(gpu.seen.unknown.at(kDevice) == 3);
+}
+
+TEST_CASE("a batch that is told of after its job is the job's") {
+  Gpu gpu;
+  gpu.start(6, 1, 2, 10, 1000);
+  gpu.batch(10, {0x8000});
+  gpu.sample(0x8000, 4, 1500);
+  gpu.settle(1900);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 4}});
+}
+
+TEST_CASE("kernels of all VMs of a file that is closed are no more") {
+  Gpu gpu;
+  gpu.batch(10, {0x8000});
+  gpu.run(7, 10, 1000, 2000);
+  gpuprof_drm_bound bound{};
+  bound.file = 77;
+  bound.vm = GPUPROF_DRM_ALL_VMS;
+  bound.bytes = UINT64_MAX;
+  gpu.join.on_bound(bound);
+  gpu.batch(11, {0x8000});
+  gpu.run(7, 11, 3000, 4000);
+  gpu.sample(0x8000, 2, 3500);
+  gpu.settle(3900);
+  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
+}
+
+TEST_CASE("a kernel is alone in a job where all of the batch is known, and no other is in it") {
+  Gpu gpu;
+  gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE, 0x8000});
+  gpu.run(7, 10, 1000, 2000);
+  gpu.batch(11, {0x8000, 0x9000});
+  gpu.run(7, 11, 2000, 3000);
+  auto cut = Gpu::batch(12, {0x8000}, 77);
+  cut.state = GPUPROF_BATCH_CUT;
+  gpu.join.on_batch(cut);
+  gpu.run(7, 12, 3000, 4000);
+  CHECK(gpu.seen.alone == std::vector<bool>{false, true, false, false, false});
 }

@@ -81,12 +81,14 @@ struct Devices : StallDevices {
 };
 
 struct Seen : StallRecordSink {
-  void on_record(const StallGt& gt, const StallRecord& record) override {
+  void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) override {
     records.emplace_back(gt.gt, record.address, record.samples());
+    since.push_back(since_ns);
   }
   void on_dropped(const StallGt& gt) override { dropped.push_back(gt.gt); }
   std::vector<std::tuple<uint32_t, uint64_t, uint32_t>> records;
   std::vector<uint32_t> dropped;
+  std::vector<uint64_t> since;
 };
 
 StallReader open(Gpus& gpus, uint64_t period = 0) {
@@ -128,9 +130,9 @@ TEST_CASE("every GT has a stream, at the same rate") {
   gpus.steps[1] = {{StallStream::Outcome::data, record(0x48, 3)}};
   StallReader reader = open(gpus);
   Seen seen;
-  CHECK(reader.drain(seen, 0));
+  CHECK(reader.drain(seen, 0).any);
   CHECK(seen.records == std::vector<std::tuple<uint32_t, uint64_t, uint32_t>>{{0, 0x40, 2}, {1, 0x48, 3}});
-  CHECK_FALSE(reader.drain(seen, 0));
+  CHECK_FALSE(reader.drain(seen, 0).any);
   CHECK(reader.period() == 1757);
   CHECK(gpus.rates == std::vector<uint64_t>{1757, 1757});
 }
@@ -270,4 +272,22 @@ TEST_CASE("cards are those of the driver xe, and what they do not have is said")
   CHECK(lacks.error().hint.find("6.15") != std::string::npos);
   CHECK(stall_text(*make_xe_stall_devices(path)).starts_with("no EU stalls: "));
   fs::remove_all(root);
+}
+
+TEST_CASE("records that one turn leaves were taken since the stream was empty") {
+  Gpus gpus;
+  StallReader reader = open(gpus);
+  Seen seen;
+  CHECK(reader.drain(seen, 1000 * kMs).whole);
+  for (unsigned i = 0; i <= StallReader::kMaxReads; ++i) {
+    gpus.steps[0].push_back({StallStream::Outcome::data, record(0x40, 1)});
+  }
+  const auto part = reader.drain(seen, 2000 * kMs);
+  CHECK(part.any);
+  CHECK_FALSE(part.whole);
+  CHECK(reader.drain(seen, 3000 * kMs).whole);
+  CHECK(seen.since == std::vector<uint64_t>(StallReader::kMaxReads + 1, 1000 * kMs));
+  gpus.steps[0].push_back({StallStream::Outcome::data, record(0x40, 1)});
+  reader.drain(seen, 4000 * kMs);
+  CHECK(seen.since.back() == 3000 * kMs);
 }

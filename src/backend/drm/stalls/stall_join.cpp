@@ -24,8 +24,7 @@ uint64_t sum_of(const StallCounts& counts) {
 }  // namespace
 
 std::string KernelId::name() const {
-  const bool is_routine = (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0;
-  const std::string what = is_routine ? "system routine at " : "kernel at ";
+  const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
   const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // others have code at the same addresses
   return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
@@ -54,7 +53,8 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
 // What was there is gone: the next kernel at such an address is another one.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   for (auto& [id, space] : spaces_) {
-    if (space.file != bound.file || space.vm != bound.vm || bound.address >= space.base + kSpaceBytes) {
+    const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);
+    if (!is_its || bound.address >= space.base + kSpaceBytes) {
       continue;
     }
     const uint64_t bytes = std::min(bound.bytes, UINT64_MAX - bound.address);
@@ -77,12 +77,29 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
   if (submission.batch == 0 || runs_.size() >= kMaxJobs) {
     return;
   }
-  Run& run = runs_[key] = Run{.job = job, .batch = submission.batch};
-  const auto known = batches_.find(submission.batch);
-  if (known != batches_.end()) {
-    known->second.job = key;
-    known->second.has_job = true;
-    add_kernels(run, known->second.told);
+  // Engines of i915 go from one context to the other and back.
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
+  runs_[key] = Run{.job = job, .in_order = in_order};
+  running_[key.context].insert(key.seqno);
+  if (in_order) {
+    on_ring_[job.ring].emplace(key.context, key.seqno);
+  }
+}
+
+void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) {
+    return;
+  }
+  if (batches_.size() >= kMaxBatches) {
+    batches_.clear();
+  }
+  Batch& known = batches_[batch];  // it may be told of later
+  run->second.batch = batch;
+  known.job = key;
+  known.has_job = true;
+  if (known.told.id != 0) {
+    add_kernels(run->second, known.told);
   }
 }
 
@@ -132,6 +149,8 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   if (!run.kernels.empty() && run.kernels.front().space != space) {
     run.kernels.clear();  // the base was not there yet; a batch is always told whole
   }
+  run.is_whole = batch.state == GPUPROF_BATCH_ENDED && batch.count < GPUPROF_BATCH_KERNELS;
+  std::vector<KernelId> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const KernelId kernel = kernel_at(space, batch.starts[i]);
     const auto at = std::lower_bound(run.kernels.begin(), run.kernels.end(), kernel);
@@ -139,10 +158,19 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
       continue;
     }
     run.kernels.insert(at, kernel);
+    added.push_back(kernel);
+  }
+  for (const KernelId& kernel : added) {
     if (run.start_ns != 0) {
-      sink_.on_kernel(run.job, run.start_ns, kernel.name());
+      tell_kernel(run, kernel);
     }
   }
+}
+
+void StallJoin::tell_kernel(const Run& run, const KernelId& kernel) {
+  const auto kernels =
+      std::count_if(run.kernels.begin(), run.kernels.end(), [](const KernelId& one) { return !one.is_routine(); });
+  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_whole && kernels == 1 && !kernel.is_routine());
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
@@ -152,8 +180,60 @@ void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
 }
 
 void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
-  if (const auto run = runs_.find(key); run != runs_.end()) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) {
+    return;
+  }
+  ends_inferred_ -= std::exchange(run->second.is_inferred, false) ? 1 : 0;
+  run->second.done_ns = time_ns;
+  stop_running(key, run->second);
+  end_those_before(key, run->second);
+}
+
+// What was told of their end was lost.
+void StallJoin::end_those_before(const JobKey& key, const Run& done) {
+  std::vector<JobKey> over;
+  if (const auto in_context = running_.find(key.context); in_context != running_.end()) {
+    for (auto at = in_context->second.begin(); at != in_context->second.end() && *at < key.seqno; ++at) {
+      over.push_back({key.context, *at});
+    }
+  }
+  const auto on_ring = done.in_order && done.run_ns != 0 ? on_ring_.find(done.job.ring) : on_ring_.end();
+  if (on_ring != on_ring_.end()) {
+    for (const auto& [context, seqno] : on_ring->second) {
+      const auto run = runs_.find({context, seqno});
+      if (run != runs_.end() && run->second.run_ns != 0 && run->second.run_ns < done.run_ns) {
+        over.push_back({context, seqno});
+      }
+    }
+  }
+  for (const JobKey& one : over) {
+    infer_end(one, done.done_ns);
+  }
+}
+
+void StallJoin::infer_end(const JobKey& key, uint64_t time_ns) {
+  const auto run = runs_.find(key);
+  if (run != runs_.end() && run->second.done_ns == 0) {
     run->second.done_ns = time_ns;
+    run->second.is_inferred = true;
+    ++ends_inferred_;
+    stop_running(key, run->second);
+  }
+}
+
+void StallJoin::stop_running(const JobKey& key, const Run& run) {
+  if (const auto in_context = running_.find(key.context); in_context != running_.end()) {
+    in_context->second.erase(key.seqno);
+    if (in_context->second.empty()) {
+      running_.erase(in_context);
+    }
+  }
+  if (const auto on_ring = on_ring_.find(run.job.ring); on_ring != on_ring_.end()) {
+    on_ring->second.erase({key.context, key.seqno});
+    if (on_ring->second.empty()) {
+      on_ring_.erase(on_ring);
+    }
   }
 }
 
@@ -165,30 +245,37 @@ void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
   run->second.job = job;
   run->second.start_ns = start_ns;
   for (const KernelId& kernel : run->second.kernels) {
-    sink_.on_kernel(job, start_ns, kernel.name());
+    tell_kernel(run->second, kernel);
   }
 }
 
 void StallJoin::forget(const JobKey& key) {
-  runs_.erase(key);
+  if (const auto run = runs_.find(key); run != runs_.end()) {
+    stop_running(key, run->second);
+    runs_.erase(run);
+  }
 }
 
 void StallJoin::end_source(SourceId source) {
   vms_.erase(source);
-  std::erase_if(runs_, [source](const auto& entry) { return entry.second.job.source == source; });
+  std::erase_if(runs_, [&](const auto& entry) {
+    const bool is_its = entry.second.job.source == source;
+    if (is_its) {
+      stop_running(entry.first, entry.second);
+    }
+    return is_its;
+  });
   std::erase_if(spaces_, [source](const auto& entry) { return entry.second.source == source; });
 }
 
-void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t now_ns) {
+void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t since_ns, uint64_t now_ns) {
   if (record.samples() == 0) {
     return;
   }
   Window& window = open_[device];
   window.device = device;
-  if (window.start_ns == 0) {
-    const uint64_t since_ns = settled_ns_ == 0 ? now_ns : std::min(now_ns, settled_ns_);
-    window.start_ns = since_ns - std::min(since_ns, kLagNs);
-  }
+  const uint64_t start_ns = since_ns - std::min(since_ns, kLagNs);
+  window.start_ns = window.counts.empty() ? start_ns : std::min(window.start_ns, start_ns);
   window.end_ns = now_ns;
   const auto [at, is_new] = window.counts.try_emplace(record.address);
   waiting_count_ += is_new ? 1 : 0;
@@ -222,7 +309,6 @@ void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
       close(window);
     }
   }
-  settled_ns_ = now_ns;
   while (!waiting_.empty()) {
     const bool enough = last || waiting_count_ > kMaxWaiting;
     Window& window = waiting_.front();
@@ -356,14 +442,27 @@ void StallJoin::give_up(const Window& window, const StallCounts& counts) {
   sink_.on_unknown(window.device, window.end_ns, counts);
 }
 
+// When the oldest samples that are not given to anybody can have been taken.
+uint64_t StallJoin::oldest_window() const {
+  uint64_t oldest = UINT64_MAX;
+  for (const Window& window : waiting_) {
+    oldest = std::min(oldest, window.start_ns);
+  }
+  for (const auto& [device, window] : open_) {
+    oldest = window.counts.empty() ? oldest : std::min(oldest, window.start_ns);
+  }
+  return oldest;
+}
+
 void StallJoin::expire(uint64_t now_ns) {
   if (now_ns < next_expiry_ns_) {
     return;
   }
   next_expiry_ns_ = now_ns + kExpiryNs;
+  const uint64_t needed_ns = oldest_window();
   std::erase_if(runs_, [&](const auto& entry) {
     const Run& run = entry.second;
-    const bool is_over = run.done_ns != 0 && run.done_ns + kKeepNs < now_ns;
+    const bool is_over = run.done_ns != 0 && run.done_ns + kKeepNs < now_ns && run.done_ns < needed_ns;
     if (is_over) {
       batches_.erase(run.batch);
     }

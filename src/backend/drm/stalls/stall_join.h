@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ struct KernelId {
   uint32_t vm = 0;                                    // the how-manieth of its source, from 1 on
   auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 
+  [[nodiscard]] bool is_routine() const { return (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0; }
   [[nodiscard]] std::string name() const;
 };
 
@@ -41,7 +43,8 @@ class StallSink {
   virtual ~StallSink() = default;
 
   // The job, whose times are known, has run this kernel. Also after the work was told, where it was found late.
-  virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) = 0;
+  // `alone`: and no other, but for system routines.
+  virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   // Samples at an instruction of a kernel of the source's, taken in a window that is told of after them. `estimated`:
   // others' kernels had that address, too.
   virtual void on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
@@ -70,8 +73,9 @@ class StallJoin {
 
   void on_batch(const gpuprof_drm_batch& batch);
   void on_bound(const gpuprof_drm_bound& bound);
-  // `submission`: which batch it was handed over with.
+  // In a call that a batch was handed over in, as `submission` says: it runs that batch if on_handed() says so.
   void on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission);
+  void on_handed(uint64_t batch, const JobKey& key);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns);
   // Its work is about to be told.
@@ -79,8 +83,8 @@ class StallJoin {
   void forget(const JobKey& key);
   void end_source(SourceId source);
 
-  // Read at that time, and since the last settle().
-  void on_record(uint32_t device, const StallRecord& record, uint64_t now_ns);
+  // Read now, and taken since then: its stream was empty. (The driver takes it from the hardware a moment later.)
+  void on_record(uint32_t device, const StallRecord& record, uint64_t since_ns, uint64_t now_ns);
 
   // A process has ended: what was taken until now is looked for as long as its kernels are known.
   void flush(uint64_t now_ns, uint64_t period);
@@ -88,6 +92,8 @@ class StallJoin {
   // After each turn. `period`: of the samples. `last`: nothing more will come.
   void settle(uint64_t now_ns, uint64_t period, bool last);
 
+  // Jobs whose end was not told: they had ended when one that ran after them had.
+  [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
   [[nodiscard]] size_t waiting() const { return waiting_count_; }
 
  private:
@@ -112,6 +118,9 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // told with its work; 0: not yet
     uint64_t batch = 0;
+    bool is_whole = false;          // all of the batch is known
+    bool in_order = false;          // its ring runs one job after the other
+    bool is_inferred = false;       // done_ns: it was done by then
     std::vector<KernelId> kernels;  // by address
   };
   struct Window {
@@ -129,6 +138,11 @@ class StallJoin {
   // Windows that have been told to a source in one turn.
   using Told = std::map<SourceId, uint64_t>;
 
+  void end_those_before(const JobKey& key, const Run& done);
+  void infer_end(const JobKey& key, uint64_t time_ns);
+  void stop_running(const JobKey& key, const Run& run);
+  [[nodiscard]] uint64_t oldest_window() const;
+  void tell_kernel(const Run& run, const KernelId& kernel);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
   uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
@@ -155,7 +169,9 @@ class StallJoin {
   std::deque<Window> waiting_;
   size_t waiting_count_ = 0;
   ProportionalSplit split_;
-  uint64_t settled_ns_ = 0;
+  std::map<uint64_t, std::set<uint64_t>> running_;                       // what is not done: seqnos by context
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // the same, on rings that are in order
+  uint64_t ends_inferred_ = 0;
   uint64_t next_space_ = 0;
   std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // their numbers, by file and VM
   uint32_t last_window_ = 0;

@@ -31,24 +31,29 @@ Result<StallReader> StallReader::open(std::unique_ptr<StallDevices> devices, uin
   return reader;
 }
 
-bool StallReader::drain(StallRecordSink& sink, uint64_t now_ns) {
-  bool any = false;
+StallReader::Drained StallReader::drain(StallRecordSink& sink, uint64_t now_ns) {
+  Drained all{false, true};
   for (Open& open : streams_) {
-    any = drain(open, sink, now_ns) || any;
+    const auto [any, whole] = drain(open, sink, now_ns);
+    all = {all.any || any, all.whole && whole};
   }
-  return any;
+  return all;
 }
 
-bool StallReader::drain(Open& open, StallRecordSink& sink, uint64_t now_ns) {
+StallReader::Drained StallReader::drain(Open& open, StallRecordSink& sink, uint64_t now_ns) {
   if (open.stream == nullptr) {
     reopen(open, now_ns);
+  }
+  if (open.empty_ns == 0) {
+    open.empty_ns = now_ns;
   }
   bool any = false;
   for (unsigned i = 0; i < kMaxReads && open.stream != nullptr; ++i) {
     const auto [outcome, bytes, error] = open.stream->read(*buffer_);
     switch (outcome) {
       case StallStream::Outcome::nothing:
-        return any;
+        open.empty_ns = now_ns;
+        return {any, true};
       case StallStream::Outcome::data:
         take(open, bytes, sink);
         break;
@@ -70,7 +75,7 @@ bool StallReader::drain(Open& open, StallRecordSink& sink, uint64_t now_ns) {
     }
     any = true;
   }
-  return any;
+  return {any, open.stream == nullptr};
 }
 
 void StallReader::take(const Open& open, size_t bytes, StallRecordSink& sink) {
@@ -79,7 +84,7 @@ void StallReader::take(const Open& open, size_t bytes, StallRecordSink& sink) {
   size_t at = 0;
   for (; all.size() - at >= size; at += size) {
     if (const auto record = decode_stall(open.gt.layout, all.subspan(at, size))) {
-      sink.on_record(open.gt, *record);
+      sink.on_record(open.gt, *record, open.empty_ns);
     }
   }
   facts_.malformed += all.size() - at;

@@ -20,7 +20,8 @@ class StallRecordSink {
   StallRecordSink& operator=(const StallRecordSink&) = delete;
   virtual ~StallRecordSink() = default;
 
-  virtual void on_record(const StallGt& gt, const StallRecord& record) = 0;
+  // It was taken after `since_ns`: then the stream was empty.
+  virtual void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) = 0;
   // Some records were lost; nobody says how many.
   virtual void on_dropped(const StallGt& gt) = 0;
 };
@@ -30,8 +31,14 @@ class StallReader {
   // Opens a stream for each GT. The error says why there is none at all.
   static Result<StallReader> open(std::unique_ptr<StallDevices> devices, uint64_t wanted_period);
 
-  // Takes what has come. Never blocks. Whether there was anything.
-  bool drain(StallRecordSink& sink, uint64_t now_ns);
+  // Takes what has come, at most kMaxReads of each stream. Never blocks.
+  struct Drained {
+    bool any = false;    // there was something
+    bool whole = false;  // and nothing is left
+  };
+  Drained drain(StallRecordSink& sink, uint64_t now_ns);
+
+  static constexpr unsigned kMaxReads = 16;  // of a stream in one turn
 
   struct Facts {
     uint64_t resets = 0;     // streams that a reset of the GPU has ended
@@ -50,13 +57,13 @@ class StallReader {
     std::unique_ptr<StallStream> stream;  // null: it is to be opened again
     uint64_t next_try_ns = 0;
     unsigned tries = 0;
+    uint64_t empty_ns = 0;  // when nothing was left the last time
   };
-  bool drain(Open& open, StallRecordSink& sink, uint64_t now_ns);
+  Drained drain(Open& open, StallRecordSink& sink, uint64_t now_ns);
   void take(const Open& open, size_t bytes, StallRecordSink& sink);
   void reopen(Open& open, uint64_t now_ns);
 
   static constexpr size_t kBufferBytes = size_t{1} << 18;
-  static constexpr unsigned kMaxReads = 16;  // of a stream in one turn
   static constexpr uint64_t kRetryNs = 100'000'000;
   static constexpr unsigned kMaxTries = 600;
 

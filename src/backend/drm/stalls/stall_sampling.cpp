@@ -12,31 +12,52 @@ constexpr const char* kUnknown = "[unknown]";
 size_t StallSampling::drain(bool on, uint64_t now_ns) {
   now_ns_ = now_ns;
   on_ = on;
-  const bool any = reader_.drain(*this, now_ns);
-  join_.settle(now_ns, reader_.period(), false);
-  return any ? 1 : 0;
+  const auto drained = reader_ ? reader_->drain(*this, now_ns) : StallReader::Drained{false, true};
+  whole_ = drained.whole;
+  join_.settle(now_ns, period(), false);
+  return drained.any ? 1 : 0;
 }
 
-void StallSampling::stop(uint64_t now_ns) {
-  drain(on_, now_ns);
-  join_.settle(now_ns, reader_.period(), true);
-  const StallReader::Facts& facts = reader_.facts();
-  submitters_.add_meta("drm.stalls.streams=" + std::to_string(reader_.streams()));
-  submitters_.add_meta("drm.stalls.period_cycles=" + std::to_string(reader_.period()));
+void StallSampling::stop(const std::function<uint64_t()>& now) {
+  unsigned turns = 0;
+  do {
+    drain(on_, now());
+  } while (!whole_ && ++turns < kLastTurns);
+  join_.settle(now(), period(), true);
+  if (!whole_) {  // the GPU writes faster than we read
+    sink_.on_samples_dropped(submitters_.nobody(), 1);
+  }
+  for (const SourceId source : submitters_.all()) {
+    kernels_.tell(source, [&](const std::string& text) { sink_.on_meta(source, text); });
+  }
+  if (reader_) {
+    tell_reads();
+  }
+}
+
+void StallSampling::tell_reads() {
+  const StallReader::Facts& facts = reader_->facts();
+  submitters_.add_meta("drm.stalls.streams=" + std::to_string(reader_->streams()));
+  submitters_.add_meta("drm.stalls.period_cycles=" + std::to_string(reader_->period()));
   submitters_.add_meta("drm.stalls.drops=" + std::to_string(facts.drops));
   submitters_.add_meta("drm.stalls.resets=" + std::to_string(facts.resets));
-  for (const Error& refused : reader_.refused()) {
+  submitters_.add_meta("drm.stalls.ends_inferred=" + std::to_string(join_.ends_inferred()));
+  for (const Error& refused : reader_->refused()) {
     submitters_.add_meta("drm.stalls.refused=" + refused.message);
   }
 }
 
 void StallSampling::end_source(SourceId source, uint64_t now_ns) {
-  join_.flush(now_ns, reader_.period());
+  join_.flush(now_ns, period());
   join_.end_source(source);
+  kernels_.tell(source, [&](const std::string& text) { sink_.on_meta(source, text); });
 }
 
-void StallSampling::on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) {
-  submitters_.tell_kernel(job, start_ns, kernel);
+void StallSampling::on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) {
+  kernels_.add(job, start_ns, kernel, alone);
+  if (reader_) {
+    submitters_.tell_kernel(job, start_ns, kernel);
+  }
 }
 
 void StallSampling::on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
@@ -68,7 +89,7 @@ void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCou
       sink_.on_sample({.source = nobody,
                        .time_ns = time_ns,
                        .count = counts[stall],
-                       .period = reader_.period(),
+                       .period = period(),
                        .reason = stall_name(static_cast<Stall>(stall)),
                        .name_id = submitters_.name_id(nobody, kUnknown),
                        .device = device});
@@ -76,11 +97,11 @@ void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCou
   }
 }
 
-void StallSampling::on_record(const StallGt& gt, const StallRecord& record) {
+void StallSampling::on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) {
   if (on_) {
     const uint32_t device = submitters_.device_number(gt.bus);
     buses_.try_emplace(device, gt.bus);
-    join_.on_record(device, record, now_ns_);
+    join_.on_record(device, record, since_ns, now_ns_);
   }
 }
 

@@ -1,0 +1,385 @@
+/*
+ * Where a process has what the GPU has at an address of a VM: memory of its own, or an object of the driver's that it
+ * has mapped. VMs, files and objects have numbers of our own, which are never used again: what was known of one that is
+ * gone is found no more, though the driver gives its number to the next.
+ *
+ * A range of addresses is kept as blocks, each a power of two and aligned. A block does not replace those of other
+ * sizes that it overlaps: of all that have an address, the one that was bound last counts, and what was unbound is a
+ * block of nothing.
+ *
+ * Include after drm_counts.h.
+ */
+#ifndef GPUPROF_GPU_BINDINGS_H
+#define GPUPROF_GPU_BINDINGS_H
+
+#define BINDING_BLOCKS 96 /* most that a range of addresses is made of */
+#define BLOCK_SIZES 64
+#define PAGE_BITS 12
+
+/* The next numbers. */
+enum { NUMBER_OF_SPACE, NUMBER_OF_BINDING, NUMBER_OF_FILE, NUMBER_OF_OBJECT, NUMBERS };
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, NUMBERS);
+  __type(key, __u32);
+  __type(value, __u64);
+} numbers SEC(".maps");
+
+static __u64 next_number(__u32 which) {
+  __u64* last = bpf_map_lookup_elem(&numbers, &which);
+  return last ? __sync_fetch_and_add(last, 1) + 1 : 0;
+}
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, __u64); /* struct drm_file* */
+  __type(value, __u64);
+} files SEC(".maps");
+
+/* 0: it is not known, and is not to be made. */
+static __u64 file_number(__u64 file, int make) {
+  __u64* known = bpf_map_lookup_elem(&files, &file);
+  if (!known && make) {
+    __u64 number = next_number(NUMBER_OF_FILE);
+    bpf_map_update_elem(&files, &file, &number, BPF_NOEXIST);
+    known = bpf_map_lookup_elem(&files, &file);
+  }
+  return known ? *known : 0;
+}
+
+/* A VM. The recorder removes the blocks of those that are not here any more. */
+struct space_key {
+  __u64 file;
+  __u32 vm;
+  __u32 pad;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct space_key);
+  __type(value, __u64);
+} spaces SEC(".maps");
+
+static __u64 space_number(__u64 file, __u32 vm, int make) {
+  struct space_key key = {file_number(file, make), vm, 0};
+  if (!key.file) {
+    return 0;
+  }
+  __u64* known = bpf_map_lookup_elem(&spaces, &key);
+  if (!known && make) {
+    __u64 number = next_number(NUMBER_OF_SPACE);
+    bpf_map_update_elem(&spaces, &key, &number, BPF_NOEXIST);
+    known = bpf_map_lookup_elem(&spaces, &key);
+  }
+  return known ? *known : 0;
+}
+
+/* The longest prefix is the smallest block. */
+struct binding_key {
+  __u32 prefix; /* bits */
+  __u32 space;
+  __u64 address; /* big-endian */
+};
+#define BINDING_PREFIX_BITS 96
+struct binding {
+  __u64 since;  /* a later one has a greater number */
+  __u64 to;     /* what address 0 would be, by that of the block: in user space, or with an object the offset in it */
+  __u64 object; /* its number; 0: of user space */
+  __u32 size;   /* of the block, the logarithm */
+  __u32 is_nothing;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 131072);
+  __type(key, struct binding_key);
+  __type(value, struct binding);
+} bindings SEC(".maps");
+
+/* An object that was unbound wherever it was. */
+struct unbound_key {
+  __u64 space;
+  __u64 object;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct unbound_key);
+  __type(value, __u64); /* the number that a binding would have had then */
+} unbound SEC(".maps");
+
+struct object_key {
+  __u64 file;
+  __u64 what; /* the driver's number of the object, or the offset by which it can be mapped */
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 65536);
+  __type(key, struct object_key);
+  __type(value, __u64); /* the object */
+} objects SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 65536);
+  __type(key, struct object_key);
+  __type(value, __u64); /* the object */
+} object_offsets SEC(".maps");
+
+struct object_memory {
+  __u64 begin; /* in user space */
+  __u64 bytes;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 65536);
+  __type(key, __u64); /* object */
+  __type(value, struct object_memory);
+} object_memories SEC(".maps");
+
+static __u64 object_number(__u64 file, __u32 handle, int make) {
+  struct object_key key = {file_number(file, make), handle};
+  if (!key.file) {
+    return 0;
+  }
+  __u64* known = bpf_map_lookup_elem(&objects, &key);
+  if (!known && make) {
+    __u64 number = next_number(NUMBER_OF_OBJECT);
+    bpf_map_update_elem(&objects, &key, &number, BPF_NOEXIST);
+    known = bpf_map_lookup_elem(&objects, &key);
+  }
+  return known ? *known : 0;
+}
+
+static __always_inline void know_offset(__u64 file, __u32 handle, __u64 offset) {
+  __u64 object = object_number(file, handle, 1);
+  struct object_key key = {file_number(file, 1), offset};
+  bpf_map_update_elem(&object_offsets, &key, &object, BPF_ANY);
+}
+
+static __always_inline void know_memory(__u64 object, __u64 begin, __u64 bytes) {
+  struct object_memory memory = {begin, bytes};
+  bpf_map_update_elem(&object_memories, &object, &memory, BPF_ANY);
+}
+
+static __always_inline __u32 log2_of(__u64 power) {
+  __u32 log = (power & 0xaaaaaaaaaaaaaaaaull) != 0;
+  log |= (__u32)((power & 0xccccccccccccccccull) != 0) << 1;
+  log |= (__u32)((power & 0xf0f0f0f0f0f0f0f0ull) != 0) << 2;
+  log |= (__u32)((power & 0xff00ff00ff00ff00ull) != 0) << 3;
+  log |= (__u32)((power & 0xffff0000ffff0000ull) != 0) << 4;
+  log |= (__u32)((power & 0xffffffff00000000ull) != 0) << 5;
+  return log;
+}
+
+struct bind_context {
+  struct binding binding;
+  __u64 at;
+  __u64 left;
+  __u32 space;
+  __u32 failed;
+};
+
+/* The largest block that begins here and fits. */
+static long bind_block(__u32 index, struct bind_context* context) {
+  __u64 lowest = context->at & -context->at;
+  __u64 size = context->left;
+  if (!size) {
+    return 1;
+  }
+  size |= size >> 1;
+  size |= size >> 2;
+  size |= size >> 4;
+  size |= size >> 8;
+  size |= size >> 16;
+  size |= size >> 32;
+  size -= size >> 1;
+  if (lowest && lowest < size) {
+    size = lowest;
+  }
+  context->binding.size = log2_of(size);
+  struct binding_key key = {BINDING_PREFIX_BITS - context->binding.size, context->space,
+                            __builtin_bswap64(context->at)};
+  struct binding binding = context->binding;
+  if (bpf_map_update_elem(&bindings, &key, &binding, BPF_ANY) != 0) {
+    context->failed = 1;
+    return 1;
+  }
+  context->at += size;
+  context->left -= size;
+  return 0;
+}
+
+static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
+  struct gpuprof_drm_bound* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+  if (!event) {
+    count_job(GPUPROF_DRM_LOST_BATCHES);
+    return;
+  }
+  event->type = GPUPROF_DRM_BOUND;
+  event->vm = vm;
+  event->file = file;
+  event->address = address;
+  event->bytes = bytes;
+  bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* Nothing of a VM is known any more. */
+static void forget_vm(__u64 file, __u32 vm) {
+  struct space_key key = {file_number(file, 0), vm, 0};
+  if (key.file && bpf_map_delete_elem(&spaces, &key) == 0) {
+    tell_bound(file, vm, 0, ~0ull);
+  }
+}
+
+struct forget_context {
+  __u64 file;
+  __u64 spaces;
+};
+
+static long forget_space(void* map, struct space_key* key, __u64* value, struct forget_context* context) {
+  if (key->file == context->file) {
+    struct space_key gone = *key;
+    bpf_map_delete_elem(&spaces, &gone);
+    ++context->spaces;
+  }
+  return 0;
+}
+
+/* A file is closed, by its process or because that ends. */
+static void forget_file(__u64 file) {
+  struct forget_context context = {file_number(file, 0), 0};
+  if (!context.file) {
+    return;
+  }
+  bpf_for_each_map_elem(&spaces, forget_space, &context, 0);
+  bpf_map_delete_elem(&files, &file);
+  tell_bound(file, GPUPROF_DRM_ALL_VMS, 0, ~0ull);
+}
+
+/* An object, memory, or with neither nothing is at these addresses from now on. */
+static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
+  struct bind_context context = {};
+  tell_bound(file, vm, address, bytes); /* kernels that were there are no more */
+  context.binding = *what;
+  context.at = address;
+  context.left = bytes;
+  context.space = space_number(file, vm, !what->is_nothing);
+  if (!context.space && what->is_nothing) {
+    return;
+  }
+  context.binding.since = next_number(NUMBER_OF_BINDING);
+  if (context.space) {
+    bpf_loop(BINDING_BLOCKS, bind_block, &context, 0);
+  }
+  if (!context.space || context.failed) {
+    /* Better to know nothing of the VM than what was there before. */
+    count_job(GPUPROF_DRM_LOST_BINDINGS);
+    forget_vm(file, vm);
+  }
+}
+
+struct find_context {
+  struct binding_key key;
+  struct binding found;
+};
+
+/* The smallest block first, then those that it is in. */
+static long find_block(__u32 index, struct find_context* context) {
+  struct binding_key key = context->key;
+  const struct binding* binding = bpf_map_lookup_elem(&bindings, &key);
+  if (!binding) {
+    return 1;
+  }
+  if (binding->since > context->found.since) {
+    context->found = *binding;
+  }
+  context->key.prefix = BINDING_PREFIX_BITS - (binding->size & (BLOCK_SIZES - 1)) - 1;
+  return 0;
+}
+
+/* Where the process has what the GPU has at this address; 0: it is not known. */
+static __always_inline __u64 user_address(__u64 file, __u32 vm, __u64 address) {
+  struct find_context context = {};
+  struct unbound_key key = {space_number(file, vm, 0), 0};
+  if (!key.space) {
+    return 0;
+  }
+  context.key.prefix = BINDING_PREFIX_BITS;
+  context.key.space = key.space;
+  context.key.address = __builtin_bswap64(address);
+  bpf_loop(BLOCK_SIZES, find_block, &context, 0);
+  if (!context.found.since || context.found.is_nothing) {
+    return 0;
+  }
+  __u64 to = context.found.to + address;
+  if (!context.found.object) {
+    return to;
+  }
+  key.object = context.found.object;
+  const __u64* until = bpf_map_lookup_elem(&unbound, &key);
+  if (until && *until > context.found.since) {
+    return 0;
+  }
+  const struct object_memory* memory = bpf_map_lookup_elem(&object_memories, &key.object);
+  return memory && to < memory->bytes ? memory->begin + to : 0;
+}
+
+/* An argument as a number: the verifier lets nobody calculate with a pointer that it knows. */
+static __always_inline __u64 number_of(__u64 argument) {
+  __u64 number = 0;
+  bpf_probe_read_kernel(&number, sizeof(number), &argument);
+  return number;
+}
+
+static __always_inline int is_recorded(void) {
+  struct submitter submitter = {};
+  return find_submitter(&submitter) == SUBMITTER_RECORDED;
+}
+
+static __always_inline void on_mapped(const __u64* ctx) {
+  const struct file* file = (const struct file*)ctx[0];
+  const struct vm_area_struct* area = (const struct vm_area_struct*)ctx[1];
+  struct object_key key = {file_number((__u64)BPF_CORE_READ(file, private_data), 0), BPF_CORE_READ(area, vm_pgoff)
+                                                                                         << PAGE_BITS};
+  __u64* object = bpf_map_lookup_elem(&object_offsets, &key);
+  if (object) {
+    __u64 begin = BPF_CORE_READ(area, vm_start);
+    know_memory(*object, begin, BPF_CORE_READ(area, vm_end) - begin);
+  }
+}
+
+/* (struct file*, struct vm_area_struct*) */
+SEC("fentry")
+int on_drm_mmap(__u64* ctx) {
+  on_mapped(ctx);
+  return 0;
+}
+
+SEC("fentry")
+int on_i915_map(__u64* ctx) {
+  on_mapped(ctx);
+  return 0;
+}
+
+/* The number may be another object's soon; what it was bound to stays bound. */
+static __always_inline void on_closed(const __u64* ctx) {
+  struct object_key key = {file_number(number_of(ctx[0]), 0), (__u32)ctx[1]};
+  bpf_map_delete_elem(&objects, &key);
+}
+
+/* (struct drm_file*, u32) */
+SEC("fentry")
+int on_object_closed(__u64* ctx) {
+  on_closed(ctx);
+  return 0;
+}
+
+/* The same, where there is i915 only. */
+SEC("fentry")
+int on_i915_object_closed(__u64* ctx) {
+  on_closed(ctx);
+  return 0;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* What xe is asked for that leads to batches: VM binds, where objects are mapped, batches themselves. Include after
+ * batch_buffers.h. */
+#ifndef GPUPROF_XE_BATCHES_H
+#define GPUPROF_XE_BATCHES_H
+
+#define MAX_BINDS 64 /* of one call */
+
+/* As in the kernel's interface, which does not change. */
+struct xe_bind_op {
+  __u64 extensions;
+  __u32 object;
+  __u32 caching;
+  __u64 offset; /* in the object, or what of user space is bound */
+  __u64 range;
+  __u64 address;
+  __u32 op;
+  __u32 flags;
+  __u64 reserved[4];
+};
+struct xe_bind {
+  __u64 extensions;
+  __u32 vm;
+  __u32 exec_queue;
+  __u32 pad;
+  __u32 count;
+  struct xe_bind_op bind; /* where there are several: its first 8 bytes are their address */
+};
+struct xe_mmap_offset {
+  __u64 extensions;
+  __u32 object;
+  __u32 flags;
+  __u64 offset;
+};
+struct xe_exec {
+  __u64 extensions;
+  __u32 exec_queue;
+  __u32 syncs_count;
+  __u64 syncs;
+  __u64 address;
+  __u16 batches;
+};
+struct xe_vm_destroy {
+  __u32 vm;
+};
+enum { XE_BIND_MAP = 0, XE_BIND_UNMAP = 1, XE_BIND_USER = 2, XE_BIND_UNMAP_ALL = 3 };
+#define XE_BIND_NULL (1 << 2)   /* nothing, that can be read */
+#define XE_BIND_MIRROR (1 << 5) /* the process's own addresses */
+
+static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_op* op) {
+  struct binding binding = {};
+  if (op->op == XE_BIND_UNMAP_ALL) {
+    struct unbound_key key = {space_number(file, vm, 0), object_number(file, op->object, 0)};
+    __u64 now = next_number(NUMBER_OF_BINDING);
+    if (key.space && key.object && bpf_map_update_elem(&unbound, &key, &now, BPF_ANY) != 0) {
+      count_job(GPUPROF_DRM_LOST_BINDINGS);
+      forget_vm(file, vm);
+    }
+    return;
+  }
+  binding.to = op->offset - op->address;
+  if (op->op == XE_BIND_UNMAP || (op->op == XE_BIND_MAP && op->flags & XE_BIND_NULL)) {
+    binding.is_nothing = 1;
+  } else if (op->op == XE_BIND_MAP && op->object) {
+    binding.object = object_number(file, op->object, 1);
+    binding.is_nothing = !binding.object;
+  } else if (op->op == XE_BIND_MAP && op->flags & XE_BIND_MIRROR) {
+    binding.to = 0;
+  } else if (op->op != XE_BIND_USER) {
+    return; /* nothing moves */
+  }
+  bind_range(file, vm, op->address, op->range, &binding);
+}
+
+struct binds_context {
+  __u64 file;
+  __u64 from;
+  __u32 vm;
+  __u32 count;
+};
+
+static long bind_one(__u32 index, struct binds_context* context) {
+  struct xe_bind_op op;
+  if (index >= context->count) {
+    return 1;
+  }
+  if (bpf_probe_read_user(&op, sizeof(op), (const void*)(context->from + index * sizeof(op))) != 0) {
+    count_job(GPUPROF_DRM_LOST_BINDINGS);
+    forget_vm(context->file, context->vm);
+    return 1;
+  }
+  on_bind(context->file, context->vm, &op);
+  return 0;
+}
+
+/* (struct drm_device*, struct drm_xe_vm_bind*, struct drm_file*) */
+SEC("fexit")
+int on_xe_bind(__u64* ctx) {
+  struct xe_bind bind;
+  if ((int)ctx[3] != 0 || !is_recorded() || bpf_probe_read_kernel(&bind, sizeof(bind), (const void*)ctx[1]) != 0) {
+    return 0;
+  }
+  __u64 file = number_of(ctx[2]);
+  if (bind.count == 1) {
+    on_bind(file, bind.vm, &bind.bind);
+  } else {
+    struct binds_context context = {file, bind.bind.extensions, bind.vm, bind.count};
+    bpf_loop(MAX_BINDS, bind_one, &context, 0);
+    if (bind.count > MAX_BINDS) { /* better nothing than what was there before */
+      count_job(GPUPROF_DRM_LOST_BINDINGS);
+      forget_vm(file, bind.vm);
+    }
+  }
+  return 0;
+}
+
+/* (struct drm_device*, struct drm_xe_vm_destroy*, struct drm_file*) */
+SEC("fexit")
+int on_xe_vm_destroyed(__u64* ctx) {
+  struct xe_vm_destroy gone;
+  if ((int)ctx[3] == 0 && bpf_probe_read_kernel(&gone, sizeof(gone), (const void*)ctx[1]) == 0) {
+    forget_vm(number_of(ctx[2]), gone.vm);
+  }
+  return 0;
+}
+
+/* (struct drm_device*, struct drm_file*) */
+SEC("fentry")
+int on_xe_closed(__u64* ctx) {
+  __u64 file = number_of(ctx[1]);
+  forget_deferred(file);
+  forget_file(file);
+  return 0;
+}
+
+/* (struct drm_device*, struct drm_xe_gem_mmap_offset*, struct drm_file*) */
+SEC("fexit")
+int on_xe_mmap_offset(__u64* ctx) {
+  struct xe_mmap_offset found;
+  if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&found, sizeof(found), (const void*)ctx[1]) == 0) {
+    know_offset(number_of(ctx[2]), found.object, found.offset);
+  }
+  return 0;
+}
+
+/* As take_batch(). */
+static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, const void* exec) {
+  struct xe_exec asked;
+  if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || asked.batches != 1) {
+    return 0; /* an engine of several that work at once gets as many batches, at addresses that it is given */
+  }
+  look_at_deferred(file);
+  struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
+  return take_batch(&handed);
+}
+
+/* (struct drm_device*, struct drm_xe_wait_user_fence*, struct drm_file*): who waits for a batch has written it. */
+SEC("fentry")
+int on_xe_wait(__u64* ctx) {
+  if (is_recorded()) {
+    look_at_deferred(number_of(ctx[2]));
+  }
+  return 0;
+}
+
+#endif

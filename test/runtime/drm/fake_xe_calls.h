@@ -1,0 +1,129 @@
+/*
+ * The functions of the real xe that gpuprof looks at: exec queues, VMs, binds, objects. Nothing is done there but what
+ * the fake GPU needs. Included by fake_gpu.c.
+ */
+/* What the caller has filled in is there, though not all of it is read here. */
+#define TAKES_ALL __attribute__((noipa))
+
+/* The real ones' names and arguments. What only the fake driver reads is where syncs would be. */
+int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_exec* exec = data;
+  return submit_from(container_of(file, struct client, file), u64_to_user_ptr(exec->syncs));
+}
+
+int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_exec_queue_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  struct drm_xe_exec_queue_create* create = data;
+  create->exec_queue_id = ++container_of(file, struct client, file)->queues;
+  return create->vm_id != 0 ? 0 : -EINVAL;
+}
+
+int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_vm_bind_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_vm_bind* bind = data;
+  return bind->vm_id != 0 ? 0 : -EINVAL;
+}
+
+int xe_vm_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_vm_destroy_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  const struct drm_xe_vm_destroy* gone = data;
+  return gone->vm_id != 0 ? 0 : -EINVAL;
+}
+
+void xe_file_close(struct drm_device* dev, struct drm_file* file);
+TAKES_ALL void xe_file_close(struct drm_device* dev, struct drm_file* file) {
+  barrier();
+}
+
+int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_gem_mmap_offset_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  struct drm_xe_gem_mmap_offset* found = data;
+  found->offset = (u64)found->handle << 32;
+  return found->handle != 0 ? 0 : -EINVAL;
+}
+
+int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
+TAKES_ALL int xe_wait_user_fence_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
+  return wait_event_interruptible(all_done, atomic_read(&in_flight) == 0);
+}
+
+static int bind_memory(struct client* client, const void __user* from) {
+  struct fake_gpu_bind wanted;
+  struct drm_xe_vm_bind bind = {.num_binds = 1};
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  bind.vm_id = wanted.vm;
+  bind.bind.op = wanted.object   ? wanted.bytes ? DRM_XE_VM_BIND_OP_MAP : DRM_XE_VM_BIND_OP_UNMAP_ALL
+                 : wanted.memory ? DRM_XE_VM_BIND_OP_MAP_USERPTR
+                                 : DRM_XE_VM_BIND_OP_UNMAP;
+  bind.bind.obj = wanted.object;
+  bind.bind.addr = wanted.address;
+  bind.bind.range = wanted.bytes;
+  bind.bind.userptr = wanted.memory;
+  return xe_vm_bind_ioctl(NULL, &bind, &client->file);
+}
+
+/* The kernel's own function is asked, as by real drivers: it does not know the object. */
+static int end_object(struct client* client, const void __user* from) {
+  struct fake_gpu_gone gone;
+  struct drm_xe_vm_destroy vm = {};
+
+  if (copy_from_user(&gone, from, sizeof(gone))) {
+    return -EFAULT;
+  }
+  if (gone.object) {
+    return drm_gem_handle_delete(&client->file, gone.object) == -EINVAL ? 0 : -EFAULT;
+  }
+  vm.vm_id = gone.vm;
+  return xe_vm_destroy_ioctl(NULL, &vm, &client->file);
+}
+
+static void end_client(struct client* client) {
+  xe_file_close(NULL, &client->file);
+}
+
+static int find_object(struct client* client, void __user* from) {
+  struct fake_gpu_object wanted;
+  struct drm_xe_gem_mmap_offset found = {};
+  int error;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  found.handle = wanted.object;
+  error = xe_gem_mmap_offset_ioctl(NULL, &found, &client->file);
+  wanted.offset = found.offset;
+  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+
+static int submit_job(struct client* client, const void __user* from) {
+  struct fake_gpu_submit submit;
+  struct drm_xe_exec exec = {.syncs = (u64)from, .num_batch_buffer = 1};
+
+  if (copy_from_user(&submit, from, sizeof(submit))) {
+    return -EFAULT;
+  }
+  exec.address = submit.batch;
+  exec.exec_queue_id = submit.queue;
+  return xe_exec_ioctl(NULL, &exec, &client->file);
+}
+
+static int create_queue(struct client* client, void __user* from) {
+  struct fake_gpu_create_queue wanted;
+  struct drm_xe_exec_queue_create create = {};
+  int error;
+
+  if (copy_from_user(&wanted, from, sizeof(wanted))) {
+    return -EFAULT;
+  }
+  create.vm_id = wanted.vm;
+  error = xe_exec_queue_create_ioctl(NULL, &create, &client->file);
+  wanted.queue = create.exec_queue_id;
+  return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+}
+static int wait_idle(struct client* client) {
+  return xe_wait_user_fence_ioctl(NULL, NULL, &client->file);
+}

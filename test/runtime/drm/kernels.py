@@ -1,0 +1,126 @@
+"""What holds of the kernels in batches, and of the samples of stalls in them, by staller.c on xe and batches.c on i915."""
+
+import collections
+import re
+
+import rig
+
+
+class Kernels:
+    """Of a test that has the machine's sections."""
+
+    def stalls(self):
+        """{(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile they are of"""
+        self.assertIn("status 0", self.sections["stalls"], self.said("stalls"))
+        with open(self.profile_path, "w", encoding="utf-8") as file:
+            file.write("\n".join(self.sections["stalls.profile"]))
+        profile = rig.Profile(self.profile_path)
+        text = profile.strings()
+        places = {row[0]: (text.get(row[2], ""), int(row[3], 16)) for row in profile.of("GPU_PLACE")}
+        found = collections.Counter()
+        for _, work, place, reason, _, count, flags in profile.of("EUSTALL"):
+            frames = profile.frames(profile.works[work].ustack)
+            path = frames[frames.index("main") + 1:frames.index("submit")] if frames else ["none"]
+            found[(path[-1], *places.get(place, ("", 0)), text[reason], int(flags))] += int(count)
+        return found, profile
+
+    def test_stalls_are_in_the_kernels_and_below_the_paths_that_they_are_of(self):
+        """As staller.c says: 510 are one path's, 200 two paths' halves, 75 nobody's. Each GT has told of some."""
+        found, profile = self.stalls()
+        shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
+        self.assertEqual(found, {
+            ("chained", "kernel at 0x8000", 0x40, "sbid", 0): 60 + 30,
+            ("chained", "kernel at 0x8000", 0x48, "send", 0): 40 * 2,
+            ("chained", "kernel at 0x8000", 0x40, "active", 0): 10 * 3,
+            ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
+            ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
+            ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
+            # What was bound last counts, whether it is the larger or the smaller one.
+            ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
+            ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
+            ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
+            ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
+            # No kernel, a job of the driver's own, and batches in what was unbound, of a VM and of a file that are gone.
+            ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
+        })
+        # They ran at the same time, for as long: of which is the odd one, if there is one, chance decides.
+        self.assertEqual(sum(shared.values()), 200)
+        self.assertLessEqual(abs(shared["forward"] - 100), 1)
+        self.assertEqual(profile.end()["samples"], 785)
+
+    def test_batches_that_make_no_sense_are_jobs_as_others(self):
+        _, profile = self.stalls()
+        counts = collections.Counter()
+        for work, (count, *_) in profile.measured("GPU"):
+            frames = profile.frames(work.ustack)
+            counts[frames[frames.index("main") + 1]] += count
+        self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "rebound": 2,
+                                  "mapped_again": 1, "drivers_own": 2, "gone": 4, "many_late": 10, "hostile": 8})
+
+    def test_of_many_batches_that_are_written_late_all_are_looked_at_again(self):
+        _, profile = self.stalls()
+        told = {value.split(",")[0] for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key)
+                for value in values}
+        self.assertEqual({name for name in told if name.startswith("kernel at 0x100")},
+                         {f"kernel at {0x1000000 + i * 0x1000:#x}" for i in range(10)})
+
+    def test_dropped_stalls_and_resets_are_told(self):
+        _, profile = self.stalls()
+        self.assertEqual(profile.losses(), {"samples_dropped": 1})
+        meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
+        self.assertEqual(meta, {"streams": ["2"], "period_cycles": ["1004"], "drops": ["1"], "resets": ["1"], "ends_inferred": ["0"]})
+        text = profile.strings()
+        self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
+
+    def test_kernels_of_i915_are_told_with_their_streams_and_times(self):
+        """As batches.c says. No stalls can be sampled there."""
+        self.assertIn("status 0", self.sections["batches"], self.said("batches"))
+        self.assertIn("no stalls are sampled", self.said("batches"))
+        with open(self.profile_path, "w", encoding="utf-8") as file:
+            file.write("\n".join(self.sections["batches.profile"]))
+        profile = rig.Profile(self.profile_path)
+        told = [value for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key) for value in values]
+        parts = [re.match(r"(.*), device \d+, stream (\d+), jobs (\d+)(?:, alone in (\d+) for (\d+) ns)?$", text)
+                 for text in told]
+        self.assertEqual({part.group(1, 2, 3, 4) for part in parts}, {
+            ("kernel at 0x8000", "1", "2", "2"),
+            ("kernel at 0x8000", "2", "1", "1"),
+            ("kernel at 0x8000 in VM 2", "3", "1", "1"),
+            ("kernel at 0x9000", "1", "1", "1"),
+            ("kernel at 0xa000", "1", "1", None),
+            ("kernel at 0xb000", "1", "1", None),
+        })
+        self.assertEqual(len(parts), 6)
+        for part in parts:
+            if part.group(4):
+                self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
+        self.assertEqual(profile.coverage()["matched"], 9)
+        given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
+        self.assertEqual(given_up, [["3"]])  # in an object that is not mapped, on the way to it, and in none
+        self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key
+                                for text in (re.sub(", client.*", "", value) for value in values)),
+                         ["context 1, VM 7", "context 2, VM 7", "context 3"])
+
+    def test_batches_that_are_not_complete_are_counted(self):
+        """Four of gone(), and of hostile() noise and those at addresses where nothing is."""
+        _, profile = self.stalls()
+        meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
+                if ".drm." in key and ".note." not in key}
+        self.assertEqual((meta["batches.lost"], meta["bindings.lost"]), (["0"], ["0"]))
+        self.assertIn(int(meta["batches.given_up"][0]), range(8, 13))
+        self.assertIn("batches were not complete when they were handed over", self.said("stalls.profile"))
+
+    def test_stalls_are_folded_below_kernels(self):
+        folded = self.sections["stalls.folded"]
+        self.assertIn("[unknown];[no CPU stack];[unknown]_[G];[unknown]_[G];control_[g] 75", folded)
+        late = [line for line in folded if ";late;" in line]
+        self.assertEqual([line.split(";xe-rcs_[G];")[1] for line in late], ["kernel at 0x20000_[G];sync_[g] 70"])
+
+    def test_who_cannot_sample_stalls_is_told_why(self):
+        busy, paranoid = self.said("stalls.busy"), self.said("stalls.paranoid")
+        self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Device or resource busy", busy)
+        self.assertIn("another program samples this GPU", busy)
+        self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Permission denied", paranoid)
+        self.assertIn("sysctl dev.xe.observation_paranoid=0", paranoid)
+        for said in (busy, paranoid):
+            self.assertIn("status 0", said)
