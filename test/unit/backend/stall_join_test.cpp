@@ -21,13 +21,14 @@ struct Seen : StallSink {
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) override {
     kernels.emplace_back(job.correlation, start_ns, kernel);
   }
-  void on_stalls(SourceId source, uint32_t /*window*/, const std::string& kernel, uint64_t offset,
-                 const StallCounts& counts, bool estimated) override {
+  void on_stalls(SourceId source, uint32_t /*window*/, const At& at, const StallCounts& counts,
+                 bool estimated) override {
     uint64_t sum = 0;
     for (const uint32_t count : counts) {
       sum += count;
     }
-    (estimated ? shared : exact)[{source, kernel, offset}] += sum;
+    (estimated ? shared : exact)[{source, at.kernel, at.offset}] += sum;
+    addresses[at.address] += sum;
   }
   void on_window(SourceId source, const SampleWindow& window) override { windows.emplace_back(source, window); }
   void on_unknown(uint32_t device, uint64_t /*time_ns*/, const StallCounts& counts) override {
@@ -40,6 +41,7 @@ struct Seen : StallSink {
   Places exact;
   Places shared;
   std::map<uint32_t, uint64_t> unknown;
+  std::map<uint64_t, uint64_t> addresses;
   std::vector<std::tuple<uint64_t, uint64_t, std::string>> kernels;
   std::vector<std::pair<SourceId, SampleWindow>> windows;
 };
