@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cupti/cupti_api.h"
-#include "ipc/kept_code.h"
+#include "runtime/kept_code.h"
 
 namespace gpuprof::injection::cupti {
 

@@ -6,10 +6,11 @@
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
-#include "ipc/kept_code.h"
 #include "ipc/ring.h"
 #include "level_zero/objects.h"
 #include "level_zero/tracer.h"
+#include "runtime/flusher.h"
+#include "runtime/kept_code.h"
 #include "runtime/lifecycle.h"
 
 namespace gpuprof::injection::level_zero {
@@ -81,6 +82,7 @@ uint64_t keep_binary(ze_module_handle_t handle) {
   if (calls.get_binary(handle, &written, static_cast<uint8_t*>(bytes)) == ZE_RESULT_SUCCESS && written == size) {
     key = key_of(bytes, size);
     keep_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
+    note_work();  // there is something to flush, whatever else is told
   }
   munmap(bytes, size);
   return key;

@@ -1,5 +1,5 @@
 // GPU code that the target loads, for whoever samples inside of kernels: the native binaries of modules go the way of
-// code objects (ipc/kept_code.h), and of each kernel it is told where it lies on the GPU.
+// code objects (runtime/kept_code.h), and of each kernel it is told where it lies on the GPU.
 //
 // Only where the recorder asks for samples (GPUPROF_OPTION_SAMPLES). The address is what an extension of Intel's driver
 // says, zexKernelGetBaseAddress(); without it code is handed over, and nobody can say which address is in it.

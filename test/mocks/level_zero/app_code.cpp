@@ -19,6 +19,7 @@ void say_where(const Gpu& gpu, const char* name, ze_kernel_handle_t kernel) {
 
 // Two kernels, one of them twice.
 void load(uint32_t count, bool says) {
+  CHECK_ZE(zeInit(0));
   Gpu gpu;
   ze_command_list_handle_t list = gpu.immediate();
   for (const char* name : {"scale", "add", "scale"}) {

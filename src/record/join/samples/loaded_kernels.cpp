@@ -21,24 +21,26 @@ uint64_t plain(uint64_t address) {
 
 // In the order in which they were told: what is gone must have been there.
 void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel& kernel) {
-  const bool waits = std::any_of(waiting_.begin(), waiting_.end(),
-                                 [&source](const Waiting& waiting) { return waiting.source == source.id; });
-  if (!waits && source.knows_name(kernel.name_id)) {
+  if (!waits_.contains(source.id) && source.knows_name(kernel.name_id)) {
     add(source, kernel);
   } else if (waiting_.size() < kMaxWaiting) {
     waiting_.push_back({source.id, kernel});
+    waits_.insert(source.id);
   } else {
     join_.tally.add_loss(source.process(), profile::LossReason::details_lost, 1);
   }
 }
 
 void LoadedKernels::settle() {
-  std::vector<backend::SourceId> waits;
+  if (waiting_.empty()) {
+    return;
+  }
+  waits_.clear();
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     const Source* const source = producers_.find(waiting.source);
-    const bool stays = std::find(waits.begin(), waits.end(), waiting.source) != waits.end();
+    const bool stays = waits_.contains(waiting.source);
     if (source != nullptr && (stays || !source->knows_name(waiting.kernel.name_id))) {
-      waits.push_back(waiting.source);
+      waits_.insert(waiting.source);
       return false;
     }
     if (source != nullptr) {
@@ -98,6 +100,7 @@ void LoadedKernels::remove(const Source& source, const backend::LoadedKernel& go
 
 void LoadedKernels::end_source(backend::SourceId source) {
   std::erase_if(waiting_, [source](const Waiting& waiting) { return waiting.source == source; });
+  waits_.erase(source);
   loads_.erase(loads_.lower_bound({source, 0}), loads_.upper_bound({source, UINT64_MAX}));
 }
 

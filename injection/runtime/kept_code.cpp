@@ -1,4 +1,4 @@
-#include "ipc/kept_code.h"
+#include "runtime/kept_code.h"
 
 #include <sys/mman.h>
 
