@@ -111,6 +111,7 @@ TEST_CASE("samples are in the kernel of the batch that ran, that starts before t
   CHECK(gpu.seen.exact.empty());  // more may be found out
   gpu.settle(1900);
   CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
+  CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
   CHECK(gpu.seen.unknown.empty());
   gpu.settle(4000);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 5}});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -66,6 +67,7 @@ class LoadedKernels {
   std::map<profile::ProcessId, Space> spaces_;
   std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // what lives: its addresses
   std::vector<Waiting> waiting_;                                                   // for their names, in their order
+  std::set<backend::SourceId> waits_;                                              // whose
   size_t count_ = 0;
 };
 

@@ -65,7 +65,7 @@ struct LoadingRig : Rig {
   }
 
   void backend_op() {
-    auto op = kernel(1, 50 * kMs, 500 * kMs);
+    const auto op = kernel(1, 499 * kMs, 500 * kMs);
     correlator.on_kernel_of(op, kByAddress);
     correlator.on_gpu_op(op);
   }
@@ -146,7 +146,7 @@ TEST_CASE("samples wait for the code of their kernel, for a while") {
   CHECK(rig.place_of(kBase + 0x20).empty());
   fake_now_ns += SampleSharing::kCodeNs;
   rig.correlator.settle();
-  CHECK(rig.told() == "scale+32");  // its name is known all the same
+  CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
 }
 
 TEST_CASE("what was unloaded is there no more, and what came later was not there before") {
