@@ -6,8 +6,12 @@ namespace p = profile;
 
 bool in_zebin(const p::Tables& tables, p::GpuPlaceId place) {
   const p::GpuPlace* const known = tables.gpu_place(place);
-  const p::GpuModule* const module = known == nullptr ? nullptr : tables.gpu_module(known->module);
-  return module != nullptr && tables.text(module->name).ends_with("zebin");
+  if (known == nullptr) {
+    return false;
+  }
+  const p::GpuModule* const module = tables.gpu_module(known->module);
+  return module != nullptr ? tables.text(module->name).ends_with("zebin")
+                           : tables.text(known->function).starts_with("kernel at 0x");
 }
 
 std::string_view zebin_kernel(const p::Tables& tables, p::GpuPlaceId place) {

@@ -7,7 +7,8 @@
 
 namespace gpuprof::analyze {
 
-// Whether the place is in code of Intel's compiler.
+// Whether the place is in code of Intel's compiler, or in a kernel of the driver xe that has no other name than its
+// address.
 bool in_zebin(const profile::Tables& tables, profile::GpuPlaceId place);
 
 // The kernel that the place is in, where its code says so better than its work; else empty.
