@@ -54,8 +54,10 @@ TEST_CASE("whoever knows the code of others' samples is there for that alone, un
   const auto chosen = [](const std::vector<std::string>& names, bool samples) {
     Backends all = three();
     all.push_back(std::make_unique<Named>("sampler", true, "two"));
+    const auto found = choose(std::move(all), names, samples);
+    REQUIRE(found);
     std::string text;
-    for (const auto& one : *choose(std::move(all), names, samples)) {
+    for (const auto& one : *found) {
       text += std::string(one->descriptor().name) + (one->is_code_only() ? " for code, " : ", ");
     }
     return text;
