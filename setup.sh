@@ -33,7 +33,7 @@ readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="
   catch2 clang-format clang-tidy libclang-rt-dev|libclang-rt-18-dev|libclang-rt-14-dev
   python3 python3-numpy python3-jsonschema git ca-certificates procps util-linux
-  ?python3-yaml ?make ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64 ?python3-junitparser ?libxml2-utils ?golang-go ?sqlite3
+  ?python3-yaml ?make ?python3-pyopencl ?clpeak ?libdevel-nytprof-perl ?ccache ?binutils ?lld ?xz-utils ?libdebuginfod1|libdebuginfod1t64 ?python3-junitparser ?libxml2-utils ?golang-go ?sqlite3 ?libigc1|libigc2
   ?qemu-system-x86 ?busybox-static ?cpio ?pahole"
 
 known() { [[ $(apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[0-9]* ]]; }

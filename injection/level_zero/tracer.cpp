@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "level_zero/code/modules.h"
 #include "runtime/lifecycle.h"
 
 namespace gpuprof::injection::level_zero {
@@ -70,10 +71,15 @@ bool make_tracer(bool attached) {
     disable(why_no_tracer(attached));
     return false;
   }
-  hook_objects(add);
-  hook_commands(add);
-  hook_memory(add);
-  hook_waits(add);
+  if (wants_code() || attached) {
+    hook_code(add);
+  }
+  if (!wants_code_only()) {
+    hook_objects(add);
+    hook_commands(add);
+    hook_memory(add);
+    hook_waits(add);
+  }
   if (missing != nullptr) {
     char reason[200];
     snprintf(reason, sizeof(reason), "the Level Zero loader cannot trace ze%s: version 1.8 or later is needed",

@@ -31,6 +31,7 @@ bool start_tracer(bool attached);
 void stop_tracer();
 
 // The tables of the files that hold the callbacks.
+void hook_code(bool (*add)(const Hook& hook));
 void hook_commands(bool (*add)(const Hook& hook));
 void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));

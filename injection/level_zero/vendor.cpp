@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "ipc/emit.h"
+#include "level_zero/code/modules.h"
 #include "level_zero/commands.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
@@ -52,6 +53,7 @@ bool subscribe(bool attached) {
     return false;
   }
   tell_loader_version();
+  begin_code();
   if (attached) {
     come_late();
   }
@@ -77,6 +79,7 @@ void in_forked_child() {
   forget_outstanding();
   forget_executions();
   forget_devices();
+  forget_modules();
 }
 
 bool exiting() {
@@ -87,6 +90,7 @@ void flush(bool last) {
   const Guard guard;  // our own calls are traced on this thread
   tell_finished(UINT32_MAX, true);
   tell_executions(true);
+  flush_code();
   if (last) {
     wait_for_outstanding();
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analyze/labels.h"
+#include "analyze/zebin_kernels.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -123,6 +124,12 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
   std::unordered_map<uint32_t, std::vector<const SampleRow*>*> by_work;  // null: not wanted
   StallTable table(rows);
   for (const SampleRow& row : rows.samples) {
+    if (const std::string_view kernel = zebin_kernel(rows.tables, row.key.place); !kernel.empty()) {
+      if (!options.wanted || options.wanted(kernel)) {
+        kernels[std::string(kernel)].push_back(&row);
+      }
+      continue;
+    }
     const p::Work& work = rows.work(row);
     const auto [known, is_new] = by_work.try_emplace(index(work.id), nullptr);
     if (is_new) {

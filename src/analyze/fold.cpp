@@ -9,6 +9,7 @@
 #include "analyze/gpu_places.h"
 #include "analyze/sample_order.h"
 #include "analyze/spread.h"
+#include "analyze/zebin_kernels.h"
 #include "base/hash.h"
 
 namespace gpuprof::analyze {
@@ -182,7 +183,10 @@ class TreeBuilder {
       shares_.push_back(sample.count);
       count += sample.count;
       const p::GpuPlaceId place = sample.key.place;
-      without_lines += index(place) != 0 && tables_.place_frames(place).empty() ? sample.count : 0;
+      if (index(place) != 0 && tables_.place_frames(place).empty()) {
+        without_lines += sample.count;
+        result_.shared_out.without_in_zebins += in_zebin(tables_, place) ? sample.count : 0;
+      }
     }
     result_.shared_out.samples += count;
     result_.shared_out.without_lines += without_lines;

@@ -46,9 +46,10 @@ struct FoldOptions {
 
 // How the time of kernels was shared out among their samples, in gpu, busy and exclusive.
 struct SharedOut {
-  uint64_t samples = 0;        // among these
-  uint64_t without_lines = 0;  // of these: their module does not say what source they are of
-  uint64_t untimed = 0;        // all others, of work whose time is not known or 0
+  uint64_t samples = 0;            // among these
+  uint64_t without_lines = 0;      // of these: their module does not say what source they are of
+  uint64_t without_in_zebins = 0;  // of those: in code of Intel's compiler
+  uint64_t untimed = 0;            // all others, of work whose time is not known or 0
 };
 
 struct FoldResult : ProfileInfo {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analyze/labels.h"
+#include "analyze/zebin_kernels.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -20,17 +21,25 @@ void keep_first(Lines& lines, size_t most) {
 
 }  // namespace
 
+// The work names its kernel, but where that is one of many in a batch.
+size_t StallTable::position_of(const p::Work& work, std::string_view kernel, bool one_of_many) {
+  const auto known = one_of_many ? by_work_.end() : by_work_.find(index(work.id));
+  if (known != by_work_.end()) {
+    return known->second;
+  }
+  const auto [position, is_first] = positions_.try_emplace(kernel, kernels_.size());
+  if (is_first) {
+    kernels_.push_back({.name = kernel, .id = work.name});
+  }
+  if (!one_of_many) {
+    by_work_.emplace(index(work.id), position->second);
+  }
+  return position->second;
+}
+
 void StallTable::add(const SampleRow& row, std::string_view kernel) {
   const p::Work& work = rows_.work(row);
-  const auto [known, is_new] = by_work_.try_emplace(index(work.id), 0);
-  if (is_new) {
-    const auto [position, is_first] = positions_.try_emplace(kernel, kernels_.size());
-    known->second = position->second;
-    if (is_first) {
-      kernels_.push_back({.name = kernel, .id = work.name});
-    }
-  }
-  Kernel& to = kernels_[known->second];
+  Kernel& to = kernels_[position_of(work, kernel, in_zebin(rows_.tables, row.key.place))];
   to.samples += row.count;
   to.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
   to.reasons[index(row.key.reason)] += row.count;
@@ -42,6 +51,9 @@ void StallTable::add(const SampleRow& row, std::string_view kernel) {
   } else if (index(row.key.place) != 0) {
     to.without_lines += row.count;
     without_lines_ += row.count;
+    const uint64_t of_intel = in_zebin(rows_.tables, row.key.place) ? row.count : 0;
+    to.without_in_zebins += of_intel;
+    without_in_zebins_ += of_intel;
   }
 }
 
@@ -63,6 +75,7 @@ std::vector<KernelStalls> StallTable::take(std::vector<std::pair<uint64_t, size_
     to.samples = kernel.samples;
     to.estimated = kernel.estimated;
     to.without_lines = kernel.without_lines;
+    to.without_in_zebins = kernel.without_in_zebins;
     put_reasons(kernel, limits.reasons, to);
     put_lines(kernel, limits.lines, to);
     put_awaited(kernel, limits.lines, to);

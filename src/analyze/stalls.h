@@ -42,6 +42,7 @@ struct KernelStalls {
   uint64_t samples = 0;
   uint64_t estimated = 0;          // of these: whose they are was estimated
   uint64_t without_lines = 0;      // of these: their module does not say what source they are of
+  uint64_t without_in_zebins = 0;  // of those: in code of Intel's compiler
   std::vector<StallLine> reasons;  // most samples first, as the lines
   std::vector<HotLine> lines;
   std::vector<AwaitedLine> awaited;  // at most as many as lines; none where instructions were not looked at
@@ -76,6 +77,7 @@ class StallTable {
 
   [[nodiscard]] size_t size() const { return kernels_.size(); }
   [[nodiscard]] uint64_t without_lines() const { return without_lines_; }
+  [[nodiscard]] uint64_t without_in_zebins() const { return without_in_zebins_; }
 
  private:
   struct Kernel {
@@ -84,11 +86,13 @@ class StallTable {
     uint64_t samples = 0;
     uint64_t estimated = 0;
     uint64_t without_lines = 0;
+    uint64_t without_in_zebins = 0;
     std::unordered_map<uint32_t, uint64_t> reasons;  // by STRING
     std::unordered_map<uint32_t, uint64_t> lines;    // by the position of the innermost frame
     std::unordered_map<uint32_t, uint64_t> waiting;  // by the id of a place that is known to wait for another
   };
 
+  size_t position_of(const profile::Work& work, std::string_view kernel, bool one_of_many);
   [[nodiscard]] std::vector<KernelStalls> take(std::vector<std::pair<uint64_t, size_t>> order,
                                                const Limits& limits) const;
   void put_reasons(const Kernel& kernel, size_t most, KernelStalls& to) const;
@@ -100,6 +104,7 @@ class StallTable {
   std::unordered_map<std::string_view, size_t> positions_;
   std::unordered_map<uint32_t, size_t> by_work_;  // by id
   uint64_t without_lines_ = 0;
+  uint64_t without_in_zebins_ = 0;
 };
 
 }  // namespace gpuprof::analyze

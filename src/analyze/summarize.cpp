@@ -11,6 +11,7 @@
 #include "analyze/call_path.h"
 #include "analyze/labels.h"
 #include "analyze/row_filter.h"
+#include "analyze/zebin_kernels.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -357,7 +358,8 @@ class Summarizer {
       const p::Work& work = rows_.work(row);
       if (filter_.takes(work)) {
         if (tells) {
-          stalls.add(row, texts_->work(work));
+          const std::string_view kernel = zebin_kernel(rows_.tables, row.key.place);
+          stalls.add(row, kernel.empty() ? texts_->work(work) : kernel);
         }
         works[index(row.key.work)] += row.count;
         reasons[index(row.key.reason)].weight.count += row.count;
@@ -385,6 +387,7 @@ class Summarizer {
     });
     summary_.found.stalls = stalls.size();
     summary_.stalls_without_lines = stalls.without_lines();
+    summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
   // In a profile of nothing else, samples are the work.

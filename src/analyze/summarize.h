@@ -110,8 +110,9 @@ struct Summary {
   std::vector<PlaceLine> sample_places;
   // Of kernels, in the order of their time, where the samples tell something (ProfileInfo::samples_tell()).
   std::vector<KernelStalls> stalls;
-  uint64_t stalls_without_lines = 0;  // of the samples that are shown
-  std::vector<CountedTable> counted;  // at instructions; with a path none, as that is not known of them
+  uint64_t stalls_without_lines = 0;      // of the samples that are shown
+  uint64_t stalls_without_in_zebins = 0;  // of those
+  std::vector<CountedTable> counted;      // at instructions; with a path none, as that is not known of them
   // Not GPU work, and in no sum of it. Of profiles that were read with AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns

@@ -92,6 +92,13 @@ class Backend {
   // together would count that twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
+  // The backend whose library, in the same processes, knows the code that this one's samples are of; empty: none does.
+  [[nodiscard]] virtual std::string_view code_from() const { return {}; }
+
+  // It is there for others' samples alone: its library hands over code, and tells of nothing else.
+  void set_code_only() { code_only_ = true; }
+  [[nodiscard]] bool is_code_only() const { return code_only_; }
+
   virtual Status prepare(LaunchEnv& env) = 0;
 
   // What is wrong with the value of an environment variable that the backend's libraries read; nothing where it is
@@ -131,6 +138,9 @@ class Backend {
   [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
   // The last call: what is still held is handed over. A source that has ended earlier has nothing to do.
   virtual void stop() {}
+
+ private:
+  bool code_only_ = false;
 };
 
 using Backends = std::vector<std::unique_ptr<Backend>>;
@@ -138,8 +148,9 @@ using Backends = std::vector<std::unique_ptr<Backend>>;
 // All backends that this build has, in the order in which they are probed and shown.
 Backends make_all();
 
-// Those of `all` that a recording is to use: the named ones, or without names all but those that must be named. The
-// error says which names there are.
-Result<Backends> choose(Backends all, const std::vector<std::string>& names);
+// Those of `all` that a recording is to use: the named ones, or without names all but those that must be named. With
+// `samples` also, for their code only, those that know the code of the others' samples. The error says which names
+// there are.
+Result<Backends> choose(Backends all, const std::vector<std::string>& names, bool samples = false);
 
 }  // namespace gpuprof::backend

@@ -203,6 +203,7 @@ struct PlaceSamples {
   };
   uint64_t module = 0;       // by the number with which its code was handed over; 0: not known
   uint64_t offset = 0;       // of the instruction, from where the function begins
+  uint64_t address = 0;      // of the instruction, where there is no module: as of LoadedKernel; 0: not known
   uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp
   uint32_t window = 0;
   uint64_t correlation = 0;  // of the launch, after on_sampled_launch() of it; 0: not known
@@ -220,6 +221,17 @@ struct SampleWindow {
   uint64_t period = 0;   // cycles from one sample to the next; 0: not known
   uint32_t window = 0;
   uint32_t device = 0;
+};
+
+// A kernel's code lies at an address of its process's GPU, from that time on until another one lies there, or its load
+// is gone.
+struct LoadedKernel {
+  uint64_t module = 0;  // as of PlaceSamples
+  uint64_t address = 0;
+  uint64_t time_ns = 0;
+  uint64_t load = 0;     // of the module: the source's number for it
+  uint32_t name_id = 0;  // as the code has it
+  bool gone = false;     // all kernels of the load are: then only `load` and `time_ns` are set
 };
 
 // What an instruction did, counted by the hardware since the last time: of no launch.
@@ -277,6 +289,8 @@ class EventSink {
   virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_place_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
+  // Samples of any source of the same process that have an address are looked for in it.
+  virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };
 

@@ -52,5 +52,6 @@ std::unique_ptr<Command> make_merge();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_disassemble();  // in no table: see disassemble.cpp
 
 }  // namespace gpuprof::cmd

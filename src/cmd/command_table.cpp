@@ -3,6 +3,7 @@
 
 #include "base/edits.h"
 #include "cmd/command.h"
+#include "symbolize/xe_disassembler.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -38,7 +39,9 @@ const Entry* find_command(std::string_view name) {
   const auto table = command_table();
   const auto found =
       std::find_if(table.begin(), table.end(), [name](const Entry& entry) { return entry.name == name; });
-  return found == table.end() ? nullptr : &*found;
+  static constexpr Entry kOwn = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
+  const Entry* const own = name == kOwn.name ? &kOwn : nullptr;
+  return found == table.end() ? own : &*found;
 }
 
 std::string command_names() {

@@ -20,6 +20,7 @@
 #include "cmd/doctor_stacks.h"
 #include "output/json_stream.h"
 #include "record/target/environment.h"
+#include "symbolize/xe_disassembler.h"
 
 namespace gpuprof::cmd {
 
@@ -72,6 +73,16 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+Fact assembler_fact() {
+  const std::string library = symbolize::find_xe_assembler();
+  if (library.empty()) {
+    return {"instructions as text", State::info,
+            "no libiga64 of Intel's graphics compiler (package libigc1 or libigc2): samples have offsets, and no text",
+            ""};
+  }
+  return {"instructions as text", State::ok, "of Intel's kernels, by " + library, ""};
+}
+
 std::vector<Section> gather() {
   constexpr size_t kMaxMap = 16384;
   const Rights rights = parse_rights(read_status_of(static_cast<uint32_t>(::getpid())),
@@ -84,6 +95,7 @@ std::vector<Section> gather() {
   sections.push_back({"kernel", kernel_facts("", release)});
   sections.push_back({"attaching", attach_facts("", rights)});
   sections.push_back({"nvidia", nvidia_facts("", rights, variable)});
+  sections.push_back({"intel", {assembler_fact()}});
   sections.push_back({"devices", device_facts("")});
   sections.push_back({"symbols", {kernel_symbols_fact(""), debuginfod_fact()}});
   sections.push_back({"environment", environment_facts()});

@@ -62,7 +62,7 @@ class Record final : public Command {
     if (Status usable = take_options(); !usable) {
       return std::move(usable).error();
     }
-    auto chosen = backend::choose(backend::make_all(), backends_);
+    auto chosen = backend::choose(backend::make_all(), backends_, options_.samples && options_.attach_pid == 0);
     if (!chosen) {
       return std::move(chosen).error();
     }

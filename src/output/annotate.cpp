@@ -73,7 +73,7 @@ class Listing {
       put(line);
     }
     if (stalls.without_lines > 0) {
-      put(without_lines_text(stalls.without_lines, stalls.samples));
+      put(without_lines_text(stalls.without_lines, stalls.samples, stalls.without_in_zebins));
     }
   }
 

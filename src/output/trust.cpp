@@ -170,8 +170,13 @@ std::string dropped_samples_text(const ProfileInfo& info) {
          " of the samples were dropped, too many to say what kernels waited for";
 }
 
-std::string without_lines_text(uint64_t without_lines, uint64_t samples) {
-  return "no line information in " + percent_text(without_lines, samples) + " of the samples: compile with -lineinfo";
+std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins) {
+  constexpr const char* kNvidia = "-lineinfo";
+  constexpr const char* kIntel = "-gline-tables-only (icpx), or build kernels with the option -g (ocloc, Level Zero)";
+  const std::string options = in_zebins == 0               ? kNvidia
+                              : in_zebins == without_lines ? kIntel
+                                                           : std::string(kNvidia) + " (nvcc) or " + kIntel;
+  return "no line information in " + percent_text(without_lines, samples) + " of the samples: compile with " + options;
 }
 
 std::vector<std::string> trust_lines(const ProfileInfo& info) {

@@ -20,7 +20,8 @@ std::string truncated_text(const analyze::ProfileInfo& info);
 // "2.91% of the samples were dropped, too many to say what kernels waited for". Empty where that is not so.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 
-// "no line information in 12.00% of the samples: compile with -lineinfo".
-std::string without_lines_text(uint64_t without_lines, uint64_t samples);
+// "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: of those without, in the code of
+// Intel's compiler, which has other options.
+std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins);
 
 }  // namespace gpuprof::output

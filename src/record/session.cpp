@@ -118,6 +118,7 @@ class Session {
                                   .sampling_period = options_.sampling_period,
                                   .exact = exact_sampling(),
                                   .counted = options_.counted,
+                                  .code_only = code_only(),
                                   .nvtx_range = options_.nvtx_range,
                                   .code = {.session_bytes = options_.samples || counts() ? kMaxCodeBytes : 0},
                                   .expected = expected_callers(),
@@ -140,6 +141,16 @@ class Session {
                         .chosen = {}};
     exact.chosen = chosen_kernels();
     return exact;
+  }
+
+  [[nodiscard]] std::vector<std::string> code_only() const {
+    std::vector<std::string> names;
+    for (const auto& backend : backends_) {
+      if (backend->is_code_only()) {
+        names.emplace_back(backend->descriptor().name);
+      }
+    }
+    return names;
   }
 
   // By names as targets have them. None: all kernels are chosen.
@@ -376,9 +387,15 @@ class Session {
       log::warn("nothing was counted of what instructions do",
                 "only CUDA programs are counted, on GPUs whose counters this user may read: gpuprof doctor");
     }
-    if (gpu_lines_->without_lines() > 0) {
-      log::info(std::to_string(gpu_lines_->without_lines()) +
+    const auto [cubins, zebins] = gpu_lines_->without_lines();
+    if (cubins > 0) {
+      log::info(std::to_string(cubins) +
                 " sampled kernels have no source lines: nvcc adds them with -lineinfo, at no cost at run time");
+    }
+    if (zebins > 0) {
+      log::info(std::to_string(zebins) +
+                " sampled kernels have no source lines: icpx adds them with -gline-tables-only, and where a program "
+                "builds them itself, the build option -g does");
     }
   }
 

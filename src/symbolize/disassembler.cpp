@@ -1,33 +1,16 @@
 #include "symbolize/disassembler.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <unordered_map>
-
-#include "base/clock.h"
-#include "base/process/close_range.h"
-#include "base/process/pidfd.h"
-#include "base/unique_fd.h"
 
 namespace gpuprof::symbolize {
 namespace {
 
 constexpr std::string_view kSection = "\t.section\t.text.";
-constexpr int kCubin = 3;  // its descriptor in nvdisasm
-constexpr int kPollMs = 100;
 constexpr size_t kMaxInstructionText = 1024;
 
 std::optional<std::string_view> next_line(std::string_view& text) {
@@ -109,98 +92,6 @@ class Labels {
   std::unordered_map<std::string_view, uint64_t> offsets_;
 };
 
-struct Child {
-  UniqueFd output;
-  UniqueFd process;
-};
-
-// In the child, up to exec: nothing that another thread may have locked at the fork is used.
-[[noreturn]] void become(const char* program, const char* const* arguments, int cubin, int output,
-                         const Disassembler::Owner& owner, const Disassembler::Limits& limits) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // so that Ctrl-C ends the command, and not what names its kernels
-  if (::geteuid() == 0 &&
-      (::syscall(SYS_setgroups, 0, nullptr) != 0 || ::syscall(SYS_setresgid, owner.gid, owner.gid, owner.gid) != 0 ||
-       ::syscall(SYS_setresuid, owner.uid, owner.uid, owner.uid) != 0)) {
-    ::_exit(1);
-  }
-  const rlim_t seconds = static_cast<rlim_t>(limits.time.count() / 1000) + 1;
-  const rlimit time{seconds, seconds};
-  const rlimit memory{limits.memory, limits.memory};
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CPU, &time);
-  ::setrlimit(RLIMIT_AS, &memory);
-  ::setrlimit(RLIMIT_CORE, &none);
-  ::setrlimit(RLIMIT_FSIZE, &none);
-  sigset_t all;
-  sigemptyset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  const int null = ::open("/dev/null", O_RDWR);
-  if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(null, 2) < 0 || ::dup2(cubin, kCubin) < 0) {
-    ::_exit(1);
-  }
-  close_between(kCubin + 1, ~0U >> 1);
-  const std::array<char*, 2> environment = {const_cast<char*>("LC_ALL=C"), nullptr};
-  ::execve(program, const_cast<char* const*>(arguments), environment.data());
-  ::_exit(127);
-}
-
-Child start(const std::string& program, uint32_t symbol, int cubin, const Disassembler::Owner& owner,
-            const Disassembler::Limits& limits) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return {};
-  }
-  Child child{UniqueFd(ends[0]), UniqueFd()};
-  const UniqueFd ours(ends[1]);
-  // All descriptors that the child is given are above those that they become.
-  const UniqueFd output(::fcntl(ours.get(), F_DUPFD_CLOEXEC, kCubin + 1));
-  const UniqueFd source(::fcntl(cubin, F_DUPFD_CLOEXEC, kCubin + 1));
-  const std::string file = "/proc/self/fd/" + std::to_string(kCubin);
-  const std::string index = std::to_string(symbol);
-  const std::array<const char*, 6> arguments = {program.c_str(), "-c", "-fun", index.c_str(), file.c_str(), nullptr};
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    become(program.c_str(), arguments.data(), source.get(), output.get(), owner, limits);
-  }
-  child.process = pid > 0 ? open_pidfd(pid) : UniqueFd();
-  return child;
-}
-
-std::string read_all(int fd, const Disassembler::Limits& limits) {
-  const uint64_t end = monotonic_ns() + static_cast<uint64_t>(limits.time.count()) * 1'000'000;
-  std::string text;
-  std::array<char, 65536> chunk{};
-  while (text.size() < limits.output && monotonic_ns() < end) {
-    pollfd ready{fd, POLLIN, 0};
-    if (::poll(&ready, 1, kPollMs) <= 0) {
-      continue;
-    }
-    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
-    text.append(chunk.data(), std::min(static_cast<size_t>(got), limits.output - text.size()));
-  }
-  return text;
-}
-
-UniqueFd file_of(std::span<const std::byte> bytes) {
-  UniqueFd file(::memfd_create("cubin", MFD_CLOEXEC));
-  while (file && !bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return UniqueFd();
-    }
-    bytes = bytes.subspan(written > 0 ? static_cast<size_t>(written) : 0);
-  }
-  return file;
-}
-
 }  // namespace
 
 std::vector<GpuInstruction> parse_disassembly(std::string_view text, const CubinFunction& function) {
@@ -249,20 +140,9 @@ std::optional<Disassembler> Disassembler::find(std::string_view search_path) {
 
 std::vector<GpuInstruction> Disassembler::run(std::span<const std::byte> cubin, const CubinFunction& function,
                                               const Owner& owner, const Limits& limits) const {
-  const UniqueFd file = file_of(cubin);
-  if (!file) {
-    return {};
-  }
-  const Child child = start(program_, function.symbol, file.get(), owner, limits);
-  if (!child.process) {
-    return {};
-  }
-  const std::string text = read_all(child.output.get(), limits);
-  // Not by its number: the session's thread collects whatever child has ended.
-  siginfo_t info{};
-  ::syscall(SYS_pidfd_send_signal, child.process.get(), SIGKILL, nullptr, 0);
-  ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child.process.get()), &info, WEXITED);
-  return parse_disassembly(text, function);
+  const std::string index = std::to_string(function.symbol);
+  return parse_disassembly(run_on_code(program_, {"-c", "-fun", index, std::string(kCodeFile)}, cubin, owner, limits),
+                           function);
 }
 
 }  // namespace gpuprof::symbolize

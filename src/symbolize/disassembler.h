@@ -1,9 +1,6 @@
 // Instructions of a cubin as text, where NVIDIA's nvdisasm is on the machine. Nothing needs them.
 #pragma once
 
-#include <sys/types.h>
-
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbolize/code_reader_process.h"
 #include "symbolize/cubin_image.h"
 
 namespace gpuprof::symbolize {
@@ -29,15 +27,8 @@ std::vector<GpuInstruction> parse_disassembly(std::string_view text, const Cubin
 
 class Disassembler {
  public:
-  struct Owner {  // who made the cubin
-    uid_t uid = 0;
-    gid_t gid = 0;
-  };
-  struct Limits {
-    std::chrono::milliseconds time{5000};
-    size_t output = size_t{64} << 20;  // bytes
-    size_t memory = size_t{4} << 30;   // of its address space
-  };
+  using Owner = CodeOwner;
+  using Limits = ReaderLimits;
 
   // The nvdisasm of a search path, as PATH is one: the first absolute folder of it that has one that we may run.
   static std::optional<Disassembler> find(std::string_view search_path);
@@ -46,8 +37,7 @@ class Disassembler {
   [[nodiscard]] const std::string& program() const { return program_; }
 
   // The instructions of a function that CubinLines::functions() has of the same bytes. None, or only the first ones,
-  // where nvdisasm fails or a limit is reached. It runs without our environment, and without root's rights where the
-  // owner has none: what it reads is hostile, and it is not ours.
+  // where nvdisasm fails or a limit is reached. It runs as of run_on_code().
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
                                                 const Owner& owner, const Limits& limits) const;
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,

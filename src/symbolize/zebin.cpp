@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -24,6 +26,13 @@ constexpr uint32_t kAddressHigh = 3;
 // Code is put to addresses of our own. Not from 0 on: there is what linkers have dropped.
 constexpr uint64_t kFirstAddress = 1 << 16;
 constexpr uint64_t kAlignment = 64;
+
+// Of notes: who they are by, and what each has, in a word of 4 bytes.
+constexpr std::string_view kNotes = ".note.intelgt.compat";
+constexpr std::string_view kOwner = "IntelGT";
+constexpr uint32_t kProductFamily = 1;
+constexpr uint32_t kGfxCore = 2;
+constexpr uint32_t kProductConfig = 6;  // instead of the others, in newer ones
 
 // A zebin that is changed in place.
 class Bytes {
@@ -81,6 +90,85 @@ std::vector<uint64_t> place_code(Bytes& bytes, const std::vector<ElfSection>& se
     next = (next + kAlignment) / kAlignment * kAlignment;
   }
   return addresses;
+}
+
+GpuPlatform platform_of_core(uint32_t core) {
+  switch (core) {
+    case 18:
+      return GpuPlatform::xe;
+    case 0xc05:
+      return GpuPlatform::xe_hp;
+    case 0xc07:
+      return GpuPlatform::xe_hpg;
+    case 0xc08:
+      return GpuPlatform::xe_hpc;
+    case 0xc09:
+      return GpuPlatform::xe2;
+    case 0x1e00:
+      return GpuPlatform::xe3;
+    default:
+      return GpuPlatform::unknown;
+  }
+}
+
+// Some compilers name the product, and no core.
+GpuPlatform platform_of_product(uint32_t product) {
+  constexpr uint32_t kXeHpSdv = 1250;
+  constexpr uint32_t kDg2 = 1270;
+  constexpr uint32_t kPvc = 1271;
+  switch (product) {
+    case kXeHpSdv:
+      return GpuPlatform::xe_hp;
+    case kDg2:
+      return GpuPlatform::xe_hpg;
+    case kPvc:
+      return GpuPlatform::xe_hpc;
+    default:
+      return GpuPlatform::unknown;
+  }
+}
+
+// An architecture, a release of it and a revision: 12.60.7 is a Ponte Vecchio.
+GpuPlatform platform_of_config(uint32_t config) {
+  const uint32_t architecture = config >> 22U;
+  const uint32_t release = config >> 14U & 0xffU;
+  if (architecture == 12) {
+    return release < 50   ? GpuPlatform::xe
+           : release < 55 ? GpuPlatform::xe_hp
+           : release < 60 ? GpuPlatform::xe_hpg
+           : release < 70 ? GpuPlatform::xe_hpc
+                          : GpuPlatform::xe_hpg;
+  }
+  if (architecture == 20) {
+    return GpuPlatform::xe2;
+  }
+  return architecture == 30 ? GpuPlatform::xe3 : GpuPlatform::unknown;
+}
+
+GpuPlatform read_platform(const Bytes& bytes, const ElfSection& notes) {
+  constexpr uint64_t kAlign = 4;
+  const auto padded = [](uint64_t size) { return (size + kAlign - 1) / kAlign * kAlign; };
+  const uint64_t size = std::min<uint64_t>(notes.header.sh_size, bytes.all().size());
+  GpuPlatform found = GpuPlatform::unknown;
+  for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
+    const auto note = bytes.read<Elf64_Nhdr>(notes.header.sh_offset + at);
+    if (!note) {
+      break;
+    }
+    const uint64_t name = notes.header.sh_offset + at + sizeof(*note);
+    const auto owner = bytes.read<std::array<char, kOwner.size() + 1>>(name);
+    const auto word = bytes.read<uint32_t>(name + padded(note->n_namesz));
+    if (owner && word && note->n_namesz == owner->size() && note->n_descsz == sizeof(*word) &&
+        kOwner == std::string_view(owner->data(), kOwner.size())) {
+      const GpuPlatform told = note->n_type == kProductConfig   ? platform_of_config(*word)
+                               : note->n_type == kGfxCore       ? platform_of_core(*word)
+                               : note->n_type == kProductFamily ? platform_of_product(*word)
+                                                                : GpuPlatform::unknown;
+      found = told != GpuPlatform::unknown ? told : found;
+    }
+    at += sizeof(*note) + padded(note->n_namesz) + padded(note->n_descsz);
+  }
+  return found;
 }
 
 class Relocations {
@@ -177,8 +265,15 @@ struct Zebin::State {
   std::optional<ElfImage> image;
   std::unique_ptr<DwarfLines> dwarf;  // null: there is none
   std::vector<Kernel> kernels;
-  std::vector<uint64_t> addresses;  // of the kernels
+  std::vector<uint64_t> addresses;                       // of the kernels
+  std::unordered_map<std::string_view, size_t> by_name;  // the first of each name
+  GpuPlatform platform = GpuPlatform::unknown;
 };
+
+std::string_view platform_name(GpuPlatform platform) {
+  constexpr std::array<std::string_view, 7> kNames = {"unknown", "xe", "xe_hp", "xe_hpg", "xe_hpc", "xe2", "xe3"};
+  return kNames[static_cast<size_t>(platform)];
+}
 
 Zebin::Zebin(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Zebin::~Zebin() = default;
@@ -200,9 +295,15 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
     const ElfSection& section = image->sections()[i];
     if (addresses[i] != 0) {
       const uint64_t size = std::min<uint64_t>(section.header.sh_size, from.size());
-      state->kernels.push_back({section.name.substr(kCode.size()), size});
+      state->kernels.push_back({section.name.substr(kCode.size()), size, section.header.sh_offset});
       state->addresses.push_back(addresses[i]);
     }
+  }
+  for (size_t i = 0; i < state->kernels.size(); ++i) {
+    state->by_name.try_emplace(state->kernels[i].name, i);
+  }
+  if (const ElfSection* const notes = image->section(kNotes); notes != nullptr) {
+    state->platform = read_platform(bytes, *notes);
   }
   if (DwarfLines::present_in(*image)) {
     state->file = file_with(bytes.all());
@@ -218,14 +319,25 @@ const std::vector<Zebin::Kernel>& Zebin::kernels() const {
   return state_->kernels;
 }
 
+const Zebin::Kernel* Zebin::find(std::string_view kernel) const {
+  const auto found = state_->by_name.find(kernel);
+  return found == state_->by_name.end() ? nullptr : &state_->kernels[found->second];
+}
+
+bool Zebin::has_lines() const {
+  return state_->dwarf != nullptr;
+}
+
+GpuPlatform Zebin::platform() const {
+  return state_->platform;
+}
+
 std::vector<SourceFrame> Zebin::lines(std::string_view kernel, uint64_t offset) {
-  for (size_t i = 0; state_->dwarf != nullptr && i < state_->kernels.size(); ++i) {
-    if (state_->kernels[i].name == kernel) {
-      return offset < state_->kernels[i].bytes ? state_->dwarf->find(state_->addresses[i] + offset)
-                                               : std::vector<SourceFrame>{};
-    }
+  const auto found = state_->by_name.find(kernel);
+  if (state_->dwarf == nullptr || found == state_->by_name.end() || offset >= state_->kernels[found->second].bytes) {
+    return {};
   }
-  return {};
+  return state_->dwarf->find(state_->addresses[found->second] + offset);
 }
 
 }  // namespace gpuprof::symbolize

@@ -16,11 +16,16 @@
 
 namespace gpuprof::symbolize {
 
+// What instructions are encoded for, as Intel calls it.
+enum class GpuPlatform : uint8_t { unknown, xe, xe_hp, xe_hpg, xe_hpc, xe2, xe3 };
+std::string_view platform_name(GpuPlatform platform);  // "xe_hpc"; "unknown"
+
 class Zebin {
  public:
   struct Kernel {
     std::string name;
-    uint64_t bytes = 0;  // of its code
+    uint64_t bytes = 0;   // of its code
+    uint64_t offset = 0;  // of its code in the zebin
   };
 
   // Everything in `bytes` is hostile. Null when they are no zebin, or there is no room for them.
@@ -30,6 +35,10 @@ class Zebin {
   Zebin& operator=(const Zebin&) = delete;
 
   [[nodiscard]] const std::vector<Kernel>& kernels() const;
+  [[nodiscard]] const Kernel* find(std::string_view kernel) const;  // null: it has none of that name
+  [[nodiscard]] bool has_lines() const;                             // it was compiled with -g, or the like
+  // As its notes say.
+  [[nodiscard]] GpuPlatform platform() const;
 
   // The function at `offset` bytes into the kernel's code and what is inlined there, outermost first; at 0, the
   // kernel's first line. Empty where the zebin does not say.

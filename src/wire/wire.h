@@ -96,6 +96,8 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_SAMPLES 16u     /* sample inside of kernels: SAMPLES, SAMPLE_WINDOW, their code */
 #define GPUPROF_OPTION_EXACT 32u   /* with SAMPLES: only launches of chosen kernels, one at a time: SAMPLED_LAUNCH */
 #define GPUPROF_OPTION_COUNTS 128u /* count what instructions do: COUNT, their code; no work is told of */
+#define GPUPROF_OPTION_CODE_ONLY \
+  256u /* with SAMPLES, which somebody else takes: their code and GPU_KERNEL records, and nothing else at all */
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* all kernels are chosen, whatever gpuprof_segment.chosen says */
 
 #define GPUPROF_ALL_STACKS 65536u /* gpuprof_segment.stack_share: every launch gets a stack */
@@ -219,7 +221,8 @@ enum gpuprof_record_type {
   GPUPROF_RECORD_SAMPLE_WINDOW = 18,
   GPUPROF_RECORD_SAMPLED_LAUNCH = 19,
   GPUPROF_RECORD_COUNT = 20,
-  GPUPROF_RECORD_TYPES = 21
+  GPUPROF_RECORD_GPU_KERNEL = 21,
+  GPUPROF_RECORD_TYPES = 22
 };
 
 struct gpuprof_record {
@@ -521,6 +524,20 @@ struct gpuprof_count_record {
   uint32_t pad;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_count_record) == 48, "count layout");
+
+/* Where the code of a kernel lies on a GPU, from time_ns on: whoever has samples by their address finds their kernels by
+ * that. What lies there is known no more once its load is GONE. */
+struct gpuprof_gpu_kernel {
+  struct gpuprof_record header;
+  uint64_t module;  /* as in SAMPLES; 0: its code is not known */
+  uint64_t address; /* of its first byte, in the GPU's address space of the process */
+  uint64_t time_ns;
+  uint64_t load;    /* the source's number for this loading of the module: never 0, and never used again */
+  uint32_t name_id; /* as the code has it */
+  uint32_t flags;   /* GPUPROF_GPU_KERNEL_* */
+};
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 48, "GPU kernel layout");
+#define GPUPROF_GPU_KERNEL_GONE 1u /* of all kernels of the load: only `time_ns` and `load` say something */
 
 /* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
 struct gpuprof_meta {

@@ -250,6 +250,17 @@ WireBytes samples() {
   return wire;
 }
 
+// A name that comes late, two kernels at one address, and what was never there is gone.
+WireBytes loaded_kernels() {
+  WireBytes wire = samples();
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 100, 1, 9, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 500, 1, 0, GPUPROF_GPU_KERNEL_GONE});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 600, 2, 1, 0});
+  wire.name(9, "late");
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 700, 7, 0, GPUPROF_GPU_KERNEL_GONE});
+  return wire;
+}
+
 // Of a function that is known and of one that is not.
 WireBytes counts() {
   WireBytes wire = kernels();
@@ -267,6 +278,7 @@ Seeds make_seeds() {
   add("kernels", kernels());
   add("copies", copies());
   add("counts", counts());
+  add("loaded_kernels", loaded_kernels());
   add("graph", graph());
   add("graph_cycle", graph_cycle());
   add("graph_bodies", graph_bodies());

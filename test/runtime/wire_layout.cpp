@@ -144,6 +144,7 @@ void print_constants() {
   CONSTANT(OPTION_ATTACHED);
   CONSTANT(OPTION_STACKS);
   CONSTANT(OPTION_SAMPLES);
+  CONSTANT(OPTION_CODE_ONLY);
   CONSTANT(STATE_ACTIVE);
   CONSTANT(STATE_FINISHED);
   CONSTANT(WORD_PYTHON);
@@ -183,6 +184,7 @@ void print_record_types() {
   RECORD_TYPE(GRAPH_LAUNCH);
   RECORD_TYPE(SAMPLES);
   RECORD_TYPE(SAMPLE_WINDOW);
+  RECORD_TYPE(GPU_KERNEL);
 }
 
 #define NAMED(prefix, name)          \
@@ -253,8 +255,12 @@ void print_samples() {
   LAYOUT("SAMPLE_REASON", gpuprof_sample_reason, FIELD(reason_id), FIELD(samples));
   LAYOUT("SAMPLE_WINDOW", gpuprof_sample_window, FIELD(start_ns), FIELD(end_ns), FIELD(handed), FIELD(dropped),
          FIELD(foreign), FIELD(period), FIELD(window), FIELD(device), FIELD(context));
+  LAYOUT("GPU_KERNEL", gpuprof_gpu_kernel, FIELD(module), FIELD(address), FIELD(time_ns), FIELD(load), FIELD(name_id),
+         FIELD(flags));
+  CONSTANT(GPU_KERNEL_GONE);
   CONSTANT(CODE_MAGIC);
   CONSTANT(CODE_CUBIN);
+  CONSTANT(CODE_ZEBIN);
   CONSTANT(CODE_HAVE_IT);
   CONSTANT(CODE_SEND);
   CONSTANT(CODE_REFUSED);

@@ -60,7 +60,8 @@ class Source:
         self.graph_nodes, self.graph_launches = [], []
         self.calls, self.spans = [], []
         self.samples, self.windows = {}, {}  # by window number: SAMPLES, each with its reasons; the SAMPLE_WINDOW
-        self.modules_of_code = {}  # the source's number for a cubin -> its bytes
+        self.modules_of_code = {}  # the source's number for a cubin or zebin -> its bytes
+        self.gpu_kernels = []  # where kernels were loaded to, and that they are gone
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
         self.stack_words = {}  # stack id -> (words, flags)
         self.stack_of = {}  # correlation id -> stack id, where a stack was taken
@@ -199,6 +200,9 @@ class Source:
             samples["reasons"][reason["reason_id"]] = reason["samples"]
         self.samples.setdefault(samples["window"], []).append(samples)
 
+    def _take_gpu_kernel(self, record):
+        self.gpu_kernels.append(wire.GPU_KERNEL.read(record))
+
     def _take_sample_window(self, record):
         window = wire.SAMPLE_WINDOW.read(record)
         assert window["window"] != 0 and window["window"] not in self.windows, f"window {window['window']} twice"
@@ -247,7 +251,8 @@ class Source:
              wire.RECORD_SPAN: _take_span, wire.RECORD_STACK: _take_stack, wire.RECORD_CODE: _take_code,
              wire.RECORD_PYTHON: _take_python, wire.RECORD_MODULE: _take_module,
              wire.RECORD_MAPPINGS: _take_mappings, wire.RECORD_GRAPH_LAUNCH: _take_graph_launch,
-             wire.RECORD_SAMPLES: _take_samples, wire.RECORD_SAMPLE_WINDOW: _take_sample_window}
+             wire.RECORD_SAMPLES: _take_samples, wire.RECORD_SAMPLE_WINDOW: _take_sample_window,
+             wire.RECORD_GPU_KERNEL: _take_gpu_kernel}
 
     def totals(self):
         """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
@@ -276,8 +281,8 @@ class Recorder:
     """Listens for targets; `sources` fills as they connect. Drained by close(), and by a thread until then."""
 
     def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
-                 nvtx_range="", sampling_period=0):
-        self.settings = {"sampling_period": sampling_period,
+                 nvtx_range="", sampling_period=0, code_kind=wire.CODE_CUBIN):
+        self.settings = {"sampling_period": sampling_period, "code_kind": code_kind,
                          "control": control, "options": options, "stack_share": stack_share, "nvtx_range": nvtx_range}
         self.name = f"gpuprof-test-{os.getpid()}-{secrets.token_hex(4)}"
         self.token = secrets.token_hex(16)
@@ -328,7 +333,7 @@ class Recorder:
 
     def _take_code(self, connection, offer):
         assert (offer["version"], offer["token"].decode(), offer["kind"]) == (
-            wire.WIRE_VERSION, self.token, wire.CODE_CUBIN), "a strange offer"
+            wire.WIRE_VERSION, self.token, self.settings["code_kind"]), "a strange offer"
         kept = self.sources[offer["source_id"] - 1].modules_of_code
         assert offer["module"] != 0 and offer["module"] not in kept, f"module {offer['module']} offered twice"
         word = wire.CODE_REFUSED if self.refuses_code else wire.CODE_SEND

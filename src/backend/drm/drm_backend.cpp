@@ -333,6 +333,7 @@ class DrmBackend final : public Backend {
   Status prepare(LaunchEnv& /*env*/) override { return {}; }
   [[nodiscard]] bool is_local() const override { return true; }
   [[nodiscard]] bool only_by_name() const override { return true; }
+  [[nodiscard]] std::string_view code_from() const override { return "level_zero"; }
 
   Status start(const Recording& recording) override {
     const auto events = drm::find_kernel_events();

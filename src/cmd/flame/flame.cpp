@@ -307,7 +307,7 @@ class Flame : public Command {
     }
     const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
     if (shows_source && shared.without_lines > 0) {
-      log::info(output::without_lines_text(shared.without_lines, shared.samples));
+      log::info(output::without_lines_text(shared.without_lines, shared.samples, shared.without_in_zebins));
     }
     if (shared.untimed > 0) {
       log::info(count_text(shared.untimed) + " samples are of work without a measured time: see --weight samples");

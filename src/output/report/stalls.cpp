@@ -141,7 +141,7 @@ void print_stalls(const analyze::Summary& summary, Page& page) {
   }
   const bool can_have = summary.info.kind != analyze::ProfileKind::stall_samples;  // the published form has no lines
   if (can_have && summary.stalls_without_lines > 0) {
-    page.prose(without_lines_text(summary.stalls_without_lines, summary.samples));
+    page.prose(without_lines_text(summary.stalls_without_lines, summary.samples, summary.stalls_without_in_zebins));
   }
   for (const StallReason* const reason : explained(summary, page)) {
     std::string text(reason->word);

@@ -194,7 +194,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   }
   source->segment = static_cast<gpuprof_segment*>(memory);
   source->id = options_.ids->make();
-  set_up(options_, *source);
+  set_up(options_, caller.hello.backend, *source);
 
   // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
@@ -240,7 +240,9 @@ void Channel::release(backend::SourceId id) {
 }
 
 // Everything that a target finds in its segment at the first look.
-void Channel::set_up(const ChannelOptions& options, Source& source) {
+void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
+  const bool code_only =
+      std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
   gpuprof_segment& segment = *source.segment;
   segment.magic = GPUPROF_WIRE_MAGIC;
   segment.version = GPUPROF_WIRE_VERSION;
@@ -251,7 +253,7 @@ void Channel::set_up(const ChannelOptions& options, Source& source) {
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
       (options.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (options.counted.empty() ? 0u : GPUPROF_OPTION_COUNTS) |
-      (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) |
+      (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
       (options.exact.on && !options.exact.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
   segment.options.sampling_period = options.sampling_period;
   std::memcpy(segment.counted, options.counted.data(), std::min(options.counted.size(), kMaxCounted));

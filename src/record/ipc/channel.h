@@ -49,8 +49,9 @@ struct ChannelOptions {
   uint32_t sampling_period = 0;  // cycles, a power of two; 0: as the vendor's library chooses
   ExactSampling exact = {};      // with `samples`
   std::string counted;           // what instructions do that is counted, by the vendor's names; empty: nothing is
-  std::string nvtx_range;        // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
-  CodeLimits code = {};          // of the GPU code that targets may hand over
+  std::vector<std::string> code_only = {};  // backends whose libraries hand over code, and tell of nothing
+  std::string nvtx_range;                   // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
+  CodeLimits code = {};                     // of the GPU code that targets may hand over
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
@@ -154,7 +155,7 @@ class Channel {
   void count_if_unheard(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
-  static void set_up(const ChannelOptions& options, Source& source);
+  static void set_up(const ChannelOptions& options, std::string_view backend, Source& source);
 
   ChannelOptions options_;
   Listener listener_;

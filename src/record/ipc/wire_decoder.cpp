@@ -382,6 +382,24 @@ bool decode_count(backend::SourceId source, std::span<const std::byte> record, b
   return true;
 }
 
+bool decode_gpu_kernel(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
+  gpuprof_gpu_kernel kernel;
+  if (!fixed_part(record, kernel) || kernel.load == 0) {
+    return false;
+  }
+  const bool gone = (kernel.flags & GPUPROF_GPU_KERNEL_GONE) != 0;
+  if (!gone && (kernel.name_id == 0 || kernel.address == 0)) {
+    return false;
+  }
+  sink.on_loaded_kernel(source, {.module = kernel.module,
+                                 .address = kernel.address,
+                                 .time_ns = kernel.time_ns,
+                                 .load = kernel.load,
+                                 .name_id = kernel.name_id,
+                                 .gone = gone});
+  return true;
+}
+
 bool decode_sample_window(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
   gpuprof_sample_window window;
   if (!fixed_part(record, window) || window.window == 0 || !is_stretch(window.start_ns, window.end_ns) ||
@@ -438,6 +456,8 @@ bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::by
       return decode_samples(source, record, sink);
     case GPUPROF_RECORD_SAMPLED_LAUNCH:
       return decode_sampled_launch(source, record, sink);
+    case GPUPROF_RECORD_GPU_KERNEL:
+      return decode_gpu_kernel(source, record, sink);
     case GPUPROF_RECORD_COUNT:
       return decode_count(source, record, sink);
     case GPUPROF_RECORD_SAMPLE_WINDOW:

@@ -96,6 +96,10 @@ void Correlator::on_place_count(backend::SourceId id, const backend::PlaceCount&
   with(id, [&](const Source& source) { samples_.counts().on_count(source, count); });
 }
 
+void Correlator::on_loaded_kernel(backend::SourceId id, const backend::LoadedKernel& kernel) {
+  with(id, [&](const Source& source) { samples_.sharing().on_loaded_kernel(source, kernel); });
+}
+
 void Correlator::on_sample_window(backend::SourceId id, const backend::SampleWindow& window) {
   with(id, [&](const Source& source) { samples_.sharing().on_window(source, window); });
 }

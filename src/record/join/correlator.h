@@ -61,6 +61,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
   [[nodiscard]] size_t counted() const { return samples_.counts().kept(); }
   void on_place_count(backend::SourceId source, const backend::PlaceCount& count) override;
+  void on_loaded_kernel(backend::SourceId source, const backend::LoadedKernel& kernel) override;
   void on_source_end(backend::SourceId source) override;
 
   // StackSink

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,7 +24,9 @@ class Function {
       : correlator_(correlator), code_(code), sampled_(sampled) {}
 
   void add(const std::vector<symbolize::GpuInstruction>& instructions) {
-    const symbolize::SassSlice slice(instructions);
+    const bool is_sass = code_.is_cubin(sampled_.source, sampled_.module);
+    const std::span<const symbolize::GpuInstruction> sass(instructions.data(), is_sass ? instructions.size() : 0);
+    const symbolize::SassSlice slice(sass);
     size_t waits = 0;
     for (const SampledPlace& place : sampled_.places) {
       const auto found = std::lower_bound(instructions.begin(), instructions.end(), place.offset,
@@ -32,7 +35,7 @@ class Function {
         continue;
       }
       NewGpuInstruction made{.place = place.place, .text = correlator_.names().intern(found->text)};
-      if (++waits <= kMostWaits) {
+      if (is_sass && ++waits <= kMostWaits) {
         add_cause(slice, place, made);
       }
       correlator_.gpu_code().add(made);
@@ -70,18 +73,15 @@ class Function {
 void add_gpu_instructions(Correlator& correlator, GpuLines& code, const std::string& search_path) {
   const auto functions = correlator.most_sampled(kMostFunctions);
   const auto disassembler = functions.empty() ? std::nullopt : symbolize::Disassembler::find(search_path);
-  if (!disassembler) {
-    return;
-  }
   const uint64_t until = monotonic_ns() + kTimeNs;
   for (const SampledFunction& function : functions) {
     const uint64_t now = monotonic_ns();
     if (now >= until) {
       return;
     }
-    const symbolize::Disassembler::Limits limits{
+    const symbolize::ReaderLimits limits{
         .time = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(until - now))};
-    const auto instructions = code.instructions(function.source, function.module, function.name, *disassembler, limits);
+    const auto instructions = code.instructions(function.source, function.module, function.name, disassembler, limits);
     Function(correlator, code, function).add(instructions);
   }
 }

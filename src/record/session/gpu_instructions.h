@@ -1,5 +1,5 @@
 // At the end of a recording: the text of the instructions that samples were taken at, and what those wait for. By
-// NVIDIA's nvdisasm where this machine has it; without it both are left out.
+// NVIDIA's nvdisasm and Intel's assembler library where this machine has them; without them both are left out.
 #pragma once
 
 #include <string>

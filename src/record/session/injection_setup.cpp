@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "record/target/environment.h"
 #include "wire/wire.h"
 
@@ -23,7 +24,10 @@ Status InjectionSetup::prepare(const backend::Backends& backends, const Channel&
   env_.library_dir = libraries_->path();
   channel.prepare(env_);
   for (const auto& backend : backends) {
-    if (Status ready = prepare_one(*backend, engine); !ready) {
+    Status ready = prepare_one(*backend, engine);
+    if (!ready && backend->is_code_only()) {
+      log::warn("samples will have no names of kernels: " + ready.error().message, ready.error().hint);
+    } else if (!ready) {
       return ready;
     }
   }

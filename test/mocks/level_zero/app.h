@@ -68,6 +68,7 @@ struct Case {
   void (*run)(uint32_t count);
 };
 extern const std::vector<Case> kWorkCases;
+extern const std::vector<Case> kCodeCases;
 extern const std::vector<Case> kHostileCases;
 extern const std::vector<Case> kStressCases;
 

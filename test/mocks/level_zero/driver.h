@@ -25,6 +25,8 @@ struct ZeFaults {
   bool old_driver = false;      // of Level Zero 1.0: its timer's resolution is in nanoseconds
   bool wrap = false;            // the device's counter begins anew some milliseconds after the start
   bool reuse = false;           // what is made has the handle of what was destroyed last
+  bool no_extension = false;    // the driver does not say where kernels are
+  bool no_binary = false;       // modules have no native binary
   bool lenient = false;         // a context or pool may go before what was made in it, which goes with it
 };
 const ZeFaults& ze_faults();
@@ -170,12 +172,17 @@ struct Fence : Object {
 
 struct Module : Object {
   static constexpr Kind kKind = Kind::module;
+  uint64_t address = 0;  // of its code, on the device
+  uint32_t live = 0;     // kernels of it
+  std::vector<uint8_t> binary;
 };
 
 struct Kernel : Object {
   static constexpr Kind kKind = Kind::kernel;
   std::string name;
   uint64_t cycles;
+  Module* module;
+  uint64_t address = 0;  // 48 bits of it
 };
 
 struct Image : Object {
@@ -183,6 +190,9 @@ struct Image : Object {
 };
 
 constexpr uint32_t kCopyOrdinal = 1;  // of the queue group that only copies
+
+// The driver's extensions, by name; null: it has none of that name.
+void* extension(const char* name);
 
 uint64_t now_ns();
 uint64_t cycles_at(uint64_t ns);     // of the device's counter, before it is cut to its bits

@@ -28,6 +28,8 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"old_driver", &ZeFaults::old_driver},
                                 {"wrap", &ZeFaults::wrap},
                                 {"reuse", &ZeFaults::reuse},
+                                {"no_extension", &ZeFaults::no_extension},
+                                {"no_binary", &ZeFaults::no_binary},
                                 {"lenient", &ZeFaults::lenient}};
 
 ZeFaults read_faults() {
@@ -284,7 +286,14 @@ void fill(ze_global_dditable_t& table) {
   table.pfnInit = init;
 }
 
+ze_result_t ZE_APICALL get_extension_function(ze_driver_handle_t driver, const char* name, void** function) {
+  object<Driver>(driver);
+  *function = extension(name);
+  return *function == nullptr ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
+}
+
 void fill(ze_driver_dditable_t& table) {
+  table.pfnGetExtensionFunctionAddress = get_extension_function;
   table.pfnGet = get_drivers;
   table.pfnGetApiVersion = get_api_version;
   table.pfnGetProperties = get_driver_properties;

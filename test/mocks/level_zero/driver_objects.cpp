@@ -35,55 +35,6 @@ ze_result_t ZE_APICALL destroy_context(ze_context_handle_t context) {
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
-                                     const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
-                                     ze_module_build_log_handle_t* /*log*/) {
-  auto* made = make<Module>();
-  *module = reinterpret_cast<ze_module_handle_t>(made);
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
-  destroy<Module>(module);
-  return ZE_RESULT_SUCCESS;
-}
-
-// "light" takes 10 us, "heavy" 40, "slow" 20 ms, "empty" less than one, all others 5.
-ze_result_t ZE_APICALL create_kernel(ze_module_handle_t module, const ze_kernel_desc_t* description,
-                                     ze_kernel_handle_t* kernel) {
-  object<Module>(module);
-  auto* made = make<Kernel>();
-  made->name = description->pKernelName;
-  made->cycles = made->name == "light"   ? 192
-                 : made->name == "heavy" ? 768
-                 : made->name == "slow"  ? kRate / 50
-                 : made->name == "empty" ? 1
-                                         : 96;
-  *kernel = reinterpret_cast<ze_kernel_handle_t>(made);
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL destroy_kernel(ze_kernel_handle_t kernel) {
-  destroy<Kernel>(kernel);
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL set_group_size(ze_kernel_handle_t /*kernel*/, uint32_t /*x*/, uint32_t /*y*/, uint32_t /*z*/) {
-  return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t ZE_APICALL get_kernel_name(ze_kernel_handle_t kernel, size_t* bytes, char* name) {
-  const std::string& text = object<Kernel>(kernel).name;
-  if (name != nullptr) {
-    if (*bytes < text.size() + 1) {
-      return ZE_RESULT_ERROR_INVALID_SIZE;
-    }
-    memcpy(name, text.c_str(), text.size() + 1);
-  }
-  *bytes = text.size() + 1;
-  return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t ZE_APICALL create_image(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
                                     const ze_image_desc_t* /*description*/, ze_image_handle_t* image) {
   *image = reinterpret_cast<ze_image_handle_t>(make<Image>());
@@ -171,18 +122,6 @@ ze_result_t ZE_APICALL get_range(ze_context_handle_t /*context*/, const void* me
 void fill(ze_context_dditable_t& table) {
   table.pfnCreate = create_context;
   table.pfnDestroy = destroy_context;
-}
-
-void fill(ze_module_dditable_t& table) {
-  table.pfnCreate = create_module;
-  table.pfnDestroy = destroy_module;
-}
-
-void fill(ze_kernel_dditable_t& table) {
-  table.pfnCreate = create_kernel;
-  table.pfnDestroy = destroy_kernel;
-  table.pfnSetGroupSize = set_group_size;
-  table.pfnGetName = get_kernel_name;
 }
 
 void fill(ze_image_dditable_t& table) {

@@ -11,15 +11,18 @@ namespace {
 
 class Named final : public Backend {
  public:
-  Named(const char* name, bool only_by_name) : descriptor_{name, ""}, only_by_name_(only_by_name) {}
+  Named(const char* name, bool only_by_name, const char* code_from = "")
+      : descriptor_{name, ""}, only_by_name_(only_by_name), code_from_(code_from) {}
   [[nodiscard]] const Descriptor& descriptor() const override { return descriptor_; }
   [[nodiscard]] Availability probe() const override { return {}; }
   [[nodiscard]] bool only_by_name() const override { return only_by_name_; }
+  [[nodiscard]] std::string_view code_from() const override { return code_from_; }
   Status prepare(LaunchEnv& /*env*/) override { return {}; }
 
  private:
   Descriptor descriptor_;
   bool only_by_name_;
+  std::string_view code_from_;
 };
 
 Backends three() {
@@ -45,6 +48,25 @@ TEST_CASE("backends are chosen by name, or all but those that must be named") {
   CHECK(names_of(*choose(three(), {})) == Names{"one", "two"});
   CHECK(names_of(*choose(three(), {"third"})) == Names{"third"});
   CHECK(names_of(*choose(three(), {"third", "one"})) == Names{"one", "third"});
+}
+
+TEST_CASE("whoever knows the code of others' samples is there for that alone, unless it is named") {
+  const auto chosen = [](const std::vector<std::string>& names, bool samples) {
+    Backends all = three();
+    all.push_back(std::make_unique<Named>("sampler", true, "two"));
+    const auto found = choose(std::move(all), names, samples);
+    REQUIRE(found);
+    std::string text;
+    for (const auto& one : *found) {
+      text += std::string(one->descriptor().name) + (one->is_code_only() ? " for code, " : ", ");
+    }
+    return text;
+  };
+  CHECK(chosen({"sampler"}, true) == "two for code, sampler, ");
+  CHECK(chosen({"sampler"}, false) == "sampler, ");
+  CHECK(chosen({"sampler", "two"}, true) == "two, sampler, ");
+  CHECK(chosen({}, true) == "one, two, ");
+  CHECK(chosen({"one"}, true) == "one, ");
 }
 
 TEST_CASE("a backend that is not there is an error that names those that are") {

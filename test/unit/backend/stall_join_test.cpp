@@ -22,13 +22,14 @@ struct Seen : StallSink {
     alone.push_back(is_alone);
     kernels.emplace_back(job.correlation, start_ns, kernel);
   }
-  void on_stalls(SourceId source, uint32_t /*window*/, const std::string& kernel, uint64_t offset,
-                 const StallCounts& counts, bool estimated) override {
+  void on_stalls(SourceId source, uint32_t /*window*/, const At& at, const StallCounts& counts,
+                 bool estimated) override {
     uint64_t sum = 0;
     for (const uint32_t count : counts) {
       sum += count;
     }
-    (estimated ? shared : exact)[{source, kernel, offset}] += sum;
+    (estimated ? shared : exact)[{source, at.kernel, at.offset}] += sum;
+    addresses[at.address] += sum;
   }
   void on_window(SourceId source, const SampleWindow& window) override { windows.emplace_back(source, window); }
   void on_unknown(uint32_t device, uint64_t /*time_ns*/, const StallCounts& counts) override {
@@ -41,6 +42,7 @@ struct Seen : StallSink {
   Places exact;
   Places shared;
   std::map<uint32_t, uint64_t> unknown;
+  std::map<uint64_t, uint64_t> addresses;
   std::vector<std::tuple<uint64_t, uint64_t, std::string>> kernels;
   std::vector<bool> alone;
   std::vector<std::pair<SourceId, SampleWindow>> windows;
@@ -131,6 +133,7 @@ TEST_CASE("samples are in the kernel of the batch that ran, that starts before t
   CHECK(gpu.seen.exact.empty());  // more may be found out
   gpu.settle(1900);
   CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
+  CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
   CHECK(gpu.seen.unknown.empty());
   gpu.settle(4000);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 5}});

@@ -152,5 +152,96 @@ TEST_CASE("zebins that are cut or garbled") {
   }
 }
 
+struct Note {
+  std::string owner;
+  uint32_t type;
+  std::vector<uint32_t> words;
+};
+
+// A zebin of one kernel, with these notes.
+Bytes with_notes(const std::vector<Note>& notes) {
+  const std::string names("\0.text.k\0.note.intelgt.compat\0.shstrtab\0", 41);
+  std::string text;
+  const auto append = [&text](const void* bytes, size_t size) {
+    text.append(static_cast<const char*>(bytes), size);
+    text.append((4 - text.size() % 4) % 4, '\0');
+  };
+  for (const Note& note : notes) {
+    const Elf64_Nhdr head{static_cast<uint32_t>(note.owner.size() + 1),
+                          static_cast<uint32_t>(note.words.size() * sizeof(uint32_t)), note.type};
+    append(&head, sizeof head);
+    append(note.owner.c_str(), note.owner.size() + 1);
+    append(note.words.data(), note.words.size() * sizeof(uint32_t));
+  }
+  const std::string code(0x40, 'c');
+  const uint64_t code_at = sizeof(Elf64_Ehdr);
+  const uint64_t notes_at = code_at + code.size();
+  const uint64_t names_at = notes_at + text.size();
+  const uint64_t sections_at = (names_at + names.size() + 7) / 8 * 8;
+  Bytes bytes(sections_at + 4 * sizeof(Elf64_Shdr));
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_type = ET_REL;
+  header.e_machine = 205;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shoff = sections_at;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 4;
+  header.e_shstrndx = 3;
+  put(bytes, 0, header);
+  std::memcpy(bytes.data() + code_at, code.data(), code.size());
+  std::memcpy(bytes.data() + notes_at, text.data(), text.size());
+  std::memcpy(bytes.data() + names_at, names.data(), names.size());
+  const auto section = [](uint32_t name, uint32_t type, uint64_t offset, uint64_t size) {
+    Elf64_Shdr made{};
+    made.sh_name = name;
+    made.sh_type = type;
+    made.sh_offset = offset;
+    made.sh_size = size;
+    return made;
+  };
+  put(bytes, sections_at + sizeof(Elf64_Shdr), section(1, SHT_PROGBITS, code_at, code.size()));
+  put(bytes, sections_at + 2 * sizeof(Elf64_Shdr), section(9, SHT_NOTE, notes_at, text.size()));
+  put(bytes, sections_at + 3 * sizeof(Elf64_Shdr), section(30, SHT_STRTAB, names_at, names.size()));
+  return bytes;
+}
+
+GpuPlatform platform_with(const std::vector<Note>& notes) {
+  ReadingBudget budget;
+  const auto code = Zebin::parse(with_notes(notes), budget);
+  REQUIRE(code != nullptr);
+  REQUIRE(code->find("k") != nullptr);
+  CHECK(code->find("k")->bytes == 0x40);
+  CHECK(code->find("k")->offset == sizeof(Elf64_Ehdr));
+  CHECK(code->find("other") == nullptr);
+  CHECK_FALSE(code->has_lines());
+  return code->platform();
+}
+
+TEST_CASE("what a zebin is for stands in its notes") {
+  const std::string intel = "IntelGT";
+  const auto config = [](uint32_t architecture, uint32_t release) { return architecture << 22U | release << 14U | 7U; };
+  CHECK(platform_with({}) == GpuPlatform::unknown);
+  // As Debian's compiler has it for a Ponte Vecchio: a product, and no core.
+  CHECK(platform_with({{intel, 1, {1271}}, {intel, 2, {0}}, {intel, 3, {0x270700}}, {intel, 5, {0x30322e31, 0}}}) ==
+        GpuPlatform::xe_hpc);
+  CHECK(platform_with({{intel, 2, {0xc07}}}) == GpuPlatform::xe_hpg);
+  CHECK(platform_with({{intel, 2, {0xc09}}}) == GpuPlatform::xe2);
+  CHECK(platform_with({{intel, 6, {config(12, 0)}}}) == GpuPlatform::xe);
+  CHECK(platform_with({{intel, 6, {config(12, 55)}}}) == GpuPlatform::xe_hpg);
+  CHECK(platform_with({{intel, 6, {config(12, 60)}}}) == GpuPlatform::xe_hpc);
+  CHECK(platform_with({{intel, 6, {config(12, 71)}}}) == GpuPlatform::xe_hpg);
+  CHECK(platform_with({{intel, 6, {config(20, 4)}}}) == GpuPlatform::xe2);
+  CHECK(platform_with({{intel, 6, {config(30, 0)}}}) == GpuPlatform::xe3);
+  CHECK(platform_with({{intel, 6, {config(99, 0)}}}) == GpuPlatform::unknown);
+  CHECK(platform_with({{"GNU", 6, {config(20, 4)}}}) == GpuPlatform::unknown);
+  CHECK(platform_with({{"IntelGX", 6, {config(20, 4)}}}) == GpuPlatform::unknown);
+  CHECK(platform_with({{intel, 6, {config(20, 4), 1}}}) == GpuPlatform::unknown);
+  CHECK(platform_with({{"GNU", 3, {1, 2, 3}}, {intel, 6, {config(20, 4)}}}) == GpuPlatform::xe2);
+}
+
 }  // namespace
 }  // namespace gpuprof::symbolize::test

@@ -375,6 +375,7 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
     candidate.source = run->job.source;
     candidate.kernel = *kernel;
     candidate.offset = offset;
+    candidate.address = address_of(*kernel, offset);
     candidate.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
   }
   std::vector<Candidate> list;
@@ -383,6 +384,13 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
     list.push_back(candidate);
   }
   return list;
+}
+
+// 0: the instruction base address is not known.
+uint64_t StallJoin::address_of(const KernelId& kernel, uint64_t offset) const {
+  const auto space = spaces_.find(kernel.space);
+  const bool known = space != spaces_.end() && space->second.base != 0;
+  return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
 // The last one that starts before the address, unless another one of the VM starts in between. Null: there is none.
@@ -433,7 +441,8 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
     const uint64_t samples = sum_of(parts[i]);
     if (samples > 0) {
       told[to[i].source] += samples;
-      sink_.on_stalls(to[i].source, window, to[i].kernel.name(), to[i].offset, parts[i], to.size() > 1);
+      sink_.on_stalls(to[i].source, window, {to[i].kernel.name(), to[i].offset, to[i].address}, parts[i],
+                      to.size() > 1);
     }
   }
 }

@@ -45,10 +45,15 @@ class StallSink {
   // The job, whose times are known, has run this kernel. Also after the work was told, where it was found late.
   // `alone`: and no other, but for system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
+  // An instruction of a kernel.
+  struct At {
+    std::string kernel;
+    uint64_t offset = 0;   // from where the batch starts the kernel
+    uint64_t address = 0;  // in the process's VM; 0: not known
+  };
   // Samples at an instruction of a kernel of the source's, taken in a window that is told of after them. `estimated`:
   // others' kernels had that address, too.
-  virtual void on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
-                         const StallCounts& counts, bool estimated) = 0;
+  virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
   virtual void on_window(SourceId source, const SampleWindow& window) = 0;
   // In nobody's kernel that is known.
   virtual void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) = 0;
@@ -133,6 +138,7 @@ class StallJoin {
     SourceId source = 0;
     KernelId kernel;
     uint64_t offset = 0;
+    uint64_t address = 0;
     uint64_t ns = 0;
   };
   // Windows that have been told to a source in one turn.
@@ -152,6 +158,7 @@ class StallJoin {
   [[nodiscard]] std::vector<Candidate> candidates(const std::vector<const Run*>& runs, const Window& window,
                                                   uint64_t address) const;
   [[nodiscard]] const KernelId* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
+  [[nodiscard]] uint64_t address_of(const KernelId& kernel, uint64_t offset) const;
   void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told);
   void give_up(const Window& window, const StallCounts& counts);
   void expire(uint64_t now_ns);

@@ -60,8 +60,8 @@ void StallSampling::on_kernel(const Job& job, uint64_t start_ns, const std::stri
   }
 }
 
-void StallSampling::on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
-                              const StallCounts& counts, bool estimated) {
+void StallSampling::on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts,
+                              bool estimated) {
   std::vector<PlaceSamples::Reason> reasons;
   for (size_t stall = 0; stall < kStalls; ++stall) {
     if (counts[stall] != 0) {
@@ -70,8 +70,9 @@ void StallSampling::on_stalls(SourceId source, uint32_t window, const std::strin
     }
   }
   sink_.on_place_samples(source, {.module = 0,
-                                  .offset = offset,
-                                  .function_id = submitters_.name_id(source, kernel),
+                                  .offset = at.offset,
+                                  .address = at.address,
+                                  .function_id = submitters_.name_id(source, at.kernel),
                                   .window = window,
                                   .reasons = reasons,
                                   .estimated = estimated});

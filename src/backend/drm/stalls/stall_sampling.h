@@ -32,8 +32,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   void end_source(SourceId source, uint64_t now_ns);
 
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) override;
-  void on_stalls(SourceId source, uint32_t window, const std::string& kernel, uint64_t offset,
-                 const StallCounts& counts, bool estimated) override;
+  void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) override;
   void on_window(SourceId source, const SampleWindow& window) override;
   void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) override;
 

@@ -29,6 +29,10 @@ class CodeReader {
   [[nodiscard]] virtual bool may_come(backend::SourceId source, uint64_t module) const = 0;
   // Null: its code has not come. Valid until the next call.
   virtual const CodeFacts* facts(backend::SourceId source, uint64_t module) = 0;
+  // Of the function's code; 0: not known.
+  virtual uint64_t code_bytes(backend::SourceId /*source*/, uint64_t /*module*/, std::string_view /*function*/) {
+    return 0;
+  }
   // As CubinLines::frames: empty where nothing is known.
   virtual std::vector<symbolize::SourceFrame> frames(backend::SourceId source, uint64_t module,
                                                      std::string_view function, uint64_t offset) = 0;

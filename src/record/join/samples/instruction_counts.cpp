@@ -50,7 +50,7 @@ bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) 
   }
   add({.process = source->process(),
        .device = source->device(device),
-       .place = places_.place(*source, module, function, offset),
+       .place = places_.place(*source, {id, module, source->name(function), offset}),
        .name = source->name(name)},
       waiting.value);
   return true;

@@ -39,7 +39,7 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   window.told += sum;
   auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
-    counts.push_back({samples.offset, reason.reason_id, reason.samples, samples.estimated});
+    counts.push_back({samples.offset, samples.address, reason.reason_id, reason.samples, samples.estimated});
   }
   counts_ += samples.reasons.size();
   join_.memory().grew(samples.reasons.size() * sizeof(Count));
@@ -78,6 +78,7 @@ SampleSharing::Patience SampleSharing::patience_of(const Group& group, bool last
 }
 
 void SampleSharing::settle(bool last, backend::SourceId only) {
+  loaded_.settle();
   if (!last && join_.now_ns < next_look_ns_) {
     return;
   }
@@ -105,11 +106,9 @@ bool SampleSharing::take(Group& group, Patience patience) {
     }
     return true;
   }
-  const CodeReader* const reader = join_.options.code_reader;
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
   if (patience != Patience::none && waited < kCodeNs &&
-      (!source->knows_name(group.function_id) ||
-       (reader != nullptr && group.module != 0 && reader->may_come(group.source, group.module)))) {
+      (!source->knows_name(group.function_id) || code_may_come(*source, group))) {
     return false;
   }
   std::vector<KernelShare> shares =
@@ -123,6 +122,24 @@ bool SampleSharing::take(Group& group, Patience patience) {
   }
   give(*source, group, shares);
   return true;
+}
+
+bool SampleSharing::code_may_come(const Source& source, const Group& group) const {
+  const CodeReader* const reader = join_.options.code_reader;
+  return reader != nullptr && std::any_of(group.counts.begin(), group.counts.end(), [&](const Count& count) {
+           const Where at = where(source, group, count);
+           return at.module != 0 && reader->may_come(at.source, at.module);
+         });
+}
+
+// What has no module may be in another source's code.
+SampleSharing::Where SampleSharing::where(const Source& source, const Group& group, const Count& count) const {
+  if (group.module == 0 && count.address != 0) {
+    if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
+      return *loaded;
+    }
+  }
+  return {source.id, group.module, source.name(group.function_id), count.offset};
 }
 
 // As what its launch ran, or the function, or the kernel that it is a part of, in the window.
@@ -174,11 +191,12 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
   }
   const uint32_t flags = shares.size() > 1 ? profile::kSampleEstimated : 0;
   for (const Count& count : group.counts) {
-    SampleKey key{.place = place(source, group.module, group.function_id, count.offset),
+    const Where at = where(source, group, count);
+    SampleKey key{.place = place(source, at),
                   .reason = source.name(count.reason_id),
                   .sampling = group.sampling,
                   .flags = flags | (count.estimated ? profile::kSampleEstimated : 0)};
-    tally(source, group, key, count);
+    tally(source, at, key, count.samples);
     const auto parts = split_.split(count.samples, weights);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] > 0) {
@@ -189,29 +207,24 @@ void SampleSharing::give(Source& source, const Group& group, const std::vector<K
   }
 }
 
-void SampleSharing::tally(const Source& source, const Group& group, const SampleKey& key, const Count& count) {
-  if (group.module == 0 || profile::index(key.place) == 0 || join_.options.code_reader == nullptr) {
+void SampleSharing::tally(const Source& source, const Where& where, const SampleKey& key, uint64_t samples) {
+  if (where.module == 0 || profile::index(key.place) == 0 || join_.options.code_reader == nullptr) {
     return;
   }
   const auto& modules = code_[source.id].modules;
-  const auto module = modules.find(group.module);
+  const auto module = modules.find({where.source, where.module});
   if (module == modules.end()) {
     return;  // its code has not come
   }
-  const auto [known, fresh] =
-      tallies_.try_emplace(profile::index(key.place), Tally{.source = source.id,
-                                                            .module = group.module,
-                                                            .in = source.gpu_code.module(module->second),
-                                                            .function = source.name(group.function_id),
-                                                            .offset = count.offset,
-                                                            .reasons = {}});
+  const auto [known, fresh] = tallies_.try_emplace(
+      profile::index(key.place), Tally{.where = where, .in = source.gpu_code.module(module->second), .reasons = {}});
   auto& reasons = known->second.reasons;
   const auto reason =
       std::find_if(reasons.begin(), reasons.end(), [&key](const auto& one) { return one.first == key.reason; });
   if (reason != reasons.end()) {
-    reason->second += count.samples;
+    reason->second += samples;
   } else {
-    reasons.emplace_back(key.reason, count.samples);
+    reasons.emplace_back(key.reason, samples);
     join_.memory().grew(sizeof(reasons.back()) + (fresh ? sizeof(*known) : 0));
   }
 }
@@ -219,18 +232,18 @@ void SampleSharing::tally(const Source& source, const Group& group, const Sample
 std::vector<SampledFunction> SampleSharing::most_sampled(size_t most) const {
   std::map<std::tuple<backend::SourceId, uint64_t, NameIndex>, SampledFunction> functions;
   for (const auto& [place, tally] : tallies_) {
-    SampledPlace sampled{.place = profile::GpuPlaceId{place}, .offset = tally.offset};
+    SampledPlace sampled{.place = profile::GpuPlaceId{place}, .offset = tally.where.offset};
     uint64_t largest = 0;
     for (const auto& [reason, samples] : tally.reasons) {
       sampled.samples += samples;
       sampled.reason = samples > largest ? reason : sampled.reason;
       largest = std::max(largest, samples);
     }
-    SampledFunction& function = functions[{tally.source, tally.module, tally.function}];
-    function.source = tally.source;
-    function.module = tally.module;
+    SampledFunction& function = functions[{tally.where.source, tally.where.module, tally.where.function}];
+    function.source = tally.where.source;
+    function.module = tally.where.module;
     function.in = tally.in;
-    function.name = parts_.producers.names().text(tally.function);
+    function.name = parts_.producers.names().text(tally.where.function);
     function.samples += sampled.samples;
     function.places.push_back(sampled);
   }
@@ -247,34 +260,33 @@ std::vector<SampledFunction> SampleSharing::most_sampled(size_t most) const {
   return ordered;
 }
 
-profile::GpuPlaceId SampleSharing::place(Source& source, uint64_t from, uint32_t function_id, uint64_t offset) {
+profile::GpuPlaceId SampleSharing::place(Source& source, const Where& where) {
   Code& code = code_[source.id];
-  const NameIndex function = source.name(function_id);
   if (code.places.size() >= GpuCode::kMaxPlaces || !join_.memory().admit()) {
-    const auto known = code.places.find({from, function, offset});
+    const auto known = code.places.find(where);
     return known == code.places.end() ? profile::GpuPlaceId{} : known->second;
   }
-  const auto [known, fresh] = code.places.emplace(std::tuple(from, function, offset), profile::GpuPlaceId{});
+  const auto [known, fresh] = code.places.emplace(where, profile::GpuPlaceId{});
   if (!fresh) {
     return known->second;
   }
   join_.memory().grew(sizeof(*known) + 4 * sizeof(void*));
-  introduce(source, code, from);
-  const std::string name(parts_.producers.names().text(function));
+  introduce(source, code, where);
+  const std::string name(parts_.producers.names().text(where.function));
   std::vector<symbolize::SourceFrame> lines;
-  if (CodeReader* const reader = join_.options.code_reader; reader != nullptr && from != 0) {
-    lines = reader->frames(source.id, from, name, offset);
+  if (CodeReader* const reader = join_.options.code_reader; reader != nullptr && where.module != 0) {
+    lines = reader->frames(where.source, where.module, name, where.offset);
   }
   std::vector<backend::GpuFrame> frames;
   frames.reserve(lines.size());
   for (const symbolize::SourceFrame& line : lines) {
     frames.push_back({line.name, line.file, line.line});
   }
-  const auto module = code.modules.find(from);
+  const auto module = code.modules.find({where.source, where.module});
   const backend::GpuPlace made{.id = ++code.last_place,
                                .module = module == code.modules.end() ? 0 : module->second,
                                .function = name,
-                               .offset = offset,
+                               .offset = where.offset,
                                .instruction = {},
                                .frames = frames};
   parts_.producers.gpu_code().add(source.gpu_code, made);
@@ -283,13 +295,15 @@ profile::GpuPlaceId SampleSharing::place(Source& source, uint64_t from, uint32_t
 }
 
 // Tells the session of a module whose code has come.
-void SampleSharing::introduce(Source& source, Code& code, uint64_t module) {
+void SampleSharing::introduce(Source& source, Code& code, const Where& where) {
   CodeReader* const reader = join_.options.code_reader;
-  const CodeFacts* facts =
-      reader == nullptr || module == 0 || code.modules.contains(module) ? nullptr : reader->facts(source.id, module);
+  const std::pair key(where.source, where.module);
+  const CodeFacts* facts = reader == nullptr || where.module == 0 || code.modules.contains(key)
+                               ? nullptr
+                               : reader->facts(where.source, where.module);
   if (facts != nullptr) {
     const auto id = static_cast<uint32_t>(code.modules.size() + 1);
-    code.modules.emplace(module, id);
+    code.modules.emplace(key, id);
     parts_.producers.gpu_code().add(source.gpu_code, {.id = id, .name = facts->name, .hash = facts->hash});
   }
 }
@@ -305,6 +319,7 @@ void SampleSharing::end_source(backend::SourceId source) {
     window = open_.erase(window);
   }
   code_.erase(source);
+  loaded_.end_source(source);
 }
 
 }  // namespace gpuprof::record

@@ -18,6 +18,7 @@
 #include "record/join/context.h"
 #include "record/join/samples/code_reader.h"
 #include "record/join/samples/kernel_times.h"
+#include "record/join/samples/loaded_kernels.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"
 
@@ -62,18 +63,24 @@ class SampleSharing {
   static constexpr size_t kMaxCounts = 1'000'000;      // that wait; beyond, the oldest go on with what is known
 
   SampleSharing(JoinContext& join, const JoinParts& parts, WorkJoin& work, SharedSamples& out)
-      : join_(join), parts_(parts), work_(work), out_(out) {}
+      : join_(join), parts_(parts), work_(work), out_(out), loaded_(join, parts.producers) {}
 
   void on_samples(const Source& source, const backend::PlaceSamples& samples);
   void on_window(const Source& source, const backend::SampleWindow& window);
+
+  // By whose code samples that have an address only get their place.
+  void on_loaded_kernel(const Source& source, const backend::LoadedKernel& kernel) {
+    loaded_.on_kernel(source, kernel);
+  }
 
   // As of WorkJoin.
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
 
-  // An instruction `offset` bytes into a function (name id) of a module; none where there are too many. What is known
-  // of its code is read once.
-  profile::GpuPlaceId place(Source& source, uint64_t module, uint32_t function_id, uint64_t offset);
+  // Where an instruction is, by the number of whoever has handed over the code.
+  using Where = LoadedKernels::Place;
+  // As a place of the source's; none where there are too many. What is known of its code is read once.
+  profile::GpuPlaceId place(Source& source, const Where& where);
 
   // At most so many functions of modules that are known, most samples first.
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const;
@@ -81,6 +88,7 @@ class SampleSharing {
  private:
   struct Count {
     uint64_t offset = 0;
+    uint64_t address = 0;  // as of PlaceSamples
     uint32_t reason_id = 0;
     uint32_t samples = 0;
     bool estimated = false;  // by the source
@@ -104,18 +112,15 @@ class SampleSharing {
   using WindowKey = std::pair<backend::SourceId, uint32_t>;
   // The numbers that a source's places get here.
   struct Code {
-    std::unordered_map<uint64_t, uint32_t> modules;
-    std::map<std::tuple<uint64_t, NameIndex, uint64_t>, profile::GpuPlaceId> places;  // module, function, offset
+    std::map<std::pair<backend::SourceId, uint64_t>, uint32_t> modules;  // by whose number for it
+    std::map<Where, profile::GpuPlaceId> places;
     uint32_t last_place = 0;
   };
 
   // What was sampled at a place.
   struct Tally {
-    backend::SourceId source = 0;
-    uint64_t module = 0;
+    Where where;
     profile::GpuModuleId in{};
-    NameIndex function = 0;
-    uint64_t offset = 0;
     std::vector<std::pair<NameIndex, uint64_t>> reasons;
   };
 
@@ -125,15 +130,18 @@ class SampleSharing {
   [[nodiscard]] std::vector<KernelShare> shares_of(const Source& source, const Group& group, Patience patience,
                                                    std::string_view function);
   KernelShare unknown_work(Source& source, const Group& group);
-  void tally(const Source& source, const Group& group, const SampleKey& key, const Count& count);
+  [[nodiscard]] Where where(const Source& source, const Group& group, const Count& count) const;
+  [[nodiscard]] bool code_may_come(const Source& source, const Group& group) const;
+  void tally(const Source& source, const Where& where, const SampleKey& key, uint64_t samples);
   void give(Source& source, const Group& group, const std::vector<KernelShare>& shares);
-  void introduce(Source& source, Code& code, uint64_t module);
+  void introduce(Source& source, Code& code, const Where& where);
   void drop(const Group& group);
 
   JoinContext& join_;
   JoinParts parts_;
   WorkJoin& work_;
   SharedSamples& out_;
+  LoadedKernels loaded_;
   ProportionalSplit split_;
   std::map<WindowKey, OpenWindow> open_;
   std::vector<Group> waiting_;

@@ -98,6 +98,10 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     }
   }
   void on_sampled_launch(uint32_t, uint64_t correlation) override { log += "sampled" + words({correlation}); }
+  void on_loaded_kernel(uint32_t, const gpuprof::backend::LoadedKernel& kernel) override {
+    log += "loaded" + words({kernel.module, kernel.address, kernel.time_ns, kernel.load, kernel.name_id,
+                             static_cast<uint64_t>(kernel.gone ? 1 : 0)});
+  }
   void on_place_count(uint32_t, const gpuprof::backend::PlaceCount& count) override {
     log += "count" + words({count.module, count.offset, count.value, count.function_id, count.name_id, count.device});
   }
@@ -306,6 +310,22 @@ TEST_CASE("counts of instructions reach their call, or are refused") {
             GPUPROF_RECORD_COUNT, Count{{}, 3, 0x40, 99, 5, 6, 1, 0}, [](Count& r) { r.function_id = 0; },
             [](Count& r) { r.name_id = 0; }, [](Count& r) { r.offset = UINT64_MAX; },
             [](Count& r) { r.value = UINT64_MAX; }) == 4);
+}
+
+TEST_CASE("where kernels lie reaches its call, or is refused") {
+  using Kernel = gpuprof_gpu_kernel;
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x800000001000, 99, 5, 6, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 0, 0, 100, 5, 0, GPUPROF_GPU_KERNEL_GONE});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log == "loaded 3 140737488359424 99 5 6 0\nloaded 0 0 100 5 0 1\n");
+  CHECK(counts.malformed == 0);
+  CHECK(refused(
+            GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x1000, 99, 5, 6, 0}, [](Kernel& r) { r.name_id = 0; },
+            [](Kernel& r) { r.address = 0; }, [](Kernel& r) { r.load = 0; },
+            [](Kernel& r) { r.load = 0, r.flags = GPUPROF_GPU_KERNEL_GONE; }) == 4);
 }
 
 TEST_CASE("names by themselves, of the records that are sound") {

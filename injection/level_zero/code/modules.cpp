@@ -1,0 +1,232 @@
+#include "level_zero/code/modules.h"
+
+#include <sys/mman.h>
+
+#include "base/atomics.h"
+#include "base/guard.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
+#include "ipc/ring.h"
+#include "level_zero/objects.h"
+#include "level_zero/tracer.h"
+#include "runtime/flusher.h"
+#include "runtime/kept_code.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+constexpr size_t kMaxCodeBytes = size_t{256} << 20;  // the recorder takes no larger object
+constexpr uint32_t kMaxDrivers = 16;
+
+using GetBaseAddress = ze_result_t(ZE_APICALL*)(ze_kernel_handle_t, uint64_t*);
+using GetFunction = decltype(&zeDriverGetExtensionFunctionAddress);
+using GetBinary = decltype(&zeModuleGetNativeBinary);
+using Translate = decltype(&zelLoaderTranslateHandle);
+
+struct Calls {
+  GetBinary get_binary;
+  GetBaseAddress base_address;  // null: the driver has no such extension
+  Translate translate;          // null: handles are the driver's own, or nobody can say
+};
+Calls calls = {};
+
+struct Module {
+  const void* handle;
+  Module* next;
+  uint64_t load;
+  uint64_t key;  // of its code; 0: there is none
+};
+constinit HandleTable<Module> modules;
+uint64_t last_load = 0;
+
+bool wants(uint32_t flag) {
+  const gpuprof_options* wanted = options();
+  return wanted != nullptr && (wanted->flags & flag) != 0;
+}
+
+// The extension is a function of the driver's. Where there are several, nobody tells whose a kernel is, and one driver
+// would not survive the kernels of another.
+GetBaseAddress find_base_address() {
+  const auto get_function = reinterpret_cast<GetFunction>(find_function("zeDriverGetExtensionFunctionAddress"));
+  ze_driver_handle_t drivers[kMaxDrivers] = {};
+  uint32_t count = kMaxDrivers;
+  void* function = nullptr;
+  const bool known = get_function != nullptr && api.zeDriverGet(&count, drivers) == ZE_RESULT_SUCCESS && count == 1 &&
+                     get_function(drivers[0], "zexKernelGetBaseAddress", &function) == ZE_RESULT_SUCCESS;
+  return known ? reinterpret_cast<GetBaseAddress>(function) : nullptr;
+}
+
+uint64_t key_of(const void* bytes, size_t size) {
+  gpuprof_code_hasher hasher = {};
+  gpuprof_code_hash_add(&hasher, bytes, size);
+  const gpuprof_code_hash hash = gpuprof_code_hash_end(&hasher);
+  const uint64_t key = hash.words[0] ^ (hash.words[1] << 1U);
+  return key != 0 ? key : 1;
+}
+
+// Copies the module's native binary. The key of it; 0: there is none.
+uint64_t keep_binary(ze_module_handle_t handle) {
+  size_t size = 0;
+  if (calls.get_binary == nullptr || calls.get_binary(handle, &size, nullptr) != ZE_RESULT_SUCCESS || size == 0) {
+    return 0;
+  }
+  void* bytes = size > kMaxCodeBytes ? MAP_FAILED
+                                     : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (bytes == MAP_FAILED) {
+    lost(GPUPROF_LOSS_DETAIL, 1);
+    return 0;
+  }
+  uint64_t key = 0;
+  size_t written = size;
+  if (calls.get_binary(handle, &written, static_cast<uint8_t*>(bytes)) == ZE_RESULT_SUCCESS && written == size) {
+    key = key_of(bytes, size);
+    keep_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
+    note_work();  // there is something to flush, whatever else is told
+  }
+  munmap(bytes, size);
+  return key;
+}
+
+void tell_gone(uint64_t load) {
+  gpuprof_gpu_kernel gone = {};
+  gone.header.type = GPUPROF_RECORD_GPU_KERNEL;
+  gone.time_ns = now_ns();
+  gone.load = load;
+  gone.flags = GPUPROF_GPU_KERNEL_GONE;
+  emit_record(gone);
+}
+
+// Out of the table, and its code is nowhere any more.
+void remove(Module* module) {
+  if (module != nullptr) {
+    tell_gone(module->load);
+    free(module);
+  }
+}
+
+// Not under the lock of the tables: the driver may take its time.
+void loaded(ze_module_handle_t handle) {
+  const uint64_t key = wants_code() ? keep_binary(handle) : 0;
+  const Locked locked;
+  if (!locked.held()) {
+    return;
+  }
+  remove(modules.take(handle));
+  if (Module* module = modules.add(handle); module != nullptr) {
+    module->load = ++last_load;
+    module->key = key;
+  }
+}
+
+// The kernel as its driver knows it.
+ze_kernel_handle_t drivers_handle(ze_kernel_handle_t kernel) {
+  void* own = kernel;
+  return calls.translate == nullptr || calls.translate(ZEL_HANDLE_KERNEL, kernel, &own) == ZE_RESULT_SUCCESS
+             ? static_cast<ze_kernel_handle_t>(own)
+             : nullptr;
+}
+
+void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* name) {
+  gpuprof_gpu_kernel kernel = {};
+  const ze_kernel_handle_t own = drivers_handle(handle);
+  if (calls.base_address == nullptr || own == nullptr ||
+      calls.base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {
+    return;
+  }
+  uint64_t key = 0;
+  {
+    const Locked locked;
+    const Module* module = locked.held() ? modules.find(of) : nullptr;
+    key = module == nullptr ? 0 : module->key;
+    kernel.load = module == nullptr ? 0 : module->load;
+  }
+  if (kernel.load == 0) {
+    return;  // made before we came
+  }
+  kernel.header.type = GPUPROF_RECORD_GPU_KERNEL;
+  kernel.module = key == 0 ? 0 : module_of_code(key);
+  kernel.time_ns = now_ns();
+  kernel.name_id = name_id(name);
+  if (kernel.name_id != 0) {
+    emit_record(kernel);
+  }
+}
+
+#define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
+#define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
+
+void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const Guard guard;
+  if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
+    loaded(**call_with->pphModule);
+  }
+}
+
+// What is linked has its addresses now, and the code may be another one. Kernels are made after that.
+void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const Guard guard;
+  const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;
+  for (uint32_t i = 0; linked && i < *call_with->pnumModules; ++i) {
+    loaded((*call_with->pphModules)[i]);
+  }
+}
+
+void ZE_APICALL destroy_module(ze_module_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
+  const LockedCallback locked;
+  if (locked.held()) {
+    remove(modules.take(*call_with->phModule));
+  }
+}
+
+void ZE_APICALL kernel_created(ze_kernel_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
+  const Guard guard;
+  if (guard.entered() && result == ZE_RESULT_SUCCESS && wants_code() && *call_with->pphKernel != nullptr &&
+      *call_with->pdesc != nullptr && (*call_with->pdesc)->pKernelName != nullptr) {
+    tell_kernel(*call_with->phModule, **call_with->pphKernel, (*call_with->pdesc)->pKernelName);
+  }
+}
+
+}  // namespace
+
+bool wants_code() {
+  return wants(GPUPROF_OPTION_SAMPLES);
+}
+
+bool wants_code_only() {
+  return wants(GPUPROF_OPTION_CODE_ONLY);
+}
+
+void begin_code() {
+  forget_code();
+  if (wants_code()) {
+    calls.get_binary = reinterpret_cast<GetBinary>(find_function("zeModuleGetNativeBinary"));
+    calls.translate = reinterpret_cast<Translate>(find_function("zelLoaderTranslateHandle"));
+    calls.base_address = find_base_address();
+    meta("level_zero.kernel_addresses", calls.base_address != nullptr ? "known" : "the driver does not say them");
+  }
+}
+
+void flush_code() {
+  if (wants_code()) {
+    hand_over_kept_code();
+  }
+}
+
+void forget_modules() {
+  modules.forget();
+}
+
+void hook_code(bool (*add)(const Hook& hook)) {
+  const Hook hooks[] = {
+      {"ModuleCreate", nullptr, as_callback(module_created), true},
+      {"ModuleDynamicLink", nullptr, as_callback(modules_linked), true},
+      {"ModuleDestroy", as_callback(destroy_module), nullptr, true},
+      {"KernelCreate", nullptr, as_callback(kernel_created), true},
+  };
+  for (const Hook& hook : hooks) {
+    add(hook);
+  }
+}
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,30 @@
+// gpuprof runs itself by this name, where what is read is hostile (symbolize/xe_disassembler.h): no command for people.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cmd/command.h"
+#include "symbolize/xe_disassembler.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+class Disassemble final : public Command {
+ public:
+  void declare(CLI::App& app) override { app.add_option("platform", platform_)->required(); }
+  Result<int> run() override {
+    const auto platform = symbolize::platform_of(platform_);
+    return symbolize::disassemble_xe(platform, symbolize::kCodeFd, STDOUT_FILENO) ? 0 : 1;
+  }
+
+ private:
+  std::string platform_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_disassemble() {
+  return std::make_unique<Disassemble>();
+}
+
+}  // namespace gpuprof::cmd

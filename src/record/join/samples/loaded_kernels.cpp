@@ -1,0 +1,152 @@
+#include "record/join/samples/loaded_kernels.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "profile/loss.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr size_t kMaxWaiting = 65'536;
+constexpr size_t kMaxAtAddress = 64;   // one after the other: of those before nobody asks any more
+constexpr size_t kMaxLooks = 64;       // at what lies before an address
+constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
+
+uint64_t plain(uint64_t address) {
+  return address & ((uint64_t{1} << kAddressBits) - 1);
+}
+
+}  // namespace
+
+// In the order in which they were told: what is gone must have been there.
+void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel& kernel) {
+  if (!waits_.contains(source.id) && source.knows_name(kernel.name_id)) {
+    add(source, kernel);
+  } else if (waiting_.size() < kMaxWaiting) {
+    waiting_.push_back({source.id, kernel});
+    waits_.insert(source.id);
+  } else {
+    join_.tally.add_loss(source.process(), profile::LossReason::details_lost, 1);
+  }
+}
+
+void LoadedKernels::settle() {
+  if (waiting_.empty()) {
+    return;
+  }
+  waits_.clear();
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    const Source* const source = producers_.find(waiting.source);
+    const bool stays = waits_.contains(waiting.source);
+    if (source != nullptr && (stays || !source->knows_name(waiting.kernel.name_id))) {
+      waits_.insert(waiting.source);
+      return false;
+    }
+    if (source != nullptr) {
+      add(*source, waiting.kernel);
+    }
+    return true;
+  });
+}
+
+void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kernel) {
+  if (kernel.gone) {
+    remove(source, kernel);
+    return;
+  }
+  if (count_ >= kMaxKernels || !join_.memory().admit()) {
+    join_.tally.add_loss(source.process(), profile::LossReason::details_lost, 1);
+    return;
+  }
+  const Kernel made{.source = source.id,
+                    .module = kernel.module,
+                    .load = kernel.load,
+                    .name = source.name(kernel.name_id),
+                    .from_ns = join_.believed(kernel.time_ns)};
+  std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
+  // A second object of the same kernel. Others may be there at the same time: each device has addresses of its own.
+  if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
+        return other.until_ns == UINT64_MAX &&
+               std::tie(other.source, other.load, other.name) == std::tie(made.source, made.load, made.name);
+      })) {
+    return;
+  }
+  if (here.size() >= kMaxAtAddress) {
+    here.erase(here.begin());
+    --count_;
+  }
+  here.push_back(made);
+  loads_[{source.id, kernel.load}].push_back(plain(kernel.address));
+  ++count_;
+  join_.memory().grew(sizeof(Kernel) + sizeof(uint64_t) + 8 * sizeof(void*));
+}
+
+void LoadedKernels::remove(const Source& source, const backend::LoadedKernel& gone) {
+  const auto load = loads_.find({source.id, gone.load});
+  const auto space = spaces_.find(source.process());
+  if (load == loads_.end() || space == spaces_.end()) {
+    return;
+  }
+  for (const uint64_t address : load->second) {
+    for (Kernel& kernel : space->second[address]) {
+      if (kernel.source == source.id && kernel.load == gone.load) {
+        kernel.until_ns = std::max(kernel.from_ns, join_.believed(gone.time_ns));
+      }
+    }
+  }
+  loads_.erase(load);
+}
+
+void LoadedKernels::end_source(backend::SourceId source) {
+  std::erase_if(waiting_, [source](const Waiting& waiting) { return waiting.source == source; });
+  waits_.erase(source);
+  loads_.erase(loads_.lower_bound({source, 0}), loads_.upper_bound({source, UINT64_MAX}));
+}
+
+uint64_t LoadedKernels::bytes_of(const Kernel& kernel) const {
+  CodeReader* const reader = join_.options.code_reader;
+  return reader == nullptr || kernel.module == 0
+             ? 0
+             : reader->code_bytes(kernel.source, kernel.module, producers_.names().text(kernel.name));
+}
+
+std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                                        uint64_t end_ns) const {
+  const auto space = spaces_.find(process);
+  if (space == spaces_.end()) {
+    return std::nullopt;
+  }
+  const uint64_t wanted = plain(address);
+  std::optional<Place> found;
+  bool nearest = true;
+  size_t looks = 0;
+  for (auto at = space->second.upper_bound(wanted); at != space->second.begin() && looks < kMaxLooks;) {
+    --at;
+    const uint64_t offset = wanted - at->first;
+    if (offset >= kMaxKernelBytes) {
+      break;
+    }
+    bool any = false;
+    for (const Kernel& kernel : at->second) {
+      ++looks;
+      if (kernel.from_ns > end_ns || kernel.until_ns < start_ns) {
+        continue;
+      }
+      any = true;
+      const uint64_t bytes = bytes_of(kernel);
+      if (bytes == 0 ? !nearest : offset >= bytes) {
+        continue;
+      }
+      const Place place{kernel.source, kernel.module, kernel.name, offset};
+      if (found && *found != place) {
+        return std::nullopt;
+      }
+      found = place;
+    }
+    nearest = nearest && !any;
+  }
+  return found;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,74 @@
+// Where kernels lie on the GPU, as the processes say that have loaded them: for samples that are told by somebody else,
+// who knows a process and an address and nothing more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "record/join/context.h"
+#include "record/join/samples/code_reader.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class LoadedKernels {
+ public:
+  static constexpr size_t kMaxKernels = 262'144;        // beyond, further ones stay unknown
+  static constexpr uint64_t kMaxKernelBytes = 4 << 20;  // of one whose code has not come
+
+  LoadedKernels(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
+
+  void on_kernel(const Source& source, const backend::LoadedKernel& kernel);
+  // After each turn: names may have come.
+  void settle();
+  void end_source(backend::SourceId source);
+
+  // An instruction in the code of a kernel, by whoever told of it; also when that one has ended.
+  struct Place {
+    backend::SourceId source = 0;
+    uint64_t module = 0;  // by that source's number; 0: its code is not known
+    NameIndex function = 0;
+    uint64_t offset = 0;                             // in it
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+  };
+  // Which kernel of the process was there within [start_ns, end_ns]. Nothing where it is not known, or where several
+  // were, one after the other or on several devices.
+  [[nodiscard]] std::optional<Place> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                          uint64_t end_ns) const;
+
+ private:
+  struct Kernel {
+    backend::SourceId source = 0;
+    uint64_t module = 0;
+    uint64_t load = 0;
+    NameIndex name = 0;
+    uint64_t from_ns = 0;
+    uint64_t until_ns = UINT64_MAX;
+  };
+  using Space = std::map<uint64_t, std::vector<Kernel>>;  // by address
+  struct Waiting {
+    backend::SourceId source = 0;
+    backend::LoadedKernel kernel;
+  };
+
+  void add(const Source& source, const backend::LoadedKernel& kernel);
+  void remove(const Source& source, const backend::LoadedKernel& gone);
+  [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: not known
+
+  JoinContext& join_;
+  Producers& producers_;
+  std::map<profile::ProcessId, Space> spaces_;
+  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // what lives: its addresses
+  std::vector<Waiting> waiting_;                                                   // for their names, in their order
+  std::set<backend::SourceId> waits_;                                              // whose
+  size_t count_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,53 @@
+// What is loaded, launched and unloaded again, with where the driver says that it is: "code NAME ADDRESS".
+#include <cstdio>
+
+#include "app.h"
+
+namespace gpuprof::mock {
+namespace {
+
+using GetBaseAddress = ze_result_t(ZE_APICALL*)(ze_kernel_handle_t, uint64_t*);
+
+void say_where(const Gpu& gpu, const char* name, ze_kernel_handle_t kernel) {
+  void* function = nullptr;
+  uint64_t address = 0;
+  if (zeDriverGetExtensionFunctionAddress(gpu.driver, "zexKernelGetBaseAddress", &function) == ZE_RESULT_SUCCESS) {
+    CHECK_ZE(reinterpret_cast<GetBaseAddress>(function)(kernel, &address));
+  }
+  printf("code %s %llu\n", name, static_cast<unsigned long long>(address));
+}
+
+// Two kernels, one of them twice.
+void load(uint32_t count, bool says) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  for (const char* name : {"scale", "add", "scale"}) {
+    ze_kernel_handle_t kernel = gpu.kernel(name);
+    if (says) {
+      say_where(gpu, name, kernel);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      launch(list, kernel);
+    }
+  }
+  drain(gpu, list);
+}
+
+void code(uint32_t count) {
+  load(count, true);
+  load(count, true);  // the same code, loaded anew
+  expect("load", "kernel", "scale", 4UL * count, 4UL * count * kCopyNs);
+  expect("load", "kernel", "add", 2UL * count, 2UL * count * kCopyNs);
+}
+
+// Where the loader wraps the handles, only it can call the extension.
+void code_unsaid(uint32_t count) {
+  load(count, false);
+}
+
+}  // namespace
+
+const std::vector<Case> kCodeCases = {{"code", code}, {"code_unsaid", code_unsaid}};
+
+}  // namespace gpuprof::mock

@@ -1,0 +1,148 @@
+// Modules and kernels, their code and where it lies. The binary of all modules is the file that MOCK_ZE_ZEBIN names.
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "driver.h"
+
+namespace gpuprof::mock {
+namespace {
+
+constexpr uint64_t kFirstAddress = 0x800000010000;  // in the upper half: canonical, it would be negative
+constexpr uint64_t kModuleBytes = 0x10000;
+constexpr uint64_t kKernelBytes = 0x400;
+
+std::vector<uint8_t> read_binary() {
+  const char* path = getenv("MOCK_ZE_ZEBIN");
+  if (path == nullptr) {
+    return {0x7f, 'E', 'L', 'F'};
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return {bytes.begin(), bytes.end()};
+}
+
+ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
+                                     const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
+                                     ze_module_build_log_handle_t* /*log*/) {
+  static uint64_t next_address = kFirstAddress;
+  const std::lock_guard<std::mutex> guard(the_lock());
+  auto* made = make<Module>();
+  made->address = next_address;
+  made->binary = read_binary();
+  next_address += kModuleBytes;
+  *module = reinterpret_cast<ze_module_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  if (object<Module>(module).live != 0 && !ze_faults().lenient) {
+    violation("a module is destroyed before its kernels");
+  }
+  destroy<Module>(module);
+  return ZE_RESULT_SUCCESS;
+}
+
+// Asked for the size first, or with room for all of it.
+ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size, uint8_t* bytes) {
+  const std::vector<uint8_t>& binary = object<Module>(module).binary;
+  if (size == nullptr) {
+    violation("zeModuleGetNativeBinary without a size");
+  }
+  if (ze_faults().no_binary) {
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+  }
+  if (bytes != nullptr) {
+    if (*size < binary.size()) {
+      violation("zeModuleGetNativeBinary with room for less than it said");
+    }
+    memcpy(bytes, binary.data(), binary.size());
+  }
+  *size = binary.size();
+  return ZE_RESULT_SUCCESS;
+}
+
+// Each name has an address of its own in its module, the same for all kernels of that name.
+uint64_t address_of(const Module& module, const std::string& name) {
+  uint64_t sum = 0;
+  for (const char letter : name) {
+    sum = sum * 31 + static_cast<unsigned char>(letter);
+  }
+  return module.address + sum % (kModuleBytes / kKernelBytes) * kKernelBytes;
+}
+
+// "light" takes 10 us, "heavy" 40, "slow" 20 ms, "empty" less than one, all others 5.
+ze_result_t ZE_APICALL create_kernel(ze_module_handle_t module, const ze_kernel_desc_t* description,
+                                     ze_kernel_handle_t* kernel) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  Module& of = object<Module>(module);
+  auto* made = make<Kernel>();
+  made->name = description->pKernelName;
+  made->cycles = made->name == "light"   ? 192
+                 : made->name == "heavy" ? 768
+                 : made->name == "slow"  ? kRate / 50
+                 : made->name == "empty" ? 1
+                                         : 96;
+  made->module = &of;
+  made->address = address_of(of, made->name);
+  ++of.live;
+  *kernel = reinterpret_cast<ze_kernel_handle_t>(made);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL destroy_kernel(ze_kernel_handle_t kernel) {
+  const std::lock_guard<std::mutex> guard(the_lock());
+  --object<Kernel>(kernel).module->live;
+  destroy<Kernel>(kernel);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL set_group_size(ze_kernel_handle_t /*kernel*/, uint32_t /*x*/, uint32_t /*y*/, uint32_t /*z*/) {
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL get_kernel_name(ze_kernel_handle_t kernel, size_t* bytes, char* name) {
+  const std::string& text = object<Kernel>(kernel).name;
+  if (name != nullptr) {
+    if (*bytes < text.size() + 1) {
+      return ZE_RESULT_ERROR_INVALID_SIZE;
+    }
+    memcpy(name, text.c_str(), text.size() + 1);
+  }
+  *bytes = text.size() + 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+// Called without the loader, so by the driver's own handle only.
+ze_result_t ZE_APICALL get_base_address(ze_kernel_handle_t kernel, uint64_t* address) {
+  const Kernel& of = object<Kernel>(kernel);
+  if (address == nullptr) {
+    violation("zexKernelGetBaseAddress without an address");
+  }
+  *address = of.address;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+void* extension(const char* name) {
+  const bool known = !ze_faults().no_extension && strcmp(name, "zexKernelGetBaseAddress") == 0;
+  return known ? reinterpret_cast<void*>(get_base_address) : nullptr;
+}
+
+void fill(ze_module_dditable_t& table) {
+  table.pfnCreate = create_module;
+  table.pfnDestroy = destroy_module;
+  table.pfnGetNativeBinary = get_native_binary;
+}
+
+void fill(ze_kernel_dditable_t& table) {
+  table.pfnCreate = create_kernel;
+  table.pfnDestroy = destroy_kernel;
+  table.pfnSetGroupSize = set_group_size;
+  table.pfnGetName = get_kernel_name;
+}
+
+}  // namespace gpuprof::mock

@@ -1,0 +1,196 @@
+// Samples that have an address only find their kernel in what another source of the same process has loaded.
+#include "record/join/samples/loaded_kernels.h"
+
+#include "catch.h"
+#include "join_rig.h"
+#include "record/join/samples/sample_sharing.h"
+
+using gpuprof::backend::LoadedKernel;
+using gpuprof::backend::PlaceSamples;
+using gpuprof::record::Batch;
+using gpuprof::record::CodeFacts;
+using gpuprof::record::CodeReader;
+using gpuprof::record::JoinOptions;
+using gpuprof::record::SampleSharing;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::kPid;
+using gpuprof::test::Rig;
+
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint32_t kJobs = 1;       // the source that samples
+constexpr uint32_t kCode = 2;       // the source that loads
+constexpr uint64_t kBytes = 0x240;  // of each kernel
+constexpr uint64_t kBase = 0x800000010000;
+constexpr uint64_t kCanonical = 0xffff000000000000;
+constexpr uint32_t kScale = 21;  // names
+constexpr uint32_t kAdd = 22;
+constexpr uint32_t kWait = 23;
+constexpr uint32_t kByAddress = 24;
+
+struct FakeCode final : CodeReader {
+  [[nodiscard]] bool may_come(uint32_t source, uint64_t) const override { return source == kCode && !there; }
+  const CodeFacts* facts(uint32_t source, uint64_t) override { return source == kCode && there ? &known : nullptr; }
+  uint64_t code_bytes(uint32_t, uint64_t, std::string_view) override { return there ? kBytes : 0; }
+  std::vector<gpuprof::symbolize::SourceFrame> frames(uint32_t source, uint64_t module, std::string_view function,
+                                                      uint64_t offset) override {
+    return source == kCode && there && module == 7
+               ? std::vector<gpuprof::symbolize::SourceFrame>{{std::string(function), "k.cl",
+                                                               static_cast<uint32_t>(offset)}}
+               : std::vector<gpuprof::symbolize::SourceFrame>{};
+  }
+  std::string kernel_of(uint32_t, uint64_t, std::string_view) override { return ""; }
+  bool there = true;
+  CodeFacts known{"xe_hpc.zebin", "c0ffee"};
+};
+
+struct LoadingRig : Rig {
+  explicit LoadingRig(FakeCode& code, uint32_t pid = kPid) : Rig(options_of(code)) {
+    correlator.on_name(kJobs, kWait, "sbid");
+    correlator.on_name(kJobs, kByAddress, "kernel at 0x10000");
+    open(kCode, pid);
+    correlator.on_name(kCode, kScale, "scale");
+    correlator.on_name(kCode, kAdd, "add");
+    stack(77);
+    launch(1, 77);
+    backend_op();
+  }
+
+  static JoinOptions options_of(FakeCode& code) {
+    JoinOptions options;
+    options.samples = true;
+    options.code_reader = &code;
+    return options;
+  }
+
+  void backend_op() {
+    const auto op = kernel(1, 499 * kMs, 500 * kMs);
+    correlator.on_kernel_of(op, kByAddress);
+    correlator.on_gpu_op(op);
+  }
+
+  void load(uint32_t name, uint64_t address, uint64_t load = 1, uint64_t time_ns = 100, uint64_t module = 7) {
+    correlator.on_loaded_kernel(
+        kCode, {.module = module, .address = address, .time_ns = time_ns, .load = load, .name_id = name});
+  }
+  void unload(uint64_t load, uint64_t time_ns) {
+    correlator.on_loaded_kernel(kCode, {.time_ns = time_ns, .load = load, .gone = true});
+  }
+
+  // "FUNCTION+OFFSET FILE:LINE [MODULE]" of one sample at the address.
+  std::string place_of(uint64_t address, uint64_t start_ns = 100 * kMs, uint64_t end_ns = 500 * kMs) {
+    const std::vector<PlaceSamples::Reason> reasons = {{kWait, 1}};
+    correlator.on_place_samples(
+        kJobs,
+        {.offset = 0x30, .address = address, .function_id = kByAddress, .window = ++last_window, .reasons = reasons});
+    correlator.on_sample_window(
+        kJobs,
+        {.start_ns = start_ns, .end_ns = end_ns, .handed = 1, .period = 100, .window = last_window, .device = 0});
+    fake_now_ns += SampleSharing::kTimesNs;
+    correlator.settle();
+    return told();
+  }
+
+  std::string told() {
+    const Batch batch = take();
+    for (const auto& module : batch.gpu_modules) {
+      modules[module.id] = names[module.name] + " " + names[module.hash];
+    }
+    for (const auto& place : batch.gpu_places) {
+      std::string text = names[place.function] + "+" + std::to_string(place.offset);
+      for (const auto& line : place.lines) {
+        text += " " + names[line.file] + ":" + std::to_string(line.line);
+      }
+      text += gpuprof::profile::index(place.module) == 0 ? "" : " [" + modules[place.module] + "]";
+      places[place.id] = text;
+    }
+    return batch.samples.size() == 1 ? places[batch.samples[0].first.place] : "";
+  }
+
+  uint32_t last_window = 0;
+  std::map<gpuprof::profile::GpuModuleId, std::string> modules;
+  std::map<gpuprof::profile::GpuPlaceId, std::string> places;
+};
+
+const std::string kUnknown = "kernel at 0x10000+48";
+
+}  // namespace
+
+TEST_CASE("an address is in the kernel that was loaded there, with its module, offset and line") {
+  FakeCode code;
+  LoadingRig rig(code);
+  rig.load(kScale, kBase);
+  rig.load(kAdd, kBase + 0x400);
+  rig.load(kScale, kBase);  // a second object of it
+  CHECK(rig.place_of(kBase) == "scale+0 k.cl:0 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + 0x10) == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kCanonical | (kBase + kBytes - 1)) == "scale+575 k.cl:575 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + 0x408) == "add+8 k.cl:8 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + kBytes) == kUnknown);  // between the two
+  CHECK(rig.place_of(kBase - 1) == kUnknown);
+  CHECK(rig.place_of(0) == kUnknown);
+}
+
+TEST_CASE("samples wait for the code of their kernel, for a while") {
+  FakeCode code;
+  code.there = false;
+  LoadingRig rig(code);
+  rig.load(kScale, kBase);
+  CHECK(rig.place_of(kBase + 0x10).empty());
+  code.there = true;
+  fake_now_ns += kMs * 500;
+  rig.correlator.settle();
+  CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
+  code.there = false;
+  CHECK(rig.place_of(kBase + 0x20).empty());
+  fake_now_ns += SampleSharing::kCodeNs;
+  rig.correlator.settle();
+  CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
+}
+
+TEST_CASE("what was unloaded is there no more, and what came later was not there before") {
+  FakeCode code;
+  LoadingRig rig(code);
+  rig.load(kScale, kBase, 1, 50 * kMs);
+  rig.unload(1, 300 * kMs);
+  rig.load(kAdd, kBase, 2, 310 * kMs);
+  CHECK(rig.place_of(kBase + 1, 60 * kMs, 100 * kMs) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + 1, 301 * kMs, 309 * kMs) == kUnknown);
+  CHECK(rig.place_of(kBase + 1, 320 * kMs, 400 * kMs) == "add+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  // One or the other: nobody can say.
+  CHECK(rig.place_of(kBase + 1, 200 * kMs, 400 * kMs) == kUnknown);
+  CHECK(rig.place_of(kBase + 1, 10 * kMs, 40 * kMs) == kUnknown);
+}
+
+TEST_CASE("the same address on two devices is the kernel's only where both have the same") {
+  FakeCode code;
+  LoadingRig rig(code);
+  rig.load(kScale, kBase, 1);
+  rig.load(kScale, kBase, 2);
+  CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  rig.load(kAdd, kBase, 3);
+  CHECK(rig.place_of(kBase + 2) == kUnknown);
+}
+
+TEST_CASE("kernels of another process have other addresses, however alike") {
+  FakeCode code;
+  LoadingRig rig(code, static_cast<uint32_t>(::getppid()));
+  rig.load(kScale, kBase);
+  CHECK(rig.place_of(kBase + 1) == kUnknown);
+}
+
+TEST_CASE("what a process loaded is known after the source that said so has ended, and names may come late") {
+  FakeCode code;
+  LoadingRig rig(code);
+  constexpr uint32_t kLate = 30;
+  rig.load(kLate, kBase + 0x800);
+  rig.load(kScale, kBase);  // in its order
+  rig.correlator.settle();
+  rig.correlator.on_name(kCode, kLate, "late");
+  fake_now_ns += kMs * 500;
+  rig.correlator.settle();
+  rig.correlator.on_source_end(kCode);
+  CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + 0x801) == "late+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+}
