@@ -83,6 +83,40 @@ Result<Header> read_header(p::Reader& reader) {
   }
 }
 
+// Of a file that is opened again when it is due: only what the clock is made of is kept until then.
+Result<Header> look_at(const MergeInput& input) {
+  auto reader = input.reopen();
+  if (!reader) {
+    return std::move(reader).error();
+  }
+  auto header = read_header(*reader);
+  if (header) {
+    header->next.reset();  // of that reader
+    std::erase_if(header->meta, [](const auto& meta) { return !is_one_of(kClockKeys, meta.first); });
+  }
+  return header;
+}
+
+// Fails where the file is another one than when it was looked at.
+Status open_again(MergeInput& input, Header& header) {
+  auto reader = input.reopen();
+  if (!reader) {
+    return std::move(reader).error();
+  }
+  auto whole = read_header(*reader);
+  if (!whole) {
+    return std::move(whole).error();
+  }
+  for (const std::string_view key : kClockKeys) {
+    if (whole->value(key) != header.value(key)) {
+      return Error{input.name + " was changed while it was read", "merge it when its recording has ended"};
+    }
+  }
+  header = std::move(whole).value();
+  input.reader = std::move(reader).value();
+  return {};
+}
+
 // The result's clock, and how an input's is put on it.
 struct Clock {
   uint64_t start_ns = 0;
@@ -161,7 +195,7 @@ class Merger {
     return {};
   }
 
-  Status take(MergeInput& input, const Header& header) {
+  Status take(const std::string& name, p::Reader& reader, const Header& header) {
     const std::string_view host = header.text("host").empty() ? "unknown" : header.text("host");
     const auto [host_id, host_is_new] = ids_.begin_input(host);
     if (host_is_new) {
@@ -173,9 +207,9 @@ class Merger {
     tables_ = {};
     gpu_works_.clear();
     ended_ = false;
-    has_end_ = !input.reader.is_published_form();
+    has_end_ = !reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
-      result_.warnings.push_back(input.name +
+      result_.warnings.push_back(name +
                                  " does not say when it was recorded: it is taken to begin with the others");
     }
     for (const auto& [key, value] : header.meta) {
@@ -183,10 +217,10 @@ class Merger {
         return put;
       }
     }
-    if (Status read = take_records(input.reader, header); !read) {
+    if (Status read = take_records(reader, header); !read) {
       return read;
     }
-    look_at_the_end(input);
+    look_at_the_end(name, reader);
     return {};
   }
 
@@ -295,17 +329,17 @@ class Merger {
     return reason;
   }
 
-  void look_at_the_end(const MergeInput& input) {
-    if (input.reader.cut_short() || (!ended_ && has_end_)) {
-      result_.warnings.push_back(input.name + " is cut short: the merged profile has no END record");
+  void look_at_the_end(const std::string& name, const p::Reader& reader) {
+    if (reader.cut_short() || (!ended_ && has_end_)) {
+      result_.warnings.push_back(name + " is cut short: the merged profile has no END record");
       result_.complete = false;
     }
-    if (input.reader.skipped_unknown() > 0) {
-      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_unknown()) +
+    if (reader.skipped_unknown() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
                                  " records of kinds that this version does not know are left out");
     }
-    if (input.reader.skipped_bad() > 0) {
-      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_bad()) +
+    if (reader.skipped_bad() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) +
                                  " bad lines are left out");
     }
   }
@@ -454,7 +488,7 @@ class Merger {
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
   std::vector<Header> headers;
   for (MergeInput& input : inputs) {
-    auto header = read_header(input.reader);
+    auto header = input.reader ? read_header(*input.reader) : look_at(input);
     if (!header) {
       return std::move(header).error();
     }
@@ -469,9 +503,18 @@ Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink
     return begun.error();
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (Status taken = merger.take(inputs[i], headers[i]); !taken) {
+    MergeInput& input = inputs[i];
+    if (!input.reader) {
+      auto again = open_again(input, headers[i]);
+      if (!again) {
+        return std::move(again).error();
+      }
+    }
+    if (Status taken = merger.take(input.name, *input.reader, headers[i]); !taken) {
       return taken.error();
     }
+    input.reader.reset();
+    headers[i] = {};
   }
   return merger.finish();
 }
