@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace gpuprof::analyze {
@@ -11,6 +12,9 @@ constexpr double kSigmaOfMad = 1.4826;     // of a normal distribution
 constexpr double kErrorOfMedian = 1.2533;  // standard error of a median, in standard errors of a mean
 constexpr double kLeastNoise = 0.005;      // clocks and slices are no better than that
 constexpr double kPersistent = 0.8;
+constexpr size_t kLeastPart = 5;  // of the columns, a lag is in one of that many at least
+constexpr size_t kGroup = 4;
+constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
 
@@ -82,16 +86,37 @@ std::vector<double> cut(const std::vector<double>& values, size_t first, size_t 
   return {values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(last) + 1};
 }
 
-double noise_of(const Excess& excess, size_t rank, size_t first, size_t last) {
-  std::vector<double> steps;
-  for (size_t i = first + 1; i <= last; ++i) {
-    steps.push_back((excess.share[rank][i] - excess.share[rank][i - 1]) / std::sqrt(2.0));
+std::vector<double> means_of(const std::vector<double>& values, size_t group) {
+  std::vector<double> means;
+  for (size_t i = 0; i + group <= values.size(); i += group) {
+    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i),
+                                    values.begin() + static_cast<std::ptrdiff_t>(i + group), 0.0) /
+                    static_cast<double>(group));
   }
-  double noise = kSigmaOfMad * mad_of(steps);
+  return means;
+}
+
+// Of one column, from how the values change: a step is one change of many.
+double noise_of_changes(const std::vector<double>& values, size_t group) {
+  const std::vector<double> means = means_of(values, group);
+  std::vector<double> steps;
+  for (size_t i = 1; i < means.size(); ++i) {
+    steps.push_back(means[i] - means[i - 1]);
+  }
+  return kSigmaOfMad * mad_of(steps) * std::sqrt(static_cast<double>(group) / 2);
+}
+
+// Of all columns: those of a stretch that was chosen because they are alike would be less than the noise.
+double noise_of(const Excess& excess, size_t rank) {
+  const size_t columns = excess.share[rank].size();
+  double noise = noise_of_changes(excess.share[rank], 1);
+  if (columns >= kGroup * kLeastGroups) {  // noise that lasts: what disturbs a host does so for a while
+    noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
+  }
   if (excess.share.size() >= kRanksForSpread) {
     std::vector<double> others;
     for (size_t other = 0; other < excess.share.size(); ++other) {
-      for (size_t i = first; other != rank && i <= last; ++i) {
+      for (size_t i = 0; other != rank && i < columns; ++i) {
         others.push_back(excess.share[other][i]);
       }
     }
@@ -105,7 +130,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   double effect = options.least_effect;
   for (int round = 0; round < kRounds; ++round) {  // half of what it lags by parts before from after
     const auto [first, last] = stretch_above(share, effect / 2);
-    if (first > last || last - first + 1 < kLeastLag) {
+    if (first > last || last - first + 1 < std::max(kLeastLag, share.size() / kLeastPart)) {
       return false;
     }
     lag.first = first;
@@ -116,10 +141,10 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
     }
   }
   const std::vector<double> within = cut(share, lag.first, lag.last);
-  const auto above = std::count_if(within.begin(), within.end(), [&](double value) { return value > effect / 2; });
+  const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.effect = effect;
-  lag.noise = noise_of(excess, rank, lag.first, lag.last);
+  lag.noise = noise_of(excess, rank);
   lag.score = effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
   lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
   lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));

@@ -13,10 +13,10 @@ using OwnTimes = std::vector<std::vector<double>>;
 
 struct LagOptions {
   double least_effect = 0.05;  // of the median of the others
-  double least_score = 6;      // median over its standard error
+  double least_score = 5;      // median over its standard error
 };
 
-constexpr size_t kLeastLag = 3;  // columns; what is shorter is an event and no lag
+constexpr size_t kLeastLag = 3;  // columns, and a fifth of all: what is shorter is an event and no lag
 
 struct Lag {
   size_t rank = 0;
@@ -30,8 +30,8 @@ struct Lag {
 };
 
 // Those that lag, the one that costs most first. A rank lags in a stretch of columns in which its time is greater than
-// the median of the others by `least_effect` at least, in four columns of five by half of what it is in the median, and
-// by `least_score` standard errors. The noise is the greater of how a rank's excess changes from column to column and,
+// the median of the others: in four columns of five, by `least_effect` at least in the median, and by `least_score`
+// standard errors. The noise is the greater of how a rank's excess changes from column to column (and from four to four) and,
 // with four ranks or more, of how the others differ among themselves.
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options);
 

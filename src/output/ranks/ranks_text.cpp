@@ -29,11 +29,22 @@ std::string share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-uint64_t span_ns(const JobRank& rank, uint64_t block_ns) {
+// From a rank's first work to its last: what its device did not do before is no idle time of the job.
+struct Span {
+  analyze::RankCell sum;
+  uint64_t ns = 0;
+};
+
+Span span_of(const JobRank& rank, uint64_t block_ns) {
   const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
   const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
-  const auto last = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works);
-  return first == rank.cells.end() ? 0 : static_cast<uint64_t>(last.base() - first) * block_ns;
+  const auto last = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
+  Span span;
+  for (auto cell = first; cell < last; ++cell) {
+    span.sum.idle += cell->idle;
+    span.ns += block_ns;
+  }
+  return span;
 }
 
 std::string fit(const std::string& text, size_t most) {
@@ -57,7 +68,7 @@ std::vector<size_t> shown_ranks(const RanksView& view) {
     return order;
   }
   const auto own = [&](size_t i) {
-    return own_share(view, ranks[i].total, span_ns(ranks[i], view.job.block_ns())) + (lags(view, i) ? 2 : 0);
+    return own_share(view, ranks[i].total, span_of(ranks[i], view.job.block_ns()).ns) + (lags(view, i) ? 2 : 0);
   };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return own(a) > own(b); });
   order.resize(view.top);
@@ -82,7 +93,7 @@ void print_table(const RanksView& view, TextStream& out) {
   text += "\n";
   for (const size_t i : shown) {
     const JobRank& rank = ranks[i];
-    const uint64_t span = span_ns(rank, view.job.block_ns());
+    const auto [working, span] = span_of(rank, view.job.block_ns());
     const std::string shown_rank = fit(rank.name, kMostName);
     const std::string shown_host = fit(rank.host, kMostHost);
     text += shown_rank + std::string(name - shown_rank.size() + 2, ' ') + shown_host +
@@ -92,7 +103,7 @@ void print_table(const RanksView& view, TextStream& out) {
     append_right(view.verdict.by_collectives ? share_of(rank.total.collective, span) : "-", kNumber, text);
     append_right(view.verdict.by_collectives ? share_text(own_share(view, rank.total, span)) : "-", kNumber, text);
     append_right(view.job.has_waits() ? share_of(rank.total.waits, span) : "-", kNumber, text);
-    append_right(view.job.has_idle() ? share_of(rank.total.idle, span) : "-", kNumber, text);
+    append_right(view.job.has_idle() ? share_of(working.idle, span) : "-", kNumber, text);
     text += lags(view, i) ? "  <- lags\n" : "\n";
     out.checkpoint();
   }
