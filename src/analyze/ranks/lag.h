@@ -13,7 +13,7 @@ using OwnTimes = std::vector<std::vector<double>>;
 
 struct LagOptions {
   double least_effect = 0.05;  // of the median of the others
-  double least_score = 5;      // median over its standard error
+  double least_score = 4.5;      // median over its standard error
 };
 
 constexpr size_t kLeastLag = 3;  // columns, and a fifth of all: what is shorter is an event and no lag
@@ -22,7 +22,7 @@ struct Lag {
   size_t rank = 0;
   size_t first = 0;  // column
   size_t last = 0;   // included
-  double effect = 0;  // how much more than the median of the others, as a share of it; the median over the columns
+  double effect = 0;  // how much more than the others (median), as a share of what all ranks need; median over the columns
   double noise = 0;   // of one column, alike
   double score = 0;
   double own_ns = 0;  // of a column: the median

@@ -116,6 +116,23 @@ Laggard laggard_of(const Job& job, const Lag& lag) {
   return laggard;
 }
 
+// What a rank needs by itself. A wait counts where it ends: what is longer than the block began in those before.
+std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
+  const auto block = static_cast<double>(block_ns);
+  std::vector<double> times;
+  double carried = 0;
+  for (uint64_t i = rank.cells.size(); i-- > verdict.first;) {
+    const RankCell& cell = rank.cells[i];
+    const double collective = static_cast<double>(cell.collective) + carried;
+    carried = std::max(0.0, collective - block);
+    if (i <= verdict.last) {
+      times.push_back(verdict.by_collectives ? std::max(0.0, block - collective) : static_cast<double>(cell.busy));
+    }
+  }
+  std::reverse(times.begin(), times.end());
+  return times;
+}
+
 }  // namespace
 
 JobVerdict judge_job(const Job& job, const LagOptions& options) {
@@ -126,15 +143,7 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
   }
   OwnTimes own;
   for (const JobRank& rank : job.ranks()) {
-    std::vector<double>& times = own.emplace_back();
-    for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
-      const RankCell& cell = rank.cells[i];
-      const double block = static_cast<double>(job.block_ns());
-      // A wait counts where it ends, so that it can be longer than the block is.
-      times.push_back(verdict.by_collectives
-                          ? std::max(block - static_cast<double>(cell.collective), block / 1000)
-                          : static_cast<double>(cell.busy));
-    }
+    own.push_back(own_times(rank, verdict, job.block_ns()));
   }
   for (Lag& lag : find_lags(own, options)) {
     lag.first += verdict.first;
