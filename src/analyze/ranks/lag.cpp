@@ -46,12 +46,6 @@ Excess excess_of(const OwnTimes& own) {
   Excess excess{std::vector(own.size(), std::vector<double>(columns)),
                 std::vector(own.size(), std::vector<double>(columns))};
   std::vector<double> sorted(own.size());
-  // One scale for all columns: what is little in one of them must not make a difference great.
-  std::vector<double> all;
-  for (const std::vector<double>& rank : own) {
-    all.push_back(median_of(rank));
-  }
-  const double scale = std::max(median_of(std::move(all)), 1.0);
   for (size_t column = 0; column < columns; ++column) {
     for (size_t rank = 0; rank < own.size(); ++rank) {
       sorted[rank] = own[rank][column];
@@ -60,7 +54,14 @@ Excess excess_of(const OwnTimes& own) {
     for (size_t rank = 0; rank < own.size(); ++rank) {
       const double others = median_without(sorted, own[rank][column]);
       excess.others_ns[rank][column] = others;
-      excess.share[rank][column] = (own[rank][column] - others) / scale;
+      excess.share[rank][column] = own[rank][column] - others;
+    }
+  }
+  // One scale for all columns: where the others need next to nothing, a difference must not become great.
+  for (size_t rank = 0; rank < own.size(); ++rank) {
+    const double scale = std::max(median_of(excess.others_ns[rank]), 1.0);
+    for (double& share : excess.share[rank]) {
+      share /= scale;
     }
   }
   return excess;

@@ -22,7 +22,7 @@ struct Lag {
   size_t rank = 0;
   size_t first = 0;  // column
   size_t last = 0;   // included
-  double effect = 0;  // how much more than the others (median), as a share of what all ranks need; median over the columns
+  double effect = 0;  // how much more than the others (median), as a share of what they need; median over columns
   double noise = 0;   // of one column, alike
   double score = 0;
   double own_ns = 0;  // of a column: the median
