@@ -1,6 +1,6 @@
 // A parallel job to try `gpuprof ranks` with: processes that compute and meet after every step. Each is a rank, told by
-// the variable RANK, as torchrun does. The meeting is a wait of the CPU within all_reduce(). With --slow-rank, that rank
-// needs --factor percent of the others' work in smooth(), from the step --slow-from on, and prints when that was
+// the variable RANK, as torchrun does. The meeting is a wait of the CPU within all_reduce(). With --slow-rank, that
+// rank needs --factor percent of the others' work in smooth(), from the step --slow-from on, and prints when that was
 // (CLOCK_MONOTONIC, ns).
 //
 //   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
@@ -56,8 +56,12 @@ void run(const Rank& rank, cl_kernel kernel, cl_int steps) {
   check(clFinish(rank.session.queue), "clFinish");
 }
 
-void transport(const Rank& rank, cl_int work) { run(rank, rank.advance, work); }
-void smooth(const Rank& rank, cl_int work) { run(rank, rank.relax, work); }
+void transport(const Rank& rank, cl_int work) {
+  run(rank, rank.advance, work);
+}
+void smooth(const Rank& rank, cl_int work) {
+  run(rank, rank.relax, work);
+}
 
 // All ranks go on when the last one has come.
 void all_reduce(const Rank& rank) {

@@ -13,7 +13,7 @@ constexpr const char* kExitCodes =
     "            record exits as the program that it runs, 126 if that can not be\n"
     "            executed, 127 if it does not exist;\n"
     "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive;\n"
-    "            ranks: 0 no rank lags, 1 one does, 2 unusable input, 125 inconclusive\n";
+    "            ranks: 0 no rank lags, 1 one does, 2 unusable, 125 inconclusive\n";
 
 }  // namespace
 

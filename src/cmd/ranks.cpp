@@ -28,10 +28,11 @@ class Ranks : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
-    app.add_option("--collective", collective_,
-                   "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits of "
-                   "the CPU with such a frame (POSIX extended; default " +
-                       std::string(kCollectives) + ")")
+    app.add_option(
+           "--collective", collective_,
+           "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits of "
+           "the CPU with such a frame (POSIX extended; default " +
+               std::string(kCollectives) + ")")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")
         ->check(CLI::IsMember({"rank", "pid", "host"}))
@@ -39,7 +40,8 @@ class Ranks : public Command {
     app.add_option("--min-effect", least_percent_, "a lag below PCT percent of the others' time is none (default 5)")
         ->check(CLI::Range(0.1, 1000.0))
         ->type_name("PCT");
-    app.add_option("--top", top_, "ranks in the table, 0 for all (default 16)")->check(CLI::Range(size_t{0}, kMostLines));
+    app.add_option("--top", top_, "ranks in the table, 0 for all (default 16)")
+        ->check(CLI::Range(size_t{0}, kMostLines));
     app.add_option("--width", width_, "characters in a line (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
@@ -48,7 +50,8 @@ class Ranks : public Command {
     stacks_.declare(app);
     show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
     app.footer(
-        "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank that "
+        "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank "
+        "that "
         "lags works longer before collectives than the others, which wait for it in them.");
   }
 
@@ -85,8 +88,8 @@ class Ranks : public Command {
       return std::move(may).error();
     }
     analyze::Job job(std::move(options));
-    const auto merged = analyze::merge(std::move(inputs).value(),
-                                       [&job](const profile::Record& record) { return job.take(record); });
+    const auto merged =
+        analyze::merge(std::move(inputs).value(), [&job](const profile::Record& record) { return job.take(record); });
     if (!merged) {
       return merged.error();
     }
@@ -113,9 +116,11 @@ class Ranks : public Command {
   // That the profile has what a comparison of ranks needs; where not, which option of `record` gives it.
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
-      return Error{"the profile names no " + by_ + "s: none of the launcher's variables (RANK, OMPI_COMM_WORLD_RANK, "
-                                                  "PMI_RANK, SLURM_PROCID ...) was set",
-                   "start the job with its launcher below `gpuprof record`, or compare processes: --by pid", kExitUsage};
+      return Error{"the profile names no " + by_ +
+                       "s: none of the launcher's variables (RANK, OMPI_COMM_WORLD_RANK, "
+                       "PMI_RANK, SLURM_PROCID ...) was set",
+                   "start the job with its launcher below `gpuprof record`, or compare processes: --by pid",
+                   kExitUsage};
     }
     if (job.ranks().empty()) {
       return Error{"the profile holds no GPU work", "`gpuprof doctor` says what can be recorded", kExitUsage};
@@ -154,9 +159,8 @@ class Ranks : public Command {
       log::info(output::verdict_line(view));
       return write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
     }
-    return write_output("-", [&](TextStream& out) {
-      json_ ? output::ranks_json(view, out) : output::ranks_text(view, out);
-    });
+    return write_output(
+        "-", [&](TextStream& out) { json_ ? output::ranks_json(view, out) : output::ranks_text(view, out); });
   }
 
   std::vector<std::string> files_;

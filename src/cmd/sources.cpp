@@ -25,8 +25,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOpen = 64;    // files at a time; more than that are opened when they are due
-constexpr size_t kMostNamed = 3;    // files in a message
+constexpr size_t kMostOpen = 64;  // files at a time; more than that are opened when they are due
+constexpr size_t kMostNamed = 3;  // files in a message
 constexpr std::string_view kBegin = "GPUPROF;";
 
 struct CloseFolder {

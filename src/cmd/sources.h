@@ -16,8 +16,8 @@ inline constexpr const char* kSourcesHelp =
 
 // The files that the words stand for, in their order. A folder stands for the profiles that lie in it, by name: files
 // that begin as a profile, or compressed; neither hidden ones, nor NAME.old. What it holds besides is told on stderr. A
-// word with * ? or [ that is no file's name is a pattern, all of whose files have to be profiles. A file that folders and
-// patterns bring twice is taken once. Fails where a folder or a pattern brings none.
+// word with * ? or [ that is no file's name is a pattern, all of whose files have to be profiles. A file that folders
+// and patterns bring twice is taken once. Fails where a folder or a pattern brings none.
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words);
 
 // Opens them all, which tells of a wrong name at once. Of many files none stays open: merge() opens them again.

@@ -38,7 +38,9 @@ bool before(const std::string& a, const std::string& b) {
   };
   const auto left = number(a);
   const auto right = number(b);
-  return left && right ? std::tie(*left, a) < std::tie(*right, b) : left.has_value() != right.has_value() ? left.has_value() : a < b;
+  return left && right                           ? std::tie(*left, a) < std::tie(*right, b)
+         : left.has_value() != right.has_value() ? left.has_value()
+                                                 : a < b;
 }
 
 }  // namespace
@@ -98,8 +100,7 @@ Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
   }
   PathKey key = texts_->key(work);
   key.process = {};
-  const auto [known, is_new] =
-      path_ids_.try_emplace({facts.activity, key}, static_cast<uint32_t>(paths_.size()));
+  const auto [known, is_new] = path_ids_.try_emplace({facts.activity, key}, static_cast<uint32_t>(paths_.size()));
   if (is_new) {
     paths_.push_back({facts.activity, work.id});
   }
@@ -288,8 +289,7 @@ void Job::sort_ranks() {
   for (uint32_t i = 0; i < order.size(); ++i) {
     order[i] = i;
   }
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return before(ranks_[a].name, ranks_[b].name); });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return before(ranks_[a].name, ranks_[b].name); });
   std::vector<JobRank> sorted;
   std::vector<uint64_t> place(order.size());
   for (const uint32_t from : order) {

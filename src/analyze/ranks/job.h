@@ -23,11 +23,11 @@ enum class RankBy : uint8_t { rank, pid, host };
 // What a rank did; `before` of idle: the device had nothing to do until that work was launched.
 enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
 
-struct RankCell {  // sums of a rank in a stretch of time; ns
-  uint64_t busy = 0;        // GPU work but for collectives
-  uint64_t collective = 0;  // collectives: GPU work, and waits of the CPU where no GPU work of them was seen
-  uint64_t waits = 0;       // of the CPU for the GPU, but for those in collectives
-  uint64_t idle = 0;        // the device had nothing to do
+struct RankCell {            // sums of a rank in a stretch of time; ns
+  uint64_t busy = 0;         // GPU work but for collectives
+  uint64_t collective = 0;   // collectives: GPU work, and waits of the CPU where no GPU work of them was seen
+  uint64_t waits = 0;        // of the CPU for the GPU, but for those in collectives
+  uint64_t idle = 0;         // the device had nothing to do
   uint64_t collectives = 0;  // how many
 };
 
@@ -115,7 +115,7 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];  // by idle or not, and by position in the tables
+  std::vector<WorkFacts> works_[2];             // by idle or not, and by position in the tables
   std::unordered_map<uint64_t, PathSum> sums_;  // by rank, path and block
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block

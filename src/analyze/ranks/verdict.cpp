@@ -5,7 +5,9 @@
 namespace gpuprof::analyze {
 namespace {
 
-bool has_work(const RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; }
+bool has_work(const RankCell& cell) {
+  return cell.busy + cell.collective + cell.waits > 0;
+}
 
 // The blocks in which all ranks ran, without the first and the last one of each: they are not whole.
 bool common_blocks(const Job& job, uint64_t& first, uint64_t& last) {
@@ -39,7 +41,8 @@ double collective_share(const JobRank& rank, uint64_t first, uint64_t last, uint
   return std::min(1.0, sum / (static_cast<double>(block_ns) * static_cast<double>(last - first + 1)));
 }
 
-Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size_t ranks, uint32_t rank, double blocks) {
+Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size_t ranks, uint32_t rank,
+                         double blocks) {
   std::vector<double> ns;
   std::vector<double> counts;
   for (const auto& [other, sum] : sums) {
@@ -89,9 +92,8 @@ void add_differences(const Job& job, Laggard& laggard) {
     }
   }
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
-    std::sort(list->begin(), list->end(), [](const Difference& a, const Difference& b) {
-      return a.ns - a.others_ns > b.ns - b.others_ns;
-    });
+    std::sort(list->begin(), list->end(),
+              [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; });
     list->resize(std::min(list->size(), kMostDifferences));
   }
 }

@@ -10,7 +10,7 @@
 
 namespace gpuprof::analyze {
 
-struct Difference {  // between a rank and the median of the others, in a stretch of time
+struct Difference {   // between a rank and the median of the others, in a stretch of time
   uint32_t path = 0;  // of Job::paths()
   uint64_t ns = 0;    // of a block
   uint64_t others_ns = 0;
@@ -19,7 +19,7 @@ struct Difference {  // between a rank and the median of the others, in a stretc
 };
 
 struct Laggard {
-  Lag lag;  // columns are blocks of the job
+  Lag lag;              // columns are blocks of the job
   bool by_gpu = false;  // at least half of the lag is longer GPU work; else the CPU was late
   uint64_t gpu_ns = 0;  // GPU work of a block, without collectives, and of the others
   uint64_t others_gpu_ns = 0;

@@ -14,9 +14,9 @@ namespace gpuprof::output {
 struct RanksView {
   analyze::Job& job;  // the texts of its paths are made when they are asked for
   const analyze::JobVerdict& verdict;
-  std::string collective;  // the regular expression
+  std::string collective;          // the regular expression
   std::vector<std::string> notes;  // what is missing
-  size_t top = 16;         // ranks in the table; 0: all
+  size_t top = 16;                 // ranks in the table; 0: all
   size_t width = 80;
 };
 

@@ -1,5 +1,4 @@
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "output/json_stream.h"
@@ -12,7 +11,9 @@ namespace {
 constexpr int kSchemaVersion = 1;
 
 // Four digits behind the point: more would be noise.
-double rounded(double value) { return std::round(value * 10000) / 10000; }
+double rounded(double value) {
+  return std::round(value * 10000) / 10000;
+}
 
 void put_difference(const RanksView& view, const analyze::Difference& one, TextStream& stream) {
   const analyze::JobPath& path = view.job.paths()[one.path];

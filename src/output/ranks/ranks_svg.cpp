@@ -28,8 +28,9 @@ constexpr size_t kLabelColumns = 12;
 constexpr size_t kMostCells = 120'000;
 constexpr int kTicks = 6;
 // The picture's own, beside that of heat maps.
-constexpr const char* kStyle = ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
-                               "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
+constexpr const char* kStyle =
+    ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
+    "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
 
 struct Map {
   const RanksView& view;
@@ -47,12 +48,14 @@ struct Map {
 
 Map map_of(const RanksView& view) {
   Map map{.view = view};
-  map.row_px = std::clamp(kMapPx / static_cast<int>(std::max<size_t>(1, std::min<size_t>(map.ranks(), kMapPx))), 1, kMostRowPx);
+  map.row_px =
+      std::clamp(kMapPx / static_cast<int>(std::max<size_t>(1, std::min<size_t>(map.ranks(), kMapPx))), 1, kMostRowPx);
   const size_t most = std::max<size_t>(1, kMostCells / std::max<size_t>(1, map.ranks()));
   map.blocks_in_cell = (view.job.blocks() + most - 1) / most;
   map.blocks_in_cell = std::max<size_t>(1, map.blocks_in_cell);
   map.cells = (view.job.blocks() + map.blocks_in_cell - 1) / map.blocks_in_cell;
-  map.cell_px = static_cast<double>(kSvgWidth - kLabelPx - kSvgPad) / static_cast<double>(std::max<size_t>(1, map.cells));
+  map.cell_px =
+      static_cast<double>(kSvgWidth - kLabelPx - kSvgPad) / static_cast<double>(std::max<size_t>(1, map.cells));
   return map;
 }
 
@@ -86,8 +89,7 @@ void write_row(std::string& out, const Map& map, const analyze::JobRank& rank, i
     }
     out += "<g class=\"h" + std::to_string(levels[begin]) + "\"><rect x=\"" +
            px(kLabelPx + map.cell_px * static_cast<double>(begin)) + "\" y=\"" + std::to_string(y) + "\" width=\"" +
-           px(map.cell_px * static_cast<double>(end - begin)) + "\" height=\"" + std::to_string(height) +
-           "\"/></g>\n";
+           px(map.cell_px * static_cast<double>(end - begin)) + "\" height=\"" + std::to_string(height) + "\"/></g>\n";
     begin = end;
   }
 }
@@ -129,10 +131,11 @@ std::string ranks_svg(const RanksView& view) {
   write_legend(head);
   const int top = head.height() + 8;
   std::string out;
-  begin_svg(out, {.height = top + map.height() + kAxisPx + kSvgPad,
-                  .title = title,
-                  .description = printable(verdict_line(view)),
-                  .style = std::string(embedded(gpuprof_time_series_style_begin, gpuprof_time_series_style_end)) + kStyle});
+  begin_svg(out,
+            {.height = top + map.height() + kAxisPx + kSvgPad,
+             .title = title,
+             .description = printable(verdict_line(view)),
+             .style = std::string(embedded(gpuprof_time_series_style_begin, gpuprof_time_series_style_end)) + kStyle});
   out += "<g id=\"gp-ranks\">\n";
   for (size_t i = 0; i < map.ranks(); ++i) {
     const analyze::JobRank& rank = view.job.ranks()[i];

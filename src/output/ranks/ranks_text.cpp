@@ -140,8 +140,8 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
 void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
   const analyze::Lag& lag = one.lag;
   const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
-  out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " + unit +
-             ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
+  out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
+             unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
              duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median), +" +
              share_text(lag.effect) + "; noise " + share_text(lag.noise) + "\n");
   if (view.verdict.by_collectives) {

@@ -13,8 +13,8 @@ namespace {
 struct Shape {
   size_t ranks = 4;
   size_t columns = 40;
-  double noise = 0.1;    // of a column, as a share
-  double memory = 0;     // how much of a column's noise stays for the next one
+  double noise = 0.1;  // of a column, as a share
+  double memory = 0;   // how much of a column's noise stays for the next one
 };
 
 // 100 ms of a column for all ranks, with noise: the seed says which.
