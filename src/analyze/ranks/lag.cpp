@@ -12,7 +12,11 @@ constexpr double kSigmaOfMad = 1.4826;     // of a normal distribution
 constexpr double kErrorOfMedian = 1.2533;  // standard error of a median, in standard errors of a mean
 constexpr double kLeastNoise = 0.005;      // clocks and slices are no better than that
 constexpr double kPersistent = 0.8;
-constexpr size_t kLeastPart = 5;  // of the columns, a lag is in one of that many at least
+// The least part of the columns: a fifth where a lag lasts to the end (but for two columns), else a third. What ends
+// sooner is trouble of the host more often than not.
+constexpr size_t kLeastPart = 5;
+constexpr size_t kLeastPartEnded = 3;
+constexpr size_t kEnd = 2;
 constexpr size_t kGroup = 4;
 constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
@@ -132,12 +136,16 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
+size_t least_length(size_t columns, size_t last) {
+  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
+}
+
 bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagOptions& options, Lag& lag) {
   const std::vector<double>& share = excess.share[rank];
   double effect = options.least_effect;
   for (int round = 0; round < kRounds; ++round) {  // half of what it lags by parts before from after
     const auto [first, last] = stretch_above(share, effect / 2);
-    if (first > last || last - first + 1 < std::max(kLeastLag, share.size() / kLeastPart)) {
+    if (first > last || last - first + 1 < least_length(share.size(), last)) {
       return false;
     }
     lag.first = first;

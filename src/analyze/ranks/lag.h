@@ -16,7 +16,7 @@ struct LagOptions {
   double least_score = 4.5;    // median over its standard error
 };
 
-constexpr size_t kLeastLag = 3;  // columns, and a fifth of all: what is shorter is an event and no lag
+constexpr size_t kLeastLag = 3;  // columns, and a fifth of all (a third where it ends): shorter is an event and no lag
 
 struct Lag {
   size_t rank = 0;
