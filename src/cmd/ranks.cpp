@@ -30,9 +30,9 @@ class Ranks : public Command {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
     app.add_option(
            "--collective", collective_,
-           "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits of "
-           "the CPU with such a frame (POSIX extended; default " +
-               std::string(kCollectives) + ")")
+           "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits "
+           "of the CPU with such a frame (POSIX extended; default: those of NCCL, RCCL and oneCCL, all_reduce, "
+           "barrier)")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")
         ->check(CLI::IsMember({"rank", "pid", "host"}))
