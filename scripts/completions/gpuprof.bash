@@ -4,7 +4,7 @@ _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "record flame report annotate diff check latency export merge import dump doctor help version --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "record flame report annotate diff check latency export ranks merge import dump doctor help version --help --version" -- "$current")
     return
   fi
   if [[ $command == record || $command == check ]]; then
@@ -56,6 +56,7 @@ _gpuprof() {
         ;;
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help --help-all" ;;
       export) words="-i --input --format -o --output $shown --lenient -q -v --help --help-all" ;;
+      ranks) words="--collective --by --min-effect --top --width --json --svg $shown --lenient -q -v --help --help-all" ;;
       merge) words="-o --output --lenient -q -v --help --help-all" ;;
       import) words="-o --output --folded --lenient -q -v --help --help-all" ;;
       dump) words="-i --input --raw --lenient -q -v --help --help-all" ;;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/merge_clock.h"
 #include "analyze/merge_ids.h"
 #include "profile/tables.h"
 
@@ -20,128 +21,24 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-using Reason = std::optional<std::string>;
+using merge_detail::Clock;
+using merge_detail::common_clock;
+using merge_detail::Header;
+using merge_detail::is_one_of;
+using merge_detail::kClockKeys;
+using merge_detail::look_at;
+using merge_detail::number;
+using merge_detail::open_again;
+using merge_detail::read_header;
+using merge_detail::Shift;
+using merge_detail::shift_of;
 
-__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+using Reason = std::optional<std::string>;
 
 constexpr const char* kAfterEnd = "there are records after END";
 
 // Said once for all inputs, or summed.
-constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
 constexpr std::array<std::string_view, 3> kSummedKeys = {"sweep.late_ns", "gpu_records.while_off", "samples.while_off"};
-
-template <size_t N>
-bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-// What an input begins with, up to the first record that is not META.
-struct Header {
-  std::vector<std::pair<std::string, std::string>> meta;
-  std::optional<p::Record> next;  // the reader's last record; nothing at the end of the input
-
-  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const {
-    for (const auto& [name, text] : meta) {
-      if (name == key) {
-        return number(text);
-      }
-    }
-    return std::nullopt;
-  }
-  [[nodiscard]] std::string_view text(std::string_view key) const {
-    for (const auto& [name, text] : meta) {
-      if (name == key) {
-        return text;
-      }
-    }
-    return {};
-  }
-};
-
-Result<Header> read_header(p::Reader& reader) {
-  Header header;
-  for (;;) {
-    auto next = reader.next();
-    if (!next) {
-      return std::move(next).error();
-    }
-    if (!next->has_value()) {
-      return header;
-    }
-    const auto* meta = std::get_if<p::Meta>(&**next);
-    if (meta == nullptr) {
-      header.next = **next;
-      return header;
-    }
-    header.meta.emplace_back(meta->key, meta->value);
-  }
-}
-
-// The result's clock, and how an input's is put on it.
-struct Clock {
-  uint64_t start_ns = 0;
-  std::optional<uint64_t> start_unix_ns;
-  std::optional<uint64_t> interval_ns;
-};
-
-struct Shift {
-  Int128 ns = 0;
-  uint64_t slices = 0;
-
-  [[nodiscard]] uint64_t time(uint64_t ns_then) const {
-    constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
-    return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
-  }
-  [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
-};
-
-Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<Header>& headers) {
-  Clock clock;
-  size_t first_with_interval = 0;
-  bool has_start = false;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto interval = headers[i].value("interval_ns");
-    if (interval && clock.interval_ns && *interval != *clock.interval_ns) {
-      return Error{"cannot merge " + inputs[first_with_interval].name + " and " + inputs[i].name +
-                       ": their slices are of " + std::to_string(*clock.interval_ns) + " ns and " +
-                       std::to_string(*interval) + " ns",
-                   "record them with the same --interval"};
-    }
-    if (interval && !clock.interval_ns) {
-      clock.interval_ns = interval;
-      first_with_interval = i;
-    }
-    const auto start = headers[i].value("start_ns");
-    const auto unix_start = headers[i].value("start_unix_ns");
-    const bool first =
-        unix_start ? !clock.start_unix_ns || *unix_start < *clock.start_unix_ns : start.has_value() && !has_start;
-    if (first) {
-      clock.start_ns = start.value_or(0);
-      clock.start_unix_ns = unix_start;
-      has_start = true;
-    }
-  }
-  return clock;
-}
-
-Shift shift_of(const Header& header, const Clock& clock) {
-  Shift shift;
-  uint64_t later_ns = 0;
-  if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
-    later_ns = *unix_start - *clock.start_unix_ns;  // the clock's is the smallest
-  }
-  shift.ns = Int128{clock.start_ns} - header.value("start_ns").value_or(0) + later_ns;
-  if (clock.interval_ns && *clock.interval_ns > 0) {
-    shift.slices = later_ns / *clock.interval_ns + (later_ns % *clock.interval_ns > *clock.interval_ns / 2 ? 1 : 0);
-  }
-  return shift;
-}
 
 class Merger {
  public:
@@ -161,7 +58,7 @@ class Merger {
     return {};
   }
 
-  Status take(MergeInput& input, const Header& header) {
+  Status take(const std::string& name, p::Reader& reader, const Header& header) {
     const std::string_view host = header.text("host").empty() ? "unknown" : header.text("host");
     const auto [host_id, host_is_new] = ids_.begin_input(host);
     if (host_is_new) {
@@ -173,20 +70,19 @@ class Merger {
     tables_ = {};
     gpu_works_.clear();
     ended_ = false;
-    has_end_ = !input.reader.is_published_form();
+    has_end_ = !reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
-      result_.warnings.push_back(input.name +
-                                 " does not say when it was recorded: it is taken to begin with the others");
+      result_.warnings.push_back(name + " does not say when it was recorded: it is taken to begin with the others");
     }
     for (const auto& [key, value] : header.meta) {
       if (Status put = take_meta({key, value}); !put) {
         return put;
       }
     }
-    if (Status read = take_records(input.reader, header); !read) {
+    if (Status read = take_records(reader, header); !read) {
       return read;
     }
-    look_at_the_end(input);
+    look_at_the_end(name, reader);
     return {};
   }
 
@@ -295,18 +191,17 @@ class Merger {
     return reason;
   }
 
-  void look_at_the_end(const MergeInput& input) {
-    if (input.reader.cut_short() || (!ended_ && has_end_)) {
-      result_.warnings.push_back(input.name + " is cut short: the merged profile has no END record");
+  void look_at_the_end(const std::string& name, const p::Reader& reader) {
+    if (reader.cut_short() || (!ended_ && has_end_)) {
+      result_.warnings.push_back(name + " is cut short: the merged profile has no END record");
       result_.complete = false;
     }
-    if (input.reader.skipped_unknown() > 0) {
-      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_unknown()) +
+    if (reader.skipped_unknown() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
                                  " records of kinds that this version does not know are left out");
     }
-    if (input.reader.skipped_bad() > 0) {
-      result_.warnings.push_back(input.name + ": " + std::to_string(input.reader.skipped_bad()) +
-                                 " bad lines are left out");
+    if (reader.skipped_bad() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines are left out");
     }
   }
 
@@ -454,7 +349,7 @@ class Merger {
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
   std::vector<Header> headers;
   for (MergeInput& input : inputs) {
-    auto header = read_header(input.reader);
+    auto header = input.reader ? read_header(*input.reader) : look_at(input);
     if (!header) {
       return std::move(header).error();
     }
@@ -469,9 +364,18 @@ Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink
     return begun.error();
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (Status taken = merger.take(inputs[i], headers[i]); !taken) {
+    MergeInput& input = inputs[i];
+    if (!input.reader) {
+      auto again = open_again(input, headers[i]);
+      if (!again) {
+        return std::move(again).error();
+      }
+    }
+    if (Status taken = merger.take(input.name, *input.reader, headers[i]); !taken) {
       return taken.error();
     }
+    input.reader.reset();
+    headers[i] = {};
   }
   return merger.finish();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,10 @@ namespace gpuprof::analyze {
 
 struct MergeInput {
   std::string name;  // for messages
-  profile::Reader reader;
+  std::optional<profile::Reader> reader = {};
+  // Where there is no reader: opens a file, once to see when it was recorded, and again when it is its turn. So
+  // thousands of files need no more than one descriptor.
+  std::function<Result<profile::Reader>()> reopen = {};
 };
 
 struct MergeResult {

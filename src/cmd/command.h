@@ -48,6 +48,7 @@ std::unique_ptr<Command> make_diff();
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_latency();
 std::unique_ptr<Command> make_export();
+std::unique_ptr<Command> make_ranks();
 std::unique_ptr<Command> make_merge();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();

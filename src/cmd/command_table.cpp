@@ -13,12 +13,13 @@ constexpr const char* kExitCodes =
     "            4 the profile holds nothing of what was asked for;\n"
     "            record exits as the program that it runs, 126 if that can not be\n"
     "            executed, 127 if it does not exist;\n"
-    "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive\n";
+    "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive;\n"
+    "            ranks: 0 no rank lags, 1 one does, 2 unusable, 125 inconclusive\n";
 
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 12> kTable = {{
+  static constexpr std::array<Entry, 13> kTable = {{
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
@@ -27,6 +28,7 @@ std::span<const Entry> command_table() {
       {"check", "judge whether new runs cost more GPU time than old ones", make_check},
       {"latency", "show how long launches take to start, as histograms", make_latency},
       {"export", "write a file for another tool: pprof, speedscope, Perfetto", make_export},
+      {"ranks", "compare the ranks of a job: who lags, where, since when", make_ranks},
       {"merge", "join the profiles of several processes or hosts", make_merge},
       {"import", "make a profile of those that Intel's iaprof has stored", make_import},
       {"dump", "print a profile one record a line", make_dump},

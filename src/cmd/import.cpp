@@ -132,7 +132,7 @@ class Import : public Command {
   Result<int> write_folded(std::vector<analyze::MergeInput> inputs) {
     analyze::IaprofLines lines;
     for (analyze::MergeInput& input : inputs) {
-      const auto rows = analyze::aggregate(input.reader);
+      const auto rows = analyze::aggregate(*input.reader);
       if (!rows) {
         return rows.error();
       }

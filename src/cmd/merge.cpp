@@ -1,15 +1,14 @@
 #include "analyze/merge.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <utility>
 
 #include "base/files/output_file.h"
 #include "base/log.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/sources.h"
 #include "profile/writer.h"
 
 namespace gpuprof::cmd {
@@ -20,7 +19,7 @@ constexpr uint32_t kFlushEvery = 1024;  // records
 class Merge : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("FILES", files_, "profiles to join; - is standard input")->required()->expected(-1);
+    app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
     add_file_option(app, "-o,--output", output_,
                     "profile to write; - is standard output (default); an existing file is kept as FILE.old");
     app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
@@ -30,7 +29,7 @@ class Merge : public Command {
   }
 
   Result<int> run() override {
-    auto inputs = open_inputs();
+    auto inputs = open_sources(files_, lenient_, read_);
     if (!inputs) {
       return std::move(inputs).error();
     }
@@ -67,21 +66,6 @@ class Merge : public Command {
   }
 
  private:
-  Result<std::vector<analyze::MergeInput>> open_inputs() {
-    if (std::count(files_.begin(), files_.end(), "-") > 1) {
-      return Error{"merge: standard input is named more than once", "write one of the profiles to a file", kExitUsage};
-    }
-    std::vector<analyze::MergeInput> inputs;
-    for (const std::string& path : files_) {
-      auto reader = open_profile(path, lenient_, read_);
-      if (!reader) {
-        return std::move(reader).error();
-      }
-      inputs.push_back({input_name(path), std::move(reader).value()});
-    }
-    return inputs;
-  }
-
   std::vector<std::string> files_;
   std::vector<FileId> read_;
   std::string output_ = "-";

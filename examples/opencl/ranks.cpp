@@ -1,0 +1,180 @@
+// A parallel job to try `gpuprof ranks` with: processes that compute and meet after every step. Each is a rank, told by
+// the variable RANK, as torchrun does. The meeting is a wait of the CPU within all_reduce(). With --slow-rank, that
+// rank needs --factor percent of the others' work in smooth(), from the step --slow-from on, and prints when that was
+// (CLOCK_MONOTONIC, ns).
+//
+//   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "setup.h"
+
+namespace {
+
+constexpr const char* kSource = R"(
+kernel void advance(global float* x, int steps) {
+  float v = x[get_global_id(0)];
+  for (int i = 0; i < steps; ++i) v = v * 0.999f + 0.5f;
+  x[get_global_id(0)] = v;
+}
+kernel void relax(global float* x, int steps) {
+  float v = x[get_global_id(0)];
+  for (int i = 0; i < steps; ++i) v = v * 0.998f + 0.25f;
+  x[get_global_id(0)] = v;
+})";
+
+constexpr int kSharedFd = 57;  // survives the exec of a rank
+
+struct Shared {
+  pthread_barrier_t meeting;
+};
+
+struct Rank {
+  Session session;
+  cl_kernel advance = nullptr;
+  cl_kernel relax = nullptr;
+  cl_mem data = nullptr;
+  Shared* shared = nullptr;
+};
+
+void run(const Rank& rank, cl_kernel kernel, cl_int steps) {
+  const size_t items = 1;
+  check(clSetKernelArg(kernel, 0, sizeof rank.data, &rank.data), "clSetKernelArg");
+  check(clSetKernelArg(kernel, 1, sizeof steps, &steps), "clSetKernelArg");
+  check(clEnqueueNDRangeKernel(rank.session.queue, kernel, 1, nullptr, &items, &items, 0, nullptr, nullptr),
+        "clEnqueueNDRangeKernel");
+  check(clFinish(rank.session.queue), "clFinish");
+}
+
+void transport(const Rank& rank, cl_int work) {
+  run(rank, rank.advance, work);
+}
+void smooth(const Rank& rank, cl_int work) {
+  run(rank, rank.relax, work);
+}
+
+// All ranks go on when the last one has come.
+void all_reduce(const Rank& rank) {
+  cl_int status = CL_SUCCESS;
+  cl_event met = clCreateUserEvent(rank.session.context, &status);
+  check(status, "clCreateUserEvent");
+  std::thread network([&] {
+    pthread_barrier_wait(&rank.shared->meeting);
+    clSetUserEventStatus(met, CL_COMPLETE);
+  });
+  check(clWaitForEvents(1, &met), "clWaitForEvents");
+  network.join();
+  check(clReleaseEvent(met), "clReleaseEvent");
+}
+
+uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+long number_or(int argc, char** argv, const std::string& name, long otherwise) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == name) {
+      return std::strtol(argv[i + 1], nullptr, 10);
+    }
+  }
+  return otherwise;
+}
+
+int be_rank(int argc, char** argv, long number) {
+  Rank rank;
+  rank.session = open_session(kSource);
+  rank.advance = make_kernel(rank.session, "advance");
+  rank.relax = make_kernel(rank.session, "relax");
+  cl_int status = CL_SUCCESS;
+  rank.data = clCreateBuffer(rank.session.context, CL_MEM_READ_WRITE, sizeof(float), nullptr, &status);
+  check(status, "clCreateBuffer");
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, kSharedFd, 0);
+  if (memory == MAP_FAILED) {
+    std::perror("mmap");
+    return 1;
+  }
+  rank.shared = static_cast<Shared*>(memory);
+
+  const long steps = option(argc, argv, "--steps", 300);
+  const auto work = static_cast<cl_int>(option(argc, argv, "--work", 1'000'000));
+  const bool slow = number_or(argc, argv, "--slow-rank", -1) == number;
+  const long slow_from = number_or(argc, argv, "--slow-from", 0);
+  const long factor = option(argc, argv, "--factor", 200);
+  for (long step = 0; step < steps; ++step) {
+    if (slow && step == slow_from) {
+      std::printf("rank %ld is slow from %llu on\n", number, static_cast<unsigned long long>(now_ns()));
+      std::fflush(stdout);
+    }
+    transport(rank, work);
+    smooth(rank, slow && step >= slow_from ? static_cast<cl_int>(work / 100 * factor) : work);
+    all_reduce(rank);
+  }
+  check(clReleaseMemObject(rank.data), "clReleaseMemObject");
+  check(clReleaseKernel(rank.relax), "clReleaseKernel");
+  check(clReleaseKernel(rank.advance), "clReleaseKernel");
+  close_session(rank.session);
+  return 0;
+}
+
+int launch(int argc, char** argv) {
+  const long ranks = option(argc, argv, "--ranks", 4);
+  const int fd = memfd_create("meeting", 0);
+  if (fd < 0 || ftruncate(fd, sizeof(Shared)) != 0 || dup2(fd, kSharedFd) < 0) {
+    std::perror("memfd_create");
+    return 1;
+  }
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, kSharedFd, 0);
+  if (memory == MAP_FAILED) {
+    std::perror("mmap");
+    return 1;
+  }
+  pthread_barrierattr_t shared{};
+  pthread_barrierattr_init(&shared);
+  pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+  pthread_barrier_init(&static_cast<Shared*>(memory)->meeting, &shared, static_cast<unsigned>(ranks));
+  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // a device is a thread: ranks shall not share theirs
+  setenv("POCL_CPU_MAX_CU_COUNT", "1", 0);
+  std::vector<pid_t> children;
+  for (long i = 0; i < ranks; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("RANK", std::to_string(i).c_str(), 1);
+      execv("/proc/self/exe", argv);
+      _exit(127);
+    }
+    children.push_back(child);
+  }
+  int failed = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    // One that has gone would keep the others waiting for ever.
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+      failed = 1;
+      for (const pid_t other : children) {
+        if (other > 0 && other != child) {
+          kill(other, SIGTERM);
+        }
+      }
+    }
+  }
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* rank = std::getenv("RANK");
+  return rank != nullptr ? be_rank(argc, argv, std::strtol(rank, nullptr, 10)) : launch(argc, argv);
+}

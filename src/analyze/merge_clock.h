@@ -1,0 +1,86 @@
+// What inputs of a merge begin with, and how their clocks become one. Internal to merge.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge.h"
+#include "base/result.h"
+#include "profile/reader.h"
+#include "profile/records.h"
+
+namespace gpuprof::analyze::merge_detail {
+
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+// Said once for all inputs.
+inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
+
+template <size_t N>
+bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::optional<uint64_t> number(std::string_view text);  // nothing for what is no number
+
+// What an input begins with, up to the first record that is not META.
+struct Header {
+  std::vector<std::pair<std::string, std::string>> meta;
+  std::optional<profile::Record> next;  // the reader's last record; nothing at the end of the input
+
+  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const {
+    for (const auto& [name, text] : meta) {
+      if (name == key) {
+        return number(text);
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::string_view text(std::string_view key) const {
+    for (const auto& [name, text] : meta) {
+      if (name == key) {
+        return text;
+      }
+    }
+    return {};
+  }
+};
+
+Result<Header> read_header(profile::Reader& reader);
+
+// Of a file that is opened again when it is due: only what the clock is made of is kept until then.
+Result<Header> look_at(const MergeInput& input);
+
+// Fails where the file is another one than when it was looked at.
+Status open_again(MergeInput& input, Header& header);
+
+// The result's clock, and how an input's is put on it.
+struct Clock {
+  uint64_t start_ns = 0;
+  std::optional<uint64_t> start_unix_ns;
+  std::optional<uint64_t> interval_ns;
+};
+
+struct Shift {
+  Int128 ns = 0;
+  uint64_t slices = 0;
+
+  [[nodiscard]] uint64_t time(uint64_t ns_then) const {
+    constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
+    return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
+  }
+  [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
+};
+
+Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<Header>& headers);
+Shift shift_of(const Header& header, const Clock& clock);
+
+}  // namespace gpuprof::analyze::merge_detail

@@ -1,0 +1,330 @@
+#include "analyze/ranks/job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+#include <variant>
+
+#include "analyze/labels.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr uint64_t kCollectivesInBlock = 4;
+constexpr uint64_t kLeastBlocks = 12;  // joining stops above that
+constexpr unsigned kPathBits = 28;
+constexpr unsigned kBlockBits = 16;
+
+uint64_t key_of(uint64_t rank, uint64_t path, uint64_t block) {
+  return (rank << (kPathBits + kBlockBits)) | (path << kBlockBits) | block;
+}
+
+void add_cell(RankCell& sum, const RankCell& cell) {
+  sum.busy += cell.busy;
+  sum.collective += cell.collective;
+  sum.waits += cell.waits;
+  sum.idle += cell.idle;
+  sum.collectives += cell.collectives;
+}
+
+// Numbers by their value, and before other names.
+bool before(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  };
+  const auto left = number(a);
+  const auto right = number(b);
+  return left && right                           ? std::tie(*left, a) < std::tie(*right, b)
+         : left.has_value() != right.has_value() ? left.has_value()
+                                                 : a < b;
+}
+
+}  // namespace
+
+Job::Job(JobOptions options)
+    : options_(std::move(options)), texts_(std::make_shared<PathTexts>(tables_, options_.stacks)) {}
+Job::~Job() = default;
+
+Status Job::take(const p::Record& record) {
+  if (auto reason = tables_.add(record)) {
+    return Error{"the merged profile makes no sense: " + *reason, ""};
+  }
+  if (const auto* meta = std::get_if<p::Meta>(&record)) {
+    if (meta->key == "interval_ns") {
+      std::from_chars(meta->value.data(), meta->value.data() + meta->value.size(), interval_ns_);
+    } else if (meta->key == "host" && host_.empty()) {
+      host_ = meta->value;
+    }
+  } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
+    add(gpu->slice, facts_of(gpu->work, false), gpu->sum_ns, gpu->count);
+  } else if (const auto* host = std::get_if<p::Host>(&record)) {
+    has_waits_ = true;
+    add(host->slice, facts_of(host->work, false), host->sum_ns, host->count);
+  } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
+    has_idle_ = true;
+    if (index(idle->work) != 0) {
+      add(idle->slice, facts_of(idle->work, true), idle->ns, 0);
+    }
+  } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
+    lost_ += std::min(loss->count, UINT64_MAX - lost_);
+  }
+  return {};
+}
+
+const Job::WorkFacts& Job::facts_of(p::WorkId id, bool idle) {
+  const uint32_t position = tables_.position(id);
+  std::vector<WorkFacts>& works = works_[idle ? 1 : 0];
+  if (position >= works.size()) {
+    works.resize(position + 1);
+  }
+  if (!works[position].known) {
+    works[position] = make_facts(tables_.works()[position], idle);
+  }
+  return works[position];
+}
+
+Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
+  WorkFacts facts{.known = true};
+  const auto rank = rank_of(work);
+  if (!rank) {
+    return facts;
+  }
+  facts.rank = *rank;
+  facts.activity = activity_of(work);
+  if (idle) {
+    facts.activity = facts.activity == Activity::collective_wait ? Activity::nothing : Activity::idle;
+  }
+  PathKey key = texts_->key(work);
+  key.process = {};
+  const auto [known, is_new] = path_ids_.try_emplace({facts.activity, key}, static_cast<uint32_t>(paths_.size()));
+  if (is_new) {
+    paths_.push_back({facts.activity, work.id});
+  }
+  facts.path = known->second;
+  return facts;
+}
+
+Activity Job::activity_of(const p::Work& work) {
+  switch (p::work_kind(work.op)) {
+    case p::WorkKind::gpu:
+      return is_collective(work) ? Activity::collective : Activity::compute;
+    case p::WorkKind::host:
+      if (work.op != p::Op::sync) {
+        return Activity::other_host;
+      }
+      return is_collective(work) ? Activity::collective_wait : Activity::wait;
+    case p::WorkKind::launch:
+      break;
+  }
+  return Activity::nothing;
+}
+
+// By its name, its innermost NVTX range or, for waits, a frame of the stack that it was called from.
+bool Job::is_collective(const p::Work& work) {
+  const Pattern& wanted = options_.collective;
+  if (index(work.name) != 0 && wanted.matches(std::string(tables_.text(work.name)))) {
+    return true;
+  }
+  if (const p::Range* range = tables_.range(work.range);
+      range != nullptr && wanted.matches(range_label(tables_, *range))) {
+    return true;
+  }
+  if (work.op != p::Op::sync) {
+    return false;
+  }
+  const auto [known, is_new] = collective_stacks_.try_emplace(index(work.ustack), false);
+  if (is_new) {
+    StackView& view = texts_->view();
+    const auto& frames = view.frames(false, work.ustack);
+    known->second = std::any_of(frames.begin(), frames.end(),
+                                [&](uint32_t frame) { return wanted.matches(std::string(view.name(frame))); });
+  }
+  return known->second;
+}
+
+std::optional<uint32_t> Job::rank_of(const p::Work& work) {
+  const p::Process* process = tables_.process(work.process);
+  if (process == nullptr) {
+    return std::nullopt;
+  }
+  const std::string host(index(process->host) != 0 ? tables_.text(process->host) : std::string_view(host_));
+  std::string name;
+  switch (options_.by) {
+    case RankBy::rank:
+      name = tables_.text(process->rank);
+      break;
+    case RankBy::pid:
+      name = (host.empty() ? "" : host + ":") + std::to_string(process->pid);
+      break;
+    case RankBy::host:
+      name = host;
+      break;
+  }
+  if (name.empty()) {
+    return std::nullopt;
+  }
+  const auto [known, is_new] = rank_ids_.try_emplace(name, static_cast<uint32_t>(ranks_.size()));
+  if (is_new) {
+    ranks_.push_back({.name = name, .host = host, .cells = {}, .total = {}});
+  }
+  return known->second;
+}
+
+uint64_t Job::block_of(uint64_t slice) {
+  if (!origin_) {
+    origin_ = slice;
+  }
+  if (slice < *origin_) {  // blocks keep their borders: the origin goes back by whole ones
+    const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
+    if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
+      return 0;  // of a recording whose clock was set; nothing that a lag is found in
+    }
+    origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
+    std::unordered_map<uint64_t, PathSum> moved;
+    for (const auto& [key, sum] : sums_) {
+      moved.emplace(key + back, sum);
+    }
+    sums_ = std::move(moved);
+    for (JobRank& rank : ranks_) {
+      rank.cells.insert(rank.cells.begin(), back, RankCell());
+    }
+    blocks_ += back;
+  }
+  while ((slice - *origin_) / width_ >= kMostBlocks) {
+    join_blocks();
+  }
+  const uint64_t block = (slice - *origin_) / width_;
+  blocks_ = std::max(blocks_, block + 1);
+  return block;
+}
+
+void Job::join_blocks() {
+  std::unordered_map<uint64_t, PathSum> joined;
+  constexpr uint64_t kBlockMask = (uint64_t{1} << kBlockBits) - 1;
+  for (const auto& [key, sum] : sums_) {
+    PathSum& into = joined[(key & ~kBlockMask) | ((key & kBlockMask) / 2)];
+    into.ns += sum.ns;
+    into.count += sum.count;
+  }
+  sums_ = std::move(joined);
+  for (JobRank& rank : ranks_) {
+    std::vector<RankCell> cells((rank.cells.size() + 1) / 2);
+    for (size_t i = 0; i < rank.cells.size(); ++i) {
+      add_cell(cells[i / 2], rank.cells[i]);
+    }
+    rank.cells = std::move(cells);
+  }
+  width_ *= 2;
+  blocks_ = (blocks_ + 1) / 2;
+}
+
+void Job::add(uint64_t slice, const WorkFacts& facts, uint64_t ns, uint64_t count) {
+  if (facts.activity == Activity::nothing) {
+    without_rank_ += count;
+    return;
+  }
+  const uint64_t block = block_of(slice);
+  JobRank& rank = ranks_[facts.rank];
+  if (rank.cells.size() <= block) {
+    rank.cells.resize(block + 1);
+  }
+  RankCell cell;
+  switch (facts.activity) {
+    case Activity::compute:
+      cell.busy = ns;
+      break;
+    case Activity::collective:
+    case Activity::collective_wait:
+      cell.collective = ns;
+      cell.collectives = count;
+      collectives_ += count;
+      break;
+    case Activity::wait:
+      cell.waits = ns;
+      break;
+    case Activity::idle:
+      cell.idle = ns;
+      break;
+    case Activity::other_host:
+    case Activity::nothing:
+      break;
+  }
+  add_cell(rank.cells[block], cell);
+  add_cell(rank.total, cell);
+  PathSum& sum = sums_[key_of(facts.rank, facts.path, block)];
+  sum.ns += ns;
+  sum.count += count;
+}
+
+uint64_t Job::usual_collectives() const {
+  std::vector<uint64_t> counts;
+  for (const JobRank& rank : ranks_) {
+    for (const RankCell& cell : rank.cells) {
+      counts.push_back(cell.collectives);
+    }
+  }
+  if (counts.empty()) {
+    return 0;
+  }
+  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2), counts.end());
+  return counts[counts.size() / 2];
+}
+
+void Job::finish() {
+  while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {
+    join_blocks();
+  }
+  for (JobRank& rank : ranks_) {
+    rank.cells.resize(blocks_);
+  }
+  sort_ranks();
+}
+
+void Job::sort_ranks() {
+  std::vector<uint32_t> order(ranks_.size());
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return before(ranks_[a].name, ranks_[b].name); });
+  std::vector<JobRank> sorted;
+  std::vector<uint64_t> place(order.size());
+  for (const uint32_t from : order) {
+    place[from] = sorted.size();
+    sorted.push_back(std::move(ranks_[from]));
+  }
+  ranks_ = std::move(sorted);
+  std::unordered_map<uint64_t, PathSum> moved;
+  constexpr uint64_t kRest = (uint64_t{1} << (kPathBits + kBlockBits)) - 1;
+  for (const auto& [key, sum] : sums_) {
+    moved.emplace((place[key >> (kPathBits + kBlockBits)] << (kPathBits + kBlockBits)) | (key & kRest), sum);
+  }
+  sums_ = std::move(moved);
+}
+
+std::vector<std::unordered_map<uint32_t, PathSum>> Job::sums(uint64_t first, uint64_t last) const {
+  std::vector<std::unordered_map<uint32_t, PathSum>> sums(paths_.size());
+  constexpr uint64_t kBlockMask = (uint64_t{1} << kBlockBits) - 1;
+  constexpr uint64_t kPathMask = (uint64_t{1} << kPathBits) - 1;
+  for (const auto& [key, sum] : sums_) {
+    if (const uint64_t block = key & kBlockMask; first <= block && block <= last) {
+      PathSum& total = sums[(key >> kBlockBits) & kPathMask][static_cast<uint32_t>(key >> (kPathBits + kBlockBits))];
+      total.ns += sum.ns;
+      total.count += sum.count;
+    }
+  }
+  return sums;
+}
+
+std::string Job::kernel(const JobPath& path) {
+  return std::string(texts_->work(*tables_.work(path.example)));
+}
+
+CallPath Job::call_path(const JobPath& path) {
+  return {texts_->key(*tables_.work(path.example)), texts_};
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,201 @@
+#include "analyze/ranks/lag.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace gpuprof::analyze {
+namespace {
+
+constexpr double kSigmaOfMad = 1.4826;     // of a normal distribution
+constexpr double kErrorOfMedian = 1.2533;  // standard error of a median, in standard errors of a mean
+constexpr double kLeastNoise = 0.005;      // clocks and slices are no better than that
+constexpr double kPersistent = 0.8;
+// The least part of the columns: a fifth where a lag lasts to the end (but for two columns), else a third. What ends
+// sooner is trouble of the host more often than not.
+constexpr size_t kLeastPart = 5;
+constexpr size_t kLeastPartEnded = 3;
+constexpr size_t kEnd = 2;
+constexpr size_t kGroup = 4;
+constexpr size_t kLeastGroups = 6;
+constexpr int kRounds = 4;
+constexpr size_t kRanksForSpread = 4;
+
+double mad_of(const std::vector<double>& values) {
+  const double middle = median_of(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (const double value : values) {
+    distances.push_back(std::abs(value - middle));
+  }
+  return median_of(std::move(distances));
+}
+
+// The median of all but one, from the sorted column.
+double median_without(const std::vector<double>& sorted, double value) {
+  std::vector<double> rest = sorted;
+  rest.erase(std::lower_bound(rest.begin(), rest.end(), value));
+  const size_t half = rest.size() / 2;
+  return rest.size() % 2 == 1 ? rest[half] : (rest[half - 1] + rest[half]) / 2;
+}
+
+struct Excess {  // by rank and column
+  std::vector<std::vector<double>> share;
+  std::vector<std::vector<double>> others_ns;
+};
+
+Excess excess_of(const OwnTimes& own) {
+  const size_t columns = own.front().size();
+  Excess excess{std::vector(own.size(), std::vector<double>(columns)),
+                std::vector(own.size(), std::vector<double>(columns))};
+  std::vector<double> sorted(own.size());
+  for (size_t column = 0; column < columns; ++column) {
+    for (size_t rank = 0; rank < own.size(); ++rank) {
+      sorted[rank] = own[rank][column];
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t rank = 0; rank < own.size(); ++rank) {
+      const double others = median_without(sorted, own[rank][column]);
+      excess.others_ns[rank][column] = others;
+      excess.share[rank][column] = own[rank][column] - others;
+    }
+  }
+  // One scale for all columns: where the others need next to nothing, a difference must not become great.
+  for (size_t rank = 0; rank < own.size(); ++rank) {
+    const double scale = std::max(median_of(excess.others_ns[rank]), 1.0);
+    for (double& share : excess.share[rank]) {
+      share /= scale;
+    }
+  }
+  return excess;
+}
+
+// The stretch with the greatest sum of what exceeds `level`. Empty (first > last) where nothing does.
+std::pair<size_t, size_t> stretch_above(const std::vector<double>& values, double level) {
+  // One column must not outweigh all others.
+  const double most = 4 * level;
+  double best = 0;
+  double sum = 0;
+  size_t begin = 0;
+  std::pair<size_t, size_t> found{1, 0};
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (sum <= 0) {
+      sum = 0;
+      begin = i;
+    }
+    sum += std::clamp(values[i], -most, most) - level;
+    if (sum > best) {
+      best = sum;
+      found = {begin, i};
+    }
+  }
+  return found;
+}
+
+std::vector<double> cut(const std::vector<double>& values, size_t first, size_t last) {
+  return {values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(last) + 1};
+}
+
+std::vector<double> means_of(const std::vector<double>& values, size_t group) {
+  std::vector<double> means;
+  for (size_t i = 0; i + group <= values.size(); i += group) {
+    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i),
+                                    values.begin() + static_cast<std::ptrdiff_t>(i + group), 0.0) /
+                    static_cast<double>(group));
+  }
+  return means;
+}
+
+// Of one column, from how the values change: a step is one change of many.
+double noise_of_changes(const std::vector<double>& values, size_t group) {
+  const std::vector<double> means = means_of(values, group);
+  std::vector<double> steps;
+  for (size_t i = 1; i < means.size(); ++i) {
+    steps.push_back(means[i] - means[i - 1]);
+  }
+  return kSigmaOfMad * mad_of(steps) * std::sqrt(static_cast<double>(group) / 2);
+}
+
+// Of all columns: those of a stretch that was chosen because they are alike would be less than the noise.
+double noise_of(const Excess& excess, size_t rank) {
+  const size_t columns = excess.share[rank].size();
+  double noise = noise_of_changes(excess.share[rank], 1);
+  if (columns >= kGroup * kLeastGroups) {  // noise that lasts: what disturbs a host does so for a while
+    noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
+  }
+  if (excess.share.size() >= kRanksForSpread) {
+    std::vector<double> others;
+    for (size_t other = 0; other < excess.share.size(); ++other) {
+      for (size_t i = 0; other != rank && i < columns; ++i) {
+        others.push_back(excess.share[other][i]);
+      }
+    }
+    noise = std::max(noise, kSigmaOfMad * mad_of(others));
+  }
+  return std::max(noise, kLeastNoise);
+}
+
+size_t least_length(size_t columns, size_t last) {
+  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
+}
+
+bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagOptions& options, Lag& lag) {
+  const std::vector<double>& share = excess.share[rank];
+  double effect = options.least_effect;
+  for (int round = 0; round < kRounds; ++round) {  // half of what it lags by parts before from after
+    const auto [first, last] = stretch_above(share, effect / 2);
+    if (first > last || last - first + 1 < least_length(share.size(), last)) {
+      return false;
+    }
+    lag.first = first;
+    lag.last = last;
+    effect = median_of(cut(share, first, last));
+    if (effect < options.least_effect) {
+      return false;
+    }
+  }
+  const std::vector<double> within = cut(share, lag.first, lag.last);
+  const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
+  lag.rank = rank;
+  lag.effect = effect;
+  lag.noise = noise_of(excess, rank);
+  lag.score = effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
+  lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
+  lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));
+  return static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
+         lag.score >= options.least_score;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) {
+    return 0;
+  }
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  const double upper = *half;
+  return values.size() % 2 == 1 ? upper : (upper + *std::max_element(values.begin(), half)) / 2;
+}
+
+std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options) {
+  std::vector<Lag> lags;
+  if (own.size() < 2 || own.front().size() < kLeastLag) {
+    return lags;
+  }
+  const Excess excess = excess_of(own);
+  for (size_t rank = 0; rank < own.size(); ++rank) {
+    Lag lag;
+    if (find_lag(own, excess, rank, options, lag)) {
+      lags.push_back(lag);
+    }
+  }
+  const auto cost = [](const Lag& lag) {
+    return (lag.own_ns - lag.others_ns) * static_cast<double>(lag.last - lag.first + 1);
+  };
+  std::sort(lags.begin(), lags.end(), [&](const Lag& a, const Lag& b) { return cost(a) > cost(b); });
+  return lags;
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,158 @@
+#include "analyze/ranks/verdict.h"
+
+#include <algorithm>
+
+namespace gpuprof::analyze {
+namespace {
+
+bool has_work(const RankCell& cell) {
+  return cell.busy + cell.collective + cell.waits > 0;
+}
+
+// The blocks in which all ranks ran, without the first and the last one of each: they are not whole.
+bool common_blocks(const Job& job, uint64_t& first, uint64_t& last) {
+  first = 0;
+  last = job.blocks();
+  for (const JobRank& rank : job.ranks()) {
+    const auto begin = std::find_if(rank.cells.begin(), rank.cells.end(), has_work);
+    const auto end = std::find_if(rank.cells.rbegin(), rank.cells.rend(), has_work);
+    if (begin == rank.cells.end()) {
+      return false;
+    }
+    first = std::max(first, static_cast<uint64_t>(begin - rank.cells.begin()) + 1);
+    last = std::min(last, static_cast<uint64_t>(rank.cells.rend() - end) - 1);
+  }
+  return first + kLeastLag <= last && last-- > 0;
+}
+
+uint64_t busy_of(const JobRank& rank, uint64_t first, uint64_t last) {
+  uint64_t sum = 0;
+  for (uint64_t i = first; i <= last; ++i) {
+    sum += rank.cells[i].busy;
+  }
+  return sum / (last - first + 1);
+}
+
+double collective_share(const JobRank& rank, uint64_t first, uint64_t last, uint64_t block_ns) {
+  double sum = 0;
+  for (uint64_t i = first; i <= last; ++i) {
+    sum += static_cast<double>(rank.cells[i].collective);
+  }
+  return std::min(1.0, sum / (static_cast<double>(block_ns) * static_cast<double>(last - first + 1)));
+}
+
+Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size_t ranks, uint32_t rank,
+                         double blocks) {
+  std::vector<double> ns;
+  std::vector<double> counts;
+  for (const auto& [other, sum] : sums) {
+    if (other != rank) {
+      ns.push_back(static_cast<double>(sum.ns) / blocks);
+      counts.push_back(static_cast<double>(sum.count) / blocks);
+    }
+  }
+  ns.resize(ranks - 1);  // what the others have not at all is 0
+  counts.resize(ranks - 1);
+  const PathSum& own = sums.at(rank);
+  return {.path = 0,
+          .ns = static_cast<uint64_t>(static_cast<double>(own.ns) / blocks),
+          .others_ns = static_cast<uint64_t>(median_of(std::move(ns))),
+          .count = static_cast<double>(own.count) / blocks,
+          .others_count = median_of(std::move(counts))};
+}
+
+void add_differences(const Job& job, Laggard& laggard) {
+  const auto rank = static_cast<uint32_t>(laggard.lag.rank);
+  const auto blocks = static_cast<double>(laggard.lag.last - laggard.lag.first + 1);
+  const auto sums = job.sums(laggard.lag.first, laggard.lag.last);
+  for (uint32_t path = 0; path < sums.size(); ++path) {
+    if (!sums[path].contains(rank)) {
+      continue;
+    }
+    Difference difference = difference_of(sums[path], job.ranks().size(), rank, blocks);
+    difference.path = path;
+    if (difference.ns <= difference.others_ns) {
+      continue;
+    }
+    switch (job.paths()[path].activity) {
+      case Activity::compute:
+        laggard.kernels.push_back(difference);
+        break;
+      case Activity::idle:
+        laggard.idle.push_back(difference);
+        break;
+      case Activity::wait:
+      case Activity::other_host:
+        laggard.host.push_back(difference);
+        break;
+      case Activity::collective:
+      case Activity::collective_wait:
+      case Activity::nothing:
+        break;
+    }
+  }
+  for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
+    std::sort(list->begin(), list->end(),
+              [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; });
+    list->resize(std::min(list->size(), kMostDifferences));
+  }
+}
+
+Laggard laggard_of(const Job& job, const Lag& lag) {
+  Laggard laggard{.lag = lag};
+  std::vector<double> busy;
+  std::vector<double> shares;
+  for (size_t other = 0; other < job.ranks().size(); ++other) {
+    if (other != lag.rank) {
+      busy.push_back(static_cast<double>(busy_of(job.ranks()[other], lag.first, lag.last)));
+      shares.push_back(collective_share(job.ranks()[other], lag.first, lag.last, job.block_ns()));
+    }
+  }
+  laggard.gpu_ns = busy_of(job.ranks()[lag.rank], lag.first, lag.last);
+  laggard.others_gpu_ns = static_cast<uint64_t>(median_of(std::move(busy)));
+  laggard.collective_share = collective_share(job.ranks()[lag.rank], lag.first, lag.last, job.block_ns());
+  laggard.others_collective_share = median_of(std::move(shares));
+  laggard.by_gpu = static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
+                   (lag.own_ns - lag.others_ns) / 2;
+  add_differences(job, laggard);
+  return laggard;
+}
+
+// What a rank needs by itself. A wait counts where it ends: what is longer than the block began in those before.
+std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
+  const auto block = static_cast<double>(block_ns);
+  std::vector<double> times;
+  double carried = 0;
+  for (uint64_t i = rank.cells.size(); i-- > verdict.first;) {
+    const RankCell& cell = rank.cells[i];
+    const double collective = static_cast<double>(cell.collective) + carried;
+    carried = std::max(0.0, collective - block);
+    if (i <= verdict.last) {
+      times.push_back(verdict.by_collectives ? std::max(0.0, block - collective) : static_cast<double>(cell.busy));
+    }
+  }
+  std::reverse(times.begin(), times.end());
+  return times;
+}
+
+}  // namespace
+
+JobVerdict judge_job(const Job& job, const LagOptions& options) {
+  JobVerdict verdict{.by_collectives = job.collectives() > 0};
+  if (!common_blocks(job, verdict.first, verdict.last)) {
+    verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " whole slices in common";
+    return verdict;
+  }
+  OwnTimes own;
+  for (const JobRank& rank : job.ranks()) {
+    own.push_back(own_times(rank, verdict, job.block_ns()));
+  }
+  for (Lag& lag : find_lags(own, options)) {
+    lag.first += verdict.first;
+    lag.last += verdict.first;
+    verdict.laggards.push_back(laggard_of(job, lag));
+  }
+  return verdict;
+}
+
+}  // namespace gpuprof::analyze

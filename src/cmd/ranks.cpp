@@ -1,0 +1,185 @@
+#include "output/ranks/ranks.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+#include "analyze/merge.h"
+#include "base/files/file.h"
+#include "base/log.h"
+#include "cmd/command.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "cmd/sources.h"
+#include "cmd/stack_choices.h"
+#include "cmd/terminal.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr int kExitLag = 1;
+constexpr int kExitInconclusive = 125;
+constexpr size_t kMostLines = 1'000'000'000;
+constexpr size_t kPlainWidth = 100;
+constexpr double kPercent = 100;
+constexpr const char* kCollectives = "nccl|rccl|onccl|oneccl|msccl|AllReduce|all_?reduce|allreduce|[Bb]arrier";
+
+class Ranks : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
+    app.add_option(
+           "--collective", collective_,
+           "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits "
+           "of the CPU with such a frame (POSIX extended; default: those of NCCL, RCCL and oneCCL, all_reduce, "
+           "barrier)")
+        ->type_name("REGEX");
+    app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")
+        ->check(CLI::IsMember({"rank", "pid", "host"}))
+        ->type_name("WHAT");
+    app.add_option("--min-effect", least_percent_, "a lag below PCT percent of the others' time is none (default 5)")
+        ->check(CLI::Range(0.1, 1000.0))
+        ->type_name("PCT");
+    app.add_option("--top", top_, "ranks in the table, 0 for all (default 16)")
+        ->check(CLI::Range(size_t{0}, kMostLines));
+    app.add_option("--width", width_, "characters in a line (default: the terminal's)")
+        ->check(CLI::Range(size_t{40}, kMaxWidth));
+    app.add_flag("--json", json_, "print JSON");
+    add_file_option(app, "--svg", svg_, "draw ranks x time instead, into this file; - is standard output");
+    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    stacks_.declare(app);
+    show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
+    app.footer(
+        "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank "
+        "that "
+        "lags works longer before collectives than the others, which wait for it in them.");
+  }
+
+  Result<int> run() override {
+    auto code = look();
+    if (!code && code.error().exit_code == kExitFailure) {
+      Error error = std::move(code).error();
+      error.exit_code = kExitUsage;  // 1 is that of a rank that lags
+      return error;
+    }
+    return code;
+  }
+
+ private:
+  Result<int> look() {
+    const std::string regex = collective_.empty() ? kCollectives : collective_;
+    auto pattern = Pattern::compile("--collective", regex);
+    if (!pattern) {
+      return std::move(pattern).error();
+    }
+    analyze::JobOptions options{.collective = std::move(pattern).value(),
+                                .by = by_ == "pid"    ? analyze::RankBy::pid
+                                      : by_ == "host" ? analyze::RankBy::host
+                                                      : analyze::RankBy::rank,
+                                .stacks = {}};
+    if (Status chosen = stacks_.apply(options.stacks); !chosen) {
+      return std::move(chosen).error();
+    }
+    auto inputs = open_sources(files_, lenient_, read_);
+    if (!inputs) {
+      return std::move(inputs).error();
+    }
+    if (Status may = may_write(svg_.empty() ? "-" : svg_, read_); !may) {
+      return std::move(may).error();
+    }
+    analyze::Job job(std::move(options));
+    const auto merged =
+        analyze::merge(std::move(inputs).value(), [&job](const profile::Record& record) { return job.take(record); });
+    if (!merged) {
+      return merged.error();
+    }
+    for (const std::string& warning : merged->warnings) {
+      log::warn(warning);
+    }
+    job.finish();
+    if (Status usable = check(job); !usable) {
+      return std::move(usable).error();
+    }
+    const auto verdict = analyze::judge_job(job, {.least_effect = least_percent_ / kPercent});
+    if (Status written = write({.job = job,
+                                .verdict = verdict,
+                                .collective = regex,
+                                .notes = notes(job),
+                                .top = top_,
+                                .width = width_ != 0 ? width_ : terminal_width(kPlainWidth)});
+        !written) {
+      return std::move(written).error();
+    }
+    return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
+  }
+
+  // That the profile has what a comparison of ranks needs; where not, which option of `record` gives it.
+  [[nodiscard]] Status check(const analyze::Job& job) const {
+    if (job.ranks().empty() && job.without_rank() > 0) {
+      return Error{"the profile names no " + by_ +
+                       "s: none of the launcher's variables (RANK, OMPI_COMM_WORLD_RANK, "
+                       "PMI_RANK, SLURM_PROCID ...) was set",
+                   "start the job with its launcher below `gpuprof record`, or compare processes: --by pid",
+                   kExitUsage};
+    }
+    if (job.ranks().empty()) {
+      return Error{"the profile holds no GPU work", "`gpuprof doctor` says what can be recorded", kExitUsage};
+    }
+    if (job.ranks().size() == 1) {
+      return Error{"there is only one " + by_ + ": nothing to compare it with",
+                   "name the profiles of all ranks, or the folder that they are in", kExitUsage};
+    }
+    if (job.interval_ns() == 0) {
+      return Error{"the profile does not say how long its time slices are (META interval_ns)",
+                   "`gpuprof record --interval` makes profiles that do", kExitUsage};
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> notes(const analyze::Job& job) const {
+    std::vector<std::string> notes;
+    if (job.collectives() == 0) {
+      notes.emplace_back(
+          "No collective was found: ranks are compared by their GPU time, and who waits for whom is not known. Name "
+          "collectives with --collective REGEX" +
+          std::string(job.has_waits() ? "." : "; waits of the CPU are not in the profile."));
+    }
+    if (job.without_rank() > 0) {
+      notes.push_back(std::to_string(job.without_rank()) + " records of processes without a " + by_ + " are left out.");
+    }
+    if (job.lost() > 0) {
+      notes.push_back(std::to_string(job.lost()) + " records were lost: `gpuprof report` says which.");
+    }
+    return notes;
+  }
+
+  [[nodiscard]] Status write(const output::RanksView& view) const {
+    if (!svg_.empty()) {
+      const std::string picture = output::ranks_svg(view);
+      log::info(output::verdict_line(view));
+      return write_file(svg_, "open it in a browser", [&](TextStream& out) { out.append(picture); });
+    }
+    return write_output(
+        "-", [&](TextStream& out) { json_ ? output::ranks_json(view, out) : output::ranks_text(view, out); });
+  }
+
+  std::vector<std::string> files_;
+  std::vector<FileId> read_;
+  StackChoices stacks_;
+  std::string collective_;
+  std::string by_ = "rank";
+  std::string svg_;
+  double least_percent_ = 5;
+  size_t top_ = 16;
+  size_t width_ = 0;
+  bool json_ = false;
+  bool lenient_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_ranks() {
+  return std::make_unique<Ranks>();
+}
+
+}  // namespace gpuprof::cmd

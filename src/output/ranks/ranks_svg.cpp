@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "analyze/time_window.h"
+#include "base/numbers.h"
+#include "output/ranks/ranks.h"
+#include "output/picture/svg_parts.h"
+#include "output/picture/svg_text.h"
+
+extern "C" {
+extern const char gpuprof_time_series_style_begin[];
+extern const char gpuprof_time_series_style_end[];
+}
+
+namespace gpuprof::output {
+namespace {
+
+constexpr int kLevels = 8;
+constexpr int kLabelPx = 100;
+constexpr int kAxisPx = 24;
+constexpr int kMapPx = 480;  // high, where the ranks have room for it
+constexpr int kMostRowPx = 28;
+constexpr int kLeastLabelled = 11;
+constexpr size_t kLabelColumns = 12;
+constexpr size_t kMostCells = 120'000;
+constexpr int kTicks = 6;
+// The picture's own, beside that of heat maps.
+constexpr const char* kStyle =
+    ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
+    "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
+
+struct Map {
+  const RanksView& view;
+  int row_px = 1;
+  size_t blocks_in_cell = 1;
+  size_t cells = 0;
+  double cell_px = 1;
+
+  [[nodiscard]] size_t ranks() const { return view.job.ranks().size(); }
+  [[nodiscard]] int height() const { return static_cast<int>(ranks()) * row_px; }
+  [[nodiscard]] double x_of_block(uint64_t block) const {
+    return kLabelPx + cell_px * static_cast<double>(block) / static_cast<double>(blocks_in_cell);
+  }
+};
+
+Map map_of(const RanksView& view) {
+  Map map{.view = view};
+  map.row_px =
+      std::clamp(kMapPx / static_cast<int>(std::max<size_t>(1, std::min<size_t>(map.ranks(), kMapPx))), 1, kMostRowPx);
+  const size_t most = std::max<size_t>(1, kMostCells / std::max<size_t>(1, map.ranks()));
+  map.blocks_in_cell = (view.job.blocks() + most - 1) / most;
+  map.blocks_in_cell = std::max<size_t>(1, map.blocks_in_cell);
+  map.cells = (view.job.blocks() + map.blocks_in_cell - 1) / map.blocks_in_cell;
+  map.cell_px =
+      static_cast<double>(kSvgWidth - kLabelPx - kSvgPad) / static_cast<double>(std::max<size_t>(1, map.cells));
+  return map;
+}
+
+// 0: nothing was done there, else 1 to kLevels.
+int level_of(const Map& map, const analyze::JobRank& rank, size_t cell) {
+  analyze::RankCell sum;
+  const size_t begin = cell * map.blocks_in_cell;
+  const size_t end = std::min(begin + map.blocks_in_cell, rank.cells.size());
+  for (size_t block = begin; block < end; ++block) {
+    sum.busy += rank.cells[block].busy;
+    sum.collective += rank.cells[block].collective;
+    sum.waits += rank.cells[block].waits;
+  }
+  if (begin >= end || sum.busy + sum.collective + sum.waits == 0) {
+    return 0;
+  }
+  const double share = own_share(map.view, sum, (end - begin) * map.view.job.block_ns());
+  return std::clamp(static_cast<int>(std::ceil(share * kLevels)), 1, kLevels);
+}
+
+void write_row(std::string& out, const Map& map, const analyze::JobRank& rank, int y) {
+  const int height = map.row_px > 4 ? map.row_px - 1 : map.row_px;
+  std::vector<int> levels(map.cells);
+  for (size_t cell = 0; cell < map.cells; ++cell) {
+    levels[cell] = level_of(map, rank, cell);
+  }
+  for (size_t begin = 0; begin < map.cells;) {  // cells of one colour are one box
+    size_t end = begin + 1;
+    while (end < map.cells && levels[end] == levels[begin]) {
+      ++end;
+    }
+    out += "<g class=\"h" + std::to_string(levels[begin]) + "\"><rect x=\"" +
+           px(kLabelPx + map.cell_px * static_cast<double>(begin)) + "\" y=\"" + std::to_string(y) + "\" width=\"" +
+           px(map.cell_px * static_cast<double>(end - begin)) + "\" height=\"" + std::to_string(height) + "\"/></g>\n";
+    begin = end;
+  }
+}
+
+void write_legend(SvgHeader& header) {
+  constexpr int kLegendRow = 20;
+  constexpr double kKey = 92;
+  std::string keys;
+  for (int level = 0; level <= kLevels; ++level) {
+    const std::string label = level == 0 ? "nothing" : "up to " + std::to_string(100 * level / kLevels) + "%";
+    keys += "<g class=\"gp-key h" + std::to_string(level) + "\" transform=\"translate(" + px(kSvgPad + kKey * level) +
+            ",0)\"><rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
+  }
+  header.block("gp-legend", kLegendRow, keys);
+}
+
+void write_axis(std::string& out, const Map& map, int y) {
+  out += "<g id=\"gp-axes\">\n";
+  for (int tick = 0; tick < kTicks; ++tick) {
+    const uint64_t block = map.view.job.blocks() * static_cast<uint64_t>(tick) / kTicks;
+    out += SvgHeader::text_at(map.x_of_block(block), y + 15, analyze::exact_seconds(map.view.job.begin_ns(block)));
+  }
+  out += "</g>\n";
+}
+
+}  // namespace
+
+std::string ranks_svg(const RanksView& view) {
+  const Map map = map_of(view);
+  const std::string title = view.verdict.by_collectives ? "Ranks over time: share of the time before collectives"
+                                                        : "Ranks over time: share of the time with GPU work";
+  std::string header;
+  SvgHeader head(header);
+  head.text_block("gp-title", 27, title, kTitleAdvance);
+  head.text_block("gp-subtitle", 18, printable(verdict_line(view)), kTextAdvance);
+  for (const std::string& note : view.notes) {
+    head.notice(printable(note));
+  }
+  write_legend(head);
+  const int top = head.height() + 8;
+  std::string out;
+  begin_svg(out,
+            {.height = top + map.height() + kAxisPx + kSvgPad,
+             .title = title,
+             .description = printable(verdict_line(view)),
+             .style = std::string(embedded(gpuprof_time_series_style_begin, gpuprof_time_series_style_end)) + kStyle});
+  out += "<g id=\"gp-ranks\">\n";
+  for (size_t i = 0; i < map.ranks(); ++i) {
+    const analyze::JobRank& rank = view.job.ranks()[i];
+    const int y = top + static_cast<int>(i) * map.row_px;
+    if (map.row_px >= kLeastLabelled) {
+      out += "<text x=\"" + std::to_string(kSvgPad) + "\" y=\"" + std::to_string(y + map.row_px / 2 + 4) + "\">" +
+             xml_escaped(cut_to_columns(printable(rank.name), kLabelColumns)) + "</text>\n";
+    }
+    write_row(out, map, rank, y);
+  }
+  for (const analyze::Laggard& one : view.verdict.laggards) {
+    const double x = map.x_of_block(one.lag.first);
+    out += "<rect class=\"gp-lag\" x=\"" + px(x) + "\" y=\"" +
+           std::to_string(top + static_cast<int>(one.lag.rank) * map.row_px) + "\" width=\"" +
+           px(map.x_of_block(one.lag.last + 1) - x) + "\" height=\"" + std::to_string(map.row_px) + "\"/>\n";
+  }
+  out += "</g>\n";
+  write_axis(out, map, top + map.height());
+  write_head(out, header, head.height());
+  end_svg(out, "");
+  return out;
+}
+
+}  // namespace gpuprof::output

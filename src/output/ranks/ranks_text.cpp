@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analyze/time_window.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "output/ranks/ranks.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+using analyze::Difference;
+using analyze::JobRank;
+using analyze::Laggard;
+
+constexpr size_t kNumber = 9;
+constexpr size_t kMostName = 24;
+constexpr size_t kMostHost = 16;
+
+std::string share_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%", 100 * share);
+  return text;
+}
+
+std::string share_of(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// From a rank's first work to its last: what its device did not do before is no idle time of the job.
+struct Span {
+  analyze::RankCell sum;
+  uint64_t ns = 0;
+};
+
+Span span_of(const JobRank& rank, uint64_t block_ns) {
+  const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
+  const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
+  const auto last = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
+  Span span;
+  for (auto cell = first; cell < last; ++cell) {
+    span.sum.idle += cell->idle;
+    span.ns += block_ns;
+  }
+  return span;
+}
+
+std::string fit(const std::string& text, size_t most) {
+  std::string shown = shown_name(text);
+  return shown.size() <= most ? shown : shown_name(text.substr(0, most - 3)) + "...";
+}
+
+bool lags(const RanksView& view, size_t rank) {
+  const auto& laggards = view.verdict.laggards;
+  return std::any_of(laggards.begin(), laggards.end(), [&](const Laggard& one) { return one.lag.rank == rank; });
+}
+
+// The ones that lag, then those that work longest by themselves; in the order of their names.
+std::vector<size_t> shown_ranks(const RanksView& view) {
+  const auto& ranks = view.job.ranks();
+  std::vector<size_t> order(ranks.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  if (view.top == 0 || view.top >= order.size()) {
+    return order;
+  }
+  const auto own = [&](size_t i) {
+    return own_share(view, ranks[i].total, span_of(ranks[i], view.job.block_ns()).ns) + (lags(view, i) ? 2 : 0);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return own(a) > own(b); });
+  order.resize(view.top);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+void print_table(const RanksView& view, TextStream& out) {
+  const auto& ranks = view.job.ranks();
+  const std::vector<size_t> shown = shown_ranks(view);
+  size_t name = 4;
+  size_t host = 4;
+  for (const size_t i : shown) {
+    name = std::max(name, fit(ranks[i].name, kMostName).size());
+    host = std::max(host, fit(ranks[i].host, kMostHost).size());
+  }
+  std::string& text = out.text();
+  text += std::string("rank") + std::string(name - 4 + 2, ' ') + "host" + std::string(host - 4, ' ');
+  for (const char* column : {"time", "GPU busy", "in coll.", "before", "waits", "idle"}) {
+    append_right(column, kNumber, text);
+  }
+  text += "\n";
+  for (const size_t i : shown) {
+    const JobRank& rank = ranks[i];
+    const auto [working, span] = span_of(rank, view.job.block_ns());
+    const std::string shown_rank = fit(rank.name, kMostName);
+    const std::string shown_host = fit(rank.host, kMostHost);
+    text += shown_rank + std::string(name - shown_rank.size() + 2, ' ') + shown_host +
+            std::string(host - shown_host.size(), ' ');
+    append_right(duration_text(span), kNumber, text);
+    append_right(share_of(rank.total.busy, span), kNumber, text);
+    append_right(view.verdict.by_collectives ? share_of(rank.total.collective, span) : "-", kNumber, text);
+    append_right(view.verdict.by_collectives ? share_text(own_share(view, rank.total, span)) : "-", kNumber, text);
+    append_right(view.job.has_waits() ? share_of(rank.total.waits, span) : "-", kNumber, text);
+    append_right(view.job.has_idle() ? share_of(working.idle, span) : "-", kNumber, text);
+    text += lags(view, i) ? "  <- lags\n" : "\n";
+    out.checkpoint();
+  }
+  if (shown.size() < ranks.size()) {
+    text += "... and " + count_text(ranks.size() - shown.size()) + " more: --top 0 shows all\n";
+  }
+}
+
+std::string path_text(const RanksView& view, const Difference& difference) {
+  const auto frames = view.job.call_path(view.job.paths()[difference.path]).frames();
+  return callers_text("      from", frames, view.width);
+}
+
+std::string versus(const Difference& difference) {
+  std::string text = duration_text(difference.ns) + " against " + duration_text(difference.others_ns);
+  if (difference.count > 0 && difference.others_count > 0) {
+    const auto each = [](uint64_t ns, double count) {
+      return duration_text(static_cast<uint64_t>(static_cast<double>(ns) / count));
+    };
+    text += ", each " + each(difference.ns, difference.count) + " against " +
+            each(difference.others_ns, difference.others_count);
+  }
+  return text;
+}
+
+void print_differences(const RanksView& view, const char* begin, const std::vector<Difference>& list, TextStream& out) {
+  for (const Difference& difference : list) {
+    const std::string name = view.job.kernel(view.job.paths()[difference.path]);
+    out.append("  " + std::string(begin) + shown_kernel(name, 40) + ": " + versus(difference) + "\n");
+    out.append(path_text(view, difference) + "\n");
+  }
+}
+
+void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
+  const analyze::Lag& lag = one.lag;
+  const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
+  out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
+             unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
+             duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median), +" +
+             share_text(lag.effect) + "; noise " + share_text(lag.noise) + "\n");
+  if (view.verdict.by_collectives) {
+    out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
+               share_text(one.others_collective_share) + "\n");
+  }
+  out.append("  GPU: " + duration_text(one.gpu_ns) + " of work against " + duration_text(one.others_gpu_ns) +
+             (one.by_gpu ? ": that is the lag\n" : ": that is not the lag, the CPU is late\n"));
+  print_differences(view, "  ", one.kernels, out);
+  if (view.job.has_idle()) {
+    out.append("  CPU: what it did while its device had nothing to do, more than the others\n");
+    print_differences(view, "  before ", one.idle, out);
+    if (one.idle.empty()) {
+      out.append("    nothing\n");
+    }
+  }
+  print_differences(view, "CPU: ", one.host, out);
+}
+
+}  // namespace
+
+double own_share(const RanksView& view, const analyze::RankCell& cell, uint64_t ns) {
+  if (ns == 0) {
+    return 0;
+  }
+  const auto share = [ns](uint64_t part) { return static_cast<double>(part) / static_cast<double>(ns); };
+  return view.verdict.by_collectives ? std::max(0.0, 1 - share(cell.collective)) : std::min(1.0, share(cell.busy));
+}
+
+std::string verdict_line(const RanksView& view) {
+  const analyze::JobVerdict& verdict = view.verdict;
+  if (!verdict.inconclusive.empty()) {
+    return "Nothing can be said: " + verdict.inconclusive;
+  }
+  if (verdict.laggards.empty()) {
+    return "No rank lags.";
+  }
+  const Laggard& worst = verdict.laggards.front();
+  const auto& rank = view.job.ranks()[worst.lag.rank];
+  const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
+  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + time(worst.lag.first) + " (slice " +
+                     std::to_string(view.job.begin_slice(worst.lag.first)) + ")";
+  if (worst.lag.last < verdict.last) {
+    text += " until " + time(worst.lag.last + 1);
+  }
+  text += verdict.by_collectives ? ": the others wait for it" : ": it has more GPU work than the others";
+  if (worst.by_gpu && !worst.kernels.empty()) {
+    const Difference& kernel = worst.kernels.front();
+    text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";
+  } else if (!worst.by_gpu) {
+    text += ". Its GPU work takes no longer: its CPU is late";
+  }
+  return text + ".";
+}
+
+void ranks_text(const RanksView& view, TextStream& out) {
+  const analyze::Job& job = view.job;
+  out.append(count_text(job.ranks().size()) + " ranks, " + duration_text(job.blocks() * job.block_ns()) +
+             " in slices of " + analyze::exact_seconds(job.interval_ns()) +
+             (job.block_slices() > 1 ? ", looked at " + std::to_string(job.block_slices()) + " at a time" : "") +
+             (job.collectives() > 0 ? "; " + count_text(job.collectives()) + " collectives\n" : "; no collectives\n"));
+  out.append("\n" + verdict_line(view) + "\n");
+  for (const Laggard& one : view.verdict.laggards) {
+    if (&one != view.verdict.laggards.data()) {
+      out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostName) + " lags, too, since " +
+                 analyze::exact_seconds(job.begin_ns(one.lag.first)) + ".\n");
+    }
+    print_laggard(view, one, out);
+  }
+  out.append("\n");
+  print_table(view, out);
+  for (const std::string& note : view.notes) {
+    out.append("\n" + note + "\n");
+  }
+}
+
+}  // namespace gpuprof::output

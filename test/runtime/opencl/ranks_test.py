@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""A job of 4 ranks that meet after each step: `ranks` names the slow one, and nobody where all are alike."""
+
+import json
+import os
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+import rig
+
+JOB = os.path.abspath(os.environ.get("GPUPROF_RANKS_EXAMPLE", "build/examples/opencl/example_opencl_ranks"))
+STEPS = 200
+# A busy machine makes any rank late. Then nobody is named, and the run is tried again; a wrong name is never right.
+ATTEMPTS = 4
+
+
+class Ranks(rig.RuntimeTest):
+    def job(self, *options):
+        """(what ranks --json says, stdout of the job)"""
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "100ms", "--", JOB, "--steps",
+                                str(STEPS), "--work", "500000", *options])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(self.gpuprof("ranks", "--json", self.profile_path, expect=(0, 1, 125))), run.stdout.decode()
+
+    @rig.requires("opencl")
+    def test_the_slow_rank_its_kernel_its_path_and_since_when(self):
+        for rank in ("1", "3"):
+            for _ in range(ATTEMPTS):
+                answer, said = self.job("--slow-rank", rank, "--slow-from", "70", "--factor", "1000")
+                self.assertIn([one["rank"] for one in answer["laggards"]], ([rank], []), answer["text"])
+                if answer["laggards"]:
+                    break
+            else:
+                self.skipTest("the machine is too busy to tell a rank with ten times the work")
+            lag = answer["laggards"][0]
+            self.assertEqual((lag["cause"], lag["waited_for"], lag["to_the_end"]), ("gpu", True, True))
+            self.assertEqual(lag["kernels"][0]["name"], "relax")
+            self.assertIn("smooth", json.dumps(lag["kernels"][0]["path"]))
+            began = int(said.split()[-2]) - int(rig.Profile(self.profile_path).meta()["start_ns"][0])
+            self.assertLess(abs(lag["since_ns"] - began), 4 * answer["block_ns"])
+            self.assertIn(f"Rank {rank} lags since", self.gpuprof("ranks", self.profile_path, expect=(1,)))
+            picture = self.gpuprof("ranks", "--svg", "-", self.profile_path, expect=(1,))
+            self.assertEqual(picture.count('class="gp-lag"'), 1)
+
+    @rig.requires("opencl")
+    def test_even_ranks_are_not_said_to_have_slow_kernels(self):
+        for _ in range(2):
+            answer, _ = self.job()
+            # The machine may hold a rank up, but its GPU work is not to blame.
+            for one in answer["laggards"]:
+                self.assertEqual(one["cause"], "cpu", answer["text"])
+
+
+class Inputs(rig.RuntimeTest):
+    RANK = "GPUPROF;3.0\nMETA;interval_ns;100\nMETA;host;n{0}\nSTRING;1;app\nSTRING;2;{0}\nSTRING;3;work\n" \
+           "PROCESS;1;{0};1;1;1;0;2;0\nWORK;1;1;0;0;0;0;0;0;0;0;kernel;3;0\n{1}END;9;12;12;{2};0;0;0\n"
+
+    def write(self, name, rank, ns):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        rows = "".join(f"GPU;{slice_};1;1;{ns};{ns};{ns};{ns * ns};0;0\n" for slice_ in range(12))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.RANK.format(rank, rows, 12 * ns))
+
+    def failing(self, *arguments):
+        run = self.run_command([rig.GPUPROF, *arguments])
+        return run.returncode, run.stderr.decode()
+
+    def test_a_folder_and_a_pattern_are_its_profiles(self):
+        for rank in range(3):
+            self.write(f"run/r{rank}.txt", rank, 50 + 40 * (rank == 2))
+        with open(os.path.join(self.folder, "run/notes.md"), "w", encoding="utf-8") as file:
+            file.write("not a profile\n")
+        self.write("run/r0.txt.old", 9, 50)
+        for source in (["run"], ["run/r?.txt"], ["run/r0.txt", "run/r*.txt"]):
+            run = self.run_command([rig.GPUPROF, "ranks", "--json", *source])
+            self.assertEqual(run.returncode, 1, run.stderr)
+            answer = json.loads(run.stdout)
+            self.assertEqual([one["rank"] for one in answer["ranks"]], ["0", "1", "2"])
+            self.assertEqual([(one["rank"], one["waited_for"]) for one in answer["laggards"]], [("2", False)])
+            if jsonschema:
+                with open(os.path.join(rig.SOURCE, "docs/schema/ranks.json"), encoding="utf-8") as schema:
+                    jsonschema.Draft202012Validator(json.load(schema)).validate(answer)
+            self.assertEqual(b"notes.md" in run.stderr, source == ["run"])
+        self.gpuprof("merge", "run", "-o", "all.txt")
+        self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 12 * 190)
+
+    def test_more_files_than_are_open_at_a_time(self):
+        for rank in range(70):
+            self.write(f"run/r{rank:03}.txt", rank, 50)
+        self.gpuprof("merge", "run", "-o", "all.txt")
+        self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 70 * 12 * 50)
+        self.gpuprof("ranks", "run")
+
+    def test_what_is_missing_is_said(self):
+        os.mkdir(os.path.join(self.folder, "empty"))
+        self.write("one.txt", 1, 50)
+        with open(os.path.join(self.folder, "one.txt"), encoding="utf-8") as file:
+            text = file.read()
+        for name, old, new in (("no_rank.txt", "1;0;2;0", "1;0;0;0"), ("no_slices.txt", "META;interval_ns;100\n", "")):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text.replace(old, new))
+        self.write("two.txt", 2, 50)
+        for files, message in ((["empty"], "no profile in the folder"), (["none-*"], "no file is named like"),
+                               (["one.txt"], "only one rank"), (["no_rank.txt"], "--by pid"), (["-", "-"], "more than once")):
+            status, stderr = self.failing("ranks", *files)
+            self.assertEqual(status, 2, stderr)
+            self.assertIn(message, stderr)
+        status, stderr = self.failing("merge", "all-*.txt", "-o", "all.txt")
+        self.assertEqual(status, 2, stderr)
+
+
+if __name__ == "__main__":
+    rig.main()
