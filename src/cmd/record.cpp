@@ -41,6 +41,14 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
   ::_exit(128 + signal);
 }
 
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const auto& backend : backend::make_all()) {
+    names.emplace_back(backend->descriptor().name);
+  }
+  return names;
+}
+
 class Record final : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -94,7 +102,7 @@ class Record final : public Command {
         ->type_name("PID");
     app.add_option("--user", options_.user,
                    "run the command as this user (with sudo), with that user's environment and without the terminal")
-        ->type_name("NAME");
+        ->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
                  "with --user: the command gets this environment, and not one made for that user");
     app.add_option("--stacks", stacks_,
@@ -103,10 +111,11 @@ class Record final : public Command {
                    "bpf where launches are only counted (default auto)")
         ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
         ->type_name("ENGINE");
-    app.add_option("--backend", backends_,
-                   "which backends see the work, by their names in doctor (default all that need no naming)")
-        ->delimiter(',')
-        ->type_name("NAME,...");
+    suggest(app.add_option("--backend", backends_,
+                           "which backends see the work, by their names in doctor (default all that need no naming)")
+                ->delimiter(',')
+                ->type_name("NAME,..."),
+            backend_names());
     app.add_option("--wait", wait_,
                    "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
                    "(default all)")
@@ -138,13 +147,14 @@ class Record final : public Command {
            "one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
         ->type_name("MODE");
-    app.add_option(
+    auto* const counted = app.add_option(
            "--sass-metrics", metrics_,
            "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
            "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
            "metrics by CUPTI's names")
         ->delimiter(',')
         ->type_name("WHAT,...");
+    suggest(counted, {"memory", "shared", "branches", "instructions"});
     app.add_option("--kernel", kernel_,
                    "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
         ->type_name("REGEX");

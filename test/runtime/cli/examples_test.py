@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every command that README.md, docs/cli.md, docs/gpuprof.1 or a --help text shows is run as it stands there.
+"""Every command that README.md, docs/cli.md, docs/manual.roff or a --help text shows is run as it stands there.
 
 They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those
 before it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
@@ -31,7 +31,7 @@ NOT_RUN = (
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)
 
-PAGES = ("README.md", "docs/cli.md", "docs/gpuprof.1")
+PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
 MARK = "@@example@@"  # what parts the results of a block's commands
 
 
