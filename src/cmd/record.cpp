@@ -16,6 +16,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/top/top_view.h"
 #include "output/text.h"
 #include "record/counted_metrics.h"
 #include "record/ipc/channel.h"
@@ -59,7 +60,7 @@ class Record final : public Command {
     declare_target(app);
     declare_contents(app);
     declare_window(app);
-    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--latency", "--timeline"});
+    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--top", "--latency", "--timeline"});
     app.prefix_command();
   }
 
@@ -74,6 +75,8 @@ class Record final : public Command {
     if (!chosen) {
       return std::move(chosen).error();
     }
+    TopView view;
+    options_.live = top_ ? &view : nullptr;
     const auto result = record::run_session(options_, std::move(*chosen));
     if (!result) {
       return result.error();
@@ -138,6 +141,9 @@ class Record final : public Command {
     add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
                         10 * kMsNs, 86'400 * kSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
+    app.add_flag("--top", top_,
+                 "show what takes the GPU's time while it is recorded: at the bottom of the terminal, or without one a "
+                 "line each five seconds");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_flag(
            "--pc-sampling{continuous},--stalls{continuous}", sampling_,
@@ -295,6 +301,7 @@ class Record final : public Command {
 
   record::SessionOptions options_;
   MinCoverage coverage_;
+  bool top_ = false;
   CLI::App* app_ = nullptr;
   std::vector<std::string> backends_;
   std::string stacks_ = "auto";

@@ -111,7 +111,7 @@ std::string command_case(const CommandDescription& command) {
     }
     values += option.value.empty() ? "" : value_case(option);
   }
-  arguments = arguments.empty() && command.runs_command ? "files" : arguments;  // the command, or profiles
+  arguments = arguments.empty() && command.takes_files ? "files" : arguments;
   std::string text = "    " + command.name + ")\n      options=\"" + names + (command.runs_command ? " --" : "") + "\"\n";
   text += command.runs_command ? "      runs=yes\n" : "";
   text += arguments.empty() ? "" : "      arguments=\"" + arguments + "\"\n";

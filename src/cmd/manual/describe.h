@@ -29,6 +29,7 @@ struct CommandDescription {
   std::string summary;
   std::string usage;  // "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
+  bool takes_files = false;   // besides its options
   bool runs_command = false;  // what follows "--" is a command, or profiles
   std::vector<OptionDescription> options;
 };

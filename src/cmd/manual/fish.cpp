@@ -112,6 +112,7 @@ std::string fish_completion(const Commands& commands) {
   text += "complete -c gpuprof -n '__gpuprof_is help' -a " + quoted(names.substr(1)) + "\n";
   for (const CommandDescription& command : commands) {
     const std::string begin = "complete -c gpuprof -n '__gpuprof_is " + command.name + "'";
+    text += command.takes_files ? begin + " -F\n" : "";
     for (const OptionDescription& option : command.options) {
       text += option_line(begin, option);
     }

@@ -63,6 +63,7 @@ std::string command_case(const CommandDescription& command) {
     text += option.is_argument ? " \\\n        '*" + value_spec(option) + "'" : "";
     text += option.is_positional() ? "" : option_specs(option);
   }
+  text += command.takes_files && !command.runs_command ? " \\\n        '*:FILE:_files'" : "";
   text += command.runs_command ? " \\\n        '*:: :_normal'" : "";
   return text + "\n      ;;\n";
 }
