@@ -153,13 +153,14 @@ class Record final : public Command {
            "one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
         ->type_name("MODE");
-    auto* const counted = app.add_option(
-           "--sass-metrics", metrics_,
-           "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
-           "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
-           "metrics by CUPTI's names")
-        ->delimiter(',')
-        ->type_name("WHAT,...");
+    auto* const counted =
+        app.add_option(
+               "--sass-metrics", metrics_,
+               "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
+               "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
+               "metrics by CUPTI's names")
+            ->delimiter(',')
+            ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
     app.add_option("--kernel", kernel_,
                    "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")

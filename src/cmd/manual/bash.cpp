@@ -112,7 +112,8 @@ std::string command_case(const CommandDescription& command) {
     values += option.value.empty() ? "" : value_case(option);
   }
   arguments = arguments.empty() && command.takes_files ? "files" : arguments;
-  std::string text = "    " + command.name + ")\n      options=\"" + names + (command.runs_command ? " --" : "") + "\"\n";
+  std::string text =
+      "    " + command.name + ")\n      options=\"" + names + (command.runs_command ? " --" : "") + "\"\n";
   text += command.runs_command ? "      runs=yes\n" : "";
   text += arguments.empty() ? "" : "      arguments=\"" + arguments + "\"\n";
   return text + (values.empty() ? "" : "      case $previous$joined in\n" + values + "      esac\n") + "      ;;\n";

@@ -27,12 +27,12 @@ std::string short_text(const OptionDescription& option) {
 
 ValueKind value_kind(const OptionDescription& option) {
   const std::string& value = option.value;
-  return !option.words.empty()        ? ValueKind::words
-         : value.starts_with("FILE")  ? ValueKind::files
-         : value == "FOLDER"          ? ValueKind::folders
-         : value == "USER"            ? ValueKind::users
-         : value == "PID"             ? ValueKind::processes
-                                      : ValueKind::none;
+  return !option.words.empty()       ? ValueKind::words
+         : value.starts_with("FILE") ? ValueKind::files
+         : value == "FOLDER"         ? ValueKind::folders
+         : value == "USER"           ? ValueKind::users
+         : value == "PID"            ? ValueKind::processes
+                                     : ValueKind::none;
 }
 
 std::string joined(const std::vector<std::string>& words) {

@@ -53,7 +53,8 @@ CommandDescription describe(const Entry& entry) {
   const auto command = entry.make();
   Levels levels;
   declare_all(app, *command, levels);
-  CommandDescription out{entry.name, entry.summary, usage_line(app), app.get_footer(), {}, app.get_prefix_command(), {}};
+  CommandDescription out{entry.name, entry.summary, usage_line(app), app.get_footer(), {}, app.get_prefix_command(),
+                         {}};
   out.takes_files = app.get_allow_extras();
   const auto options = app.get_options();
   std::transform(options.begin(), options.end(), std::back_inserter(out.options),

@@ -103,7 +103,8 @@ std::string fish_completion(const Commands& commands) {
   std::string names;
   std::string running;
   for (const CommandDescription& command : commands) {
-    text += "complete -c gpuprof -n __gpuprof_needs_command -a " + command.name + " -d " + quoted(command.summary) + "\n";
+    text +=
+        "complete -c gpuprof -n __gpuprof_needs_command -a " + command.name + " -d " + quoted(command.summary) + "\n";
     names += " " + command.name;
     running += command.runs_command ? " " + command.name : "";
   }

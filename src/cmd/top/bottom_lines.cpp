@@ -12,10 +12,12 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr const char* kSave = "\x1b"
-                              "7";  // the cursor, as whoever prints has it
-constexpr const char* kRestore = "\x1b"
-                                 "8";
+constexpr const char* kSave =
+    "\x1b"
+    "7";  // the cursor, as whoever prints has it
+constexpr const char* kRestore =
+    "\x1b"
+    "8";
 constexpr const char* kWholeScreenScrolls = "\x1b[r";  // these two move the cursor
 constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
@@ -53,8 +55,9 @@ std::string drawing(const std::vector<std::string>& lines, const Screen& screen,
   if (drawn == 0) {
     // Room is made by scrolling, where the cursor is too far below; it stays in its column.
     for (size_t i = 0; i < lines.size(); ++i) {
-      text += "\x1b"
-              "D";
+      text +=
+          "\x1b"
+          "D";
     }
     text += "\x1b[" + std::to_string(lines.size()) + "A";
     text.append(kSave).append("\x1b[1;" + std::to_string(above) + "r").append(kRestore);

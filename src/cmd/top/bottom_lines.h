@@ -1,5 +1,5 @@
-// Lines at the bottom of the terminal that standard error is, below what programs print: these scroll in the lines above
-// (the terminal's scrolling region), so nothing of theirs is overwritten. No alternate screen is used.
+// Lines at the bottom of the terminal that standard error is, below what programs print: these scroll in the lines
+// above (the terminal's scrolling region), so nothing of theirs is overwritten. No alternate screen is used.
 #pragma once
 
 #include <cstddef>
