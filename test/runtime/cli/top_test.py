@@ -28,7 +28,8 @@ class Screen:
         self.saved = (0, 0)
         self.bottom = rows - 1  # of the region, which begins at the top
         self.pending = ""
-        self.unknown = []
+        self.wraps = True
+        self.unknown = []  # what no terminal would show as meant
 
     def feed(self, text):
         text = self.pending + text
@@ -62,10 +63,13 @@ class Screen:
         elif ord(c) < 32 or c == "\x1b":
             self.unknown.append(repr(c))
         else:
-            if self.column < self.columns:
-                self.lines[self.row][self.column] = c
-            else:
-                self.unknown.append("beyond the line: " + c)
+            if self.column == self.columns:
+                if not self.wraps:
+                    self.unknown.append("beyond the line: " + c)
+                    return
+                self.column = 0
+                self.down()
+            self.lines[self.row][self.column] = c
             self.column += 1
 
     def sequence(self, numbers, letter):
@@ -89,7 +93,9 @@ class Screen:
                 self.lines[row][start:] = [" "] * (self.columns - start)
         elif letter == "K":
             self.lines[self.row][self.column:] = [" "] * max(0, self.columns - self.column)
-        elif letter not in "mhl":
+        elif numbers == "?7":
+            self.wraps = letter == "h"
+        elif letter != "m":
             self.unknown.append(numbers + letter)
 
     def text(self):
