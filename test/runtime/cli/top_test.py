@@ -168,7 +168,7 @@ class Top(rig.RuntimeTest):
     def test_a_terminal_shows_what_runs_and_is_given_back(self):
         recording = Recording(self, self.command())
         kernels = self.kernels()
-        recording.until(lambda lines: shows("call path")(lines) and all(shows(k)(lines) for k in kernels[:1])
+        recording.until(lambda lines: shows("call path")(lines) and any(shows(k)(lines) for k in kernels)
                         and shows("printed by the target")(lines))
         text = recording.screen.text()
         title = next(i for i, line in enumerate(text) if "share" in line and "kernel" in line)
@@ -193,10 +193,8 @@ class Top(rig.RuntimeTest):
         self.assertIn("\x1b[1m", recording.raw)
 
     def kernels(self):
-        self.record(rig.EXAMPLE)
-        report = self.gpuprof("report", "-i", self.profile_path, "--json")
-        import json
-        return [kernel["name"] for kernel in json.loads(report)["kernels"]]
+        with open(f"{rig.SOURCE}/examples/opencl/three_sites.cpp", encoding="utf-8") as file:
+            return re.findall(r"kernel void (\w+)", file.read())
 
     def test_forty_columns_without_colours(self):
         recording = Recording(self, self.command("exit 0"), rows=20, columns=40, NO_COLOR="1")
