@@ -39,13 +39,9 @@ int print(const std::string& text) {
 int run(const Entry& entry, const std::vector<const char*>& arguments) {
   const std::string name = std::string("gpuprof ") + entry.name;
   CLI::App app(entry.summary, name);
-  bool quiet = false;
-  bool verbose = false;
-  app.add_flag("-q,--quiet", quiet, "print errors and warnings only");
-  app.add_flag("-v,--verbose", verbose, "say what is being tried");
-  gpuprof::cmd::set_help(app);
+  gpuprof::cmd::Levels levels;
   const auto command = entry.make();
-  command->declare(app);
+  gpuprof::cmd::declare_all(app, *command, levels);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {
@@ -60,9 +56,9 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
     std::replace(message.begin(), message.end(), '\n', ' ');
     return fail({message, name + " --help lists the options", gpuprof::kExitUsage});
   }
-  gpuprof::log::set_level(quiet     ? gpuprof::log::Level::quiet
-                          : verbose ? gpuprof::log::Level::verbose
-                                    : gpuprof::log::Level::normal);
+  gpuprof::log::set_level(levels.quiet     ? gpuprof::log::Level::quiet
+                          : levels.verbose ? gpuprof::log::Level::verbose
+                                           : gpuprof::log::Level::normal);
   const gpuprof::Result<int> code = command->run();
   return code ? *code : fail(code.error());
 }

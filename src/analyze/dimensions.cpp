@@ -67,6 +67,12 @@ std::optional<Dimension> dimension_of(std::string_view text) {
   return found == kWords.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::vector<std::string> dimension_list() {
+  std::vector<std::string> words(kWords.size());
+  std::transform(kWords.begin(), kWords.end(), words.begin(), [](const auto& word) { return std::string(word.first); });
+  return words;
+}
+
 std::string dimension_words(std::string_view before_last) {
   std::string words;
   for (const auto& [word, dimension] : kWords) {

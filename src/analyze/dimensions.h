@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyze/aggregate.h"
 #include "profile/tables.h"
@@ -15,6 +16,8 @@ enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, c
 
 // "pid", "tid" ...; nothing for any other word.
 std::optional<Dimension> dimension_of(std::string_view word);
+
+std::vector<std::string> dimension_list();
 
 // All of them: "pid, tid, ... and range" with "and" before the last.
 std::string dimension_words(std::string_view before_last);

@@ -194,5 +194,12 @@ void debug(std::string_view message) {
     put("debug: ", message, {});
   }
 }
+void asked(std::string_view message) {
+  put("", message, {});
+}
+
+size_t draw(std::string_view text) {
+  return write_while_room(text, false);
+}
 
 }  // namespace gpuprof::log

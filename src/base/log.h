@@ -3,6 +3,7 @@
 // debug explains what was tried (-v). Not for a forked child: a lock may be held there, and a descriptor gone.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,5 +19,9 @@ void error(const Error& error);                                   // "gpuprof: e
 void warn(std::string_view message, std::string_view hint = {});  // shown at quiet, too: it changes the result
 void info(std::string_view message);
 void debug(std::string_view message);
+void asked(std::string_view message);  // what the user has asked for: at quiet, too
+
+// Writes to stderr what has room there now, as it is: for drawing on a terminal. How much that was.
+size_t draw(std::string_view text);
 
 }  // namespace gpuprof::log

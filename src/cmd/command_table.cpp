@@ -19,7 +19,7 @@ constexpr const char* kExitCodes =
 }  // namespace
 
 std::span<const Entry> command_table() {
-  static constexpr std::array<Entry, 13> kTable = {{
+  static constexpr auto kTable = std::to_array<Entry>({
       {"record", "run a program and record its GPU work", make_record},
       {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
       {"report", "show the heaviest GPU work and call paths", make_report},
@@ -33,7 +33,9 @@ std::span<const Entry> command_table() {
       {"import", "make a profile of those that Intel's iaprof has stored", make_import},
       {"dump", "print a profile one record a line", make_dump},
       {"doctor", "say what this machine can record and what is missing", make_doctor},
-  }};
+      {"completion", "print completions of options for bash, zsh or fish", make_completion},
+      {"manual", "print the manual page of a command", make_manual},
+  });
   return kTable;
 }
 
@@ -58,7 +60,7 @@ std::string help_text() {
   std::string text =
       "gpuprof shows which code is responsible for which GPU time.\n\nusage: gpuprof <command> [options]\n\n";
   for (const Entry& entry : command_table()) {
-    text.append("  ").append(entry.name).append(std::string(10 - std::string_view(entry.name).size(), ' '));
+    text.append("  ").append(entry.name).append(std::string(12 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");
   }
   return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" +

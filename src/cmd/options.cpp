@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/shell.h"
+#include "cmd/command.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -41,7 +42,8 @@ std::string wrapped(std::string line, const std::string& text, size_t indent) {
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    std::string text = wrapped("", app->get_description(), 0) + "\n" + usage(*app, name) + "\n";
+    (void)name;  // the app's own
+    std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
     text += options(*app, "Options", "");
     if (mode == CLI::AppFormatMode::All) {
       text += options(*app, "More options", kMore);
@@ -57,15 +59,6 @@ class HelpText : public CLI::Formatter {
   }
 
  private:
-  static std::string usage(const CLI::App& app, const std::string& name) {
-    const std::string command = name.empty() ? app.get_name() : name;
-    std::string text = "Usage: " + command + " [OPTIONS]";
-    for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-      text += option->get_required() ? " FILE..." : " [FILE]";
-    }
-    return text + (app.get_prefix_command() ? " -- COMMAND [ARGS...]\n" : "\n");
-  }
-
   static std::string options(const CLI::App& app, const std::string& title, const std::string& group) {
     std::string text;
     for (const CLI::Option* option : app.get_options()) {
@@ -90,7 +83,7 @@ class HelpText : public CLI::Formatter {
     }
     const std::string type = option.get_type_name();
     if (option.get_items_expected_max() != 0 && option.get_type_size() != 0 && !names.starts_with(type)) {
-      names += " " + shown_type(type);
+      names += " " + value_word(option);
     }
     std::string line = "  " + names;
     if (line.size() + 2 > kTextColumn) {
@@ -98,12 +91,6 @@ class HelpText : public CLI::Formatter {
     }
     line.resize(kTextColumn, ' ');
     return wrapped(line, option.get_description(), kTextColumn);
-  }
-
-  // Without what it is checked by, which the description says.
-  static std::string shown_type(const std::string& type) {
-    const std::string word = type.substr(0, type.find_first_of(": "));
-    return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
   }
 };
 
@@ -161,13 +148,48 @@ void show_in_help(CLI::App& app, std::initializer_list<const char*> names) {
   }
 }
 
-void set_help(CLI::App& app) {
+CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(text.empty() ? "" : ",").append(word);
+  }
+  // A check of nothing, whose description stands with the type as that of IsMember does.
+  return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
+}
+
+void declare_all(CLI::App& app, Command& command, Levels& levels) {
+  app.add_flag("-q,--quiet", levels.quiet, "print errors and warnings only")->group(kAlways);
+  app.add_flag("-v,--verbose", levels.verbose, "say what is being tried")->group(kAlways);
   app.formatter(std::make_shared<HelpText>());
   app.set_help_flag("-h,--help", "the options to know")->group(kAlways);
   app.set_help_all_flag("--help-all", "all options")->group(kAlways);
-  for (const char* name : {"--quiet", "--verbose"}) {
-    app.get_option(name)->group(kAlways);
+  command.declare(app);
+}
+
+bool is_basic(const CLI::Option& option) {
+  return option.get_group() != kMore;
+}
+
+bool is_common(const CLI::Option& option) {
+  return option.get_group() == kAlways;
+}
+
+// Without what it is checked by, which the description says.
+std::string value_word(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string word = type.substr(0, type.find_first_of(": "));
+  return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
+}
+
+std::string usage_line(const CLI::App& app) {
+  std::string text = app.get_name() + " [OPTIONS]";
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+    const std::string name = option->get_name(true);
+    const bool many = option->get_items_expected_max() > 1;
+    const std::string word = name.starts_with("FILE") ? "FILE" : name;
+    text.append(option->get_required() ? " " + word + (many ? "..." : "") : " [" + word + "]");
   }
+  return text + (app.get_prefix_command() ? " -- COMMAND [ARGS...]" : "");
 }
 
 }  // namespace gpuprof::cmd

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -11,6 +12,8 @@ class Option;
 }  // namespace CLI
 
 namespace gpuprof::cmd {
+
+class Command;
 
 // An option that takes the name of a file, for which an empty one is a usage error.
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& value, const std::string& text);
@@ -25,7 +28,22 @@ std::string options_given(const CLI::App& app, std::initializer_list<const char*
 // The options declared so far that --help is to show: all others of the command are for --help-all.
 void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 
-// Makes --help and --help-all of a command, in 80 columns.
-void set_help(CLI::App& app);
+// Words that the value of an option can be, for completions, where no check of the option names them.
+CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words);
+
+// Of all commands.
+struct Levels {
+  bool quiet = false;
+  bool verbose = false;
+};
+
+// The options of `command`, those that all commands have, and --help and --help-all in 80 columns.
+void declare_all(CLI::App& app, Command& command, Levels& levels);
+
+// What texts about options say: whether --help shows one, "FILE", and "gpuprof record [OPTIONS] -- COMMAND [ARGS...]".
+bool is_basic(const CLI::Option& option);
+bool is_common(const CLI::Option& option);  // to all commands
+std::string value_word(const CLI::Option& option);
+std::string usage_line(const CLI::App& app);
 
 }  // namespace gpuprof::cmd

@@ -16,6 +16,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/top/top_view.h"
 #include "output/text.h"
 #include "record/counted_metrics.h"
 #include "record/ipc/channel.h"
@@ -41,6 +42,14 @@ constexpr uint64_t kSecondNs = 1'000'000'000;
   ::_exit(128 + signal);
 }
 
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const auto& backend : backend::make_all()) {
+    names.emplace_back(backend->descriptor().name);
+  }
+  return names;
+}
+
 class Record final : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -51,7 +60,7 @@ class Record final : public Command {
     declare_target(app);
     declare_contents(app);
     declare_window(app);
-    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--latency", "--timeline"});
+    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--top", "--latency", "--timeline"});
     app.prefix_command();
   }
 
@@ -66,6 +75,8 @@ class Record final : public Command {
     if (!chosen) {
       return std::move(chosen).error();
     }
+    TopView view;
+    options_.live = top_ ? &view : nullptr;
     const auto result = record::run_session(options_, std::move(*chosen));
     if (!result) {
       return result.error();
@@ -94,7 +105,7 @@ class Record final : public Command {
         ->type_name("PID");
     app.add_option("--user", options_.user,
                    "run the command as this user (with sudo), with that user's environment and without the terminal")
-        ->type_name("NAME");
+        ->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
                  "with --user: the command gets this environment, and not one made for that user");
     app.add_option("--stacks", stacks_,
@@ -103,10 +114,11 @@ class Record final : public Command {
                    "bpf where launches are only counted (default auto)")
         ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
         ->type_name("ENGINE");
-    app.add_option("--backend", backends_,
-                   "which backends see the work, by their names in doctor (default all that need no naming)")
-        ->delimiter(',')
-        ->type_name("NAME,...");
+    suggest(app.add_option("--backend", backends_,
+                           "which backends see the work, by their names in doctor (default all that need no naming)")
+                ->delimiter(',')
+                ->type_name("NAME,..."),
+            backend_names());
     app.add_option("--wait", wait_,
                    "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
                    "(default all)")
@@ -129,6 +141,9 @@ class Record final : public Command {
     add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
                         10 * kMsNs, 86'400 * kSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
+    app.add_flag("--top", top_,
+                 "show what takes the GPU's time while it is recorded: at the bottom of the terminal, or without one a "
+                 "line each five seconds");
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_flag(
            "--pc-sampling{continuous},--stalls{continuous}", sampling_,
@@ -138,13 +153,15 @@ class Record final : public Command {
            "one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
         ->type_name("MODE");
-    app.add_option(
-           "--sass-metrics", metrics_,
-           "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
-           "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
-           "metrics by CUPTI's names")
-        ->delimiter(',')
-        ->type_name("WHAT,...");
+    auto* const counted =
+        app.add_option(
+               "--sass-metrics", metrics_,
+               "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
+               "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
+               "metrics by CUPTI's names")
+            ->delimiter(',')
+            ->type_name("WHAT,...");
+    suggest(counted, {"memory", "shared", "branches", "instructions"});
     app.add_option("--kernel", kernel_,
                    "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
         ->type_name("REGEX");
@@ -285,6 +302,7 @@ class Record final : public Command {
 
   record::SessionOptions options_;
   MinCoverage coverage_;
+  bool top_ = false;
   CLI::App* app_ = nullptr;
   std::vector<std::string> backends_;
   std::string stacks_ = "auto";

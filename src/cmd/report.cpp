@@ -7,6 +7,7 @@
 #include "base/files/file.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
 
@@ -38,8 +39,9 @@ class Report : public Command {
     app.add_option("--sort", options_.sort, "sort kernels and paths by time (default), calls, avg or max")
         ->transform(CLI::Transformer(sorts()))
         ->type_name("WHAT");
-    by_option_ =
-        app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT");
+    by_option_ = suggest(
+        app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT"),
+        analyze::dimension_list());
     kernel_option_ =
         app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
             ->type_name("REGEX");

@@ -204,6 +204,7 @@ struct Batch {
   std::vector<NewLoss> losses;
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
+  uint64_t swept_ns = 0;                  // up to then (CLOCK_MONOTONIC) `shares` are complete
   std::vector<profile::ProcessId> ended;  // no new work or call of theirs will come
   std::optional<profile::End> end;
 };

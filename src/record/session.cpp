@@ -25,6 +25,7 @@
 #include "record/session/gpu_instructions.h"
 #include "record/session/gpu_lines.h"
 #include "record/session/injection_setup.h"
+#include "record/session/live_show.h"
 #include "record/session/local_sources.h"
 #include "record/session/recorder_losses.h"
 #include "record/session/session_meta.h"
@@ -60,7 +61,8 @@ class Session {
         signals_(signals),
         file_limit_(file_limit),
         backends_(std::move(backends)),
-        attachment_(options.attach_pid) {}
+        attachment_(options.attach_pid),
+        live_(options.live, monotonic_ns()) {}
 
   Result<SessionResult> run() {
     for (const auto step : {&Session::find_target_user, &Session::choose_stack_engine, &Session::open_channel,
@@ -71,6 +73,7 @@ class Session {
       }
     }
     loop();
+    live_.hide();
     return finish();
   }
 
@@ -244,7 +247,7 @@ class Session {
   }
 
   Status begin_profile() {
-    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), Instruments::of(backends_), memory_);
+    sink_ = std::make_unique<ProfileSink>(output_->take_fd(), Instruments::of(backends_), memory_, live_.sums());
     add_session_meta(*correlator_, options_,
                      {.start_ns = start_ns_,
                       .stack_engine = stacks_.name(),
@@ -271,6 +274,7 @@ class Session {
       keep_budget(now);
       clocks_.look(*correlator_, backends_);
       write_if_due(now);
+      live_.show_if_due(now, *correlator_, switch_->on());
       give_up_if_unwritable();
     }
   }
@@ -300,6 +304,7 @@ class Session {
   void handle_signals() {
     while (const auto event = signals_.next()) {
       if (event->signal == SIGTSTP) {
+        live_.hide();
         command_.pause_with_us();
       } else if (is_stop(event->signal)) {
         const uint64_t now = monotonic_ns();
@@ -487,6 +492,7 @@ class Session {
   std::optional<Turn> turn_;
   std::optional<RecordingSwitch> switch_;
   Command command_;
+  LiveShow live_;
   std::unique_ptr<ProfileSink> sink_;
   RecorderLosses losses_;
 
@@ -510,7 +516,7 @@ Result<SessionResult> run_session(const SessionOptions& options, backend::Backen
     const rlimit more{files.rlim_max, files.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &more);
   }
-  auto signals = Signals::block(!options.user.empty());
+  auto signals = Signals::block(!options.user.empty() || options.live != nullptr);
   if (!signals) {
     return std::move(signals).error();
   }

@@ -10,6 +10,7 @@
 #include "base/pattern.h"
 #include "base/result.h"
 #include "profile/coverage.h"
+#include "record/live/live_view.h"
 #include "record/recording_switch.h"
 #include "record/target/target.h"
 
@@ -45,6 +46,7 @@ struct SessionOptions {
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside
   double max_overhead = 0;               // percent; 0: no limit
   RecordingSwitch::Options recording;    // when it is on
+  LiveView* live = nullptr;              // shows it while it goes on; lives longer than the session
 };
 
 struct SessionResult {

@@ -57,8 +57,10 @@ class Flame : public Command {
     app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
     stacks_.declare(app);
-    app.add_option("--by", by_, "put these at the root, in this order: a list of " + analyze::dimension_words("and"))
-        ->type_name("LIST");
+    suggest(app.add_option("--by", by_,
+                           "put these at the root, in this order: a list of " + analyze::dimension_words("and"))
+                ->type_name("LIST"),
+            analyze::dimension_list());
     app.add_option("--graph", graph_,
                    "stacks of CUDA graph nodes: launch (of the graph), capture (of the node), or both (default), one "
                    "below the other")
@@ -73,10 +75,12 @@ class Flame : public Command {
                    "launches left without a stack by --max-overhead: spread (default) over the stacks of the same "
                    "work, or show as [stack not sampled]")
         ->check(CLI::IsMember({"spread", "show"}));
-    leaf_option_ = app.add_option("--leaf", leaf_,
-                                  "what kernels end in, from their samples: kernel, or a list of function, line, "
-                                  "instruction, offset and stall (default where there are samples: line,stall)")
-                       ->type_name("LIST");
+    leaf_option_ = suggest(app.add_option("--leaf", leaf_,
+                                          "what kernels end in, from their samples: kernel, or a list of function, "
+                                          "line, instruction, offset and stall (default where there are samples: "
+                                          "line,stall)")
+                               ->type_name("LIST"),
+                           {"kernel", "function", "line", "instruction", "offset", "stall"});
     coverage_.declare(app);
     show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});

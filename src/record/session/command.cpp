@@ -1,5 +1,6 @@
 #include "record/session/command.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -78,11 +79,19 @@ void Command::pass_on(const Signals::Event& event, int times) const {
 }
 
 void Command::pause_with_us() const {
-  if (target_) {
-    target_->send(SIGSTOP);
-    ::raise(SIGSTOP);  // until the shell lets us go on
-    target_->send(SIGCONT);
+  if (!target_ || !target_->has_own_session()) {  // the terminal has stopped the target as well
+    sigset_t stop;
+    sigset_t before;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    ::raise(SIGTSTP);
+    ::pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // until the shell lets us go on
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return;
   }
+  target_->send(SIGSTOP);
+  ::raise(SIGSTOP);  // until the shell lets us go on
+  target_->send(SIGCONT);
 }
 
 }  // namespace gpuprof::record

@@ -15,8 +15,8 @@
 #include "profile/coverage.h"
 #include "profile/loss.h"
 #include "profile/tables.h"
-#include "profile/writer.h"
 #include "record/write/stack_frames.h"
+#include "record/write/watched_writer.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/symbolizer.h"
 
@@ -30,8 +30,9 @@ constexpr int kMostWaitMs = 20;  // between two looks at the thread
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
 class ProfileSink::Writer {
  public:
-  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up)
-      : out_(std::move(fd), &give_up),
+  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up,
+         LiveSums* live)
+      : out_(std::move(fd), &give_up, live),
         memory_(std::move(memory)),
         stack_frames_(std::move(instruments), [memory = memory_] { return memory->room(); }) {
     out_.header();
@@ -59,7 +60,7 @@ class ProfileSink::Writer {
     if (batch.end) {
       add_end(*batch.end);
     }
-    auto status = out_.flush();
+    auto status = out_.flush(batch.swept_ns);
     bytes_ = out_.bytes_written();
     return status;
   }
@@ -379,7 +380,7 @@ class ProfileSink::Writer {
   static constexpr size_t kFrameBytes = 384;
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
 
-  profile::Writer out_;
+  WatchedWriter out_;
   std::shared_ptr<MemoryBudget> memory_;
   uint64_t told_left_out_ = 0;
   StackFrames stack_frames_;
@@ -401,8 +402,8 @@ class ProfileSink::Writer {
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };
 
-ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory)
-    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory), give_up_)),
+ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, LiveSums* live)
+    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory), give_up_, live)),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {

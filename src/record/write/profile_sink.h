@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "record/batch.h"
+#include "record/live/live_sums.h"
 #include "record/memory_budget.h"
 #include "record/process/instruments.h"
 #include "record/signals.h"
@@ -25,8 +26,9 @@ namespace gpuprof::record {
 class ProfileSink {
  public:
   // `instruments`: their innermost frames are left out. What the budget has left out is told in the profile.
+  // `live` sees all records as well, and lives longer; none: null.
   ProfileSink(UniqueFd fd, Instruments instruments,
-              std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>());
+              std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""The manual page, docs/cli.md and the shell completion know every command and option that gpuprof has, and no other."""
+"""docs/cli.md, the manual pages and the completions of shells know every command and option that gpuprof has, and no
+other. Pages are read by groff, completions are completed by the shells themselves."""
 
 import re
+import shutil
+import subprocess
+import unittest
 
 import rig
 
@@ -24,25 +28,114 @@ class Documentation(rig.RuntimeTest):
         with open(f"{rig.SOURCE}/{path}", encoding="utf-8") as file:
             return file.read()
 
-    def test_every_option_is_described_and_exists(self):
+    def commands(self):
         commands = re.findall(r"^  ([a-z]+) {2,}", self.gpuprof("--help"), re.MULTILINE)
         self.assertIn("record", commands)
-        options = {}
-        for command in commands:
-            help_text = self.gpuprof(command, "--help-all")
-            options[command] = options_in_help(help_text) - COMMON
+        return commands
+
+    def options(self):
+        """{command: its long options, without those that all have}"""
+        return {c: options_in_help(self.gpuprof(c, "--help-all")) - COMMON for c in self.commands()}
+
+    def test_every_option_is_described_and_exists(self):
+        options = self.options()
         existing = set().union(*options.values())
-        for path in ("docs/cli.md", "docs/gpuprof.1", "scripts/completions/gpuprof.bash"):
-            text = self.read(path)
-            described = options_in(text)
-            # -o and -i are known by their short names.
-            self.assertEqual(existing - described - {"--output", "--input", "--pid"}, set(), path)
-            self.assertEqual(described - existing - COMMON, set(), path)
-            for command in commands:
-                self.assertIn(command, text, path)
+        text = self.read("docs/cli.md")
+        # -o and -i are known by their short names.
+        self.assertEqual(existing - options_in(text) - {"--output", "--input", "--pid"}, set())
+        self.assertEqual(options_in(text) - existing - COMMON, set())
+        for command in options:
+            self.assertIn(command, text)
+
+    def test_what_is_written_by_hand_names_no_option_that_is_none(self):
+        text = self.read("docs/manual.roff")
+        self.assertEqual(options_in(text) - set().union(*self.options().values()) - COMMON, set())
+        for command in re.findall(r'^\.\\" part (\w+) ', text, re.M):
+            self.assertIn(command, [*self.commands(), "gpuprof"])
+
+    def test_manual_pages_have_every_option(self):
+        main = self.gpuprof("manual")
+        for command, options in self.options().items():
+            self.assertIn(f"gpuprof\\-{command} (1)", main)
+            headings = re.findall(r"^\.TP\n(.*)$", self.gpuprof("manual", command), re.M)
+            described = set().union(*(options_in(re.sub(r"\\f[BIR]", "", heading)) for heading in headings))
+            self.assertEqual(described - COMMON, options, command)
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff")
+    def test_groff_warns_of_nothing(self):
+        for command in ([], *([c] for c in self.commands())):
+            page = self.gpuprof("manual", *command)
+            run = subprocess.run(["groff", "-man", "-ww", "-b", "-Tutf8"], input=page, capture_output=True, text=True,
+                                 check=True)
+            self.assertEqual(run.stderr, "", command)
+            shown = re.sub("\x1b\\[[0-9;]*m|.\b", "", run.stdout)
+            for section in ("NAME", "SYNOPSIS"):
+                self.assertIn("\n" + section + "\n", shown, command)
+
+    def complete_in_bash(self, line):
+        """What bash has for the last word of a line."""
+        words = line.split(" ")
+        # As readline does, which also parts words at "=".
+        words = [piece for word in words for piece in (re.split("(=)", word) if word else [""])]
+        words = [w for i, w in enumerate(words) if w or i == len(words) - 1]
+        quoted = " ".join(f"'{word}'" for word in words)
+        script = (self.gpuprof("completion", "bash") +
+                  f"COMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_gpuprof\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n")
+        run = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
+        self.assertEqual(run.stderr, "")
+        return run.stdout.split()
+
+    def test_bash_completes(self):
+        commands = self.commands()
+        self.assertLessEqual(set(commands), set(self.complete_in_bash("gpuprof ")))
+        for command, options in self.options().items():
+            offered = set(self.complete_in_bash(f"gpuprof {command} --"))
+            self.assertEqual({o for o in offered if "=" not in o} - COMMON - {"--"}, options, command)
+        self.assertEqual(self.complete_in_bash("gpuprof fl"), ["flame"])
+        self.assertEqual(self.complete_in_bash("gpuprof -q record --stacks in"), ["inproc"])
+        self.assertEqual(self.complete_in_bash("gpuprof record --stacks=in"), ["inproc"])
+        self.assertIn("--pc-sampling=exact", self.complete_in_bash("gpuprof record --pc"))
+        self.assertEqual(self.complete_in_bash("gpuprof record --pc-sampling=e"), ["exact"])
+        self.assertEqual(self.complete_in_bash("gpuprof flame --by pid,ran"), ["pid,rank", "pid,range"])
+        self.assertEqual(self.complete_in_bash("gpuprof record --backend op"), ["opencl"])
+        self.assertEqual(self.complete_in_bash("gpuprof record --interval 1"), [])
+        self.assertEqual(self.complete_in_bash("gpuprof help rep"), ["report"])
+        self.assertEqual(self.complete_in_bash("gpuprof completion "), ["bash", "zsh", "fish"])
+        self.assertEqual(self.complete_in_bash("gpuprof nonsense --"), [])
+        with open(f"{self.folder}/a-profile.txt", "w", encoding="utf-8"):
+            for before in ("report", "report -i", "report --input=", "diff x", "flame -o", "record -o"):
+                line = f"gpuprof {before}{'' if before.endswith('=') else ' '}{self.folder}/a-pro"
+                self.assertEqual(self.complete_in_bash(line), [f"{self.folder}/a-profile.txt"], before)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_reads_its_completion(self):
+        script = self.gpuprof("completion", "zsh")
+        subprocess.run(["zsh", "-n", "-c", script], check=True)
+        run = subprocess.run(["zsh", "-f", "-c", f"autoload -U compinit; compinit -D; {script}\nwhence -w _gpuprof"],
+                             capture_output=True, text=True, check=True)
+        self.assertEqual((run.stdout, run.stderr), ("_gpuprof: function\n", ""))
+        for command, options in self.options().items():
+            case = re.search(rf"^    {command}\)$(.*?)^      ;;$", script, re.M | re.S).group(1)
+            self.assertEqual(set(re.findall(r"^ +'\*(--[a-z-]+)", case, re.M)) - COMMON, options, command)
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish")
+    def test_fish_completes(self):
+        script = self.gpuprof("completion", "fish")
+
+        def complete(line):
+            run = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"],
+                                 capture_output=True, text=True, check=True)
+            self.assertEqual(run.stderr, "")
+            return [found.split("\t")[0] for found in run.stdout.splitlines()]
+
+        self.assertLessEqual(set(self.commands()), set(complete("gpuprof ")))
+        for command, options in self.options().items():
+            self.assertLessEqual(options, set(complete(f"gpuprof {command} --")), command)
+        self.assertEqual(complete("gpuprof record --stacks in"), ["inproc"])
+        self.assertNotIn("--stacks", complete("gpuprof record -- ls --st"))
 
     def test_help_fits_a_terminal_and_shows_the_basic_options_first(self):
-        commands = re.findall(r"^  ([a-z]+) {2,}", self.gpuprof("--help"), re.MULTILINE)
+        commands = self.commands()
         for arguments in [["--help"], ["help"], *([c, mode] for c in commands for mode in ("--help", "--help-all"))]:
             for line in self.gpuprof(*arguments).splitlines():
                 self.assertLessEqual(len(line), 80, f"{arguments}: {line}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every command that README.md, docs/cli.md, docs/gpuprof.1 or a --help text shows is run as it stands there.
+"""Every command that README.md, docs/cli.md, docs/manual.roff or a --help text shows is run as it stands there.
 
 They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those
 before it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
@@ -23,7 +23,9 @@ NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
     (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
     (r"sudo cmake --install build-release --strip", "installs into the system; the release step of CI uses a folder"),
-    (r"gpuprof \w+ +(\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]).*",
+    (r"cpack --config build-release/CPackConfig.cmake", "packs a release build; the release step of CI does it"),
+    (r"gpuprof completion bash\|zsh\|fish", "a synopsis: placeholders"),
+    (r"gpuprof \w+ +(\[COMMAND\]|\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/annotate has some"),
@@ -31,7 +33,7 @@ NOT_RUN = (
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)
 
-PAGES = ("README.md", "docs/cli.md", "docs/gpuprof.1")
+PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
 MARK = "@@example@@"  # what parts the results of a block's commands
 
 

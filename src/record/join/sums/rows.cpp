@@ -114,7 +114,8 @@ void Rows::sweep(uint64_t oldest_waiting) {
   }
   const uint64_t latest = join_.now_ns > kSweepDelayNs ? join_.now_ns - kSweepDelayNs : 0;
   const bool hurry = occupancy_.pending() > kMaxSweepPending || join_.memory().is_limited();
-  occupancy_.advance(hurry ? latest : std::min(latest, oldest_waiting));
+  swept_ns_ = std::max(swept_ns_, hurry ? latest : std::min(latest, oldest_waiting));
+  occupancy_.advance(swept_ns_);
 }
 
 void Rows::finish() {
@@ -129,6 +130,7 @@ void Rows::take_new(Batch& batch) {
   for (const auto& [key, ns] : occupancy_.take_idle()) {
     batch.idle.push_back({key.slice, profile::DeviceId{key.device}, profile::WorkId{key.work}, ns});
   }
+  batch.swept_ns = swept_ns_;
   batch_slice_ = join_.slice_of(join_.options.clock());
   batch.works = std::exchange(new_works_, {});
   batch.rows.assign(rows_.begin(), rows_.end());

@@ -74,6 +74,7 @@ class Rows {
   Sums host_;
   uint64_t queue_ns_ = 0;  // a sum as well
   uint64_t ahead_ns_ = 0;
+  uint64_t swept_ns_ = 0;
   bool finished_ = false;
 };
 

@@ -1,0 +1,23 @@
+# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake: what gpuprof tells of its commands and options, as files
+# below FOLDER/share, where man and the shells look for it.
+function(write_output file)
+  execute_process(COMMAND ${GPUPROF} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${GPUPROF} ${ARGN} failed: ${status}")
+  endif()
+  file(WRITE ${OUTPUT}/share/${file} "${text}")
+endfunction()
+
+file(REMOVE_RECURSE ${OUTPUT}/share)
+write_output(man/man1/gpuprof.1 manual)
+file(STRINGS ${OUTPUT}/share/man/man1/gpuprof.1 commands REGEX "^\\.BR gpuprof.*-[a-z]+ \\(1\\)$")
+if(NOT commands)
+  message(FATAL_ERROR "the manual page names no command")
+endif()
+foreach(line ${commands})
+  string(REGEX REPLACE "^.*-([a-z]+) .*$" "\\1" command "${line}")
+  write_output(man/man1/gpuprof-${command}.1 manual ${command})
+endforeach()
+write_output(bash-completion/completions/gpuprof completion bash)
+write_output(zsh/site-functions/_gpuprof completion zsh)
+write_output(fish/vendor_completions.d/gpuprof.fish completion fish)

@@ -1,0 +1,74 @@
+// The sums of a recording by kernel and by call path, from the records that go into its profile.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profile/records.h"
+#include "profile/tables.h"
+#include "record/live/live_view.h"
+
+namespace gpuprof::record {
+
+// Records are added by one thread, which closes a state now and then; any thread may take the last one.
+class LiveSums {
+ public:
+  explicit LiveSums(const LiveView& view) : view_(view) {}
+
+  void add(const profile::Record& record);
+
+  // After each batch. `swept_ns`: up to when devices' time has been shared out.
+  void close(uint64_t now_ns, uint64_t swept_ns);
+
+  [[nodiscard]] LiveState state() const;
+
+ private:
+  struct Sum {
+    uint64_t ns = 0;
+    uint64_t before_ns = 0;  // when the last state was made
+    uint64_t count = 0;
+  };
+  using Key = std::pair<uint32_t, uint32_t>;  // of a path: its place and its kernel, by their numbers
+
+  template <typename Row>
+  static constexpr bool kIsDefinition =
+      std::is_same_v<Row, profile::String> || std::is_same_v<Row, profile::Frame> ||
+      std::is_same_v<Row, profile::Stack> || std::is_same_v<Row, profile::Process> ||
+      std::is_same_v<Row, profile::Device> || std::is_same_v<Row, profile::Range> || std::is_same_v<Row, profile::Work>;
+
+  void see(const profile::Work& work);
+  void see(const profile::Gpu& row) { add_to(row.work, row.count, row.sum_ns); }
+  void see(const profile::Launch& row) { add_to(row.work, row.count, 0); }
+  void see(const profile::Share& row);
+  template <typename Other>
+  void see(const Other& /*nothing to sum*/) {}
+
+  void add_to(profile::WorkId work, uint64_t count, uint64_t ns);
+  uint32_t number_of(const std::string& text);
+  void add_heaviest(LiveState& state);
+
+  const LiveView& view_;
+  profile::Tables tables_;
+  bool full_ = false;  // a target has made up more than there is room for: what is known stays
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::unordered_map<uint32_t, Key> works_;  // by WorkId
+  std::unordered_map<uint32_t, Sum> kernels_;
+  std::map<Key, Sum> paths_;
+  std::map<uint32_t, Sum> devices_;  // busy time
+  Sum all_;
+  uint64_t made_ns_ = 0;
+  uint64_t made_swept_ns_ = 0;
+  std::map<uint32_t, double> busy_;
+
+  mutable std::mutex mutex_;
+  LiveState state_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,50 @@
+// The live view of a session, where one is wanted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "record/join/correlator.h"
+#include "record/live/live_sums.h"
+#include "record/live/live_view.h"
+
+namespace gpuprof::record {
+
+class LiveShow {
+ public:
+  // `view` may be null: then nothing here does anything.
+  LiveShow(LiveView* view, uint64_t start_ns)
+      : view_(view), sums_(view == nullptr ? nullptr : std::make_unique<LiveSums>(*view)), start_ns_(start_ns) {}
+  LiveShow(const LiveShow&) = delete;
+  LiveShow& operator=(const LiveShow&) = delete;
+  ~LiveShow() { hide(); }
+
+  [[nodiscard]] LiveSums* sums() const { return sums_.get(); }
+
+  void show_if_due(uint64_t now_ns, const Correlator& correlator, bool recording) {
+    if (view_ == nullptr || now_ns < next_ns_) {
+      return;
+    }
+    next_ns_ = now_ns + view_->interval_ns();
+    LiveState state = sums_->state();
+    state.elapsed_ns = now_ns - start_ns_;
+    state.launches = correlator.totals().launches;
+    state.lost = correlator.totals().lost_in_all();
+    state.recording = recording;
+    view_->show(state);
+  }
+
+  void hide() {
+    if (view_ != nullptr) {
+      view_->hide();
+    }
+  }
+
+ private:
+  LiveView* view_;
+  std::unique_ptr<LiveSums> sums_;
+  uint64_t start_ns_;
+  uint64_t next_ns_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""`record --top` on a pseudo-terminal, whose screen is kept here as a terminal keeps it, and without a terminal."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import rig
+
+LIMIT_S = 60
+
+
+class Screen:
+    """As much of a terminal as gpuprof and the target use: a cursor, a scrolling region, erasing."""
+
+    def __init__(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        self.lines = [[" "] * columns for _ in range(rows)]
+        self.history = []
+        self.row = self.column = 0
+        self.saved = (0, 0)
+        self.bottom = rows - 1  # of the region, which begins at the top
+        self.pending = ""
+        self.wraps = True
+        self.unknown = []  # what no terminal would show as meant
+
+    def feed(self, text):
+        text = self.pending + text
+        self.pending = ""
+        at = 0
+        while at < len(text):
+            match = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|\x1b([78D])").match(text, at)
+            if match:
+                self.sequence(match.group(1) or "", match.group(2) or match.group(3))
+                at = match.end()
+            elif text[at] == "\x1b" and len(text) - at < 12:
+                self.pending = text[at:]
+                return
+            else:
+                self.character(text[at])
+                at += 1
+
+    def down(self):
+        if self.row == self.bottom:
+            self.history.append("".join(self.lines[0]).rstrip())
+            self.lines.insert(self.bottom + 1, [" "] * self.columns)
+            del self.lines[0]
+        elif self.row < self.rows - 1:
+            self.row += 1
+
+    def character(self, c):
+        if c == "\n":
+            self.down()
+        elif c == "\r":
+            self.column = 0
+        elif ord(c) < 32 or c == "\x1b":
+            self.unknown.append(repr(c))
+        else:
+            if self.column == self.columns:
+                if not self.wraps:
+                    self.unknown.append("beyond the line: " + c)
+                    return
+                self.column = 0
+                self.down()
+            self.lines[self.row][self.column] = c
+            self.column += 1
+
+    def sequence(self, numbers, letter):
+        values = [int(n) for n in re.findall(r"\d+", numbers)]
+        if letter == "7":
+            self.saved = (self.row, self.column)
+        elif letter == "8":
+            self.row, self.column = self.saved
+        elif letter == "D":
+            self.down()
+        elif letter == "A":
+            self.row = max(0, self.row - values[0])
+        elif letter == "H":
+            self.row, self.column = min(values[0], self.rows) - 1, values[1] - 1
+        elif letter == "r":
+            self.bottom = values[1] - 1 if values else self.rows - 1
+            self.row = self.column = 0
+        elif letter == "J":
+            for row in range(self.row, self.rows):
+                start = self.column if row == self.row else 0
+                self.lines[row][start:] = [" "] * (self.columns - start)
+        elif letter == "K":
+            self.lines[self.row][self.column:] = [" "] * max(0, self.columns - self.column)
+        elif numbers == "?7":
+            self.wraps = letter == "h"
+        elif letter != "m":
+            self.unknown.append(numbers + letter)
+
+    def text(self):
+        return [("".join(line)).rstrip() for line in self.lines]
+
+
+class Recording:
+    """gpuprof on a terminal of so many rows and columns."""
+
+    def __init__(self, test, command, rows=30, columns=100, **environment):
+        self.screen = Screen(rows, columns)
+        self.raw = ""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(test.folder)
+            os.environ.update({"TERM": "xterm", **environment})
+            fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execv(rig.GPUPROF, [rig.GPUPROF, "record", "--top", "-o", "top.txt", "--", *command])
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        test.addCleanup(self.close)
+
+    def close(self):
+        os.close(self.master)
+
+    def read(self, wait_s=0.1):
+        """False: the terminal has been left by all."""
+        if select.select([self.master], [], [], wait_s)[0]:
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return False
+            text = data.decode("utf-8", "replace")
+            self.raw += text
+            self.screen.feed(text)
+            return bool(data)
+        return True
+
+    def until(self, condition):
+        deadline = time.monotonic() + LIMIT_S
+        while not condition(self.screen.text()):
+            if not self.read() or time.monotonic() > deadline:
+                raise AssertionError("never seen; the screen:\n" + "\n".join(self.screen.text()))
+
+    def end(self):
+        """The status, when all has been read."""
+        while self.read(1):
+            pass
+        return os.waitpid(self.pid, 0)[1]
+
+
+def shows(word):
+    return lambda lines: any(word in line for line in lines)
+
+
+class Top(rig.RuntimeTest):
+    def command(self, then="exit 7"):
+        """Launches for some seconds, with output of its own in between, until the file `enough` is there."""
+        return ["sh", "-c", f"while [ ! -e enough ]; do {rig.EXAMPLE} >/dev/null || exit 1; echo printed by the target; done; {then}"]
+
+    def enough(self):
+        with open(f"{self.folder}/enough", "w", encoding="utf-8"):
+            pass
+
+    def assert_restored(self, recording):
+        screen = recording.screen
+        self.assertEqual(screen.unknown, [])
+        self.assertEqual(screen.bottom, screen.rows - 1, "the whole screen scrolls again")
+        self.assertFalse(shows("call path")(screen.text()), "the lines are gone")
+
+    def test_a_terminal_shows_what_runs_and_is_given_back(self):
+        recording = Recording(self, self.command())
+        kernels = self.kernels()
+        recording.until(lambda lines: shows("call path")(lines) and any(shows(k)(lines) for k in kernels)
+                        and shows("printed by the target")(lines))
+        text = recording.screen.text()
+        title = next(i for i, line in enumerate(text) if "share" in line and "kernel" in line)
+        paths = next(i for i, line in enumerate(text) if "call path" in line)
+        shares = [float(re.match(r" *([\d.]+)%", line).group(1)) for line in text[title + 1 : paths] if "%" in line]
+        self.assertGreater(len(shares), 0)
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertLessEqual(sum(shares), 100.1)
+        self.assertGreater(sum(shares), 99)
+        self.assertIn(" -> ", text[paths + 1])
+        self.assertRegex("\n".join(text), r"launches/s  nothing lost")
+        self.assertRegex("\n".join(text), r"busy +[\d.]+%")
+        printed = [i for i, line in enumerate(text) if line == "printed by the target"]
+        self.assertLess(max(printed), title, "what the target prints is above")
+        self.enough()
+        status = recording.end()
+        self.assertEqual(os.waitstatus_to_exitcode(status), 7)
+        self.assert_restored(recording)
+        # Nothing that the target has printed is lost.
+        seen = recording.screen.history + recording.screen.text()
+        self.assertEqual(seen.count("printed by the target"), recording.raw.count("printed by the target"))
+        self.assertIn("\x1b[1m", recording.raw)
+
+    def kernels(self):
+        with open(f"{rig.SOURCE}/examples/opencl/three_sites.cpp", encoding="utf-8") as file:
+            return re.findall(r"kernel void (\w+)", file.read())
+
+    def test_forty_columns_without_colours(self):
+        recording = Recording(self, self.command("exit 0"), rows=20, columns=40, NO_COLOR="1")
+        recording.until(shows("call path"))
+        self.enough()
+        self.assertEqual(recording.end(), 0)
+        self.assert_restored(recording)  # no character was beyond the line
+        self.assertNotRegex(recording.raw, "\x1b\\[[12]m")
+
+    def test_a_signal_and_a_crash_give_the_terminal_back(self):
+        recording = Recording(self, self.command())
+        recording.until(shows("call path"))
+        os.write(recording.master, b"\x03")
+        self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGINT)
+        self.assert_restored(recording)
+        recording = Recording(self, self.command("kill -SEGV $$"))
+        recording.until(shows("call path"))
+        self.enough()
+        self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGSEGV)
+        self.assert_restored(recording)
+
+    def test_another_size(self):
+        recording = Recording(self, self.command("exit 0"))
+        recording.until(shows("call path"))
+        recording.screen = Screen(40, 120)
+        fcntl.ioctl(recording.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        recording.until(lambda lines: shows("call path")(lines[20:]) and recording.screen.bottom < 39)
+        self.enough()
+        self.assertEqual(recording.end(), 0)
+        self.assert_restored(recording)
+
+    def test_without_a_terminal_there_are_lines(self):
+        with subprocess.Popen([rig.GPUPROF, "record", "--top", "-q", "-o", "top.txt", "--", *self.command("exit 3")],
+                              cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            line = ""
+            while "GPU time" not in line:
+                line = process.stderr.readline()
+                self.assertTrue(line)
+            self.enough()
+            out, err = process.communicate(timeout=LIMIT_S)
+        self.assertRegex(line, r"^gpuprof: \d+ s: [\d,]+ launches/s, GPU time .*%.* -> .*, nothing lost$")
+        self.assertNotIn("\x1b", line + err + out)
+        self.assertEqual(set(out.splitlines()), {"printed by the target"})
+        self.assertEqual(process.returncode, 3)
+
+
+if __name__ == "__main__":
+    rig.main()
