@@ -45,8 +45,8 @@ _gpuprof() {
         words="-i --input -o --output --svg --time-series --from --to --title --weight --unit --lines --leaf --by --graph --nvtx --nvtx-range --unsampled
           --min-coverage $shown --lenient -q -v --help --help-all"
         ;;
-      report) words="-i --input --sort --by --kernel --path --full --top --width --explain --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
-      annotate) words="-i --input --gpu --kernel --limit --lenient -q -v --help --help-all" ;;
+      report) words="-i --input --from --to --sort --by --kernel --path --full --top --width --explain --json --min-coverage $shown --lenient -q -v --help --help-all" ;;
+      annotate) words="-i --input --from --to --gpu --kernel --limit --lenient -q -v --help --help-all" ;;
       diff)
         words="--top --width --kernel --path --full --json --markdown --folded --svg --inverse $shown --lenient -q -v --help --help-all --"
         ;;
@@ -55,7 +55,7 @@ _gpuprof() {
           --kernel --max --json --markdown --junit --annotations --width $shown -q -v --help --help-all --"
         ;;
       latency) words="-i --input --paths --kernel --top --width --json $shown --lenient -q -v --help --help-all" ;;
-      export) words="-i --input --format -o --output $shown --lenient -q -v --help --help-all" ;;
+      export) words="-i --input --format -o --output --from --to $shown --lenient -q -v --help --help-all" ;;
       merge) words="-o --output --lenient -q -v --help --help-all" ;;
       import) words="-o --output --folded --lenient -q -v --help --help-all" ;;
       dump) words="-i --input --raw --lenient -q -v --help --help-all" ;;

@@ -15,6 +15,7 @@
 #include "base/pattern.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/window.h"
 #include "output/annotate.h"
 #include "output/trust.h"
 #include "symbolize/safe_open.h"
@@ -111,6 +112,7 @@ class Annotate : public Command {
         ->type_name("REGEX");
     app.add_option("--limit", options_.kernels, "kernels to show, those with most samples; 0 for all (default 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
+    window_.declare(app);
     app.footer(
         "Source files are read where they lie on this machine and were not changed since the recording began; of "
         "others "
@@ -118,6 +120,9 @@ class Annotate : public Command {
   }
 
   Result<int> run() override {
+    if (Status good = window_.check(); !good) {
+      return std::move(good).error();
+    }
     if (!kernel_.empty()) {
       auto pattern = Pattern::compile("--kernel", kernel_);
       if (!pattern) {
@@ -131,7 +136,7 @@ class Annotate : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader);
+    auto rows = analyze::aggregate(*reader, {.window = window_.chosen()});
     if (!rows) {
       return std::move(rows).error();
     }
@@ -140,12 +145,17 @@ class Annotate : public Command {
       return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
                    kExitNothing};
     }
+    if (window_.chosen() && rows->samples.empty()) {
+      return window_.nothing("work with samples");
+    }
+    window_.explain(*rows);
     if (const std::string dropped = output::dropped_samples_text(rows->info); !dropped.empty()) {
       log::warn(dropped + ": shares of lines may be wrong, too");
     }
     const auto kernels = analyze::annotate(*rows, options_);
     if (kernels.empty()) {
-      return Error{"no kernel with samples has a name that matches '" + kernel_ + "'",
+      return Error{"no kernel with samples has a name that matches '" + kernel_ + "'" +
+                       (window_.chosen() ? " " + window_.text() : ""),
                    "`gpuprof report` lists the kernels", kExitNothing};
     }
     Sources sources(start_of(rows->info));
@@ -165,6 +175,7 @@ class Annotate : public Command {
   Input input_;
   analyze::AnnotateOptions options_{.kernels = 5, .wanted = {}};
   std::string kernel_;
+  Window window_;
   bool gpu_ = false;
 };
 

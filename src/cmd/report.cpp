@@ -9,6 +9,7 @@
 #include "cmd/input.h"
 #include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
+#include "cmd/window.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -46,6 +47,7 @@ class Report : public Command {
     path_option_ =
         app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
             ->type_name("REGEX");
+    window_.declare(app);
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
         ->check(CLI::Range(kWidth, kMaxWidth));
@@ -64,11 +66,15 @@ class Report : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true, .stall_slices = true});
+    auto rows = analyze::aggregate(
+        *reader, {.host = true, .idle = true, .squares = true, .stall_slices = true, .window = window_.chosen()});
     if (!rows) {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
+    if (window_.chosen() && rows->no_rows() && rows->info.kind != analyze::ProfileKind::empty) {
+      return window_.nothing("work");
+    }
     const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
     if (summary.nothing_matches() && rows->info.kind != analyze::ProfileKind::empty) {
@@ -92,6 +98,9 @@ class Report : public Command {
  private:
   // From the texts of options.
   Status choose() {
+    if (Status good = window_.check(); !good) {
+      return good;
+    }
     if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
       return chosen;
     }
@@ -129,8 +138,9 @@ class Report : public Command {
   }
 
   [[nodiscard]] Error nothing_matches() const {
-    const std::string options =
-        (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") + (path_.empty() ? "" : " --path '" + path_ + "'");
+    const std::string options = (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") +
+                                (path_.empty() ? "" : " --path '" + path_ + "'") +
+                                (window_.chosen() ? " " + window_.text() : "");
     return {"no work matches" + options, "`gpuprof report --top 0 --full` lists all kernels and call paths",
             kExitNothing};
   }
@@ -138,6 +148,7 @@ class Report : public Command {
   Input input_;
   MinCoverage coverage_;
   StackChoices stacks_;
+  Window window_;
   analyze::SummaryOptions options_;
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;
