@@ -72,11 +72,12 @@ class Report : public Command {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
-    if (window_.chosen() && rows->no_rows() && rows->info.kind != analyze::ProfileKind::empty) {
-      return window_.nothing("work");
-    }
     const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
+    const bool has_nothing = rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty();
+    if (window_.chosen() && rows->no_rows() && !has_nothing) {
+      return window_.nothing("work");
+    }
     if (summary.nothing_matches() && rows->info.kind != analyze::ProfileKind::empty) {
       return nothing_matches();
     }
@@ -89,7 +90,7 @@ class Report : public Command {
     if (Status enough = coverage_.check(rows->info); !enough) {
       return std::move(enough).error();
     }
-    if (rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty()) {
+    if (has_nothing) {
       return no_gpu_work(rows->tables);
     }
     return 0;
