@@ -325,10 +325,8 @@ class Summarizer {
     summary_.window = rows_.looked_at();
     summary_.interval_ns = rows_.interval_ns;
     if (!rows_.window) {
-      summary_.gpu_records = info.gpu_records;
-      summary_.with_stack_records = info.with_stack;
-      summary_.recorded_samples = info.samples;
-      summary_.estimated = info.estimated;
+      std::tie(summary_.gpu_records, summary_.with_stack_records) = std::tie(info.gpu_records, info.with_stack);
+      std::tie(summary_.recorded_samples, summary_.estimated) = std::tie(info.samples, info.estimated);
       return;
     }
     for (const Row& row : rows_.rows) {
