@@ -134,6 +134,13 @@ struct Aggregate {
   uint64_t interval_ns = 0;          // how long a slice is; 0: the profile does not say
   std::optional<SliceRange> window;  // with AggregateOptions::window: the slices that rows are of
 
+  // The time of these slices; nothing where rows are of the whole recording.
+  [[nodiscard]] std::optional<TimeWindow> looked_at() const {
+    return window ? std::optional(window_of(*window, interval_ns)) : std::nullopt;
+  }
+  // Whether there is nothing to make a command's output of.
+  [[nodiscard]] bool no_rows() const { return rows.empty() && samples.empty() && host.empty(); }
+
   [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "analyze/labels.h"
 
@@ -85,14 +86,21 @@ std::string dimension_words(std::string_view before_last) {
 }
 
 std::string range_path(const p::Tables& tables, p::RangeId id) {
-  std::string path;
+  std::vector<std::string> labels;  // innermost first
+  size_t size = 0;
   for (const p::Range* range = tables.range(id); range != nullptr; range = tables.range(range->parent)) {
-    path = path.empty() ? range_label(tables, *range) : range_label(tables, *range) + "/" + path;
-    if (path.size() > kLongestRangePath) {
-      return "..." + path.substr(path.size() - kLongestRangePath);
+    size += labels.empty() ? 0 : 1;
+    size += labels.emplace_back(range_label(tables, *range)).size();
+    if (size > kLongestRangePath) {
+      break;
     }
   }
-  return path;
+  std::string path;
+  path.reserve(size);
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+    path.append(label == labels.rbegin() ? "" : "/").append(*label);
+  }
+  return size > kLongestRangePath ? "..." + path.substr(path.size() - kLongestRangePath) : path;
 }
 
 std::string device_label(const p::Tables& tables, p::DeviceId id) {

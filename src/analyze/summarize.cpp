@@ -303,6 +303,7 @@ class Summarizer {
     summary_.texts = texts_;
     summary_.info = rows_.info;
     summary_.all = rows_.total;
+    count_recorded();
     summary_.filtered = !filter_.takes_all();
     summary_.timed =
         rows_.info.kind == ProfileKind::durations || (rows_.info.kind == ProfileKind::mixed && rows_.total.ns > 0);
@@ -320,6 +321,27 @@ class Summarizer {
   }
 
  private:
+  void count_recorded() {
+    const ProfileInfo& info = rows_.info;
+    summary_.window = rows_.looked_at();
+    summary_.interval_ns = rows_.interval_ns;
+    if (!rows_.window) {
+      std::tie(summary_.gpu_records, summary_.with_stack_records) = std::tie(info.gpu_records, info.with_stack);
+      std::tie(summary_.recorded_samples, summary_.estimated) = std::tie(info.samples, info.estimated);
+      return;
+    }
+    for (const Row& row : rows_.rows) {
+      if (row.kind == RowKind::gpu) {
+        summary_.gpu_records += row.weight.count;
+        summary_.with_stack_records += has_stack(rows_.work(row)) ? row.weight.count : 0;
+      }
+    }
+    for (const SampleRow& row : rows_.samples) {
+      summary_.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
+    }
+    summary_.recorded_samples = rows_.sample_count;
+  }
+
   void sum_work() {
     const bool ranked = has_ranks(rows_.tables);
     const std::string_view host = host_of(rows_.info);

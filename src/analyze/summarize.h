@@ -88,7 +88,14 @@ struct PlaceLine {
 };
 
 struct Summary {
-  ProfileInfo info;
+  ProfileInfo info;                  // of the whole recording, also where a window was chosen
+  std::optional<TimeWindow> window;  // what all but `info` and `counted` is of; nothing: the whole recording
+  uint64_t interval_ns = 0;          // what the window is made of
+  // Of the window, or of the whole recording: as in ProfileInfo.
+  uint64_t gpu_records = 0;
+  uint64_t with_stack_records = 0;
+  uint64_t recorded_samples = 0;
+  uint64_t estimated = 0;
   std::shared_ptr<PathTexts> texts;  // what its lines refer to, besides the rows
   Weight all;                        // of the whole profile
   Weight total;                      // of what is shown

@@ -16,7 +16,7 @@ uint64_t product(uint64_t slices, uint64_t interval_ns) {
 
 SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns) {
   SliceRange slices{.first = window.from_ns / interval_ns};
-  if (window.to_ns != std::numeric_limits<uint64_t>::max()) {
+  if (window.has_end()) {
     slices.last = (window.to_ns - 1) / interval_ns;
   }
   return slices;
@@ -38,6 +38,11 @@ std::string exact_seconds(uint64_t ns) {
     text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
   }
   return text + "s";
+}
+
+std::string window_text(const TimeWindow& window) {
+  const std::string from = "from " + exact_seconds(window.from_ns);
+  return window.has_end() ? from + " to " + exact_seconds(window.to_ns) : from + " on";
 }
 
 }  // namespace gpuprof::analyze

@@ -11,6 +11,8 @@ namespace gpuprof::analyze {
 struct TimeWindow {
   uint64_t from_ns = 0;
   uint64_t to_ns = std::numeric_limits<uint64_t>::max();
+
+  [[nodiscard]] bool has_end() const { return to_ns != std::numeric_limits<uint64_t>::max(); }
 };
 
 // The slices from `first` to `last`, both included.
@@ -29,5 +31,8 @@ TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 
 // "12.4s": a time as options take it, to the nanosecond.
 std::string exact_seconds(uint64_t ns);
+
+// "from 2s to 3.5s", "from 2s on" where it has no end.
+std::string window_text(const TimeWindow& window);
 
 }  // namespace gpuprof::analyze

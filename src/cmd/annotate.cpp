@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/window.h"
 #include "output/annotate.h"
 #include "output/trust.h"
 #include "symbolize/safe_open.h"
@@ -114,6 +115,7 @@ class Annotate : public Command {
     app.add_option("--limit", options_.kernels,
                    "kernels to show, those with most samples, or files of --cpu; 0 for all (default 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
+    window_.declare(app);
     app.footer(
         "Source files are read where they lie on this machine and were not changed since the recording began; of "
         "others "
@@ -121,6 +123,9 @@ class Annotate : public Command {
   }
 
   Result<int> run() override {
+    if (Status good = window_.check(); !good) {
+      return std::move(good).error();
+    }
     if (!kernel_.empty()) {
       auto pattern = Pattern::compile("--kernel", kernel_);
       if (!pattern) {
@@ -134,7 +139,7 @@ class Annotate : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader);
+    auto rows = analyze::aggregate(*reader, {.window = window_.chosen()});
     if (!rows) {
       return std::move(rows).error();
     }
@@ -149,6 +154,9 @@ class Annotate : public Command {
  private:
   [[nodiscard]] Result<int> annotate_cpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
     const analyze::LaunchingLines lines = analyze::launching_lines(rows, options_.wanted);
+    if (lines.all.count == 0 && window_.chosen() && kernel_.empty()) {
+      return window_.nothing("GPU work or launches");
+    }
     if (lines.all.count == 0) {
       return kernel_.empty() ? Error{"the profile has no GPU work and no launches",
                                      "`gpuprof dump` shows what is in it", kExitNothing}
@@ -158,6 +166,7 @@ class Annotate : public Command {
       return Error{"no CPU stack of the profile has a source line",
                    "compile native code with -g; Python frames always have lines", kExitNothing};
     }
+    window_.explain(rows);
     Status written =
         write_output("-", [&](TextStream& out) { output::annotate_cpu_text(lines, options_.kernels, find, out); });
     return written ? Result<int>(0) : Result<int>(std::move(written).error());
@@ -165,7 +174,7 @@ class Annotate : public Command {
 
   [[nodiscard]] Error nothing_matches() const {
     return {"no kernel with " + std::string(cpu_ ? "launches" : "samples") + " has a name that matches '" +
-                escaped(kernel_) + "'",
+                escaped(kernel_) + "'" + (window_.chosen() ? " " + window_.text() : ""),
             "`gpuprof report` lists the kernels", kExitNothing};
   }
 
@@ -174,6 +183,10 @@ class Annotate : public Command {
       return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
                    kExitNothing};
     }
+    if (window_.chosen() && rows.samples.empty()) {
+      return window_.nothing("work with samples");
+    }
+    window_.explain(rows);
     if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {
       log::warn(dropped + ": shares of lines may be wrong, too");
     }
@@ -193,6 +206,7 @@ class Annotate : public Command {
   Input input_;
   analyze::AnnotateOptions options_{.kernels = 5, .wanted = {}};
   std::string kernel_;
+  Window window_;
   bool gpu_ = false;
   bool cpu_ = false;
 };

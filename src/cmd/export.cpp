@@ -15,6 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/stack_choices.h"
+#include "cmd/window.h"
 #include "output/chrome_trace.h"
 #include "output/export/perfetto.h"
 #include "output/export/pprof.h"
@@ -76,8 +77,9 @@ class Export : public Command {
     app.add_option("--format", format_, format_help())->required()->check(CLI::IsMember(format_words()));
     add_file_option(app, "-o,--output", output_,
                     "file to write; - is standard output (default); an existing file is kept as FILE.old");
+    window_.declare(app);
     stacks_.declare(app);
-    show_in_help(app, {"--input", "--format", "--output", "--root", "--hide"});
+    show_in_help(app, {"--input", "--format", "--output", "--from", "--to", "--root", "--hide"});
   }
 
   Result<int> run() override {
@@ -85,7 +87,14 @@ class Export : public Command {
     if (Status chosen = stacks_.apply(stacks); !chosen) {
       return std::move(chosen).error();
     }
+    if (Status good = window_.check(); !good) {
+      return std::move(good).error();
+    }
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
+    if (is_timeline && window_.chosen()) {
+      return Error{"--from and --to choose time slices of sums, which the timeline of --format " + format_ + " is not",
+                   "leave them out, and zoom in the viewer", kExitUsage};
+    }
     const auto* const format =
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
     const bool is_text = format != kFormats.end() ? format->is_text : format_ == kChrome;
@@ -105,7 +114,7 @@ class Export : public Command {
 
  private:
   Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format* format) {
-    auto rows = analyze::aggregate(reader, {.queue = true});
+    auto rows = analyze::aggregate(reader, {.queue = true, .window = window_.chosen()});
     if (!rows) {
       return std::move(rows).error();
     }
@@ -114,6 +123,10 @@ class Export : public Command {
     if (rows->info.kind == analyze::ProfileKind::empty) {
       return no_gpu_work(rows->tables);
     }
+    if (window_.chosen() && rows->no_rows()) {
+      return window_.nothing("GPU work");
+    }
+    window_.explain(*rows);
     analyze::Walk walk(*rows, stacks);
     if (Status written = format == nullptr ? write_database(walk) : write_rows(walk, *format); !written) {
       return std::move(written).error();
@@ -128,7 +141,7 @@ class Export : public Command {
   }
 
   [[nodiscard]] Status write_database(analyze::Walk& walk) const {
-    return output::with_sqlite(walk, [&](std::string_view bytes) {
+    return output::with_sqlite(walk, output::kMostPages, [&](std::string_view bytes) {
       return write_file(output_, "query it with sqlite3", [&](TextStream& out) { out.append(bytes); });
     });
   }
@@ -223,6 +236,7 @@ class Export : public Command {
 
   Input input_;
   StackChoices stacks_;
+  Window window_;
   std::string format_;
   std::string output_ = "-";
   bool ended_ = false;

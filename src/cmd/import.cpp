@@ -6,19 +6,17 @@
 
 #include "analyze/iaprof_lines.h"
 #include "analyze/merge.h"
-#include "base/files/output_file.h"
 #include "base/log.h"
 #include "base/numbers.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/merged_profile.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "profile/writer.h"
+#include "profile/records.h"
 
 namespace gpuprof::cmd {
 namespace {
-
-constexpr uint32_t kFlushEvery = 1024;  // records
 
 // What has been read, for the user to compare with what there was.
 struct Totals {
@@ -97,35 +95,14 @@ class Import : public Command {
   }
 
   Result<int> write_profile(std::vector<analyze::MergeInput> inputs) {
-    const FileLimitAsError limit;
-    auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
-    if (!file) {
-      return std::move(file).error();
-    }
-    profile::Writer writer(file->take_fd());
-    writer.header();
     Counter counter;
-    uint32_t waiting = 0;
-    const auto merged = analyze::merge(std::move(inputs), [&](const profile::Record& record) {
-      writer.add(record);
-      counter.add(record);
-      return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
-    });
-    if (!merged) {
-      return merged.error();
-    }
-    if (Status flushed = writer.flush(); !flushed) {
-      return std::move(flushed).error();
-    }
-    const auto named = file->finish();
-    if (!named) {
-      return named.error();
+    const auto written =
+        write_merged(std::move(inputs), output_, [&counter](const profile::Record& record) { counter.add(record); });
+    if (!written) {
+      return written.error();
     }
     log::info(counter.totals().text());
-    tell_written({*named, writer.bytes_written(), file->is_regular()}, report_command(*named) + " shows it");
-    for (const std::string& warning : merged->warnings) {
-      log::warn(warning);
-    }
+    written->tell();
     return counter.totals().samples == 0 ? Result<int>(no_samples()) : Result<int>(0);
   }
 

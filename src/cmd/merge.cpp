@@ -3,18 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "base/files/output_file.h"
-#include "base/log.h"
 #include "cmd/command.h"
+#include "cmd/merged_profile.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/sources.h"
-#include "profile/writer.h"
 
 namespace gpuprof::cmd {
 namespace {
-
-constexpr uint32_t kFlushEvery = 1024;  // records
 
 class Merge : public Command {
  public:
@@ -36,32 +32,11 @@ class Merge : public Command {
     if (Status may = may_write_profile(output_, read_); !may) {
       return std::move(may).error();
     }
-    const FileLimitAsError limit;
-    auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
-    if (!file) {
-      return std::move(file).error();
+    const auto written = write_merged(std::move(inputs).value(), output_, [](const profile::Record& /*unused*/) {});
+    if (!written) {
+      return written.error();
     }
-    profile::Writer writer(file->take_fd());
-    writer.header();
-    uint32_t waiting = 0;
-    const auto merged = analyze::merge(std::move(inputs).value(), [&](const profile::Record& record) {
-      writer.add(record);
-      return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
-    });
-    if (!merged) {
-      return merged.error();
-    }
-    if (Status flushed = writer.flush(); !flushed) {
-      return std::move(flushed).error();
-    }
-    const auto named = file->finish();
-    if (!named) {
-      return named.error();
-    }
-    tell_written({*named, writer.bytes_written(), file->is_regular()}, report_command(*named) + " shows it");
-    for (const std::string& warning : merged->warnings) {
-      log::warn(warning);
-    }
+    written->tell();
     return 0;
   }
 

@@ -10,6 +10,7 @@
 #include "cmd/options.h"
 #include "cmd/stack_choices.h"
 #include "cmd/terminal.h"
+#include "cmd/window.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -48,6 +49,7 @@ class Report : public Command {
     path_option_ =
         app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
             ->type_name("REGEX");
+    window_.declare(app);
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
         ->check(CLI::Range(kWidth, kMaxWidth));
@@ -66,13 +68,18 @@ class Report : public Command {
     if (!reader) {
       return std::move(reader).error();
     }
-    auto rows = analyze::aggregate(*reader, {.host = true, .idle = true, .squares = true, .stall_slices = true});
+    auto rows = analyze::aggregate(
+        *reader, {.host = true, .idle = true, .squares = true, .stall_slices = true, .window = window_.chosen()});
     if (!rows) {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
     const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
+    const bool has_nothing = rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty();
+    if (window_.chosen() && rows->no_rows() && !has_nothing) {
+      return window_.nothing("work");
+    }
     if (summary.nothing_matches() && rows->info.kind != analyze::ProfileKind::empty) {
       return nothing_matches();
     }
@@ -85,7 +92,7 @@ class Report : public Command {
     if (Status enough = coverage_.check(rows->info); !enough) {
       return std::move(enough).error();
     }
-    if (rows->info.kind == analyze::ProfileKind::empty && summary.counted.empty()) {
+    if (has_nothing) {
       return no_gpu_work(rows->tables);
     }
     return 0;
@@ -94,6 +101,9 @@ class Report : public Command {
  private:
   // From the texts of options.
   Status choose() {
+    if (Status good = window_.check(); !good) {
+      return good;
+    }
     if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
       return chosen;
     }
@@ -131,8 +141,9 @@ class Report : public Command {
   }
 
   [[nodiscard]] Error nothing_matches() const {
-    const std::string options =
-        (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") + (path_.empty() ? "" : " --path '" + path_ + "'");
+    const std::string options = (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") +
+                                (path_.empty() ? "" : " --path '" + path_ + "'") +
+                                (window_.chosen() ? " " + window_.text() : "");
     return {"no work matches" + options, "`gpuprof report --top 0 --full` lists all kernels and call paths",
             kExitNothing};
   }
@@ -140,6 +151,7 @@ class Report : public Command {
   Input input_;
   MinCoverage coverage_;
   StackChoices stacks_;
+  Window window_;
   analyze::SummaryOptions options_;
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;

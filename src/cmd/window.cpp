@@ -1,7 +1,6 @@
 #include "cmd/window.h"
 
 #include <CLI/CLI.hpp>
-#include <limits>
 
 #include "base/log.h"
 #include "cmd/command.h"
@@ -11,12 +10,6 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // what a time as text can be
-constexpr uint64_t kOpen = std::numeric_limits<uint64_t>::max();
-
-std::string text_of(const analyze::TimeWindow& window) {
-  const std::string from = "from " + analyze::exact_seconds(window.from_ns);
-  return window.to_ns == kOpen ? from + " on" : from + " to " + analyze::exact_seconds(window.to_ns);
-}
 
 }  // namespace
 
@@ -46,14 +39,19 @@ void Window::explain(const analyze::Aggregate& rows) const {
   if (!rows.window) {
     return;
   }
-  const analyze::TimeWindow looked_at = analyze::window_of(*rows.window, rows.interval_ns);
+  const analyze::TimeWindow looked_at = *rows.looked_at();
   const bool as_asked = looked_at.from_ns == window_.from_ns && looked_at.to_ns == window_.to_ns;
-  log::info("only work that ended " + text_of(looked_at) +
+  log::info("only work that ended " + analyze::window_text(looked_at) +
             (as_asked ? "" : ": the profile's time slices are of " + analyze::exact_seconds(rows.interval_ns)));
 }
 
+Error Window::nothing(const char* what) const {
+  return {std::string("no ") + what + " ended " + text(),
+          "`gpuprof flame --time-series FILE` shows when there was work", kExitNothing};
+}
+
 std::string Window::text() const {
-  return text_of(window_);
+  return analyze::window_text(window_);
 }
 
 }  // namespace gpuprof::cmd

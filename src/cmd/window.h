@@ -25,6 +25,9 @@ class Window {
   // Says on stderr what was looked at: whole slices, which may be more than was asked for.
   void explain(const analyze::Aggregate& rows) const;
 
+  // That the window holds nothing: "no GPU work ended from 2s to 3.5s".
+  [[nodiscard]] Error nothing(const char* what) const;
+
   [[nodiscard]] std::string text() const;  // "from 2s to 3.5s"
 
  private:

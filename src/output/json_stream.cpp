@@ -15,6 +15,14 @@ std::string json_string(std::string_view text) {
   return json_text(Json(escaped(text)));
 }
 
+void json_window(const analyze::TimeWindow& window, std::string& out) {
+  JsonObject object(out);
+  object.number("from_ns", window.from_ns);
+  if (window.has_end()) {
+    object.number("to_ns", window.to_ns);
+  }
+}
+
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream) {
   json_array(frames, out, [&](std::string_view frame) {
     out += json_string(shown_text(frame));

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyze/time_window.h"
 #include "base/text_stream.h"
 
 namespace gpuprof::output {
@@ -60,6 +61,9 @@ template <typename Range, typename Put>
 void json_array(const Range& range, std::string& out, Put put) {
   json_array(range.begin(), range.end(), out, put);
 }
+
+// {"from_ns":2000000000,"to_ns":3500000000}; no to_ns where it has no end.
+void json_window(const analyze::TimeWindow& window, std::string& out);
 
 // The frames of a call path, each up to kMostShownBytes, in bounded memory.
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream);

@@ -1,6 +1,7 @@
 #include "output/export/perfetto.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <map>
 #include <string>
@@ -139,7 +140,14 @@ class PerfettoTrace::Impl {
     message.number(perfetto::event::kTrackUuid, *track);
     message.number(perfetto::event::kCategoryIids, interned_.text(Table::categories, on_gpu ? "gpu" : "host"));
     message.number(perfetto::event::kNameIid, name_of(work));
-    message.number(perfetto::event::kCallstackIid, interned_.call_stack(work));
+    if (const uint64_t stack = interned_.call_stack(work); stack != 0) {
+      message.number(perfetto::event::kCallstackIid, stack);
+      // Of GPU work only: sums over a part of the trace are of what has a weight, and CPU time is none of GPU time.
+      if (on_gpu) {
+        message.fixed64(perfetto::event::kCallstackWeight,
+                        std::bit_cast<uint64_t>(static_cast<double>(end_ns - event.start_ns)));
+      }
+    }
     put_facts(event, work, message);
     if (on_gpu && event.correlation != 0) {
       message.fixed64(perfetto::event::kFlowIds, flow_of(work.process, event.correlation));

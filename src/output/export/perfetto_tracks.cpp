@@ -1,6 +1,7 @@
 #include "output/export/perfetto_tracks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "analyze/dimensions.h"
@@ -41,28 +42,30 @@ std::string process_name(const p::Tables& tables, const p::Process* process) {
 }  // namespace
 
 bool NestingLane::take(uint64_t start_ns, uint64_t end_ns) {
-  if (end_ns > start_ns && longest_.count(end_ns) != 0) {
+  const auto here = slices_.lower_bound({start_ns, 0});
+  const auto behind = slices_.upper_bound({start_ns, UINT64_MAX});
+  const auto at_end = slices_.lower_bound({end_ns, 0});
+  if (end_ns > start_ns && at_end != slices_.end() && at_end->first == end_ns) {
     return false;
   }
-  const auto here = longest_.lower_bound(start_ns);
-  if (here != longest_.end() && here->first == start_ns && here->second < end_ns) {
+  if (behind != here && end_of(*std::prev(behind)) < end_ns) {
     return false;
   }
-  for (auto inner = here; inner != longest_.end() && inner->first < end_ns; ++inner) {
-    if (inner->second > end_ns) {
-      return inner->first == start_ns;  // this one lies within it
-    }
-  }
-  size_t looked_at = 0;
-  for (auto outer = here; outer != longest_.begin() && looked_at < kLookBack; ++looked_at) {
-    --outer;
-    if (outer->second > start_ns && outer->second < end_ns) {
+  for (auto inner = behind; inner != slices_.end() && inner->first < end_ns; ++inner) {
+    if (end_of(*inner) > end_ns) {
       return false;
     }
   }
-  longest_.try_emplace(here, start_ns, end_ns);
-  if (longest_.size() > kRemembered) {
-    longest_.erase(longest_.begin());
+  size_t looked_at = 0;
+  for (auto outer = here; outer != slices_.begin() && looked_at < kLookBack; ++looked_at) {
+    --outer;
+    if (end_of(*outer) > start_ns && end_of(*outer) < end_ns) {
+      return false;
+    }
+  }
+  slices_.emplace(start_ns, UINT64_MAX - end_ns);
+  if (slices_.size() > kRemembered) {
+    slices_.erase(slices_.begin());
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +26,9 @@ class NestingLane {
  private:
   static constexpr size_t kRemembered = 4096;
   static constexpr size_t kLookBack = 64;
-  std::map<uint64_t, uint64_t> longest_;  // start to the last end
+  using Slice = std::pair<uint64_t, uint64_t>;  // start; UINT64_MAX - end, so that the longest of a start comes first
+  static uint64_t end_of(const Slice& slice) { return UINT64_MAX - slice.second; }
+  std::set<Slice> slices_;
 };
 
 class Tracks {

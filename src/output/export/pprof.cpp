@@ -160,9 +160,23 @@ class Pprof {
     put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // of GPU time each nanosecond is counted
     profile_.number(profile_field::kPeriod, 1);
     const analyze::ProfileInfo& info = walk_.rows().info;
-    profile_.number(profile_field::kTimeNanos, number_of(first_meta(info, "start_unix_ns")));
-    profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
+    put_time(number_of(first_meta(info, "start_unix_ns")));
     put_comments(info);
+  }
+
+  // When what is shown began, and how long it was. Of a window without an end that is not known.
+  void put_time(uint64_t start_unix_ns) {
+    const auto window = walk_.rows().looked_at();
+    if (!window) {
+      profile_.number(profile_field::kTimeNanos, start_unix_ns);
+      profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
+      return;
+    }
+    const uint64_t most = INT64_MAX - std::min<uint64_t>(start_unix_ns, INT64_MAX);
+    profile_.number(profile_field::kTimeNanos, start_unix_ns + std::min(window->from_ns, most));
+    if (window->has_end()) {
+      profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(window->to_ns - window->from_ns, INT64_MAX));
+    }
   }
 
   void put_comments(const analyze::ProfileInfo& info) {
@@ -171,8 +185,13 @@ class Pprof {
         profile_.number(profile_field::kComment, foreign(std::string(key) + ": " + std::string(value)));
       }
     }
+    const auto window = walk_.rows().looked_at();
+    if (window) {
+      profile_.number(profile_field::kComment, text("window: work that ended " + analyze::window_text(*window)));
+    }
     for (const auto& [reason, count] : info.losses) {
-      profile_.number(profile_field::kComment, foreign("lost: " + reason + ": " + std::to_string(count)));
+      profile_.number(profile_field::kComment, foreign((window ? "lost in the whole recording: " : "lost: ") + reason +
+                                                       ": " + std::to_string(count)));
     }
     if (info.cut_short) {
       profile_.number(profile_field::kComment, text("cut short: the profile has no end"));

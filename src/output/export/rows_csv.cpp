@@ -2,7 +2,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/dimensions.h"
 #include "analyze/fold.h"
 #include "base/utf8.h"
 #include "output/export/rows.h"
@@ -30,8 +29,7 @@ void put_field(std::string_view text, std::string& out) {
 
 class CsvRows {
  public:
-  CsvRows(Walk& walk, TextStream& stream)
-      : walk_(walk), host_(analyze::host_of(walk.rows().info)), stream_(stream), out_(stream.text()) {}
+  CsvRows(Walk& walk, TextStream& stream) : walk_(walk), facts_(walk), stream_(stream), out_(stream.text()) {}
 
   void write() {
     out_ += "process,pid,rank,host,tid,thread,device,stream,range,op,name,stall";
@@ -49,7 +47,7 @@ class CsvRows {
 
  private:
   void put_row(const WalkRow& row) {
-    const WorkFacts facts = work_facts(walk_, row.work, host_);
+    const WorkFacts facts = facts_.of(row.work);
     put_text(facts.process);
     put_number(facts.pid);
     put_text(facts.rank);
@@ -102,7 +100,7 @@ class CsvRows {
   }
 
   Walk& walk_;
-  std::string_view host_;
+  FactTexts facts_;
   TextStream& stream_;
   std::string& out_;
   std::vector<std::string> labels_;  // by frame

@@ -1,7 +1,6 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/dimensions.h"
 #include "output/export/rows.h"
 #include "output/export/work_facts.h"
 #include "output/json_stream.h"
@@ -20,7 +19,7 @@ constexpr uint64_t kSchemaVersion = 1;
 class JsonRows {
  public:
   JsonRows(Walk& walk, TextStream& stream)
-      : walk_(walk), info_(walk.rows().info), host_(analyze::host_of(info_)), stream_(stream), out_(stream.text()) {}
+      : walk_(walk), info_(walk.rows().info), facts_(walk), stream_(stream), out_(stream.text()) {}
 
   void write() {
     {
@@ -36,6 +35,9 @@ class JsonRows {
  private:
   void put_profile(JsonObject& object) {
     put_meta(object.key("meta"));
+    if (const auto window = walk_.rows().looked_at()) {
+      json_window(*window, object.key("window"));
+    }
     {
       JsonObject losses(object.key("losses"));
       for (const auto& [reason, count] : info_.losses) {
@@ -91,7 +93,7 @@ class JsonRows {
   }
 
   void put_facts(JsonObject& object, const p::Work& work) {
-    const WorkFacts facts = work_facts(walk_, work, host_);
+    const WorkFacts facts = facts_.of(work);
     object.word("op", facts.op);
     put_text(object, "name", facts.name);
     put_text(object, "process", facts.process);
@@ -143,7 +145,7 @@ class JsonRows {
 
   Walk& walk_;
   const analyze::ProfileInfo& info_;
-  std::string_view host_;
+  FactTexts facts_;
   TextStream& stream_;
   std::string& out_;
 };

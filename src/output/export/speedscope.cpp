@@ -36,7 +36,9 @@ class Speedscope {
       object.word("$schema", "https://www.speedscope.app/file-format-schema.json");
       object.text("exporter", "gpuprof " + std::string(version()));
       const std::string_view command = first_meta(walk_.rows().info, "command");
-      object.text("name", command.empty() ? "gpuprof" : shown_text(command));
+      const auto window = walk_.rows().looked_at();
+      object.text("name", std::string(command.empty() ? "gpuprof" : shown_text(command)) +
+                              (window ? " (" + analyze::window_text(*window) + ")" : ""));
       object.number("activeProfileIndex", 0);
       object.key("profiles") += '[';
       put_profile(main_weight(walk_.total()));

@@ -3,12 +3,12 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/call_path.h"
-#include "analyze/dimensions.h"
 #include "analyze/labels.h"
 #include "base/hash.h"
 #include "base/utf8.h"
@@ -33,52 +33,88 @@ struct Close {
 };
 using Database = std::unique_ptr<sqlite3, Close>;
 
-// One INSERT, run again and again.
+// The first one of a database: what fails afterwards does so for other reasons, or not at all.
+class Failure {
+ public:
+  void note(sqlite3* database) {
+    if (!found_) {
+      found_ = Error{std::string("cannot make the database: ") + sqlite3_errmsg(database), hint(database)};
+    }
+  }
+  explicit operator bool() const { return found_.has_value(); }
+  [[nodiscard]] Error error() const { return found_.value_or(Error{"cannot make the database", ""}); }
+
+ private:
+  static const char* hint(sqlite3* database) {
+    const int code = sqlite3_errcode(database);
+    return code == SQLITE_FULL || code == SQLITE_NOMEM
+               ? "it would be larger than 512 MiB: --format csv has no such limit"
+               : "try --format csv";
+  }
+  std::optional<Error> found_;
+};
+
+// One INSERT, run again and again. After a failure none does anything.
 class Insert {
  public:
-  Insert(sqlite3* database, const std::string& table, int columns) {
+  Insert(sqlite3* database, Failure& failure, const std::string& table, int columns)
+      : database_(database), failure_(failure) {
     std::string sql = "INSERT INTO " + table + " VALUES (?";
     for (int i = 1; i < columns; ++i) {
       sql += ",?";
     }
     sql += ")";
     sqlite3_stmt* made = nullptr;
-    failed_ = sqlite3_prepare_v2(database, sql.c_str(), -1, &made, nullptr) != SQLITE_OK;
+    check(sqlite3_prepare_v2(database, sql.c_str(), -1, &made, nullptr) == SQLITE_OK);
     statement_.reset(made);
   }
 
   // The columns in their order, then run().
   Insert& number(uint64_t value) {
     // SQLite's numbers have a sign: what is larger stands as text.
-    return value <= INT64_MAX
-               ? bound(sqlite3_bind_int64(statement_.get(), ++column_, static_cast<sqlite3_int64>(value)))
-               : bound_text(std::to_string(value));
+    if (value > INT64_MAX) {
+      return bound_text(std::to_string(value));
+    }
+    ++column_;
+    return failure_
+               ? *this
+               : check(sqlite3_bind_int64(statement_.get(), column_, static_cast<sqlite3_int64>(value)) == SQLITE_OK);
   }
   Insert& known_number(uint64_t value) { return value == 0 ? null() : number(value); }
   Insert& text(std::string_view value) { return bound_text(escaped(shown_text(value))); }
   Insert& known_text(std::string_view value) { return value.empty() ? null() : text(value); }
-  Insert& null() { return bound(sqlite3_bind_null(statement_.get(), ++column_)); }
+  Insert& null() {
+    ++column_;
+    return failure_ ? *this : check(sqlite3_bind_null(statement_.get(), column_) == SQLITE_OK);
+  }
 
   bool run() {
-    failed_ = failed_ || sqlite3_step(statement_.get()) != SQLITE_DONE;
-    sqlite3_reset(statement_.get());
     column_ = 0;
-    return !failed_;
+    if (!failure_) {
+      check(sqlite3_step(statement_.get()) == SQLITE_DONE);
+      sqlite3_reset(statement_.get());
+    }
+    return !failure_;
   }
 
  private:
   Insert& bound_text(const std::string& value) {
-    return bound(
-        sqlite3_bind_text(statement_.get(), ++column_, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
+    ++column_;
+    return failure_ ? *this
+                    : check(sqlite3_bind_text(statement_.get(), column_, value.data(), static_cast<int>(value.size()),
+                                              SQLITE_TRANSIENT) == SQLITE_OK);
   }
-  Insert& bound(int result) {
-    failed_ = failed_ || result != SQLITE_OK;
+  Insert& check(bool good) {
+    if (!good) {
+      failure_.note(database_);
+    }
     return *this;
   }
 
+  sqlite3* database_;
+  Failure& failure_;
   std::unique_ptr<sqlite3_stmt, Close> statement_;
   int column_ = 0;
-  bool failed_ = false;
 };
 
 class Writer {
@@ -86,39 +122,40 @@ class Writer {
   Writer(Walk& walk, sqlite3* database)
       : walk_(walk),
         database_(database),
-        host_(analyze::host_of(walk.rows().info)),
-        frames_(database, "frames", 9),
-        stacks_(database, "stacks", 3),
-        works_(database, "work", 12),
-        measured_(database, "measured", 8),
-        samples_(database, "samples", 7) {}
+        facts_(walk),
+        frames_(database, failure_, "frames", 9),
+        stacks_(database, failure_, "stacks", 3),
+        works_(database, failure_, "work", 12),
+        measured_(database, failure_, "measured", 8),
+        samples_(database, failure_, "samples", 7) {}
 
   Status write() {
     if (!put_profile()) {
-      return failure();
+      return failure_.error();
     }
-    Status walked = walk_.run([this](const WalkRow& row) { return put_row(row) ? Status() : failure(); });
+    Status walked = walk_.run([this](const WalkRow& row) { return put_row(row) ? Status() : failure_.error(); });
     if (walked && !put_frames()) {
-      return failure();
+      return failure_.error();
     }
     return walked;
   }
 
  private:
-  [[nodiscard]] Status failure() const {
-    const bool full = sqlite3_errcode(database_) == SQLITE_FULL || sqlite3_errcode(database_) == SQLITE_NOMEM;
-    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(database_),
-                 full ? "it would be larger than 512 MiB: --format csv has no such limit" : ""};
-  }
-
   bool put_profile() {
-    Insert meta(database_, "meta", 2);
+    Insert meta(database_, failure_, "meta", 2);
     for (const auto& [key, value] : walk_.rows().info.meta) {
       if (!meta.text(key).text(value).run()) {
         return false;
       }
     }
-    Insert losses(database_, "losses", 2);
+    if (const auto window = walk_.rows().looked_at()) {
+      const bool said = meta.text("window.from_ns").text(std::to_string(window->from_ns)).run() &&
+                        (!window->has_end() || meta.text("window.to_ns").text(std::to_string(window->to_ns)).run());
+      if (!said) {
+        return false;
+      }
+    }
+    Insert losses(database_, failure_, "losses", 2);
     for (const auto& [reason, count] : walk_.rows().info.losses) {
       if (!losses.text(reason).number(count).run()) {
         return false;
@@ -132,7 +169,7 @@ class Writer {
     const uint64_t stack = stack_id(false, row.ustack);
     const uint64_t kernel_stack = stack_id(true, row.kstack);
     const uint64_t capture = stack_id(false, row.work.capture);
-    if (failed_) {
+    if (failure_) {
       return false;
     }
     if (row.weight.samples != 0) {
@@ -159,12 +196,12 @@ class Writer {
   uint64_t work_id(const p::Work& work) {
     const auto [known, is_new] = work_ids_.try_emplace(index(work.id), work_ids_.size() + 1);
     if (is_new) {
-      const WorkFacts facts = work_facts(walk_, work, host_);
+      const WorkFacts facts = facts_.of(work);
       works_.number(known->second).text(facts.op).text(analyze::work_label(walk_.rows().tables, work));
       works_.known_text(facts.process).known_number(facts.pid).known_text(facts.rank).known_text(facts.host);
       works_.known_number(facts.tid).known_text(facts.thread).known_text(facts.device);
       (facts.device.empty() ? works_.null() : works_.number(facts.stream)).known_text(facts.range);
-      failed_ = !works_.run() || failed_;
+      works_.run();
     }
     return known->second;
   }
@@ -178,7 +215,9 @@ class Writer {
     if (is_new) {
       uint64_t position = 0;
       for (const uint32_t frame : walk_.stack(kernel, id)) {
-        failed_ = !stacks_.number(known->second).number(position++).number(frame + uint64_t{1}).run() || failed_;
+        if (!stacks_.number(known->second).number(position++).number(frame + uint64_t{1}).run()) {
+          break;
+        }
       }
     }
     return known->second;
@@ -198,7 +237,8 @@ class Writer {
 
   Walk& walk_;
   sqlite3* database_;
-  std::string_view host_;
+  FactTexts facts_;
+  Failure failure_;
   Insert frames_;
   Insert stacks_;
   Insert works_;
@@ -206,28 +246,29 @@ class Writer {
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
   std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by kernel or not, and STACK
-  bool failed_ = false;
 };
 
 }  // namespace
 
-Status with_sqlite(Walk& walk, const std::function<Status(std::string_view)>& use) {
+Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use) {
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
   // A journal would be a file, and there is nothing to go back to. Pages have 4 KiB.
-  if (result != SQLITE_OK ||
-      sqlite3_exec(opened, "PRAGMA journal_mode = OFF; PRAGMA max_page_count = 131072", nullptr, nullptr, nullptr) !=
-          SQLITE_OK ||
+  const std::string settings = "PRAGMA journal_mode = OFF; PRAGMA max_page_count = " + std::to_string(most_pages);
+  Failure failure;
+  if (result != SQLITE_OK || sqlite3_exec(opened, settings.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||
       sqlite3_exec(opened, gpuprof_sqlite_schema_begin, nullptr, nullptr, nullptr) != SQLITE_OK ||
       sqlite3_exec(opened, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
-    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(opened), ""};
+    failure.note(opened);
+    return failure.error();
   }
   if (Status written = Writer(walk, opened).write(); !written) {
     return written;
   }
   if (sqlite3_exec(opened, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
-    return Error{std::string("cannot make the database: ") + sqlite3_errmsg(opened), "try --format csv"};
+    failure.note(opened);
+    return failure.error();
   }
   sqlite3_int64 size = 0;
   const unsigned char* const bytes = sqlite3_serialize(opened, "main", &size, SQLITE_SERIALIZE_NOCOPY);

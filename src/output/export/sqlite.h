@@ -1,6 +1,7 @@
 // A profile as an SQLite database, by the schema of sqlite_schema.sql.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -9,7 +10,10 @@
 
 namespace gpuprof::output {
 
-// Makes the database in memory, up to 512 MiB of it, and hands its bytes to `use`.
-Status with_sqlite(analyze::Walk& walk, const std::function<Status(std::string_view)>& use);
+inline constexpr size_t kMostPages = 131'072;  // of 4 KiB
+
+// Makes the database in memory, up to `most_pages` of it, and hands its bytes to `use`. The Error of one that would be
+// larger says so.
+Status with_sqlite(analyze::Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use);
 
 }  // namespace gpuprof::output

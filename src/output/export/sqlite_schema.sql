@@ -3,7 +3,8 @@
 
 PRAGMA user_version = 1;  -- of this schema
 
-CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);  -- META lines of the profile; a repeated key makes a list
+-- META lines of the profile; a repeated key makes a list. With export's --from and --to: window.from_ns and window.to_ns.
+CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- what is missing from the profile
 

@@ -1,6 +1,7 @@
 #include "output/export/work_facts.h"
 
 #include "analyze/dimensions.h"
+#include "output/text.h"
 #include "profile/words.h"
 
 namespace gpuprof::output {
@@ -8,27 +9,43 @@ namespace gpuprof::output {
 namespace p = gpuprof::profile;
 using analyze::FrameClass;
 
-WorkFacts work_facts(const analyze::Walk& walk, const p::Work& work, std::string_view host) {
-  const p::Tables& tables = walk.rows().tables;
-  WorkFacts facts;
-  if (const p::Process* const process = tables.process(work.process)) {
-    facts.process = tables.text(process->name);
-    facts.pid = process->pid;
-    facts.rank = tables.text(process->rank);
-    facts.host = tables.text(process->host);
+FactTexts::FactTexts(const analyze::Walk& walk)
+    : tables_(walk.rows().tables), host_(analyze::host_of(walk.rows().info)) {}
+
+template <typename Make>
+std::string_view FactTexts::Kept::find(uint32_t id, Make make) {
+  if (const auto known = texts_.find(id); known != texts_.end()) {
+    return known->second;
   }
-  facts.host = facts.host.empty() ? host : facts.host;
+  if (bytes_ > kMostBytes) {
+    texts_.clear();
+    bytes_ = 0;
+  }
+  const std::string& text = texts_.emplace(id, shown_text(make())).first->second;
+  bytes_ += sizeof(std::string) + text.size();
+  return text;
+}
+
+WorkFacts FactTexts::of(const p::Work& work) {
+  WorkFacts facts;
+  if (const p::Process* const process = tables_.process(work.process)) {
+    facts.process = tables_.text(process->name);
+    facts.pid = process->pid;
+    facts.rank = tables_.text(process->rank);
+    facts.host = tables_.text(process->host);
+  }
+  facts.host = facts.host.empty() ? host_ : facts.host;
   facts.tid = work.tid;
-  facts.thread = tables.text(work.thread);
+  facts.thread = tables_.text(work.thread);
   if (index(work.device) != 0) {
-    facts.device = analyze::device_label(tables, work.device);
+    facts.device = devices_.find(index(work.device), [&] { return analyze::device_label(tables_, work.device); });
     facts.stream = work.stream;
   }
   if (index(work.range) != 0) {
-    facts.range = analyze::range_path(tables, work.range);
+    facts.range = ranges_.find(index(work.range), [&] { return analyze::range_path(tables_, work.range); });
   }
   facts.op = p::word(work.op);
-  facts.name = tables.text(work.name);
+  facts.name = tables_.text(work.name);
   return facts;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "analyze/walk.h"
 
@@ -18,15 +19,40 @@ struct WorkFacts {
   std::string_view host;
   uint32_t tid = 0;  // 0: not known
   std::string_view thread;
-  std::string device;     // "device 0 NVIDIA H200"
-  uint64_t stream = 0;    // of the device
-  std::string range;      // NVTX: "epoch/step", outermost first
-  std::string_view op;    // a word of FORMAT.md: "kernel", "copy_htod"
-  std::string_view name;  // of the kernel; empty for copies and fills
+  std::string_view device;  // "device 0 NVIDIA H200"
+  uint64_t stream = 0;      // of the device
+  std::string_view range;   // NVTX: "epoch/step", outermost first
+  std::string_view op;      // a word of FORMAT.md: "kernel", "copy_htod"
+  std::string_view name;    // of the kernel; empty for copies and fills
 };
 
-// `host` is that of the whole profile, for processes that name none.
-WorkFacts work_facts(const analyze::Walk& walk, const profile::Work& work, std::string_view host);
+// Finds them for one work after another. Names of devices and ranges are put together once for many rows, and at most
+// as much is kept of them as kMostBytes, and one more.
+class FactTexts {
+ public:
+  static constexpr size_t kMostBytes = size_t{16} << 20U;
+
+  explicit FactTexts(const analyze::Walk& walk);  // which must outlive it
+
+  // Good until the next call.
+  WorkFacts of(const profile::Work& work);
+
+ private:
+  class Kept {
+   public:
+    template <typename Make>
+    std::string_view find(uint32_t id, Make make);
+
+   private:
+    std::unordered_map<uint32_t, std::string> texts_;
+    size_t bytes_ = 0;
+  };
+
+  const profile::Tables& tables_;
+  std::string_view host_;  // of the whole profile, for processes that name none
+  Kept devices_;
+  Kept ranges_;
+};
 
 // "native", "python", "gpu" ...
 std::string_view frame_kind(analyze::FrameClass cls);

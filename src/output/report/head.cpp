@@ -58,6 +58,17 @@ void print_losses(const ProfileInfo& info, Page& page) {
   }
 }
 
+// What a reader must not take for the whole recording, and what is all the same.
+void print_window(const Summary& summary, Page& page) {
+  if (!summary.window) {
+    return;
+  }
+  page.fact("window", "work that ended " + analyze::window_text(*summary.window) + ", in time slices of " +
+                          analyze::exact_seconds(summary.interval_ns));
+  page.fact("whole", std::string("of the whole recording: losses, coverage") +
+                         (summary.counted.empty() ? "" : ", counts at instructions"));
+}
+
 // "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)"
 void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
   const size_t shown = page.full() ? devices.size() : std::min(devices.size(), page.detail().devices);
@@ -88,13 +99,13 @@ std::string graphs_line(const Summary& summary) {
          " operations, " + percent_text(graphs.captured, graphs.weight.count) + " of them with their capture's stack";
 }
 
-std::string samples_line(const analyze::ProfileInfo& info) {
-  if (info.samples == 0) {
+std::string samples_line(const Summary& summary) {
+  if (summary.recorded_samples == 0) {
     return {};
   }
-  std::string line = count_text(info.samples) + " stall samples";
-  if (info.estimated > 0) {
-    line += ", " + percent_text(info.estimated, info.samples) + " of them attributed by estimate";
+  std::string line = count_text(summary.recorded_samples) + " stall samples";
+  if (summary.estimated > 0) {
+    line += ", " + percent_text(summary.estimated, summary.recorded_samples) + " of them attributed by estimate";
   }
   return line;
 }
@@ -110,23 +121,24 @@ void print_headline(const Summary& summary, Page& page) {
       return line(summary.counted.empty() ? "no GPU work was recorded"
                                           : "instructions were counted; nothing was timed");
     case ProfileKind::stall_samples:
-      return line(samples_line(summary.info));
+      return line(samples_line(summary));
     case ProfileKind::launch_counts:
       line(count_text(summary.all.count) + " launches; counts only, this profile has no GPU times");
-      return line(samples_line(summary.info));
+      return line(samples_line(summary));
     case ProfileKind::durations:
     case ProfileKind::mixed:
       break;
   }
-  line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.info.gpu_records) + " operations, " +
-       percent_text(summary.info.with_stack, summary.info.gpu_records) + " of them with a CPU stack");
-  line(samples_line(summary.info));
+  line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.gpu_records) + " operations, " +
+       percent_text(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
+  line(samples_line(summary));
 }
 
 }  // namespace
 
 void print_head(const Summary& summary, Page& page) {
   print_facts(summary.info, page);
+  print_window(summary, page);
   print_losses(summary.info, page);
   print_devices(summary.devices, page);
   print_headline(summary, page);

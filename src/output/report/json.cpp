@@ -162,6 +162,9 @@ Json graphs_json(const analyze::GraphSummary& graphs) {
 // What only some profiles have; members are absent in others.
 void put_optional(const Summary& summary, JsonObject& object, TextStream& stream) {
   std::string& out = stream.text();
+  if (summary.window) {
+    json_window(*summary.window, object.key("window"));
+  }
   if (!summary.devices.empty()) {
     json_array(summary.devices, object.key("devices"), [&](const DeviceLine& device) {
       out += json_text(device_json(device));
@@ -178,7 +181,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   if (!summary.ranks.empty()) {
     json_array(summary.ranks, object.key("ranks"), put_group_of);
   }
-  if (summary.info.samples > 0) {
+  if (summary.recorded_samples > 0) {
     const auto put_count = [&stream](const SummaryLine& line) { put_line(line, false, stream); };
     json_array(summary.sampled_work, object.key("sampled_work"), put_count);
     json_array(summary.sample_reasons, object.key("sample_reasons"), put_count);
@@ -217,12 +220,12 @@ void report_json(const Summary& summary, TextStream& stream) {
     object.word("kind", kind_word(info.kind));
     object.flag("complete", info.complete);
     object.number("gpu_ns", summary.all.ns);
-    object.number("gpu_records", info.gpu_records);
-    object.number("with_stack", info.with_stack);
+    object.number("gpu_records", summary.gpu_records);
+    object.number("with_stack", summary.with_stack_records);
     object.number("launches", info.launches);
     object.number("count", summary.all.count);
     object.number("bytes", summary.all.bytes);
-    object.number("samples", info.samples);
+    object.number("samples", summary.recorded_samples);
     put_weight(summary.total, object.key("shown"));
     put_weight(summary.with_stack, object.key("shown_with_stack"));
     object.number("skipped_bad", info.skipped_bad);

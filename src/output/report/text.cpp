@@ -293,7 +293,7 @@ void print_trust(const Summary& summary, Page& page) {
     page.line("");
     return page.clauses(lines.back(), "");  // the coverage, which all the others go into
   }
-  page.title("What this recording saw and missed", 0, 0);
+  page.title(summary.window ? "What the whole recording saw and missed" : "What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {
     page.clauses(line, "  ");
   }

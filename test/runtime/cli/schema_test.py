@@ -42,7 +42,8 @@ def reports():
     for profile in profiles:
         if os.path.basename(profile) == "CMakeLists.txt":
             continue
-        for options in ([], ["--by", "rank", "--top", "0"], ["--kernel", "add|gemm|copy", "--sort", "avg"]):
+        for options in ([], ["--by", "rank", "--top", "0"], ["--kernel", "add|gemm|copy", "--sort", "avg"],
+                        ["--from", "0s", "--to", "1s"]):
             yield f"{profile} {options}", output_of("report", "--json", "--lenient", *options, profile)
     if rig.why_not("opencl") is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +84,7 @@ def exports():
     for profile in sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True)):
         if os.path.basename(profile) != "CMakeLists.txt":
             yield profile, output_of("export", "--format", "json", "--lenient", profile)
+            yield f"{profile} --to 1s", output_of("export", "--format", "json", "--lenient", "--to", "1s", profile)
 
 
 SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6),

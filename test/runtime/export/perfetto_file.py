@@ -5,6 +5,7 @@
 """
 
 import collections
+import struct
 import sys
 import zlib
 
@@ -27,7 +28,8 @@ SCHEMA = {
     "CounterDescriptor": {3: ("unit", "enum")},
     "TrackEvent": {3: ("category_iids", "repeated uint64"), 4: ("debug_annotations", "repeated DebugAnnotation"),
                    9: ("type", "enum"), 10: ("name_iid", "uint64"), 11: ("track_uuid", "uint64"),
-                   30: ("counter_value", "int64"), 47: ("flow_ids", "repeated fixed64"), 56: ("callstack_iid", "uint64")},
+                   30: ("counter_value", "int64"), 47: ("flow_ids", "repeated fixed64"), 56: ("callstack_iid", "uint64"),
+                   57: ("callstack_weight", "double")},
     "DebugAnnotation": {1: ("name_iid", "uint64"), 3: ("uint_value", "uint64"), 6: ("string_value", "string")},
     "InternedData": {1: ("event_categories", "repeated Named"), 2: ("event_names", "repeated Named"),
                      3: ("debug_annotation_names", "repeated Named"), 5: ("function_names", "repeated InternedString"),
@@ -69,8 +71,8 @@ def decode(message, data):
             value, at = varint(data, at)
             assert kind in ("uint64", "int64", "uint32", "int32", "enum"), name
         elif tag & 7 == 1:
-            assert kind == "fixed64", name
-            value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
+            assert kind in ("fixed64", "double"), name
+            value, at = struct.unpack("<Q" if kind == "fixed64" else "<d", data[at:at + 8])[0], at + 8
         else:
             assert tag & 7 == 2, f"wire type {tag & 7}"
             size, at = varint(data, at)
@@ -87,7 +89,7 @@ def decode(message, data):
     return result
 
 
-Slice = collections.namedtuple("Slice", "track start end category name stack flows facts")
+Slice = collections.namedtuple("Slice", "track start end category name stack flows facts weight")
 Frame = collections.namedtuple("Frame", "name file line module build_id address")
 
 
@@ -173,7 +175,8 @@ class Trace:
             elif event["type"] == END:
                 start, begun = open_slices[track].pop()
                 self.slices.append(Slice(track, start, time, begun["categories"][0], begun["name"], begun["stack"],
-                                         tuple(begun.get("flow_ids", ())), begun["facts"]))
+                                         tuple(begun.get("flow_ids", ())), begun["facts"],
+                                         begun.get("callstack_weight")))
             else:
                 assert event["type"] == COUNTER and "counter" in self.tracks[track]
                 self.counters[track].append((time, event["counter_value"]))
@@ -194,6 +197,8 @@ def show(trace):
     for one in sorted(trace.slices, key=lambda s: (s.track, s.start, -s.end)):
         facts = " ".join(f"{key}={value}" for key, value in one.facts.items())
         print(one.track, one.start, one.end - one.start, one.category, one.name, facts, *map(hex, one.flows))
+        if one.weight is not None:
+            print("    weight", one.weight)
         for frame in one.stack:
             print("   ", " ".join(str(part) for part in frame if part))
     for track, samples in trace.counters.items():

@@ -45,7 +45,14 @@ class PerfettoTest(rig.RuntimeTest):
         names = {strings.get(row[3], "") for row in profile.of("CALL")}
         self.assertLessEqual({one.name for one in trace.slices if one.category == "call"}, names)
         self.check_nesting(trace)
+        self.check_weights(trace)
         return profile
+
+    def check_weights(self, trace):
+        """Stacks of GPU work weigh its time in ns; what else has a stack has no weight, as that would be added to it."""
+        for one in trace.slices:
+            weighs = one.category == "gpu" and one.stack
+            self.assertEqual(one.weight, one.end - one.start if weighs else None, one)
 
     def check_nesting(self, trace):
         by_track = collections.defaultdict(list)

@@ -2,6 +2,7 @@
 // test/runtime/export.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text_stream.h"
 #include "catch.h"
@@ -9,6 +10,9 @@
 #include "output/export/perfetto.h"
 #include "output/export/pprof.h"
 #include "output/export/protobuf.h"
+#include "output/export/rows.h"
+#include "output/export/sqlite.h"
+#include "output/export/work_facts.h"
 #include "profile/random_profile.h"
 #include "profile/tables.h"
 #include "profile/text_input.h"
@@ -136,4 +140,81 @@ TEST_CASE("pprof's numbers have a sign") {
   CHECK(output::fits_pprof(walk));
   rows->total.ns += 1;
   CHECK_FALSE(output::fits_pprof(analyze::Walk(*rows, {})));
+}
+
+namespace {
+
+// Works on `count` devices with names of `name_bytes` each; each device has two works.
+std::string profile_of_devices(size_t count, size_t name_bytes) {
+  std::string text = "GPUPROF;3.0\n";
+  for (size_t i = 1; i <= count; ++i) {
+    const std::string id = std::to_string(i);
+    text += "STRING;" + id + ";" + std::string(name_bytes, 'n') + id + "\n";
+    text += "DEVICE;" + id + ";0;" + id + ";" + id + ";0\n";
+  }
+  for (size_t i = 0; i < 2 * count; ++i) {
+    const std::string id = std::to_string(i + 1);
+    text += "WORK;" + id + ";0;0;0;0;0;0;0;" + std::to_string(i % count + 1) + ";7;kernel;0;0\n";
+    text += "GPU;0;" + id + ";1;5;5;5;25;0;0\n";
+  }
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    lines.push_back(text.substr(at, end - at));
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("rows have the names of their devices, also where there are more than are kept") {
+  constexpr size_t kDevices = 300;
+  constexpr size_t kNameBytes = size_t{100} << 10U;  // more than is shown of a name, and 300 of them more than is kept
+  static_assert(kDevices * (size_t{64} << 10U) > output::FactTexts::kMostBytes);
+  auto reader = test::open_text(profile_of_devices(kDevices, kNameBytes));
+  REQUIRE(reader);
+  const auto rows = analyze::aggregate(*reader, {.queue = true});
+  REQUIRE(rows);
+  analyze::Walk walk(*rows, {});
+  const auto lines = lines_of(collect_text([&](TextStream& out) { output::write_csv(walk, out); }));
+  REQUIRE(lines.size() == 1 + 2 * kDevices);
+  for (size_t i = 0; i < 2 * kDevices; ++i) {
+    INFO("row " << i);
+    CHECK(lines[i + 1].find(",device " + std::to_string(i % kDevices + 1) + " nnn") != std::string::npos);
+  }
+}
+
+TEST_CASE("a database that would be too large names that as the reason, whatever it was that did not fit") {
+  std::string text = "GPUPROF;3.0\nSTRING;1;f\nFRAME;1;native;1;0;0;0;0;0x10\n";
+  constexpr size_t kStacks = 500;
+  for (size_t i = 1; i <= kStacks; ++i) {
+    const std::string id = std::to_string(i);
+    text += "USTACK;" + id;
+    for (size_t frame = 0; frame < 20 + i % 7; ++frame) {
+      text += ";1";
+    }
+    text += "\nWORK;" + id + ";0;0;0;" + id + ";0;0;0;0;0;kernel;1;0\nGPU;0;" + id + ";1;5;5;5;25;0;0\n";
+  }
+  auto reader = test::open_text(text);
+  REQUIRE(reader);
+  const auto rows = analyze::aggregate(*reader, {.queue = true});
+  REQUIRE(rows);
+  analyze::Walk walk(*rows, {});
+  size_t pages = 0;
+  REQUIRE(output::with_sqlite(walk, output::kMostPages, [&pages](std::string_view bytes) {
+    pages = bytes.size() / 4096;
+    return Status();
+  }));
+  REQUIRE(pages > 40);
+  for (size_t most = 1; most < pages; ++most) {
+    INFO(most << " pages of " << pages);
+    const Status made = output::with_sqlite(walk, most, [](std::string_view /*unused*/) { return Status(); });
+    REQUIRE_FALSE(made);
+    CHECK(made.error().message == "cannot make the database: database or disk is full");
+    CHECK(made.error().hint.find("512 MiB") != std::string::npos);
+  }
+  CHECK(output::with_sqlite(walk, pages, [](std::string_view /*unused*/) { return Status(); }));
 }

@@ -1,0 +1,53 @@
+#include "cmd/merged_profile.h"
+
+#include <utility>
+
+#include "base/files/output_file.h"
+#include "base/log.h"
+#include "profile/writer.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr uint32_t kFlushEvery = 1024;  // records
+
+}  // namespace
+
+void MergedProfile::tell() const {
+  tell_written(file, report_command(file.place) + " shows it");
+  for (const std::string& warning : warnings) {
+    log::warn(warning);
+  }
+}
+
+Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
+                                   const std::function<void(const profile::Record&)>& see) {
+  const FileLimitAsError limit;
+  auto file = OutputFile::open(output, {.keep_old = true, .mode = 0644, .stop = {}});
+  if (!file) {
+    return std::move(file).error();
+  }
+  profile::Writer writer(file->take_fd());
+  writer.header();
+  uint32_t waiting = 0;
+  const auto merged = analyze::merge(std::move(inputs), [&](const profile::Record& record) {
+    writer.add(record);
+    see(record);
+    return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
+  });
+  if (!merged) {
+    return merged.error();
+  }
+  if (Status flushed = writer.flush(); !flushed) {
+    return std::move(flushed).error();
+  }
+  auto named = file->finish();
+  if (!named) {
+    return std::move(named).error();
+  }
+  return MergedProfile{
+      .file = {.place = std::move(*named), .bytes = writer.bytes_written(), .regular = file->is_regular()},
+      .warnings = merged->warnings};
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,27 @@
+// Profiles joined into a file: the way that `merge` and `import` share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyze/merge.h"
+#include "base/result.h"
+#include "cmd/output.h"
+#include "profile/records.h"
+
+namespace gpuprof::cmd {
+
+struct MergedProfile {
+  WrittenFile file;
+  std::vector<std::string> warnings;
+
+  // Tells on stderr where the profile is, and what is to be doubted.
+  void tell() const;
+};
+
+// Where it fails, `output` keeps what it was. `see` is told of each record that was written.
+Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
+                                   const std::function<void(const profile::Record&)>& see);
+
+}  // namespace gpuprof::cmd
