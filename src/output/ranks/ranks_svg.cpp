@@ -155,7 +155,7 @@ std::string ranks_svg(const RanksView& view) {
   out += "</g>\n";
   write_axis(out, map, top + map.height());
   write_head(out, header, head.height());
-  end_svg(out, "");
+  end_svg(out, {});
   return out;
 }
 
