@@ -525,8 +525,8 @@ struct gpuprof_count_record {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_count_record) == 48, "count layout");
 
-/* Where the code of a kernel lies on a GPU, from time_ns on: whoever has samples by their address finds their kernels by
- * that. What lies there is known no more once its load is GONE. */
+/* Where the code of a kernel lies on a GPU, from time_ns on: whoever has samples by their address finds their kernels
+ * by that. What lies there is known no more once its load is GONE. */
 struct gpuprof_gpu_kernel {
   struct gpuprof_record header;
   uint64_t module;  /* as in SAMPLES; 0: its code is not known */

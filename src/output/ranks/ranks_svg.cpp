@@ -6,9 +6,9 @@
 
 #include "analyze/time_window.h"
 #include "base/numbers.h"
-#include "output/ranks/ranks.h"
 #include "output/picture/svg_parts.h"
 #include "output/picture/svg_text.h"
+#include "output/ranks/ranks.h"
 
 extern "C" {
 extern const char gpuprof_time_series_style_begin[];
