@@ -190,7 +190,7 @@ class Examples(unittest.TestCase):
         for page in PAGES:
             with open(os.path.join(rig.SOURCE, page), encoding="utf-8") as file:
                 text = file.read()
-            blocks = blocks_of_manual(text) if page.endswith(".1") else blocks_of_markdown(text)
+            blocks = blocks_of_manual(text) if page.endswith(".roff") else blocks_of_markdown(text)
             self.assertTrue(blocks, f"{page} has no example")
             result += [(page, commands_of(block)) for block in blocks]
         helped = subprocess.run([rig.GPUPROF, "--help"], capture_output=True, text=True, check=True).stdout
