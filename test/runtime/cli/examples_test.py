@@ -24,7 +24,7 @@ NOT_RUN = (
     (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
     (r"sudo cmake --install build-release --strip", "installs into the system; the release step of CI uses a folder"),
     (r"cpack --config build-release/CPackConfig.cmake", "packs a release build; the release step of CI does it"),
-    (r"gpuprof completion bash\|zsh\|fish", "a synopsis: placeholders"),
+    (r"gpuprof completion bash\|zsh\|fish.*", "a synopsis: placeholders"),
     (r"gpuprof \w+ +(\[COMMAND\]|\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
