@@ -16,11 +16,10 @@
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
 
-/* The next numbers. */
-enum { NUMBER_OF_SPACE, NUMBER_OF_BINDING, NUMBER_OF_FILE, NUMBER_OF_OBJECT, NUMBERS };
+/* The last numbers. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, NUMBERS);
+  __uint(max_entries, GPUPROF_DRM_NUMBERS);
   __type(key, __u32);
   __type(value, __u64);
 } numbers SEC(".maps");
@@ -41,46 +40,34 @@ struct {
 static __u64 file_number(__u64 file, int make) {
   __u64* known = bpf_map_lookup_elem(&files, &file);
   if (!known && make) {
-    __u64 number = next_number(NUMBER_OF_FILE);
+    __u64 number = next_number(GPUPROF_DRM_NUMBER_OF_FILE);
     bpf_map_update_elem(&files, &file, &number, BPF_NOEXIST);
     known = bpf_map_lookup_elem(&files, &file);
   }
   return known ? *known : 0;
 }
 
-/* A VM. The recorder removes the blocks of those that are not here any more. */
-struct space_key {
-  __u64 file;
-  __u32 vm;
-  __u32 pad;
-};
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 16384);
-  __type(key, struct space_key);
+  __type(key, struct gpuprof_drm_space_key);
   __type(value, __u64);
 } spaces SEC(".maps");
 
 static __u64 space_number(__u64 file, __u32 vm, int make) {
-  struct space_key key = {file_number(file, make), vm, 0};
+  struct gpuprof_drm_space_key key = {file_number(file, make), vm, 0};
   if (!key.file) {
     return 0;
   }
   __u64* known = bpf_map_lookup_elem(&spaces, &key);
   if (!known && make) {
-    __u64 number = next_number(NUMBER_OF_SPACE);
+    __u64 number = next_number(GPUPROF_DRM_NUMBER_OF_SPACE);
     bpf_map_update_elem(&spaces, &key, &number, BPF_NOEXIST);
     known = bpf_map_lookup_elem(&spaces, &key);
   }
   return known ? *known : 0;
 }
 
-/* The longest prefix is the smallest block. */
-struct binding_key {
-  __u32 prefix; /* bits */
-  __u32 space;
-  __u64 address; /* big-endian */
-};
 #define BINDING_PREFIX_BITS 96
 struct binding {
   __u64 since;  /* a later one has a greater number */
@@ -93,7 +80,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_LPM_TRIE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __uint(max_entries, 131072);
-  __type(key, struct binding_key);
+  __type(key, struct gpuprof_drm_binding_key);
   __type(value, struct binding);
 } bindings SEC(".maps");
 
@@ -144,7 +131,7 @@ static __u64 object_number(__u64 file, __u32 handle, int make) {
   }
   __u64* known = bpf_map_lookup_elem(&objects, &key);
   if (!known && make) {
-    __u64 number = next_number(NUMBER_OF_OBJECT);
+    __u64 number = next_number(GPUPROF_DRM_NUMBER_OF_OBJECT);
     bpf_map_update_elem(&objects, &key, &number, BPF_NOEXIST);
     known = bpf_map_lookup_elem(&objects, &key);
   }
@@ -198,8 +185,8 @@ static long bind_block(__u32 index, struct bind_context* context) {
     size = lowest;
   }
   context->binding.size = log2_of(size);
-  struct binding_key key = {BINDING_PREFIX_BITS - context->binding.size, context->space,
-                            __builtin_bswap64(context->at)};
+  struct gpuprof_drm_binding_key key = {BINDING_PREFIX_BITS - context->binding.size, context->space,
+                                        __builtin_bswap64(context->at)};
   struct binding binding = context->binding;
   if (bpf_map_update_elem(&bindings, &key, &binding, BPF_ANY) != 0) {
     context->failed = 1;
@@ -226,7 +213,7 @@ static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
 
 /* Nothing of a VM is known any more. */
 static void forget_vm(__u64 file, __u32 vm) {
-  struct space_key key = {file_number(file, 0), vm, 0};
+  struct gpuprof_drm_space_key key = {file_number(file, 0), vm, 0};
   if (key.file && bpf_map_delete_elem(&spaces, &key) == 0) {
     tell_bound(file, vm, 0, ~0ull);
   }
@@ -237,9 +224,9 @@ struct forget_context {
   __u64 spaces;
 };
 
-static long forget_space(void* map, struct space_key* key, __u64* value, struct forget_context* context) {
+static long forget_space(void* map, struct gpuprof_drm_space_key* key, __u64* value, struct forget_context* context) {
   if (key->file == context->file) {
-    struct space_key gone = *key;
+    struct gpuprof_drm_space_key gone = *key;
     bpf_map_delete_elem(&spaces, &gone);
     ++context->spaces;
   }
@@ -268,7 +255,7 @@ static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u6
   if (!context.space && what->is_nothing) {
     return;
   }
-  context.binding.since = next_number(NUMBER_OF_BINDING);
+  context.binding.since = next_number(GPUPROF_DRM_NUMBER_OF_BINDING);
   if (context.space) {
     bpf_loop(BINDING_BLOCKS, bind_block, &context, 0);
   }
@@ -280,13 +267,13 @@ static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u6
 }
 
 struct find_context {
-  struct binding_key key;
+  struct gpuprof_drm_binding_key key;
   struct binding found;
 };
 
 /* The smallest block first, then those that it is in. */
 static long find_block(__u32 index, struct find_context* context) {
-  struct binding_key key = context->key;
+  struct gpuprof_drm_binding_key key = context->key;
   const struct binding* binding = bpf_map_lookup_elem(&bindings, &key);
   if (!binding) {
     return 1;

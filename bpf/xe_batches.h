@@ -50,7 +50,7 @@ static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_o
   struct binding binding = {};
   if (op->op == XE_BIND_UNMAP_ALL) {
     struct unbound_key key = {space_number(file, vm, 0), object_number(file, op->object, 0)};
-    __u64 now = next_number(NUMBER_OF_BINDING);
+    __u64 now = next_number(GPUPROF_DRM_NUMBER_OF_BINDING);
     if (key.space && key.object && bpf_map_update_elem(&unbound, &key, &now, BPF_ANY) != 0) {
       count_job(GPUPROF_DRM_LOST_BINDINGS);
       forget_vm(file, vm);

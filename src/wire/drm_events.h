@@ -103,4 +103,27 @@ enum gpuprof_drm_count {
   GPUPROF_DRM_COUNTS = 6
 };
 
+/* Indices into the map `numbers`: the last number of each kind. */
+enum gpuprof_drm_number {
+  GPUPROF_DRM_NUMBER_OF_SPACE = 0,
+  GPUPROF_DRM_NUMBER_OF_BINDING = 1,
+  GPUPROF_DRM_NUMBER_OF_FILE = 2,
+  GPUPROF_DRM_NUMBER_OF_OBJECT = 3,
+  GPUPROF_DRM_NUMBERS = 4
+};
+
+/* A VM: key of the map `spaces`, whose value is its number. The recorder removes the blocks of those that are gone. */
+struct gpuprof_drm_space_key {
+  gpuprof_u64 file; /* its number */
+  gpuprof_u32 vm;
+  gpuprof_u32 pad;
+};
+
+/* A block of addresses: key of the map `bindings`. The longest prefix is the smallest block. */
+struct gpuprof_drm_binding_key {
+  gpuprof_u32 prefix;  /* bits */
+  gpuprof_u32 space;   /* its number */
+  gpuprof_u64 address; /* big-endian */
+};
+
 #endif /* GPUPROF_WIRE_DRM_EVENTS_H */

@@ -6,28 +6,18 @@
 #include <unordered_set>
 #include <vector>
 
+#include "wire/drm_events.h"
+
 namespace gpuprof::backend::drm {
 namespace {
 
 constexpr size_t kMaxKeys = 1 << 18;  // more than there is room for
 
-// As in bpf/gpu_bindings.h.
-struct SpaceKey {
-  uint64_t file = 0;
-  uint32_t vm = 0;
-  uint32_t pad = 0;
-};
-struct BindingKey {
-  uint32_t prefix = 0;
-  uint32_t space = 0;
-  uint64_t address = 0;
-};
-
 template <typename Key>
 std::vector<Key> keys_of(int map) {
   std::vector<Key> keys;
-  Key key;
-  Key before;
+  Key key{};
+  Key before{};
   for (const Key* from = nullptr; keys.size() < kMaxKeys && bpf_map_get_next_key(map, from, &key) == 0;) {
     keys.push_back(key);
     before = key;
@@ -40,20 +30,20 @@ std::vector<Key> keys_of(int map) {
 
 void sweep_bindings(int bindings, int spaces, int numbers) {
   // Before the others are looked at: a VM with a higher number is new.
-  const uint32_t of_spaces = 0;
+  const uint32_t of_spaces = GPUPROF_DRM_NUMBER_OF_SPACE;
   uint64_t last = 0;
   if (bpf_map_lookup_elem(numbers, &of_spaces, &last) != 0) {
     return;
   }
-  const auto known = keys_of<BindingKey>(bindings);
+  const auto known = keys_of<gpuprof_drm_binding_key>(bindings);
   std::unordered_set<uint32_t> live;
-  for (const SpaceKey& key : keys_of<SpaceKey>(spaces)) {
+  for (const gpuprof_drm_space_key& key : keys_of<gpuprof_drm_space_key>(spaces)) {
     uint64_t number = 0;
     if (bpf_map_lookup_elem(spaces, &key, &number) == 0) {
       live.insert(static_cast<uint32_t>(number));
     }
   }
-  for (const BindingKey& key : known) {
+  for (const gpuprof_drm_binding_key& key : known) {
     if (key.space <= last && !live.contains(key.space)) {
       bpf_map_delete_elem(bindings, &key);
     }

@@ -207,10 +207,7 @@ std::string hint(const SvgOptions& options) {
 int write_header(Picture& picture) {
   const SvgOptions& options = picture.options;
   SvgHeader header(picture.out);
-  header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
-  if (!options.subtitle.empty()) {
-    header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
-  }
+  header.titles(options.title, options.subtitle);
   if (!options.facts.empty()) {
     header.text_block("gp-facts", 18, printable(options.facts), kTextAdvance);
   }
@@ -218,11 +215,7 @@ int write_header(Picture& picture) {
   header.text_block("gp-total", 20, "Total: " + numbers(all, 0, options, false), kTextAdvance);
   if (!picture.notice.empty()) header.notice(picture.notice);
   write_legend(header, picture);
-  header.block("gp-details", 44,
-               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kSvgWidth) + "\" y1=\"4\" y2=\"4\"/>" +
-                   "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint(options)) +
-                   "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">"
-                   "Open this file in a browser to zoom and search.</text>");
+  header.details(hint(options), "Open this file in a browser to zoom and search.");
   return header.height();
 }
 

@@ -63,6 +63,20 @@ void SvgHeader::text_block(std::string_view id, int height, std::string_view tex
   block(id, height, text_at(kSvgPad, height - 5, cut_to_columns(text, columns)));
 }
 
+void SvgHeader::titles(std::string_view title, std::string_view subtitle) {
+  text_block("gp-title", 27, printable(title), kTitleAdvance);
+  if (!subtitle.empty()) {
+    text_block("gp-subtitle", 18, printable(subtitle), kTextAdvance);
+  }
+}
+
+void SvgHeader::details(std::string_view hint, std::string_view without_script) {
+  block("gp-details", 44,
+        "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kSvgWidth) + "\" y1=\"4\" y2=\"4\"/>" +
+            "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint) +
+            "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">" + xml_escaped(without_script) + "</text>");
+}
+
 void SvgHeader::notice(std::string_view text) {
   const size_t columns = columns_in(kSvgWidth - 4.0 * kSvgPad, kTextAdvance);
   block("gp-notice", 30,

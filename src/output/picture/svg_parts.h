@@ -35,7 +35,11 @@ class SvgHeader {
 
   void block(std::string_view id, int height, const std::string& content);
   void text_block(std::string_view id, int height, std::string_view text, double advance);
+  void titles(std::string_view title, std::string_view subtitle);  // any bytes; an empty subtitle takes no room
   void notice(std::string_view text);
+  // What the pointer or the focus is on. `hint` is there before that, `without_script` only where the script does not
+  // run.
+  void details(std::string_view hint, std::string_view without_script);
   static std::string text_at(double x, int y, std::string_view text);
   [[nodiscard]] int height() const { return y_; }
 

@@ -115,20 +115,13 @@ std::string hint(const Map& map) {
 int write_header(std::string& out, const Map& map) {
   const HeatMapOptions& options = map.options;
   SvgHeader header(out);
-  header.text_block("gp-title", 27, printable(options.title), kTitleAdvance);
-  if (!options.subtitle.empty()) {
-    header.text_block("gp-subtitle", 18, printable(options.subtitle), kTextAdvance);
-  }
+  header.titles(options.title, options.subtitle);
   header.text_block("gp-total", 20, map.total(), kTextAdvance);
   if (!options.notice.empty()) {
     header.notice(printable(options.notice));
   }
   write_legend(header, map);
-  header.block("gp-details", 44,
-               "<line id=\"gp-rule\" x1=\"0\" x2=\"" + std::to_string(kSvgWidth) + "\" y1=\"4\" y2=\"4\"/>" +
-                   "<text id=\"gp-name\" x=\"10\" y=\"20\">" + xml_escaped(hint(map)) +
-                   "</text><text id=\"gp-details-hint\" x=\"10\" y=\"36\">"
-                   "Open this file in a browser to select a stretch of time.</text>");
+  header.details(hint(map), "Open this file in a browser to select a stretch of time.");
   return header.height();
 }
 

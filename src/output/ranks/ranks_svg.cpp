@@ -123,8 +123,7 @@ std::string ranks_svg(const RanksView& view) {
                                                         : "Ranks over time: share of the time with GPU work";
   std::string header;
   SvgHeader head(header);
-  head.text_block("gp-title", 27, title, kTitleAdvance);
-  head.text_block("gp-subtitle", 18, printable(verdict_line(view)), kTextAdvance);
+  head.titles(title, verdict_line(view));
   for (const std::string& note : view.notes) {
     head.notice(printable(note));
   }
