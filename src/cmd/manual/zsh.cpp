@@ -21,7 +21,7 @@ std::string quoted(const std::string& text, bool in_field) {
 
 // ":FILE:_files": what the value is called, and what it is completed from.
 std::string value_spec(const OptionDescription& option) {
-  const std::string begin = ":" + quoted(option.value, true) + ":";
+  std::string begin = ":" + quoted(option.value, true) + ":";
   switch (value_kind(option)) {
     case ValueKind::words:
       return begin + (option.is_list ? "_values -s , word " + joined(option.words) : "(" + joined(option.words) + ")");

@@ -91,7 +91,7 @@ void BottomLines::hide() {
 }
 
 // False: nothing of it was written.
-bool BottomLines::write(std::string text) {
+bool BottomLines::write(const std::string& text) {
   if (!rest_.empty()) {
     rest_.erase(0, log::draw(rest_));
     if (!rest_.empty()) {

@@ -36,7 +36,7 @@ class BottomLines {
   void hide();
 
  private:
-  bool write(std::string text);
+  bool write(const std::string& text);
 
   size_t drawn_ = 0;  // lines
   Screen screen_;
