@@ -179,8 +179,7 @@ void write_legend(SvgHeader& header, const Picture& picture) {
   std::string keys;
   double x = kSvgPad;
   const auto key = [&](const std::string& style, std::string_view label) {
-    keys += "<g class=\"gp-key " + style + "\" transform=\"translate(" + px(x) + ",0)\">" +
-            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
+    keys += SvgHeader::key(x, style, label);
     x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
   };
   if (picture.options.difference) {

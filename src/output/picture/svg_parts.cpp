@@ -84,6 +84,11 @@ void SvgHeader::notice(std::string_view text) {
             "\" height=\"22\" rx=\"4\"/>" + text_at(2 * kSvgPad, 19, cut_to_columns(text, columns)));
 }
 
+std::string SvgHeader::key(double x, std::string_view style, std::string_view label) {
+  return "<g class=\"gp-key " + std::string(style) + "\" transform=\"translate(" + px(x) + ",0)\">" +
+         "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + text_at(17, 14, label) + "</g>";
+}
+
 std::string SvgHeader::text_at(double x, int y, std::string_view text) {
   return "<text x=\"" + px(x) + "\" y=\"" + std::to_string(y) + "\">" + xml_escaped(text) + "</text>";
 }

@@ -40,6 +40,8 @@ class SvgHeader {
   // What the pointer or the focus is on. `hint` is there before that, `without_script` only where the script does not
   // run.
   void details(std::string_view hint, std::string_view without_script);
+  // A colour of the legend, by the style of what it stands for.
+  static std::string key(double x, std::string_view style, std::string_view label);
   static std::string text_at(double x, int y, std::string_view text);
   [[nodiscard]] int height() const { return y_; }
 

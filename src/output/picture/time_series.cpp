@@ -97,8 +97,7 @@ void write_legend(SvgHeader& header, const Map& map) {
       continue;  // fewer values than levels
     }
     const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
-    keys += "<g class=\"gp-key h" + std::to_string(level) + "\" transform=\"translate(" + px(x) + ",0)\">" +
-            "<rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
+    keys += SvgHeader::key(x, "h" + std::to_string(level), label);
     x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
   }
   header.block("gp-legend", kLegendRow, keys);

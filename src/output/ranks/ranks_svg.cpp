@@ -100,8 +100,7 @@ void write_legend(SvgHeader& header) {
   std::string keys;
   for (int level = 0; level <= kLevels; ++level) {
     const std::string label = level == 0 ? "nothing" : "up to " + std::to_string(100 * level / kLevels) + "%";
-    keys += "<g class=\"gp-key h" + std::to_string(level) + "\" transform=\"translate(" + px(kSvgPad + kKey * level) +
-            ",0)\"><rect y=\"4\" width=\"12\" height=\"12\" rx=\"2\"/>" + SvgHeader::text_at(17, 14, label) + "</g>";
+    keys += SvgHeader::key(kSvgPad + kKey * level, "h" + std::to_string(level), label);
   }
   header.block("gp-legend", kLegendRow, keys);
 }
