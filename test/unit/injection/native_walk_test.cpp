@@ -433,14 +433,17 @@ TEST_CASE("frames of code without tables are found by frame pointers") {
 
 TEST_CASE("a frame pointer that is none ends the walk, and nothing else") {
   const JitCode code = make_code(true);
+  // Of user space. There is no room for a frame, also where the stack ends there: addresses are not random under a
+  // thread sanitizer, and what lies further down is then the environment, which may look like frames.
+  constexpr uint64_t kLastWord = 0x7fffffffeff8;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   std::vector<uint64_t> self(2);
   self[0] = reinterpret_cast<uint64_t>(self.data());
   const uint64_t zeros[4] = {};  // on this stack, as the frame of a caller would be
   GPUPROF_KEEP(zeros);
-  for (const uint64_t fp : {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8},
-                            uint64_t{0xdeadbeef}, ~uint64_t{0}, ~uint64_t{7}, here - (1 << 19), here + (1 << 30),
-                            here | 1, self[0], uint64_t{1} << 47, uint64_t{0x7fffffffe000}}) {
+  for (const uint64_t fp :
+       {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8}, uint64_t{0xdeadbeef}, ~uint64_t{0},
+        ~uint64_t{7}, here - (1 << 19), here + (1 << 30), here | 1, self[0], uint64_t{1} << 47, kLastWord}) {
     JitWalk walk;
     // The code's own epilogue restores the callers' frame pointer from the stack.
     plain(5, [&] { code(walk_inside, &walk, fp); });
