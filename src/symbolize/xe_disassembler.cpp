@@ -36,6 +36,7 @@ constexpr int kSuccess = 0;
 constexpr int kVersionError = 7;
 using LabelName = const char* (*)(int32_t, void*);
 using Create = int (*)(const ContextOptions*, Context*);
+using Release = int (*)(Context);
 using Disassemble = int (*)(Context, const DisassembleOptions*, const void*, LabelName, void*, char**);
 
 uint32_t version_of(GpuPlatform platform) {
@@ -77,9 +78,18 @@ class Library {
     }
     const auto create = reinterpret_cast<Create>(::dlsym(library, "iga_context_create"));
     disassemble_ = reinterpret_cast<Disassemble>(::dlsym(library, "iga_context_disassemble_instruction"));
+    release_ = reinterpret_cast<Release>(::dlsym(library, "iga_context_release"));
     const ContextOptions options{sizeof(options), version_of(platform)};
-    usable_ = create != nullptr && disassemble_ != nullptr && create(&options, &context_) == kSuccess;
+    usable_ =
+        create != nullptr && disassemble_ != nullptr && release_ != nullptr && create(&options, &context_) == kSuccess;
   }
+  ~Library() {
+    if (usable_) {
+      release_(context_);
+    }
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
 
   [[nodiscard]] bool usable() const { return usable_; }
 
@@ -96,6 +106,7 @@ class Library {
 
  private:
   Disassemble disassemble_ = nullptr;
+  Release release_ = nullptr;
   Context context_ = nullptr;
   DisassembleOptions options_{sizeof(DisassembleOptions), kNumericLabels, {0, 0}, 0, 0};
   bool usable_ = false;
