@@ -253,7 +253,7 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
       add_row(report, &values);
     }
   }
-  if (!values.empty() && ++metrics.calculated == 2 && ze_faults().stalls_wrong) {  // what the first time was counted
+  if (!values.empty() && ++metrics.calculated <= 2 && ze_faults().stalls_wrong) {  // counted, then calculated
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
     values.resize(values.size() + 3);  // a part of a row
   }
