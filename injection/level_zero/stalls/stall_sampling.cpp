@@ -84,6 +84,10 @@ void tell_off(const char* reason, uint32_t device) {
 }
 
 void tell_refused(ze_result_t result, uint32_t device) {
+  if (result == ZE_RESULT_SUCCESS) {
+    tell_off(stall_refusal(result), device);
+    return;
+  }
   char text[360];
   snprintf(text, sizeof(text), "%s (Level Zero result %#x)", stall_refusal(result), static_cast<unsigned>(result));
   tell_off(text, device);
