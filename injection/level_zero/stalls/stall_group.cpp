@@ -15,6 +15,7 @@ constexpr char kName[] = "EuStallSampling";
 template <typename T>
 class Array {
  public:
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): handles are pointers
   explicit Array(uint32_t count) : items_(static_cast<T*>(calloc(count, sizeof(T)))) {}
   ~Array() { free(items_); }
   Array(const Array&) = delete;

@@ -71,7 +71,8 @@ void StallWindows::tell(const StallGroup& group, StallSums* sums) {
 
 void StallWindows::tell(const StallGroup& group, uint32_t part, const StallSums::Sum& sum) {
   gpuprof_sample_reason reasons[kMaxReasons];
-  gpuprof_samples record = {};
+  alignas(gpuprof_samples) uint8_t head[sizeof(gpuprof_samples)] = {};
+  auto& record = *reinterpret_cast<gpuprof_samples*>(head);
   Window& window = windows_[part];
   for (uint32_t i = 0; i < group.layout.reasons; ++i) {
     if (sum.counts[i] != 0 && group.reason_ids[i] != 0) {

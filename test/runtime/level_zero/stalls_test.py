@@ -7,7 +7,7 @@ import re
 
 import rig
 import ze_rig
-from ze_rig import DRIVER, SECOND_DRIVER, function_in
+from ze_rig import APP, DRIVER, SECOND_DRIVER, function_in
 
 # What each launch leaves in the driver of the tests: {kernel: {(offset, reason): samples}}.
 LEAVES = {"light": {(0x10, "active"): 1, (0x10, "sbid"): 3, (0x38, "send"): 2},
@@ -123,6 +123,12 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual(sum(found.values()), 6 * launches)
         self.assertIn(launches, range(3, 8), "of the launches after it")
         self.assertEqual(self.stall_meta(profile, "reopened"), ["1"])
+
+    def test_a_program_that_is_killed_keeps_what_was_read(self):
+        profile, _, stderr = self.record_stalls("stalls_slowly", 100, command=("timeout", "-s", "KILL", "2", APP), expect=137)
+        found, _ = self.samples(profile)
+        self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
+        self.assertGreaterEqual(sum(found.values()), 6 * 3, "of 1.8 s at least")
 
     def stall_meta(self, profile, key):
         return [value for name, values in profile.meta().items() for value in values
