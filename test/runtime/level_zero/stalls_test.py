@@ -127,8 +127,14 @@ class Stalls(ze_rig.LevelZeroTest):
     def test_a_program_that_is_killed_keeps_what_was_read(self):
         profile, _, stderr = self.record_stalls("stalls_slowly", 100, command=("timeout", "-s", "KILL", "2", APP), expect=-9)
         found, _ = self.samples(profile)
-        self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
-        self.assertGreaterEqual(sum(found.values()), 6 * 3, "of 1.8 s at least")
+        sums = collections.Counter()
+        for key, count in found.items():
+            sums[key[2]] += count
+        # Times of the last 0.2 s are lost with the program: nobody knows whose samples those are.
+        self.assertEqual(set(sums) - {"[unknown]"}, {"light"}, stderr)
+        self.assertLessEqual(sums["[unknown]"], 6 * 3, stderr)
+        self.assertEqual(sums["light"] % 6, 0)
+        self.assertGreaterEqual(sums["light"], 6 * 3, "of 1.8 s at least")
 
     def stall_meta(self, profile, key):
         return [value for name, values in profile.meta().items() for value in values
