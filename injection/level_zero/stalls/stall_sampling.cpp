@@ -13,7 +13,7 @@
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
-#include "level_zero/stalls/stall_windows.h"
+#include "level_zero/stalls/sampled_device.h"
 #include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
 
@@ -23,29 +23,9 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // from one reading to the next
-constexpr uint64_t kLagNs = 20 * kMillisecond;   // between when a sample is taken and when it can be read, at most
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
-constexpr uint64_t kRetryNs = 100 * kMillisecond;  // after a device was lost
-constexpr uint32_t kMaxTries = 100;                // without a reading in between
 constexpr uint32_t kMaxStreams = 64;
-constexpr int kMaxReads = 64;           // of a stream in one turn
-constexpr uint32_t kPeriodNs = 100000;  // wanted; drivers take the nearest that they have
-
-enum StreamState : uint32_t { kFree, kOpening, kOn, kRefused };
-
-struct Sampled {
-  uint32_t state;   // atomic StreamState
-  uint32_t device;  // its number
-  StallGroup group;
-  StallStream stream;
-  StallWindows windows;
-  uint64_t floor_ns;  // nothing was sampled before
-  uint64_t empty_ns;  // when nothing was left to read, the last time
-  uint64_t next_try_ns;
-  uint32_t tries;
-  bool lost;
-};
 
 enum class Stage : uint8_t { none, running, ending, ended };
 
@@ -57,7 +37,6 @@ struct Room {
 struct Sampling {
   uint32_t wanted;      // atomic
   uint32_t table_lock;  // held where a place is taken
-  uint32_t off_told;
   MetricsApi api;
   // Under the mutex:
   Stage stage;
@@ -65,132 +44,27 @@ struct Sampling {
   uint32_t served;  // of these
   // Of the thread:
   Room* room;
-  uint64_t drops;
-  uint64_t reopened;
+  StallWork work;
 };
 
 constinit Sampling sampling = {};
-Sampled sampled[kMaxStreams] = {};
+SampledDevice sampled[kMaxStreams] = {};
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t changed;
 bool changed_made = false;
 
-void tell_off(const char* reason, uint32_t device) {
-  if (swap_if(&sampling.off_told, 0, 1)) {
-    char text[400];
-    snprintf(text, sizeof(text), "%s (device %u)", reason, device);
-    meta("sampling.off", text);
-  }
-}
-
-void tell_refused(ze_result_t result, uint32_t device) {
-  if (result == ZE_RESULT_SUCCESS) {
-    tell_off(stall_refusal(result), device);
-    return;
-  }
-  char text[360];
-  snprintf(text, sizeof(text), "%s (Level Zero result %#x)", stall_refusal(result), static_cast<unsigned>(result));
-  tell_off(text, device);
-}
-
-// The recorder's unit is cycles.
-uint32_t wanted_period_ns(uint32_t device) {
-  const gpuprof_options* wanted = options();
-  const uint64_t cycles = wanted != nullptr ? wanted->sampling_period : 0;
-  const uint32_t mhz = core_mhz(device);
-  const uint64_t ns = cycles == 0 || mhz == 0 ? kPeriodNs : cycles * 1000 / mhz;
-  return ns == 0 ? 1 : ns > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(ns);
-}
-
-ze_result_t open_stream(Sampled& one) {
-  const ze_result_t result = one.stream.open(sampling.api, driver_of(one.device), handle_of(one.device), one.group,
-                                             wanted_period_ns(one.device));
-  one.floor_ns = now_ns();
-  one.empty_ns = one.floor_ns;
-  return result;
-}
-
 // ---- the thread
 
-bool reopen(Sampled& one) {
-  const uint64_t now = now_ns();
-  if (now < one.next_try_ns) {
-    return false;
-  }
-  const ze_result_t result = open_stream(one);
-  if (result != ZE_RESULT_SUCCESS) {
-    one.next_try_ns = now + kRetryNs;
-    if (++one.tries >= kMaxTries) {
-      tell_refused(result, one.device);
-      store_release(&one.state, uint32_t{kRefused});
-    }
-    return false;
-  }
-  ++sampling.reopened;
-  one.lost = false;
-  return true;
-}
-
-void lose(Sampled& one) {
-  one.stream.close(sampling.api);
-  one.windows.add_dropped();
-  one.lost = true;
-  one.next_try_ns = now_ns();
-  if (++one.tries >= kMaxTries) {
-    tell_refused(ZE_RESULT_ERROR_DEVICE_LOST, one.device);
-    store_release(&one.state, uint32_t{kRefused});
-  }
-}
-
-// Returns whether nothing was left.
-bool read_all(Sampled& one) {
-  for (int i = 0; i < kMaxReads; ++i) {
-    const StallStream::Read read = one.stream.read(sampling.api, one.group, &sampling.room->read);
-    if (read.dropped || read.malformed) {
-      one.windows.add_dropped();
-      ++sampling.drops;
-    }
-    if (read.outcome == StallStream::Outcome::lost) {
-      lose(one);
-      return true;
-    }
-    if (read.outcome == StallStream::Outcome::nothing) {
-      return true;
-    }
-    one.tries = 0;
-    one.windows.add(one.group, read, sampling.room->read.values, &sampling.room->sums);
-  }
-  return false;
-}
-
-void read_stream(Sampled& one) {
-  if (one.lost && !reopen(one)) {
-    return;
-  }
-  const uint64_t late = one.empty_ns > kLagNs ? one.empty_ns - kLagNs : 0;
-  const uint64_t start = late > one.floor_ns ? late : one.floor_ns;
-  const bool was_on = active();
-  const bool empty = read_all(one);
-  const uint64_t now = now_ns();
-  if (was_on) {
-    one.windows.close(one.group, start, now, one.stream.period_ns(), &sampling.room->sums);
-  } else {  // not recorded, and not to be attributed later
-    one.windows.forget(&sampling.room->sums);
-    one.floor_ns = now;
-  }
-  one.empty_ns = empty ? now : one.empty_ns;
-}
-
 void read_streams() {
-  for (Sampled& one : sampled) {
+  for (SampledDevice& one : sampled) {
     if (load_acquire(&one.state) == kOn) {
-      read_stream(one);
+      read_stream(one, &sampling.work);
     }
   }
 }
 
 void close_streams() {
-  for (Sampled& one : sampled) {
+  for (SampledDevice& one : sampled) {
     if (load_acquire(&one.state) == kOn) {
       one.stream.close(sampling.api);
       store_release(&one.state, uint32_t{kRefused});
@@ -201,7 +75,7 @@ void close_streams() {
 void tell_totals() {
   uint64_t streams = 0;
   uint64_t malformed = 0;
-  for (const Sampled& one : sampled) {
+  for (const SampledDevice& one : sampled) {
     const uint32_t state = load_acquire(&one.state);
     streams += state == kOn ? 1 : 0;
     malformed += state == kOn || state == kRefused ? one.windows.malformed() : 0;
@@ -210,8 +84,8 @@ void tell_totals() {
     }
   }
   meta("level_zero.stalls.streams", streams);
-  meta("level_zero.stalls.drops", sampling.drops);
-  meta("level_zero.stalls.reopened", sampling.reopened);
+  meta("level_zero.stalls.drops", sampling.work.drops);
+  meta("level_zero.stalls.reopened", sampling.work.reopened);
   meta("level_zero.stalls.malformed", malformed);
 }
 
@@ -271,6 +145,7 @@ bool start_reader() {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return false;
   }
+  sampling.work = {&sampling.api, &sampling.room->read, &sampling.room->sums, 0, 0};
   sampling.stage = Stage::running;
   if (!start_thread(run)) {
     sampling.stage = Stage::none;
@@ -281,12 +156,12 @@ bool start_reader() {
 }
 
 // A place for the device; null: it has one, or there is none. Its state is kOpening.
-Sampled* take_place(uint32_t device) {
+SampledDevice* take_place(uint32_t device) {
   if (!try_lock_bounded(&sampling.table_lock)) {
     return nullptr;
   }
-  Sampled* free = nullptr;
-  for (Sampled& one : sampled) {
+  SampledDevice* free = nullptr;
+  for (SampledDevice& one : sampled) {
     const uint32_t state = load_acquire(&one.state);
     if (state != kFree && one.device == device) {
       free = nullptr;
@@ -306,7 +181,7 @@ Sampled* take_place(uint32_t device) {
 }
 
 bool start_device(uint32_t device, ze_result_t* result) {
-  Sampled* one = take_place(device);
+  SampledDevice* one = take_place(device);
   if (one == nullptr) {
     return true;
   }
@@ -316,7 +191,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   *result = find_stall_group(sampling.api, handle_of(device), &one->group);
   if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {
-    *result = open_stream(*one);
+    *result = open_stream(sampling.api, *one);
   }
   if (*result != ZE_RESULT_SUCCESS || one->group.handle == nullptr) {
     store_release(&one->state, uint32_t{kRefused});
@@ -365,7 +240,8 @@ void begin_stalls() {
     return;
   }
   sampling = {};
-  for (Sampled& one : sampled) {
+  forget_refusals();
+  for (SampledDevice& one : sampled) {
     one = {};
   }
   if (!changed_made) {
@@ -446,7 +322,8 @@ void end_stalls() {
 // Streams, contexts and the thread are the parent's.
 void forget_stalls() {
   sampling = {};
-  for (Sampled& one : sampled) {
+  forget_refusals();
+  for (SampledDevice& one : sampled) {
     one = {};
   }
   mutex = PTHREAD_MUTEX_INITIALIZER;
