@@ -18,6 +18,7 @@ constexpr uint64_t kMeasureAgainNs = 500000000;  // the clocks drift by some mic
 struct Device {
   ze_device_handle_t handle;
   ze_driver_handle_t driver;  // null: none that we know lists it
+  uint32_t whole_and_one;     // the number of the device that it is a part of, and one; 0: it is none
   uint32_t announced_to;      // source id
   // Of the clock:
   uint32_t lock;
@@ -41,7 +42,7 @@ uint32_t find_device(ze_device_handle_t handle) {
   return kMaxDevices;
 }
 
-uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver) {
+uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver, uint32_t whole_and_one = 0) {
   uint32_t index = find_device(handle);
   if (index < kMaxDevices) {
     return index;
@@ -50,18 +51,19 @@ uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver) {
   if (device_count < kMaxDevices) {
     devices[index].handle = handle;
     devices[index].driver = driver;
+    devices[index].whole_and_one = whole_and_one;
     store_release(&device_count, index + 1);
   }
   return index;
 }
 
 void add_with_parts(ze_device_handle_t handle, ze_driver_handle_t driver) {
-  add_device(handle, driver);
+  const uint32_t whole = add_device(handle, driver);
   ze_device_handle_t parts[kMaxHandles] = {};
   uint32_t count = kMaxHandles;
   if (api.zeDeviceGetSubDevices(handle, &count, parts) == ZE_RESULT_SUCCESS) {
     for (uint32_t i = 0; i < count && i < kMaxHandles; ++i) {
-      add_device(parts[i], driver);
+      add_device(parts[i], driver, whole + 1);
     }
   }
 }
@@ -192,6 +194,36 @@ uint32_t device_index(ze_device_handle_t handle) {
   index = add_device(handle, nullptr);
   unlock(&devices_lock);
   return index;
+}
+
+uint32_t whole_of(uint32_t index) {
+  return devices[index].whole_and_one != 0 ? devices[index].whole_and_one - 1 : index;
+}
+
+uint32_t parts_of(uint32_t index, uint32_t* parts, uint32_t most) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < load_acquire(&device_count); ++i) {
+    if (devices[i].whole_and_one == index + 1) {
+      if (count < most) {
+        parts[count] = i;
+      }
+      ++count;
+    }
+  }
+  return count;
+}
+
+ze_device_handle_t handle_of(uint32_t index) {
+  return devices[index].handle;
+}
+
+ze_driver_handle_t driver_of(uint32_t index) {
+  return devices[index].driver;
+}
+
+uint32_t core_mhz(uint32_t index) {
+  ze_device_properties_t properties = {};
+  return get_properties(devices[index], &properties) ? properties.coreClockRate : 0;
 }
 
 void announce_device(uint32_t index) {

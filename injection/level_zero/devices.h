@@ -12,6 +12,17 @@ constexpr uint32_t kMaxDevices = 64;  // later ones share the last number
 // The number of a device or sub-device, in the order of the drivers.
 uint32_t device_index(ze_device_handle_t device);
 
+// The number of the device that it is a part of; its own where it is none.
+uint32_t whole_of(uint32_t index);
+// Its parts: how many there are, and the numbers of the first `most` of them.
+uint32_t parts_of(uint32_t index, uint32_t* parts, uint32_t most);
+
+ze_device_handle_t handle_of(uint32_t index);
+ze_driver_handle_t driver_of(uint32_t index);  // null: none that we know lists it
+
+// Cycles of the device's core in a microsecond; 0: it does not say.
+uint32_t core_mhz(uint32_t index);
+
 // Sends the device's name where the recorder does not have it yet.
 void announce_device(uint32_t index);
 

@@ -15,6 +15,7 @@
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
+#include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
 #include "runtime/lifecycle.h"
 
@@ -54,6 +55,7 @@ bool subscribe(bool attached) {
   }
   tell_loader_version();
   begin_code();
+  begin_stalls();
   if (attached) {
     come_late();
   }
@@ -64,6 +66,7 @@ bool subscribe(bool attached) {
 void detach() {
   const Guard guard;
   wait_for_outstanding();
+  end_stalls();
   const Locked locked;
   if (locked.held() && destroy_unused_events()) {
     stop_tracer();
@@ -80,6 +83,7 @@ void in_forked_child() {
   forget_executions();
   forget_devices();
   forget_modules();
+  forget_stalls();
 }
 
 bool exiting() {
@@ -93,6 +97,9 @@ void flush(bool last) {
   flush_code();
   if (last) {
     wait_for_outstanding();
+    end_stalls();
+  } else if (flush_requested()) {
+    flush_stalls();
   }
 }
 

@@ -35,6 +35,7 @@ struct Availability {
 struct LaunchEnv {
   std::vector<std::pair<std::string, std::string>> variables;  // as the target will see them, changes included
   std::string library_dir;                                     // where injection libraries have been unpacked to
+  bool samples = false;                                        // inside of kernels are wanted
 
   [[nodiscard]] const std::string* get(std::string_view name) const;
   void set(std::string_view name, std::string value);

@@ -204,11 +204,12 @@ struct PlaceSamples {
   uint64_t module = 0;       // by the number with which its code was handed over; 0: not known
   uint64_t offset = 0;       // of the instruction, from where the function begins
   uint64_t address = 0;      // of the instruction, where there is no module: as of LoadedKernel; 0: not known
-  uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp
+  uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp; 0: that of the kernel at the address
   uint32_t window = 0;
   uint64_t correlation = 0;  // of the launch, after on_sampled_launch() of it; 0: not known
   std::span<const Reason> reasons;
-  bool estimated = false;  // that they are the source's, or the function's, was estimated
+  bool estimated = false;    // that they are the source's, or the function's, was estimated
+  bool low_address = false;  // only the low 32 bits of the address are known
 };
 
 // The window has ended, and all of its samples have been told.
@@ -218,9 +219,11 @@ struct SampleWindow {
   uint64_t handed = 0;   // samples that were told, or should have been
   uint64_t dropped = 0;  // by the hardware or the vendor's library
   uint64_t foreign = 0;  // in code that is not the program's
-  uint64_t period = 0;   // cycles from one sample to the next; 0: not known
+  uint64_t period = 0;   // units from one sample to the next; 0: not known
   uint32_t window = 0;
   uint32_t device = 0;
+  uint32_t whole = 0;  // the device that it is a part of, or the same: kernels of both were sampled
+  SamplingUnit unit = SamplingUnit::cycles;
 };
 
 // A kernel's code lies at an address of its process's GPU, from that time on until another one lies there, or its load
@@ -229,9 +232,10 @@ struct LoadedKernel {
   uint64_t module = 0;  // as of PlaceSamples
   uint64_t address = 0;
   uint64_t time_ns = 0;
-  uint64_t load = 0;     // of the module: the source's number for it
-  uint32_t name_id = 0;  // as the code has it
-  bool gone = false;     // all kernels of the load are: then only `load` and `time_ns` are set
+  uint64_t load = 0;             // of the module: the source's number for it
+  uint32_t name_id = 0;          // as the code has it
+  bool gone = false;             // all kernels of the load are: then only `load` and `time_ns` are set
+  uint32_t device = UINT32_MAX;  // that it was made for, and is on all parts of; UINT32_MAX: not known
 };
 
 // What an instruction did, counted by the hardware since the last time: of no launch.

@@ -147,8 +147,9 @@ class Record final : public Command {
     app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
     app.add_flag(
            "--pc-sampling{continuous},--stalls{continuous}", sampling_,
-           "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, and with --backend drm on "
-           "Intel's by xe: report, flame --leaf and annotate --gpu show them. =exact (NVIDIA): only launches of "
+           "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, on Intel's by Level Zero's "
+           "metrics, and with --backend drm by the kernel driver xe: report, flame --leaf and annotate --gpu show "
+           "them. =exact (NVIDIA): only launches of "
            "--kernel, "
            "one at a time, each with its own samples")
         ->check(CLI::IsMember({"continuous", "exact"}))
@@ -169,11 +170,11 @@ class Record final : public Command {
                    "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
         ->check(CLI::Range(1U, 1'000'000'000U))
         ->type_name("N");
-    app.add_option(
-           "--sampling-period", options_.sampling_period,
-           "cycles of an SM (xe: of the GPU, about) from one sample to the next, a power of two from 32 to 2^31; more "
-           "samples cost more "
-           "(default the driver's choice)")
+    app.add_option("--sampling-period", options_.sampling_period,
+                   "cycles of an SM (Intel: of the GPU, about) from one sample to the next, a power of two from 32 to "
+                   "2^31; more "
+                   "samples cost more "
+                   "(default the driver's choice)")
         ->type_name("CYCLES");
     app.add_option("--graphs", graphs_,
                    "nodes or whole: one GPU record for each node of a CUDA graph, or a cheaper one for each launch of "

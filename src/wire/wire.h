@@ -29,7 +29,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 7u
+#define GPUPROF_WIRE_VERSION 8u
 
 /* Environment of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -476,16 +476,18 @@ struct gpuprof_sample_reason {
 struct gpuprof_samples {
   struct gpuprof_record header;
   uint64_t module;      /* the source's own number for its code, as in gpuprof_code_offer; 0: not known */
-  uint64_t offset;      /* of the instruction, from where the function begins */
-  uint32_t function_id; /* name id: as the code has it, mangled */
+  uint64_t offset;      /* of the instruction, from where the function begins; or (ADDRESS) where it is */
+  uint32_t function_id; /* name id: as the code has it, mangled; with ADDRESS 0 */
   uint32_t window;      /* which SAMPLE_WINDOW */
   uint32_t count;       /* of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
-  uint32_t pad;
+  uint32_t flags;       /* GPUPROF_SAMPLES_* */
   uint64_t correlation; /* of the launch, which a SAMPLED_LAUNCH has told of; 0: not known */
   struct gpuprof_sample_reason reasons[];
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 48, "samples layout");
 #define GPUPROF_SAMPLES_MAX_REASONS 256u
+#define GPUPROF_SAMPLES_ADDRESS 1u     /* whose code it is, GPU_KERNEL records say; `module` is 0 */
+#define GPUPROF_SAMPLES_LOW_ADDRESS 2u /* with ADDRESS: only the low 32 bits of it are known */
 
 /* A launch whose kernel is sampled: its SAMPLES name it. Before its LAUNCH, in the same ring. */
 struct gpuprof_sampled_launch {
@@ -508,9 +510,12 @@ struct gpuprof_sample_window {
   uint32_t window;  /* never 0; the source's own number */
   uint32_t device;
   uint32_t context; /* as in GPU_OP */
+  uint32_t whole;   /* the device that `device` is a part of, or `device` itself: kernels of both may be sampled */
+  uint32_t flags;   /* GPUPROF_SAMPLE_WINDOW_* */
   uint32_t pad;
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_sample_window) == 72, "sample window layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_sample_window) == 80, "sample window layout");
+#define GPUPROF_SAMPLE_WINDOW_NS 1u /* `period` is in nanoseconds */
 
 /* How often an instruction did something since the last such record, as the hardware counted it. */
 struct gpuprof_count_record {
@@ -535,8 +540,10 @@ struct gpuprof_gpu_kernel {
   uint64_t load;    /* the source's number for this loading of the module: never 0, and never used again */
   uint32_t name_id; /* as the code has it */
   uint32_t flags;   /* GPUPROF_GPU_KERNEL_* */
+  uint32_t device;  /* that it was made for, and is on all parts of; UINT32_MAX: not known */
+  uint32_t pad;
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 48, "GPU kernel layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 56, "GPU kernel layout");
 #define GPUPROF_GPU_KERNEL_GONE 1u /* of all kernels of the load: only `time_ns` and `load` say something */
 
 /* "key=value" for the profile's META records, e.g. "cupti.version=130000". */

@@ -246,18 +246,24 @@ WireBytes samples() {
     wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, function, 1, 2, 0, 0}, reasons);
     wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, 0x50, function, 2, 2, 0, function}, reasons);
   }
-  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 1000, 9000, 30, 1, 2, 2048, 1, 0, 4, 0});
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 1000, 9000, 30, 1, 2, 2048, 1, 0, 4, 0, 0, 0});
   return wire;
 }
 
 // A name that comes late, two kernels at one address, and what was never there is gone.
 WireBytes loaded_kernels() {
   WireBytes wire = samples();
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 100, 1, 9, 0});
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 500, 1, 0, GPUPROF_GPU_KERNEL_GONE});
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 600, 2, 1, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 100, 1, 9, 0, 0, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 500, 1, 0, GPUPROF_GPU_KERNEL_GONE, 0, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 600, 2, 1, 0, 0, 0});
   wire.name(9, "late");
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 700, 7, 0, GPUPROF_GPU_KERNEL_GONE});
+  constexpr uint32_t kLow = GPUPROF_SAMPLES_ADDRESS | GPUPROF_SAMPLES_LOW_ADDRESS;
+  const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
+  wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, 0x1010, 0, 3, 2, kLow, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 0, UINT64_MAX, 0, 3, 2, GPUPROF_SAMPLES_ADDRESS, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW,
+           gpuprof_sample_window{{}, 1000, 9000, 16, 1, 0, 91287, 3, 1, 0, 0, GPUPROF_SAMPLE_WINDOW_NS, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 0, 0, 700, 7, 0, GPUPROF_GPU_KERNEL_GONE, 0, 0});
   return wire;
 }
 

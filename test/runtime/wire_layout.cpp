@@ -251,12 +251,16 @@ void print_stacks() {
 }
 
 void print_samples() {
-  LAYOUT("SAMPLES", gpuprof_samples, FIELD(module), FIELD(offset), FIELD(function_id), FIELD(window), FIELD(count));
+  LAYOUT("SAMPLES", gpuprof_samples, FIELD(module), FIELD(offset), FIELD(function_id), FIELD(window), FIELD(count),
+         FIELD(flags));
+  CONSTANT(SAMPLES_ADDRESS);
+  CONSTANT(SAMPLES_LOW_ADDRESS);
+  CONSTANT(SAMPLE_WINDOW_NS);
   LAYOUT("SAMPLE_REASON", gpuprof_sample_reason, FIELD(reason_id), FIELD(samples));
   LAYOUT("SAMPLE_WINDOW", gpuprof_sample_window, FIELD(start_ns), FIELD(end_ns), FIELD(handed), FIELD(dropped),
-         FIELD(foreign), FIELD(period), FIELD(window), FIELD(device), FIELD(context));
+         FIELD(foreign), FIELD(period), FIELD(window), FIELD(device), FIELD(context), FIELD(whole), FIELD(flags));
   LAYOUT("GPU_KERNEL", gpuprof_gpu_kernel, FIELD(module), FIELD(address), FIELD(time_ns), FIELD(load), FIELD(name_id),
-         FIELD(flags));
+         FIELD(flags), FIELD(device));
   CONSTANT(GPU_KERNEL_GONE);
   CONSTANT(CODE_MAGIC);
   CONSTANT(CODE_CUBIN);

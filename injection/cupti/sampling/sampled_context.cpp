@@ -169,6 +169,7 @@ void close_window(SampledContext& context, bool may_wait) {
   window.period = context.sampler.period;
   window.window = context.window;
   window.device = context.device;
+  window.whole = context.device;
   window.context = context.id;
   if (emit_window(window, context.ring, may_wait)) {
     add_totals(counts);

@@ -7,7 +7,9 @@
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
+#include "level_zero/devices.h"
 #include "level_zero/objects.h"
+#include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
 #include "runtime/flusher.h"
 #include "runtime/kept_code.h"
@@ -35,7 +37,8 @@ struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;  // of its code; 0: there is none
+  uint64_t key;     // of its code; 0: there is none
+  uint32_t device;  // its number; UINT32_MAX: not known
 };
 constinit HandleTable<Module> modules;
 uint64_t last_load = 0;
@@ -106,16 +109,19 @@ void remove(Module* module) {
 }
 
 // Not under the lock of the tables: the driver may take its time.
-void loaded(ze_module_handle_t handle) {
+void loaded(ze_module_handle_t handle, uint32_t device) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
   if (!locked.held()) {
     return;
   }
-  remove(modules.take(handle));
+  Module* before = modules.take(handle);
+  device = device == UINT32_MAX && before != nullptr ? before->device : device;  // linked, and so loaded anew
+  remove(before);
   if (Module* module = modules.add(handle); module != nullptr) {
     module->load = ++last_load;
     module->key = key;
+    module->device = device;
   }
 }
 
@@ -140,6 +146,7 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
     const Module* module = locked.held() ? modules.find(of) : nullptr;
     key = module == nullptr ? 0 : module->key;
     kernel.load = module == nullptr ? 0 : module->load;
+    kernel.device = module == nullptr ? UINT32_MAX : module->device;
   }
   if (kernel.load == 0) {
     return;  // made before we came
@@ -159,7 +166,9 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
 void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
-    loaded(**call_with->pphModule);
+    const ze_device_handle_t device = *call_with->phDevice;
+    loaded(**call_with->pphModule, wants_code() ? device_index(device) : UINT32_MAX);
+    sample_stalls(device);
   }
 }
 
@@ -168,7 +177,7 @@ void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPR
   const Guard guard;
   const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;
   for (uint32_t i = 0; linked && i < *call_with->pnumModules; ++i) {
-    loaded((*call_with->pphModules)[i]);
+    loaded((*call_with->pphModules)[i], UINT32_MAX);
   }
 }
 

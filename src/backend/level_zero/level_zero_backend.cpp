@@ -23,6 +23,7 @@ constexpr std::string_view kFileName = "libgpuprof_level_zero.so";
 constexpr const char* kLoader = "libze_loader.so.1";
 constexpr std::string_view kTracingLayer = "libze_tracing_layer.so.1";
 constexpr const char* kTracingVariable = "ZE_ENABLE_TRACING_LAYER";
+constexpr const char* kMetricsVariable = "ZET_ENABLE_METRICS";
 constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
@@ -158,6 +159,10 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
+    // A user who has said no is told by the library why there are no samples.
+    if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
+      env.set(kMetricsVariable, "1");
+    }
     return {};
   }
 };

@@ -106,6 +106,7 @@ void Channel::prepare(backend::LaunchEnv& env) const {
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
   env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
+  env.samples = options_.samples;
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {

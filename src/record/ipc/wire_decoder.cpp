@@ -333,10 +333,21 @@ bool decode_python(backend::SourceId source, std::span<const std::byte> record, 
   return true;
 }
 
+// In a function, or at an address.
+bool says_where(const gpuprof_samples& samples) {
+  if ((samples.flags & GPUPROF_SAMPLES_ADDRESS) == 0) {
+    return samples.function_id != 0 && samples.offset <= kMaxBytes && samples.flags == 0;
+  }
+  constexpr uint32_t kFlags = GPUPROF_SAMPLES_ADDRESS | GPUPROF_SAMPLES_LOW_ADDRESS;
+  const bool low = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0;
+  return (samples.flags & ~kFlags) == 0 && samples.function_id == 0 && samples.module == 0 &&
+         samples.correlation == 0 && (!low || samples.offset <= UINT32_MAX);
+}
+
 bool decode_samples(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
   gpuprof_samples samples;
-  if (!fixed_part(record, samples) || samples.window == 0 || samples.function_id == 0 || samples.offset > kMaxBytes ||
-      samples.count == 0 || samples.count > GPUPROF_SAMPLES_MAX_REASONS ||
+  if (!fixed_part(record, samples) || samples.window == 0 || !says_where(samples) || samples.count == 0 ||
+      samples.count > GPUPROF_SAMPLES_MAX_REASONS ||
       (record.size() - sizeof(samples)) / sizeof(gpuprof_sample_reason) < samples.count) {
     return false;
   }
@@ -349,12 +360,15 @@ bool decode_samples(backend::SourceId source, std::span<const std::byte> record,
     }
     reasons.push_back({reason.reason_id, reason.samples});
   }
+  const bool at_address = (samples.flags & GPUPROF_SAMPLES_ADDRESS) != 0;
   sink.on_place_samples(source, {.module = samples.module,
-                                 .offset = samples.offset,
+                                 .offset = at_address ? 0 : samples.offset,
+                                 .address = at_address ? samples.offset : 0,
                                  .function_id = samples.function_id,
                                  .window = samples.window,
                                  .correlation = samples.correlation,
-                                 .reasons = reasons});
+                                 .reasons = reasons,
+                                 .low_address = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0});
   return true;
 }
 
@@ -396,7 +410,8 @@ bool decode_gpu_kernel(backend::SourceId source, std::span<const std::byte> reco
                                  .time_ns = kernel.time_ns,
                                  .load = kernel.load,
                                  .name_id = kernel.name_id,
-                                 .gone = gone});
+                                 .gone = gone,
+                                 .device = kernel.device});
   return true;
 }
 
@@ -407,14 +422,18 @@ bool decode_sample_window(backend::SourceId source, std::span<const std::byte> r
       window.period > kMaxCount) {
     return false;
   }
-  sink.on_sample_window(source, {.start_ns = window.start_ns,
-                                 .end_ns = window.end_ns,
-                                 .handed = window.handed,
-                                 .dropped = window.dropped,
-                                 .foreign = window.foreign,
-                                 .period = window.period,
-                                 .window = window.window,
-                                 .device = window.device});
+  sink.on_sample_window(source,
+                        {.start_ns = window.start_ns,
+                         .end_ns = window.end_ns,
+                         .handed = window.handed,
+                         .dropped = window.dropped,
+                         .foreign = window.foreign,
+                         .period = window.period,
+                         .window = window.window,
+                         .device = window.device,
+                         .whole = window.whole,
+                         .unit = (window.flags & GPUPROF_SAMPLE_WINDOW_NS) != 0 ? backend::SamplingUnit::ns
+                                                                                : backend::SamplingUnit::cycles});
   return true;
 }
 

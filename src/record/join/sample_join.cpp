@@ -63,8 +63,8 @@ void SampleJoin::end_source(backend::SourceId source) {
   sharing_.end_source(source);
 }
 
-profile::SamplingId SampleJoin::sampling(uint64_t cycles) {
-  return rows_.sampling(cycles, backend::SamplingUnit::cycles, parts_.producers.names());
+profile::SamplingId SampleJoin::sampling(uint64_t period, backend::SamplingUnit unit) {
+  return rows_.sampling(period, unit, parts_.producers.names());
 }
 
 // Accounts for the sample. False: it has to wait.

@@ -61,7 +61,7 @@ class SampleJoin final : public SharedSamples {
 
   bool admit(const Source* source, uint64_t count) override;
   void drop(const Source* source, uint64_t count) override;  // null: it is not known any more
-  profile::SamplingId sampling(uint64_t cycles) override;
+  profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit) override;
   void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) override;
 
   JoinContext& join_;

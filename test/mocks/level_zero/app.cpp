@@ -162,7 +162,7 @@ void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, ze_event_h
 namespace {
 
 int run(const char* name, uint32_t count) {
-  for (const std::vector<Case>* cases : {&kWorkCases, &kCodeCases, &kHostileCases, &kStressCases}) {
+  for (const std::vector<Case>* cases : {&kWorkCases, &kCodeCases, &kStallCases, &kHostileCases, &kStressCases}) {
     for (const Case& one : *cases) {
       if (strcmp(one.name, name) == 0) {
         one.run(count);

@@ -69,6 +69,7 @@ struct Case {
 };
 extern const std::vector<Case> kWorkCases;
 extern const std::vector<Case> kCodeCases;
+extern const std::vector<Case> kStallCases;
 extern const std::vector<Case> kHostileCases;
 extern const std::vector<Case> kStressCases;
 

@@ -15,19 +15,28 @@ namespace gpuprof::mock {
 
 // MOCK_ZE_FAULTS: names, "," between. One that is not known ends the process.
 struct ZeFaults {
-  bool query_error = false;     // all questions about events are answered with "device lost"
-  bool no_query = false;        // a device cannot copy times of events itself
-  bool no_events = false;       // no pool of events with times can be made
-  bool zero_times = false;      // times of commands are 0
-  bool reversed_times = false;  // commands end before they begin
-  bool never_finish = false;    // nothing that was handed over ends
-  bool append_error = false;    // every launch is refused
-  bool old_driver = false;      // of Level Zero 1.0: its timer's resolution is in nanoseconds
-  bool wrap = false;            // the device's counter begins anew some milliseconds after the start
-  bool reuse = false;           // what is made has the handle of what was destroyed last
-  bool no_extension = false;    // the driver does not say where kernels are
-  bool no_binary = false;       // modules have no native binary
-  bool lenient = false;         // a context or pool may go before what was made in it, which goes with it
+  bool query_error = false;        // all questions about events are answered with "device lost"
+  bool no_query = false;           // a device cannot copy times of events itself
+  bool no_events = false;          // no pool of events with times can be made
+  bool zero_times = false;         // times of commands are 0
+  bool reversed_times = false;     // commands end before they begin
+  bool never_finish = false;       // nothing that was handed over ends
+  bool append_error = false;       // every launch is refused
+  bool old_driver = false;         // of Level Zero 1.0: its timer's resolution is in nanoseconds
+  bool wrap = false;               // the device's counter begins anew some milliseconds after the start
+  bool reuse = false;              // what is made has the handle of what was destroyed last
+  bool no_extension = false;       // the driver does not say where kernels are
+  bool no_binary = false;          // modules have no native binary
+  bool stalls_absent = false;      // no device has the metrics of EU stalls
+  bool stalls_no_library = false;  // the driver lacks a library for metrics
+  bool stalls_denied = false;      // not everybody may sample
+  bool stalls_busy = false;        // somebody else samples
+  bool stalls_drop = false;        // at the first reading samples are missing
+  bool stalls_lost = false;        // at the first reading the device is lost
+  bool stalls_wrong = false;       // the first values are not what they should be
+  bool stalls_foreign = false;     // each launch leaves 5 samples where no code of the program's is
+  bool stalls_one_set = false;     // values of several devices can not be calculated
+  bool lenient = false;            // a context or pool may go before what was made in it, which goes with it
 };
 const ZeFaults& ze_faults();
 
@@ -39,7 +48,23 @@ constexpr uint32_t kKernelBits = 32;
 constexpr uint64_t kNever = UINT64_MAX;
 
 // Every handle points to one of these, which begin alike.
-enum class Kind : uint32_t { driver, device, context, queue, list, fence, pool, event, module, kernel, image, dead };
+enum class Kind : uint32_t {
+  driver,
+  device,
+  context,
+  queue,
+  list,
+  fence,
+  pool,
+  event,
+  module,
+  kernel,
+  image,
+  metric,
+  group,
+  streamer,
+  dead
+};
 
 // Loaders from 1.24 on call what the handle itself leads to, where the driver says that it can.
 const void* core_tables();
@@ -141,6 +166,7 @@ struct Step {
   std::vector<Event*> waits;
   std::vector<Event*> events;  // of reset and query
   ze_kernel_timestamp_result_t* times = nullptr;
+  std::vector<const struct Kernel*> kernels;
 };
 
 struct Queue : Object {
@@ -199,7 +225,9 @@ uint64_t cycles_at(uint64_t ns);     // of the device's counter, before it is cu
 uint64_t begin_of(uint64_t cycles);  // the first ns of which cycles_at() says so
 
 // Runs a step after what is before it.
-void run(Timeline& timeline, const Step& step);
+void run(Timeline& timeline, const Step& step, Device& device);
+// A kernel is over then, and was sampled meanwhile. Under the lock.
+void sample_stalls(Device& device, const Kernel& kernel, uint64_t over);
 void wait_until(uint64_t ns);
 ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "driver.h"
 
@@ -23,11 +24,14 @@ std::vector<uint8_t> read_binary() {
   return {bytes.begin(), bytes.end()};
 }
 
-ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
+ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t device,
                                      const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
                                      ze_module_build_log_handle_t* /*log*/) {
-  static uint64_t next_address = kFirstAddress;
+  static auto* next_addresses = new std::map<const Device*, uint64_t>;  // each device has addresses of its own
   const std::lock_guard<std::mutex> guard(the_lock());
+  const Device& of = object<Device>(device);
+  uint64_t& next_address =
+      next_addresses->try_emplace(of.whole != nullptr ? of.whole : &of, kFirstAddress).first->second;
   auto* made = make<Module>();
   made->address = next_address;
   made->binary = read_binary();

@@ -33,7 +33,7 @@ ze_result_t append(ze_command_list_handle_t handle, Step step) {
       list.steps.push_back(std::move(step));
       return ZE_RESULT_SUCCESS;
     }
-    run(list.timeline, step);
+    run(list.timeline, step, *list.device);
     over = list.synchronous ? list.timeline.free_at : 0;
   }
   if (over != 0) {
@@ -43,9 +43,10 @@ ze_result_t append(ze_command_list_handle_t handle, Step step) {
 }
 
 ze_result_t append_work(ze_command_list_handle_t list, uint64_t cycles, ze_event_handle_t signal, uint32_t wait_count,
-                        ze_event_handle_t* waits) {
+                        ze_event_handle_t* waits, std::vector<const Kernel*> kernels = {}) {
   Step step{Action::work};
   step.cycles = cycles;
+  step.kernels = std::move(kernels);
   step.signal = event_or_null(signal);
   step.waits = events_of(wait_count, waits);
   return append(list, std::move(step));
@@ -59,7 +60,8 @@ ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kern
   if (object<List>(list).ordinal == kCopyOrdinal) {
     violation("a kernel on a queue that only copies");
   }
-  return append_work(list, object<Kernel>(kernel).cycles, signal, wait_count, waits);
+  const Kernel& launched = object<Kernel>(kernel);
+  return append_work(list, launched.cycles, signal, wait_count, waits, {&launched});
 }
 
 ze_result_t ZE_APICALL launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
@@ -248,7 +250,7 @@ ze_result_t ZE_APICALL execute(ze_command_queue_handle_t handle, uint32_t count,
         violation("a list is executed that is open, or made for another group of queues");
       }
       for (const Step& step : list.steps) {
-        run(queue.timeline, step);
+        run(queue.timeline, step, *queue.device);
       }
     }
     over = queue.timeline.free_at;

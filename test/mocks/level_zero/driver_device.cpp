@@ -30,6 +30,15 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"reuse", &ZeFaults::reuse},
                                 {"no_extension", &ZeFaults::no_extension},
                                 {"no_binary", &ZeFaults::no_binary},
+                                {"stalls_absent", &ZeFaults::stalls_absent},
+                                {"stalls_no_library", &ZeFaults::stalls_no_library},
+                                {"stalls_denied", &ZeFaults::stalls_denied},
+                                {"stalls_busy", &ZeFaults::stalls_busy},
+                                {"stalls_drop", &ZeFaults::stalls_drop},
+                                {"stalls_lost", &ZeFaults::stalls_lost},
+                                {"stalls_wrong", &ZeFaults::stalls_wrong},
+                                {"stalls_foreign", &ZeFaults::stalls_foreign},
+                                {"stalls_one_set", &ZeFaults::stalls_one_set},
                                 {"lenient", &ZeFaults::lenient}};
 
 ZeFaults read_faults() {
@@ -219,7 +228,7 @@ uint64_t begin_of(uint64_t cycles) {
   return counted / kRate * kSecond + (counted % kRate * kSecond + kRate - 1) / kRate;
 }
 
-void run(Timeline& timeline, const Step& step) {
+void run(Timeline& timeline, const Step& step, Device& device) {
   uint64_t start = timeline.free_at > now_ns() ? timeline.free_at : now_ns();
   for (Event* event : step.waits) {
     if (event->signaled_at == kNever && !ze_faults().never_finish) {
@@ -230,6 +239,9 @@ void run(Timeline& timeline, const Step& step) {
   const uint64_t first = ze_faults().never_finish ? 0 : cycles_at(start) + 1;
   const uint64_t over = ze_faults().never_finish ? kNever : begin_of(first + step.cycles);
   timeline.free_at = over;
+  for (const Kernel* kernel : step.kernels) {
+    sample_stalls(device, *kernel, over);
+  }
   for (Event* event : step.waits) {
     event->busy_until = over;
   }

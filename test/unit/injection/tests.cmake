@@ -26,6 +26,15 @@ target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/cupti/call
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/cubin.cpp
                                      ${PROJECT_SOURCE_DIR}/injection/cupti/sampling/sampling_words.cpp)
 
+if(GPUPROF_LEVEL_ZERO_INCLUDE)
+  target_include_directories(unit_injection SYSTEM PRIVATE ${GPUPROF_LEVEL_ZERO_INCLUDE})
+  target_sources(unit_injection PRIVATE ${PROJECT_SOURCE_DIR}/injection/level_zero/stalls/stall_stream.cpp
+                                       ${PROJECT_SOURCE_DIR}/injection/level_zero/stalls/stall_values.cpp)
+else()
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/level_zero_stalls_test.cpp
+                              PROPERTIES HEADER_FILE_ONLY ON)
+endif()
+
 # The walk is tested on frames without frame pointers, and on libraries that take each other's place.
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp
                             PROPERTIES COMPILE_OPTIONS "-O3;-fomit-frame-pointer;-fno-optimize-sibling-calls")

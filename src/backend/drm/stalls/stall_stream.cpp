@@ -23,7 +23,8 @@ constexpr size_t kMaxRecordBytes = 4096;
 constexpr size_t kMaxCards = 64;
 
 constexpr const char* kNoInterface =
-    "EU stall sampling needs Linux 6.15 or later, and a GPU from Ponte Vecchio or Xe2 on";
+    "EU stall sampling by the kernel needs Linux 6.15 or later, and a GPU from Ponte Vecchio or Xe2 on; programs that "
+    "use Level Zero can be sampled without: --backend level_zero --stalls";
 
 // As many of a T as follow `at`. Nothing: they are not all there.
 template <typename T>

@@ -9,8 +9,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;   // one after the other: of those before nobody asks any more
-constexpr size_t kMaxLooks = 64;       // at what lies before an address
+constexpr size_t kMaxAtAddress = 64;  // one after the other: of those before nobody asks any more
+constexpr size_t kMaxLooks = 64;      // at what lies before an address
+constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
 
 uint64_t plain(uint64_t address) {
@@ -63,12 +64,13 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .module = kernel.module,
                     .load = kernel.load,
                     .name = source.name(kernel.name_id),
+                    .device = kernel.device,
                     .from_ns = join_.believed(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
   // A second object of the same kernel. Others may be there at the same time: each device has addresses of its own.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
-        return other.until_ns == UINT64_MAX &&
-               std::tie(other.source, other.load, other.name) == std::tie(made.source, made.load, made.name);
+        return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
+                                                   std::tie(made.source, made.load, made.name, made.device);
       })) {
     return;
   }
@@ -77,6 +79,9 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
     --count_;
   }
   here.push_back(made);
+  if (std::set<uint64_t>& regions = regions_[source.process()]; regions.size() < kMaxRegions) {
+    regions.insert(plain(kernel.address) >> kRegionBits);
+  }
   loads_[{source.id, kernel.load}].push_back(plain(kernel.address));
   ++count_;
   join_.memory().grew(sizeof(Kernel) + sizeof(uint64_t) + 8 * sizeof(void*));
@@ -111,40 +116,72 @@ uint64_t LoadedKernels::bytes_of(const Kernel& kernel) const {
              : reader->code_bytes(kernel.source, kernel.module, producers_.names().text(kernel.name));
 }
 
-std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
-                                                        uint64_t end_ns) const {
-  const auto space = spaces_.find(process);
-  if (space == spaces_.end()) {
-    return std::nullopt;
-  }
-  const uint64_t wanted = plain(address);
-  std::optional<Place> found;
+template <typename Wanted, typename Take>
+void LoadedKernels::look(const Space& space, uint64_t address, Wanted is_wanted, Take take) const {
   bool nearest = true;
   size_t looks = 0;
-  for (auto at = space->second.upper_bound(wanted); at != space->second.begin() && looks < kMaxLooks;) {
+  for (auto at = space.upper_bound(address); at != space.begin() && looks < kMaxLooks;) {
     --at;
-    const uint64_t offset = wanted - at->first;
+    const uint64_t offset = address - at->first;
     if (offset >= kMaxKernelBytes) {
       break;
     }
     bool any = false;
     for (const Kernel& kernel : at->second) {
       ++looks;
-      if (kernel.from_ns > end_ns || kernel.until_ns < start_ns) {
+      if (!is_wanted(kernel)) {
         continue;
       }
       any = true;
       const uint64_t bytes = bytes_of(kernel);
-      if (bytes == 0 ? !nearest : offset >= bytes) {
-        continue;
+      if (bytes == 0 ? nearest : offset < bytes) {
+        take(Place{kernel.source, kernel.module, kernel.name, offset});
       }
-      const Place place{kernel.source, kernel.module, kernel.name, offset};
-      if (found && *found != place) {
-        return std::nullopt;
-      }
-      found = place;
     }
     nearest = nearest && !any;
+  }
+}
+
+std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                                        uint64_t end_ns) const {
+  const auto space = spaces_.find(process);
+  if (space == spaces_.end()) {
+    return std::nullopt;
+  }
+  std::optional<Place> found;
+  bool several = false;
+  look(
+      space->second, plain(address),
+      [&](const Kernel& kernel) { return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns; },
+      [&](const Place& place) {
+        several = several || (found && *found != place);
+        found = place;
+      });
+  return several ? std::nullopt : found;
+}
+
+std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId process, const Sampled& sampled,
+                                                          uint64_t start_ns, uint64_t end_ns) const {
+  std::vector<Place> found;
+  const auto space = spaces_.find(process);
+  if (space == spaces_.end()) {
+    return found;
+  }
+  const auto is_wanted = [&](const Kernel& kernel) {
+    return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns &&
+           (kernel.device == sampled.device || kernel.device == sampled.whole || kernel.device == UINT32_MAX);
+  };
+  const auto take = [&found](const Place& place) {
+    if (found.size() < kMaxFound && std::find(found.begin(), found.end(), place) == found.end()) {
+      found.push_back(place);
+    }
+  };
+  if (!sampled.is_low) {
+    look(space->second, plain(sampled.address), is_wanted, take);
+    return found;
+  }
+  for (const uint64_t region : regions_.at(process)) {
+    look(space->second, (region << kRegionBits) | sampled.address, is_wanted, take);
   }
   return found;
 }

@@ -43,12 +43,26 @@ class LoadedKernels {
   [[nodiscard]] std::optional<Place> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                           uint64_t end_ns) const;
 
+  // An address on a device. The hardware samples the low 32 bits of it: kernels lie in some 4 GiB, each device's own.
+  struct Sampled {
+    uint64_t address = 0;
+    bool is_low = false;  // only the low 32 bits are known
+    uint32_t device = 0;  // the source's numbers: kernels made for the one or the other are meant, ...
+    uint32_t whole = 0;   // ... and those whose device is not known
+  };
+  // All kernels of the process that may be meant, each once, kMaxFound at most.
+  [[nodiscard]] std::vector<Place> find_all(profile::ProcessId process, const Sampled& sampled, uint64_t start_ns,
+                                            uint64_t end_ns) const;
+  static constexpr size_t kMaxFound = 16;
+  static constexpr size_t kMaxRegions = 64;  // of 4 GiB in a process that are looked at
+
  private:
   struct Kernel {
     backend::SourceId source = 0;
     uint64_t module = 0;
     uint64_t load = 0;
     NameIndex name = 0;
+    uint32_t device = UINT32_MAX;
     uint64_t from_ns = 0;
     uint64_t until_ns = UINT64_MAX;
   };
@@ -61,10 +75,15 @@ class LoadedKernels {
   void add(const Source& source, const backend::LoadedKernel& kernel);
   void remove(const Source& source, const backend::LoadedKernel& gone);
   [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: not known
+  // Calls `take` for each kernel that is wanted by `is_wanted` and whose code may have the address. Of code whose size
+  // is not known only the nearest.
+  template <typename Wanted, typename Take>
+  void look(const Space& space, uint64_t address, Wanted is_wanted, Take take) const;
 
   JoinContext& join_;
   Producers& producers_;
   std::map<profile::ProcessId, Space> spaces_;
+  std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // of 4 GiB that kernels were in, by their upper bits
   std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // what lives: its addresses
   std::vector<Waiting> waiting_;                                                   // for their names, in their order
   std::set<backend::SourceId> waits_;                                              // whose

@@ -8,6 +8,7 @@
 namespace gpuprof::record {
 namespace {
 
+constexpr const char* kNobody = "[unknown]";
 constexpr uint64_t kLookNs = 200'000'000;         // from one try to the next
 constexpr uint64_t kLongestNs = 600'000'000'000;  // that a kernel may run on after a window, and still be waited for
 
@@ -39,7 +40,8 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   window.told += sum;
   auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
-    counts.push_back({samples.offset, samples.address, reason.reason_id, reason.samples, samples.estimated});
+    counts.push_back(
+        {samples.offset, samples.address, reason.reason_id, reason.samples, samples.estimated, samples.low_address});
   }
   counts_ += samples.reasons.size();
   join_.memory().grew(samples.reasons.size() * sizeof(Count));
@@ -57,7 +59,7 @@ void SampleSharing::on_window(const Source& source, const backend::SampleWindow&
                         .correlation = std::get<2>(key),
                         .window = window,
                         .closed_ns = join_.now_ns,
-                        .sampling = out_.sampling(window.period),
+                        .sampling = out_.sampling(window.period, window.unit),
                         .counts = std::move(counts)});
   }
   // What is missing did not fit into the ring.
@@ -99,6 +101,9 @@ bool SampleSharing::take(Group& group, Patience patience) {
     out_.drop(nullptr, sum_of(group.counts));
     return true;
   }
+  if (group.function_id == 0) {
+    return take_addresses(*source, group, patience);
+  }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
     // Of a launch that was not to be sampled, of which only a part is here; or there was no room to expect it.
     if (parts_.kernel_times.is_full()) {
@@ -122,6 +127,76 @@ bool SampleSharing::take(Group& group, Patience patience) {
   }
   give(*source, group, shares);
   return true;
+}
+
+// Each of its samples for itself: those that have to wait stay in the group.
+bool SampleSharing::take_addresses(Source& source, Group& group, Patience patience) {
+  if (patience != Patience::none && join_.now_ns < group.next_look_ns) {
+    return false;
+  }
+  const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
+  group.next_look_ns = join_.now_ns + waited / 4;  // less and less often
+  AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
+  const size_t before = group.counts.size();
+  std::erase_if(group.counts, [&](const Count& count) {
+    const AddressLookup::Answer answer = lookup.find(count.address, count.low_address);
+    if (must_wait(answer, waited, patience)) {
+      return false;
+    }
+    if (answer.ran.empty()) {
+      give_to_nobody(source, group, count);
+    } else {
+      give(source, group, count, answer.ran);
+    }
+    return true;
+  });
+  const bool taken = group.counts.empty();
+  counts_ -= before - group.counts.size();
+  return taken;
+}
+
+// For code that is on its way, and for a kernel that may be running still.
+bool SampleSharing::must_wait(const AddressLookup::Answer& answer, uint64_t waited, Patience patience) const {
+  const CodeReader* const reader = join_.options.code_reader;
+  const auto may_come = [reader](const Where& at) {
+    return reader != nullptr && at.module != 0 && reader->may_come(at.source, at.module);
+  };
+  if (patience == Patience::none || answer.places.empty()) {
+    return false;
+  }
+  return answer.ran.empty() ? waited < kLongestNs
+                            : waited < kCodeNs && std::any_of(answer.places.begin(), answer.places.end(), may_come);
+}
+
+void SampleSharing::give(Source& source, const Group& group, const Count& count,
+                         const std::vector<AddressLookup::Candidate>& candidates) {
+  std::vector<uint64_t> weights;
+  weights.reserve(candidates.size());
+  for (const AddressLookup::Candidate& candidate : candidates) {
+    weights.push_back(candidate.share.ns);
+  }
+  const auto parts = split_.split(count.samples, weights);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] > 0) {
+      const AddressLookup::Candidate& to = candidates[i];
+      const SampleKey key{.work = to.share.work,
+                          .place = place(source, to.at),
+                          .reason = source.name(count.reason_id),
+                          .sampling = group.sampling,
+                          .flags = candidates.size() > 1 || count.estimated ? profile::kSampleEstimated : 0};
+      tally(source, to.at, key, parts[i]);
+      out_.add(key, to.share.at_ns, parts[i], to.share.has_stack);
+    }
+  }
+}
+
+// The hardware samples whatever runs on the device: other processes, too, and what nobody has told of.
+void SampleSharing::give_to_nobody(Source& source, const Group& group, const Count& count) {
+  WorkKey work{.process = source.process(),
+               .device = source.device(group.window.device),
+               .name = parts_.producers.names().intern(kNobody)};
+  out_.add({.work = parts_.rows.intern(work), .reason = source.name(count.reason_id), .sampling = group.sampling},
+           group.window.start_ns, count.samples, false);
 }
 
 bool SampleSharing::code_may_come(const Source& source, const Group& group) const {

@@ -1,6 +1,7 @@
 // Samples that name a launch go to the work that it ran. Others are shared out: to the work as which their kernel ran
 // in the window that they were taken in, in proportion to its measured time. Exact where that is one work, else marked
-// as estimated.
+// as estimated. Those that say no more than an address go to the kernels that were there and ran (address_lookup.h), or
+// to `[unknown]`.
 //
 // A window's samples wait until the times of its kernels have come, and the code, which comes another way.
 #pragma once
@@ -16,6 +17,7 @@
 #include "backend/event_sink.h"
 #include "base/proportional_split.h"
 #include "record/join/context.h"
+#include "record/join/samples/address_lookup.h"
 #include "record/join/samples/code_reader.h"
 #include "record/join/samples/kernel_times.h"
 #include "record/join/samples/loaded_kernels.h"
@@ -35,7 +37,7 @@ class SharedSamples {
   // Whether the sum of all samples still fits; what does not is counted.
   virtual bool admit(const Source* source, uint64_t count) = 0;
   virtual void drop(const Source* source, uint64_t count) = 0;
-  virtual profile::SamplingId sampling(uint64_t cycles) = 0;
+  virtual profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit) = 0;
   virtual void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) = 0;
 };
 
@@ -91,9 +93,10 @@ class SampleSharing {
     uint64_t address = 0;  // as of PlaceSamples
     uint32_t reason_id = 0;
     uint32_t samples = 0;
-    bool estimated = false;  // by the source
+    bool estimated = false;    // by the source
+    bool low_address = false;  // as of PlaceSamples
   };
-  // Samples of one function in one window, and of one launch where it is known.
+  // Samples of one function in one window, and of one launch where it is known; or (function_id 0) at addresses.
   struct Group {
     backend::SourceId source = 0;
     uint64_t module = 0;
@@ -103,6 +106,7 @@ class SampleSharing {
     uint64_t closed_ns = 0;  // when the window's record came
     profile::SamplingId sampling;
     std::vector<Count> counts;
+    uint64_t next_look_ns = 0;  // at addresses whose kernels may be running still
   };
   using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
   struct OpenWindow {
@@ -127,6 +131,11 @@ class SampleSharing {
   enum class Patience : uint8_t { waits, enough, none };
   [[nodiscard]] Patience patience_of(const Group& group, bool last) const;
   bool take(Group& group, Patience patience);
+  bool take_addresses(Source& source, Group& group, Patience patience);
+  [[nodiscard]] bool must_wait(const AddressLookup::Answer& answer, uint64_t waited, Patience patience) const;
+  void give(Source& source, const Group& group, const Count& count,
+            const std::vector<AddressLookup::Candidate>& candidates);
+  void give_to_nobody(Source& source, const Group& group, const Count& count);
   [[nodiscard]] std::vector<KernelShare> shares_of(const Source& source, const Group& group, Patience patience,
                                                    std::string_view function);
   KernelShare unknown_work(Source& source, const Group& group);

@@ -91,6 +91,9 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_sample(const gpuprof::backend::Sample&) override {}
   void on_samples_dropped(uint32_t, uint64_t) override {}
   void on_place_samples(uint32_t, const gpuprof::backend::PlaceSamples& samples) override {
+    log += samples.address == 0  ? ""
+           : samples.low_address ? "low address" + words({samples.address})
+                                 : "address" + words({samples.address});
     log +=
         "samples" + words({samples.module, samples.offset, samples.function_id, samples.window, samples.correlation});
     for (const auto& reason : samples.reasons) {
@@ -100,7 +103,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_sampled_launch(uint32_t, uint64_t correlation) override { log += "sampled" + words({correlation}); }
   void on_loaded_kernel(uint32_t, const gpuprof::backend::LoadedKernel& kernel) override {
     log += "loaded" + words({kernel.module, kernel.address, kernel.time_ns, kernel.load, kernel.name_id,
-                             static_cast<uint64_t>(kernel.gone ? 1 : 0)});
+                             static_cast<uint64_t>(kernel.gone ? 1 : 0), kernel.device});
   }
   void on_place_count(uint32_t, const gpuprof::backend::PlaceCount& count) override {
     log += "count" + words({count.module, count.offset, count.value, count.function_id, count.name_id, count.device});
@@ -108,6 +111,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_sample_window(uint32_t, const gpuprof::backend::SampleWindow& window) override {
     log += "window" + words({window.start_ns, window.end_ns, window.handed, window.dropped, window.foreign,
                              window.period, window.window, window.device});
+    log += window.unit == gpuprof::backend::SamplingUnit::ns ? "ns, of" + words({window.whole}) : "";
   }
   void on_source_end(uint32_t) override {}
   std::string log;
@@ -315,15 +319,15 @@ TEST_CASE("counts of instructions reach their call, or are refused") {
 TEST_CASE("where kernels lie reaches its call, or is refused") {
   using Kernel = gpuprof_gpu_kernel;
   WireBytes wire;
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x800000001000, 99, 5, 6, 0});
-  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 0, 0, 100, 5, 0, GPUPROF_GPU_KERNEL_GONE});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x800000001000, 99, 5, 6, 0, 2, 0});
+  wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 0, 0, 100, 5, 0, GPUPROF_GPU_KERNEL_GONE, 0, 0});
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
-  CHECK(sink.log == "loaded 3 140737488359424 99 5 6 0\nloaded 0 0 100 5 0 1\n");
+  CHECK(sink.log == "loaded 3 140737488359424 99 5 6 0 2\nloaded 0 0 100 5 0 1 0\n");
   CHECK(counts.malformed == 0);
   CHECK(refused(
-            GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x1000, 99, 5, 6, 0}, [](Kernel& r) { r.name_id = 0; },
+            GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x1000, 99, 5, 6, 0, 0, 0}, [](Kernel& r) { r.name_id = 0; },
             [](Kernel& r) { r.address = 0; }, [](Kernel& r) { r.load = 0; },
             [](Kernel& r) { r.load = 0, r.flags = GPUPROF_GPU_KERNEL_GONE; }) == 4);
 }
@@ -349,7 +353,7 @@ TEST_CASE("samples and their windows reach their calls, or are refused") {
   WireBytes wire;
   wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, 2, 9, 2, 0, 77}, reasons);
   wire.add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 77});
-  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 100, 200, 8, 1, 2, 512, 9, 1, 4, 0});
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW, gpuprof_sample_window{{}, 100, 200, 8, 1, 2, 512, 9, 1, 4, 0, 0, 0});
   RecordingSink sink;
   DecodeCounts counts;
   decode_records(1, wire.bytes(), sink, counts);
@@ -363,6 +367,7 @@ TEST_CASE("samples and their windows reach their calls, or are refused") {
     to(one);
     wrong.add(GPUPROF_RECORD_SAMPLES, one, reasons);
   };
+  change([](Samples& r) { r.flags = 4; });
   change([](Samples& r) { r.window = 0; });
   change([](Samples& r) { r.function_id = 0; });
   change([](Samples& r) { r.offset = UINT64_MAX; });
@@ -375,15 +380,51 @@ TEST_CASE("samples and their windows reach their calls, or are refused") {
   RecordingSink nothing;
   decode_records(1, wrong.bytes(), nothing, refusals);
   CHECK(nothing.log.empty());
-  CHECK(refusals.malformed == 7);
+  CHECK(refusals.malformed == 8);
   using Launch = gpuprof_sampled_launch;
   CHECK(refused(GPUPROF_RECORD_SAMPLED_LAUNCH, Launch{{}, 1}, [](Launch& r) { r.correlation = 0; }) == 1);
   using Window = gpuprof_sample_window;
   CHECK(refused(
-            GPUPROF_RECORD_SAMPLE_WINDOW, Window{{}, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0}, [](Window& r) { r.window = 0; },
-            [](Window& r) { r.start_ns = 3; }, [](Window& r) { r.handed = UINT64_MAX; },
-            [](Window& r) { r.dropped = UINT64_MAX; }, [](Window& r) { r.foreign = UINT64_MAX; },
-            [](Window& r) { r.period = UINT64_MAX; }) == 6);
+            GPUPROF_RECORD_SAMPLE_WINDOW, Window{{}, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0},
+            [](Window& r) { r.window = 0; }, [](Window& r) { r.start_ns = 3; },
+            [](Window& r) { r.handed = UINT64_MAX; }, [](Window& r) { r.dropped = UINT64_MAX; },
+            [](Window& r) { r.foreign = UINT64_MAX; }, [](Window& r) { r.period = UINT64_MAX; }) == 6);
+}
+
+TEST_CASE("samples at addresses reach their calls, or are refused") {
+  constexpr uint32_t kLow = GPUPROF_SAMPLES_ADDRESS | GPUPROF_SAMPLES_LOW_ADDRESS;
+  using Samples = gpuprof_samples;
+  const std::string_view reasons("\5\0\0\0\7\0\0\0", 8);
+  WireBytes wire;
+  wire.add(GPUPROF_RECORD_SAMPLES, Samples{{}, 0, 0x12348, 0, 9, 1, kLow, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLES, Samples{{}, 0, UINT64_MAX, 0, 9, 1, GPUPROF_SAMPLES_ADDRESS, 0}, reasons);
+  wire.add(GPUPROF_RECORD_SAMPLE_WINDOW,
+           gpuprof_sample_window{{}, 100, 200, 14, 1, 0, 91287, 9, 3, 0, 1, GPUPROF_SAMPLE_WINDOW_NS, 0});
+  RecordingSink sink;
+  DecodeCounts counts;
+  decode_records(1, wire.bytes(), sink, counts);
+  CHECK(sink.log ==
+        "low address 74568\nsamples 0 0 0 9 0\n  5 x7\naddress 18446744073709551615\nsamples 0 0 0 9 0\n  5 x7\n"
+        "window 100 200 14 1 0 91287 9 3\nns, of 1\n");
+  CHECK(counts.malformed == 0);
+
+  WireBytes wrong;
+  const auto change = [&](auto to) {
+    Samples one{{}, 0, 0x12348, 0, 9, 1, kLow, 0};
+    to(one);
+    wrong.add(GPUPROF_RECORD_SAMPLES, one, reasons);
+  };
+  change([](Samples& r) { r.offset = uint64_t{1} << 32; });
+  change([](Samples& r) { r.function_id = 2; });
+  change([](Samples& r) { r.module = 2; });
+  change([](Samples& r) { r.correlation = 2; });
+  change([](Samples& r) { r.flags = GPUPROF_SAMPLES_LOW_ADDRESS; });
+  change([](Samples& r) { r.flags |= 4; });
+  DecodeCounts refusals;
+  RecordingSink nothing;
+  decode_records(1, wrong.bytes(), nothing, refusals);
+  CHECK(nothing.log.empty());
+  CHECK(refusals.malformed == 6);
 }
 
 TEST_CASE("stacks, code objects and Pythons that can not be are refused") {

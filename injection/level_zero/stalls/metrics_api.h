@@ -1,0 +1,28 @@
+// The functions of Level Zero's metrics, which are in every loader, and some that are not.
+#pragma once
+
+#include <level_zero/zet_api.h>
+
+#include "level_zero/api.h"
+
+namespace gpuprof::injection::level_zero {
+
+#define GPUPROF_ZET_FUNCTIONS(function)                                                                                \
+  function(zeContextCreate) function(zeContextDestroy) function(zetContextActivateMetricGroups) function(zetMetricGet) \
+      function(zetMetricGetProperties) function(zetMetricGroupCalculateMetricValues) function(zetMetricGroupGet)       \
+          function(zetMetricGroupGetProperties) function(zetMetricStreamerClose) function(zetMetricStreamerOpen)       \
+              function(zetMetricStreamerReadData)
+
+struct MetricsApi {
+#define GPUPROF_ZET_MEMBER(name) decltype(&::name) name;  // NOLINT(bugprone-macro-parentheses)
+  GPUPROF_ZET_FUNCTIONS(GPUPROF_ZET_MEMBER)
+#undef GPUPROF_ZET_MEMBER
+  // Null in loaders that do not have them.
+  decltype(&::zetMetricGroupCalculateMultipleMetricValuesExp) calculate_multiple;
+  ze_result_t(ZE_APICALL* enable_metrics)(zet_device_handle_t);  // zetDeviceEnableMetricsExp, of Level Zero 1.13
+};
+
+// The name of a function that the loader lacks; null: all are there.
+const char* bind_metrics(MetricsApi* zet);
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,18 @@
+// The metric group of a device whose samples have addresses: "EuStallSampling" of Intel's driver.
+#pragma once
+
+#include "level_zero/stalls/metrics_api.h"
+#include "level_zero/stalls/stall_values.h"
+
+namespace gpuprof::injection::level_zero {
+
+struct StallGroup {
+  zet_metric_group_handle_t handle = nullptr;  // null: the device has none
+  StallLayout layout;
+  uint32_t reason_ids[kMaxReasons] = {};  // name ids
+};
+
+// Success with a null handle: the driver answers, and the device has no such group.
+ze_result_t find_stall_group(const MetricsApi& zet, ze_device_handle_t device, StallGroup* group);
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,333 @@
+#include "level_zero/stalls/stall_sampling.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "base/atomics.h"
+#include "base/guard.h"
+#include "base/kept_texts.h"
+#include "base/monotonic_clock.h"
+#include "ipc/emit.h"
+#include "level_zero/devices.h"
+#include "level_zero/stalls/sampled_device.h"
+#include "runtime/flusher.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection::level_zero {
+namespace {
+
+constexpr char kThreadName[] = "gpuprof-stalls";
+constexpr uint64_t kMillisecond = 1000000;
+constexpr uint64_t kPaceNs = 50 * kMillisecond;  // from one reading to the next
+constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
+constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
+constexpr uint32_t kMaxStreams = 64;
+
+enum class Stage : uint8_t { none, running, ending, ended };
+
+struct Room {
+  StallRoom read;
+  StallSums sums;
+};
+
+struct Sampling {
+  uint32_t wanted;      // atomic
+  uint32_t table_lock;  // held where a place is taken
+  MetricsApi api;
+  // Under the mutex:
+  Stage stage;
+  uint32_t asked;   // readings that somebody waits for
+  uint32_t served;  // of these
+  // Of the thread:
+  Room* room;
+  StallWork work;
+};
+
+constinit Sampling sampling = {};
+SampledDevice sampled[kMaxStreams] = {};
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t changed;
+bool changed_made = false;
+
+// ---- the thread
+
+void read_streams() {
+  for (SampledDevice& one : sampled) {
+    if (load_acquire(&one.state) == kOn) {
+      read_stream(one, &sampling.work);
+    }
+  }
+}
+
+void close_streams() {
+  for (SampledDevice& one : sampled) {
+    if (load_acquire(&one.state) == kOn) {
+      one.stream.close(sampling.api);
+      store_release(&one.state, uint32_t{kRefused});
+    }
+  }
+}
+
+void tell_totals() {
+  uint64_t streams = 0;
+  uint64_t malformed = 0;
+  for (const SampledDevice& one : sampled) {
+    const uint32_t state = load_acquire(&one.state);
+    streams += state == kOn ? 1 : 0;
+    malformed += state == kOn || state == kRefused ? one.windows.malformed() : 0;
+    if (state == kOn) {
+      meta("level_zero.stalls.period_ns", one.stream.period_ns());
+    }
+  }
+  meta("level_zero.stalls.streams", streams);
+  meta("level_zero.stalls.drops", sampling.work.drops);
+  meta("level_zero.stalls.reopened", sampling.work.reopened);
+  meta("level_zero.stalls.malformed", malformed);
+}
+
+// True: it is to end.
+bool wait_for_turn() {
+  pthread_mutex_lock(&mutex);
+  const uint64_t until = now_ns() + kPaceNs;
+  constexpr uint64_t kSecond = 1000 * kMillisecond;
+  const timespec deadline = {static_cast<time_t>(until / kSecond), static_cast<long>(until % kSecond)};
+  while (sampling.stage == Stage::running && sampling.asked == sampling.served && now_ns() < until) {
+    pthread_cond_timedwait(&changed, &mutex, &deadline);
+  }
+  const bool ending = sampling.stage != Stage::running;
+  pthread_mutex_unlock(&mutex);
+  return ending;
+}
+
+void* run(void* /*unused*/) {
+  prctl(PR_SET_NAME, kThreadName);
+  const Guard guard;  // whatever we call is not the target's
+  bool ending = false;
+  while (!ending) {
+    ending = wait_for_turn();
+    pthread_mutex_lock(&mutex);
+    const uint32_t asked = sampling.asked;
+    pthread_mutex_unlock(&mutex);
+    ending = ending || options() == nullptr || recorder_silent();  // then nobody pays for it
+    read_streams();
+    pthread_mutex_lock(&mutex);
+    sampling.served = asked;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+  }
+  tell_totals();
+  close_streams();
+  munmap(sampling.room, sizeof(Room));
+  sampling.room = nullptr;
+  pthread_mutex_lock(&mutex);
+  sampling.stage = Stage::ended;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+  return nullptr;
+}
+
+// ---- the target's threads
+
+// With the table's lock held.
+bool start_reader() {
+  pthread_mutex_lock(&mutex);
+  const Stage stage = sampling.stage;
+  pthread_mutex_unlock(&mutex);
+  if (stage != Stage::none) {
+    return stage == Stage::running;
+  }
+  sampling.room = static_cast<Room*>(map_memory(sizeof(Room)));
+  if (sampling.room == nullptr) {
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+    return false;
+  }
+  sampling.work = {&sampling.api, &sampling.room->read, &sampling.room->sums, 0, 0};
+  sampling.stage = Stage::running;
+  if (!start_thread(run)) {
+    sampling.stage = Stage::none;
+    munmap(sampling.room, sizeof(Room));
+    return false;
+  }
+  return true;
+}
+
+// A place for the device; null: it has one, or there is none. Its state is kOpening.
+SampledDevice* take_place(uint32_t device) {
+  if (!try_lock_bounded(&sampling.table_lock)) {
+    return nullptr;
+  }
+  SampledDevice* free = nullptr;
+  for (SampledDevice& one : sampled) {
+    const uint32_t state = load_acquire(&one.state);
+    if (state != kFree && one.device == device) {
+      free = nullptr;
+      break;
+    }
+    if (state == kFree) {
+      free = &one;
+      break;  // places are taken in their order
+    }
+  }
+  if (free != nullptr) {
+    free->device = device;
+    store_release(&free->state, uint32_t{kOpening});
+  }
+  unlock(&sampling.table_lock);
+  return free;
+}
+
+bool start_device(uint32_t device, ze_result_t* result) {
+  SampledDevice* one = take_place(device);
+  if (one == nullptr) {
+    return true;
+  }
+  *result = ZE_RESULT_SUCCESS;
+  if (sampling.api.enable_metrics != nullptr) {
+    sampling.api.enable_metrics(handle_of(device));  // where they are on, this changes nothing
+  }
+  *result = find_stall_group(sampling.api, handle_of(device), &one->group);
+  if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {
+    *result = open_stream(sampling.api, *one);
+  }
+  if (*result != ZE_RESULT_SUCCESS || one->group.handle == nullptr) {
+    store_release(&one->state, uint32_t{kRefused});
+    return false;
+  }
+  uint32_t parts[kMaxParts];
+  const uint32_t count = parts_of(device, parts, kMaxParts);
+  one->windows.begin(device, whole_of(device), parts, count);
+  bool started = try_lock_bounded(&sampling.table_lock);
+  if (started) {
+    started = start_reader();
+    unlock(&sampling.table_lock);
+  }
+  if (!started) {
+    one->stream.close(sampling.api);
+  }
+  store_release(&one->state, started ? uint32_t{kOn} : uint32_t{kRefused});
+  return true;
+}
+
+// Waits until `is_done`, with the mutex held.
+template <typename Done>
+void wait_bounded(uint64_t ns, Done is_done) {
+  const uint64_t until = now_ns() + ns;
+  constexpr uint64_t kSecond = 1000 * kMillisecond;
+  const timespec deadline = {static_cast<time_t>(until / kSecond), static_cast<long>(until % kSecond)};
+  while (!is_done() && now_ns() < until) {
+    pthread_cond_timedwait(&changed, &mutex, &deadline);
+  }
+}
+
+}  // namespace
+
+void begin_stalls() {
+  const gpuprof_options* wanted = options();
+  constexpr uint32_t kFlags = GPUPROF_OPTION_SAMPLES | GPUPROF_OPTION_CODE_ONLY;
+  store_release(&sampling.wanted, 0U);
+  if (wanted == nullptr || (wanted->flags & kFlags) != GPUPROF_OPTION_SAMPLES) {
+    return;
+  }
+  pthread_mutex_lock(&mutex);
+  const bool left = sampling.stage == Stage::running || sampling.stage == Stage::ending;
+  pthread_mutex_unlock(&mutex);
+  if (left) {
+    meta("sampling.off", "an earlier recording of this process still samples: record it again");
+    return;
+  }
+  sampling = {};
+  forget_refusals();
+  for (SampledDevice& one : sampled) {
+    one = {};
+  }
+  if (!changed_made) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    changed_made = true;
+  }
+  if (const char* lacks = bind_metrics(&sampling.api); lacks != nullptr) {
+    char text[200];
+    snprintf(text, sizeof(text), "the Level Zero loader has no %s: version 1.8 or later is needed", lacks);
+    meta("sampling.off", text);
+    return;
+  }
+  store_release(&sampling.wanted, 1U);
+}
+
+// The stream of a whole device is that of its parts, too. Where it has none, a part may have one.
+void sample_stalls(ze_device_handle_t handle) {
+  if (load_acquire(&sampling.wanted) == 0 || handle == nullptr) {
+    return;
+  }
+  note_work();
+  const uint32_t device = device_index(handle);
+  const uint32_t whole = whole_of(device);
+  ze_result_t result = ZE_RESULT_SUCCESS;
+  if (start_device(whole, &result)) {
+    return;
+  }
+  uint32_t parts[kMaxParts];
+  const uint32_t count = parts_of(whole, parts, kMaxParts);
+  bool started = false;
+  for (uint32_t i = 0; i < count && i < kMaxParts; ++i) {
+    ze_result_t of_part = ZE_RESULT_SUCCESS;
+    started = start_device(parts[i], &of_part) || started;
+  }
+  if (!started) {
+    tell_refused(result, whole);
+  }
+}
+
+void flush_stalls() {
+  if (load_acquire(&sampling.wanted) == 0) {
+    return;
+  }
+  pthread_mutex_lock(&mutex);
+  if (sampling.stage == Stage::running) {
+    const uint32_t mine = ++sampling.asked;
+    pthread_cond_broadcast(&changed);
+    wait_bounded(kFlushWaitNs, [mine] {
+      return sampling.stage == Stage::ended || static_cast<int32_t>(sampling.served - mine) >= 0;
+    });
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+void end_stalls() {
+  if (load_acquire(&sampling.wanted) == 0) {
+    return;
+  }
+  store_release(&sampling.wanted, 0U);
+  pthread_mutex_lock(&mutex);
+  bool ended = true;
+  if (sampling.stage == Stage::running || sampling.stage == Stage::ending) {
+    sampling.stage = Stage::ending;
+    pthread_cond_broadcast(&changed);
+    wait_bounded(kEndWaitNs, [] { return sampling.stage == Stage::ended; });
+    ended = sampling.stage == Stage::ended;
+  }
+  pthread_mutex_unlock(&mutex);
+  if (!ended) {
+    meta("level_zero.stalls.end", "timed out: the driver did not give back its last samples");
+  }
+}
+
+// Streams, contexts and the thread are the parent's.
+void forget_stalls() {
+  sampling = {};
+  forget_refusals();
+  for (SampledDevice& one : sampled) {
+    one = {};
+  }
+  mutex = PTHREAD_MUTEX_INITIALIZER;
+  changed_made = false;
+}
+
+}  // namespace gpuprof::injection::level_zero

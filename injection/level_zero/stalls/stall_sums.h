@@ -1,0 +1,86 @@
+// Samples by their address, and by which part of a device they were taken on: what one address was found to do is told
+// once, however many rows the driver makes of it. No allocation; what finds no room has to be taken out first.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuprof::injection::level_zero {
+
+constexpr uint32_t kMaxReasons = 16;
+constexpr uint32_t kMaxParts = 16;  // of a device
+
+struct StallSample {
+  uint64_t address = 0;
+  uint32_t counts[kMaxReasons] = {};
+};
+
+class StallSums {
+ public:
+  struct Sum {
+    uint64_t address;
+    uint32_t part_and_one;  // 0: the place is free
+    uint32_t counts[kMaxReasons];
+  };
+
+  // False: no room, or a count would be more than 32 bits hold. Nothing has been added then.
+  bool add(uint32_t part, const StallSample& sample) {
+    Sum* sum = find(part, sample.address);
+    if (sum == nullptr || !fits(*sum, sample)) {
+      return false;
+    }
+    for (uint32_t i = 0; i < kMaxReasons; ++i) {
+      sum->counts[i] += sample.counts[i];
+    }
+    return true;
+  }
+
+  // Calls `take` with the part and the Sum of each, in no order, and is empty then.
+  template <typename Take>
+  void take_all(Take take) {
+    for (uint32_t i = 0; used_ > 0 && i < kPlaces; ++i) {
+      if (Sum& sum = sums_[i]; sum.part_and_one != 0) {
+        take(sum.part_and_one - 1, sum);
+        sum = {};
+        --used_;
+      }
+    }
+  }
+
+  static constexpr uint32_t kPlaces = 16384;
+  static constexpr uint32_t kMost = kPlaces / 2;
+
+ private:
+  static bool fits(const Sum& sum, const StallSample& sample) {
+    for (uint32_t i = 0; i < kMaxReasons; ++i) {
+      if (sum.counts[i] > UINT32_MAX - sample.counts[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Sum* find(uint32_t part, uint64_t address) {
+    uint64_t at = ((address >> 3U) + part) * 0x9E3779B97F4A7C15U >> 40U;
+    for (uint32_t tries = 0; tries < kPlaces; ++tries, ++at) {
+      Sum& sum = sums_[at % kPlaces];
+      if (sum.part_and_one == 0) {
+        if (used_ >= kMost) {
+          return nullptr;
+        }
+        ++used_;
+        sum.part_and_one = part + 1;
+        sum.address = address;
+        return &sum;
+      }
+      if (sum.part_and_one == part + 1 && sum.address == address) {
+        return &sum;
+      }
+    }
+    return nullptr;
+  }
+
+  uint32_t used_ = 0;
+  Sum sums_[kPlaces] = {};
+};
+
+}  // namespace gpuprof::injection::level_zero

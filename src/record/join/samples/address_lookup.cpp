@@ -1,0 +1,31 @@
+#include "record/join/samples/address_lookup.h"
+
+namespace gpuprof::record {
+
+// Launches are made on a device or on the whole that it is a part of: then they run on all parts.
+const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
+  const auto [known, fresh] = shares_.try_emplace(kernel);
+  if (fresh) {
+    known->second = times_.within({source_.id, window_.device, kernel}, window_.start_ns, window_.end_ns);
+    if (window_.whole != window_.device) {
+      const auto more = times_.within({source_.id, window_.whole, kernel}, window_.start_ns, window_.end_ns);
+      known->second.insert(known->second.end(), more.begin(), more.end());
+    }
+  }
+  return known->second;
+}
+
+AddressLookup::Answer AddressLookup::find(uint64_t address, bool is_low) {
+  const LoadedKernels::Sampled sampled{
+      .address = address, .is_low = is_low, .device = window_.device, .whole = window_.whole};
+  Answer answer;
+  answer.places = loaded_.find_all(source_.process(), sampled, window_.start_ns, window_.end_ns);
+  for (const LoadedKernels::Place& place : answer.places) {
+    for (const KernelShare& share : shares(place.function)) {
+      answer.ran.push_back({place, share});
+    }
+  }
+  return answer;
+}
+
+}  // namespace gpuprof::record

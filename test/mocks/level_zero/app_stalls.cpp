@@ -1,0 +1,85 @@
+// Kernels that are sampled: by whom they were launched, and on what.
+#include <unistd.h>
+
+#include "app.h"
+
+namespace gpuprof::mock {
+
+[[gnu::noinline]] void relax(ze_command_list_handle_t list, ze_kernel_handle_t kernel) {
+  launch(list, kernel);
+}
+
+[[gnu::noinline]] void smooth(ze_command_list_handle_t list, ze_kernel_handle_t kernel) {
+  launch(list, kernel);
+}
+
+namespace {
+
+// Each of two kernels from a path of its own.
+void stalls(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  ze_kernel_handle_t light = gpu.kernel("light");
+  ze_kernel_handle_t heavy = gpu.kernel("heavy");
+  for (uint32_t i = 0; i < count; ++i) {
+    relax(list, light);
+    smooth(list, heavy);
+  }
+  drain(gpu, list);
+}
+
+// One kernel, a quarter of the time from one path and the rest from the other.
+void stalls_shared(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  ze_kernel_handle_t light = gpu.kernel("light");
+  for (uint32_t i = 0; i < count; ++i) {
+    relax(list, light);
+    for (int k = 0; k < 3; ++k) {
+      smooth(list, light);
+    }
+  }
+  drain(gpu, list);
+}
+
+// Two devices, whose kernels lie at the same addresses, and differ.
+void stalls_devices(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu one(0);
+  Gpu whole(1);
+  Gpu part(1, 1);
+  ze_command_list_handle_t lists[] = {one.immediate(), whole.immediate(), part.immediate()};
+  ze_kernel_handle_t kernels[] = {one.kernel("light"), whole.kernel("heavy"), part.kernel("light")};
+  for (uint32_t i = 0; i < count; ++i) {
+    relax(lists[0], kernels[0]);
+    smooth(lists[1], kernels[1]);
+    smooth(lists[2], kernels[2]);
+  }
+  drain(one, lists[0]);
+  drain(whole, lists[1]);
+  drain(part, lists[2]);
+}
+
+// With pauses, so that there are several readings.
+void stalls_slowly(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  ze_kernel_handle_t light = gpu.kernel("light");
+  for (uint32_t i = 0; i < count; ++i) {
+    relax(list, light);
+    usleep(120000);
+  }
+  drain(gpu, list);
+}
+
+}  // namespace
+
+const std::vector<Case> kStallCases = {{"stalls", stalls},
+                                       {"stalls_shared", stalls_shared},
+                                       {"stalls_devices", stalls_devices},
+                                       {"stalls_slowly", stalls_slowly}};
+
+}  // namespace gpuprof::mock

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""EU stalls by Level Zero's metrics: each sample of the driver is in the profile, at its kernel, its offset and the path
+that launched it; what cannot be had is said in one line, and nothing else of the recording changes for it."""
+
+import collections
+import re
+
+import rig
+import ze_rig
+from ze_rig import APP, DRIVER, SECOND_DRIVER, function_in
+
+# What each launch leaves in the driver of the tests: {kernel: {(offset, reason): samples}}.
+LEAVES = {"light": {(0x10, "active"): 1, (0x10, "sbid"): 3, (0x38, "send"): 2},
+          "heavy": {(0x40, "active"): 4, (0x40, "dist_acc"): 4, (0x40, "sync"): 1, (0x48, "sbid"): 10}}
+SITES = ("relax", "smooth")
+PERIOD_NS = 7 * 251 * 52  # the longest of the driver's
+REFUSALS = {"stalls_absent": "offers no EU stall sampling for this GPU.*observation_paranoid",
+            "stalls_denied": "only administrators.*run as root.*observation_paranoid",
+            "stalls_busy": "another tool.*samples this GPU",
+            "stalls_no_library": "lacks a library for its metrics.*install"}
+
+
+class Stalls(ze_rig.LevelZeroTest):
+    def record_stalls(self, case, count, faults="", drivers=(DRIVER,), **how):
+        return self.record_app(case, str(count), faults=faults, drivers=drivers, options=("--stalls",), **how)
+
+    def samples(self, profile):
+        """{(site, device, kernel, offset, reason): count}, and whether each was estimated"""
+        text = profile.strings()
+        places = {row[0]: row[1:] for row in profile.of("GPU_PLACE")}
+        devices = {row[0]: text[row[3]] for row in profile.of("DEVICE")}
+        sums, estimated = collections.Counter(), set()
+        for row in profile.of("EUSTALL"):
+            work = profile.works[row[1]]
+            sites = [site for site in SITES if function_in(profile.frames(work.ustack), site)]
+            place = places.get(row[2])
+            key = (sites[0] if len(sites) == 1 else None, devices.get(work.device), work.name,
+                   int(place[2], 0) if place else None, text[row[3]])
+            sums[key] += int(row[5])
+            if row[6] != "0":
+                estimated.add(key)
+        return dict(sums), estimated
+
+    def expected(self, launched):
+        """of {(site, device, kernel): launches}"""
+        return {(site, device, kernel, offset, reason): count * launches
+                for (site, device, kernel), launches in launched.items()
+                for (offset, reason), count in LEAVES[kernel].items()}
+
+    def assert_samples(self, profile, launched, stderr):
+        found, estimated = self.samples(profile)
+        self.assertEqual(found, self.expected(launched), stderr)
+        self.assertEqual(estimated, set(), stderr)
+        self.assertEqual(profile.end()["samples"], sum(found.values()))
+        self.assertEqual(profile.losses(), {}, stderr)
+
+    def test_two_kernels_by_their_paths(self):
+        profile, _, stderr = self.record_stalls("stalls", 40)
+        self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 40, ("smooth", "mock GPU 0", "heavy"): 40}, stderr)
+        self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
+        self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
+        self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
+        # The sums of a picture, by hand: 40 * 6 samples of light, and 40 * 19 of heavy.
+        by_reason = collections.Counter()
+        for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples",
+                                                           "--leaf", "stall")):
+            kernel = next(name for name in LEAVES if f"{name}_[G]" in frames)
+            site, = [site for site in SITES if function_in(frames, site)]
+            by_reason[site, kernel, frames[-1]] += count
+        self.assertEqual(by_reason, {("relax", "light", "active_[g]"): 40, ("relax", "light", "sbid_[g]"): 120,
+                                     ("relax", "light", "send_[g]"): 80, ("smooth", "heavy", "active_[g]"): 160,
+                                     ("smooth", "heavy", "dist_acc_[g]"): 160, ("smooth", "heavy", "sync_[g]"): 40,
+                                     ("smooth", "heavy", "sbid_[g]"): 400})
+
+    def test_one_kernel_of_two_paths_is_shared_by_time(self):
+        profile, _, stderr = self.record_stalls("stalls_shared", 40)
+        found, estimated = self.samples(profile)
+        self.assertEqual(set(found), estimated, stderr)
+        for (offset, reason), count in LEAVES["light"].items():
+            parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
+            self.assertEqual(sum(parts), 160 * count, stderr)
+            # A quarter and three: but for readings between the launches of a round.
+            self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
+        self.assertEqual(profile.losses(), {}, stderr)
+
+    def test_two_devices_with_other_code_at_the_same_addresses(self):
+        # A launch on the whole of the second runs on both of its parts, each of which is sampled.
+        profile, _, stderr = self.record_stalls("stalls_devices", 20)
+        self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 20, ("smooth", "mock GPU 1", "heavy"): 40,
+                                      ("smooth", "mock GPU 1, sub-device 1", "light"): 20}, stderr)
+
+    def test_by_several_readings(self):
+        profile, _, stderr = self.record_stalls("stalls_slowly", 5)
+        self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 5}, stderr)
+
+    def test_a_driver_that_calculates_one_set_of_values(self):
+        profile, _, stderr = self.record_stalls("stalls", 10, faults="stalls_one_set")
+        self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 10, ("smooth", "mock GPU 0", "heavy"): 10}, stderr)
+
+    def test_what_is_nobodys_is_unknown(self):
+        profile, _, stderr = self.record_stalls("stalls", 10, faults="stalls_foreign")
+        found, estimated = self.samples(profile)
+        self.assertEqual(found.pop((None, "mock GPU 0", "[unknown]", None, "active")), 100, stderr)
+        self.assertEqual(found, self.expected({("relax", "mock GPU 0", "light"): 10, ("smooth", "mock GPU 0", "heavy"): 10}))
+        self.assertEqual(estimated, set())
+
+    def test_drops_are_counted(self):
+        profile, _, stderr = self.record_stalls("stalls", 10, faults="stalls_drop")
+        self.assertEqual(profile.losses(), {"samples_dropped": 1}, stderr)
+        self.assertEqual(profile.end()["samples"], 250, "what was read all the same")
+
+    def test_values_that_make_no_sense_are_left_out_and_counted(self):
+        profile, _, stderr = self.record_stalls("stalls", 10, faults="stalls_wrong")
+        self.assertEqual(profile.losses(), {"samples_dropped": 2}, stderr)
+        self.assertEqual(profile.end()["samples"], 250 - 4, "but for the first row")
+
+    def test_a_device_that_is_lost_is_sampled_again(self):
+        profile, _, stderr = self.record_stalls("stalls_slowly", 8, faults="stalls_lost")
+        self.assertEqual(profile.losses(), {"samples_dropped": 1}, stderr)
+        found, _ = self.samples(profile)
+        self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
+        launches = sum(found.values()) // 6
+        self.assertEqual(sum(found.values()), 6 * launches)
+        self.assertIn(launches, range(3, 8), "of the launches after it")
+        self.assertEqual(self.stall_meta(profile, "reopened"), ["1"])
+
+    def test_a_program_that_is_killed_keeps_what_was_read(self):
+        profile, _, stderr = self.record_stalls("stalls_slowly", 100, command=("timeout", "-s", "KILL", "2", APP), expect=-9)
+        found, _ = self.samples(profile)
+        sums = collections.Counter()
+        for key, count in found.items():
+            sums[key[2]] += count
+        # Times of the last 0.2 s are lost with the program: nobody knows whose samples those are.
+        self.assertEqual(set(sums) - {"[unknown]"}, {"light"}, stderr)
+        self.assertLessEqual(sums["[unknown]"], 6 * 3, stderr)
+        self.assertEqual(sums["light"] % 6, 0)
+        self.assertGreaterEqual(sums["light"], 6 * 3, "of 1.8 s at least")
+
+    def stall_meta(self, profile, key):
+        return [value for name, values in profile.meta().items() for value in values
+                if name.endswith(f"level_zero.stalls.{key}")]
+
+    def test_each_refusal_is_one_line_and_the_rest_is_recorded(self):
+        for fault, words in REFUSALS.items():
+            with self.subTest(fault=fault):
+                profile, expected, stderr = self.record_stalls("immediate", 10, faults=fault)
+                self.assertEqual(len(re.findall("no samples: ", stderr)), 1, stderr)
+                self.assertRegex(stderr, "no samples: .*" + words)
+                self.assertEqual(profile.of("EUSTALL"), [])
+                self.assert_exact(profile, expected, stderr)
+
+    def test_a_user_who_has_switched_metrics_off(self):
+        profile, expected, stderr = self.record_stalls("immediate", 10, ZET_ENABLE_METRICS="0")
+        self.assertRegex(stderr, "no samples: .*ZET_ENABLE_METRICS=1")
+        self.assert_exact(profile, expected, stderr)
+
+    def test_the_work_is_as_without_samples(self):
+        for case in ("immediate", "regular", "devices", "threads"):
+            for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
+                with self.subTest(case=case, drivers=len(drivers)):
+                    self.assert_exact(*self.record_stalls(case, 20, drivers=drivers))
+
+    def test_nobody_asked(self):
+        profile, expected, stderr = self.record_app("stalls", "10")
+        self.assertEqual(profile.of("EUSTALL"), [])
+        self.assertEqual(self.stall_meta(profile, "streams"), [])
+
+    def test_programs_that_fork_and_that_leave_work_behind(self):
+        profile, expected, stderr = self.record_stalls("forked", 10)
+        self.assert_exact(profile, expected, stderr)
+        profile, _, stderr = self.record_stalls("fork_late", 10)
+        self.assertIn("a child of fork()", stderr)
+        profile, _, stderr = self.record_stalls("leave_running", 10, faults="never_finish")
+        self.assertEqual(profile.losses(), {"unfinished": 1}, stderr)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,173 @@
+// Samples that say no more than the low half of an address, on a device: exact, shared by time, or nobody's.
+#include "record/join/samples/address_lookup.h"
+
+#include "catch.h"
+#include "join_rig.h"
+#include "record/join/samples/sample_sharing.h"
+
+using gpuprof::backend::PlaceSamples;
+using gpuprof::record::Batch;
+using gpuprof::record::JoinOptions;
+using gpuprof::record::SampleSharing;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::Rig;
+namespace profile = gpuprof::profile;
+
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kRegion = 0x800000000000;  // the upper half of addresses
+constexpr uint64_t kCode = kRegion + 0x10000;
+constexpr uint32_t kOther = 21;  // names
+constexpr uint32_t kSbid = 22;
+
+struct AddressRig : Rig {
+  AddressRig() : Rig(sampling()) {
+    correlator.on_name(1, kOther, "other");
+    correlator.on_name(1, kSbid, "sbid");
+    for (const uint32_t device : {1U, 2U, 3U}) {
+      correlator.on_device(1, device, 0, 0);
+    }
+    stack(77);
+    stack(88);
+  }
+  static JoinOptions sampling() {
+    JoinOptions options;
+    options.samples = true;
+    return options;
+  }
+
+  void load(uint32_t name, uint64_t address, uint32_t device = 0, uint64_t load = 1, uint64_t time_ns = 100) {
+    correlator.on_loaded_kernel(
+        1, {.address = address, .time_ns = time_ns, .load = load, .name_id = name, .device = device});
+  }
+  void run(uint64_t correlation, uint64_t stack_id, uint64_t ns, uint64_t end_ns, uint32_t name = 1,
+           uint32_t device = 0) {
+    launch(correlation, stack_id);
+    auto op = kernel(correlation, ns, end_ns);
+    op.name_id = name;
+    op.device = device;
+    correlator.on_gpu_op(op);
+  }
+  // On `device`, a part of `whole`, in a window from 100 to 200 ms.
+  void sample(uint64_t address, uint32_t count, uint32_t device = 0, uint32_t whole = 0, bool low = true) {
+    const std::vector<PlaceSamples::Reason> reasons = {{kSbid, count}};
+    correlator.on_place_samples(1,
+                                {.address = address, .window = ++last_window, .reasons = reasons, .low_address = low});
+    correlator.on_sample_window(1, {.start_ns = 100 * kMs,
+                                    .end_ns = 200 * kMs,
+                                    .handed = count,
+                                    .period = 91364,
+                                    .window = last_window,
+                                    .device = device,
+                                    .whole = whole,
+                                    .unit = gpuprof::backend::SamplingUnit::ns});
+  }
+  // "KERNEL+OFFSET by STACK: COUNT", "~" where it is estimated; in the order of the text.
+  std::string told(uint64_t after_ns = SampleSharing::kTimesNs) {
+    fake_now_ns += after_ns;
+    correlator.settle();
+    const Batch batch = take();
+    for (const auto& place : batch.gpu_places) {
+      places[place.id] = "+" + std::to_string(place.offset);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [key, count] : batch.samples) {
+      const auto& work = works.at(key.work);
+      lines.push_back(names[work.name] + places[key.place] + " by " + std::to_string(work.stack) + ": " +
+                      ((key.flags & profile::kSampleEstimated) != 0 ? "~" : "") + std::to_string(count));
+    }
+    std::sort(lines.begin(), lines.end());
+    std::string text;
+    for (const std::string& line : lines) {
+      text += (text.empty() ? "" : "; ") + line;
+    }
+    return text;
+  }
+
+  uint32_t last_window = 0;
+  std::map<profile::GpuPlaceId, std::string> places;
+};
+
+}  // namespace
+
+TEST_CASE("one kernel, launched from one path: exact") {
+  AddressRig rig;
+  rig.load(1, kCode);
+  rig.run(1, 77, kMs, 150 * kMs);
+  rig.sample(0x10018, 5);
+  rig.sample(kCode + 8, 2, 0, 0, false);
+  CHECK(rig.told() == "k+24 by 77: 5; k+8 by 77: 2");
+}
+
+TEST_CASE("one kernel, launched from two paths: shared by the time in the window") {
+  AddressRig rig;
+  rig.load(1, kCode);
+  rig.run(1, 77, kMs, 150 * kMs);
+  rig.run(2, 88, 3 * kMs, 170 * kMs);
+  rig.run(3, 77, 9 * kMs, 50 * kMs);  // before it
+  rig.sample(0x10000, 8);
+  CHECK(rig.told() == "k+0 by 77: ~2; k+0 by 88: ~6");
+}
+
+TEST_CASE("what was not there, or did not run in the window, is nobody's") {
+  AddressRig rig;
+  rig.load(1, kCode);
+  rig.load(kOther, kCode + 0x1000);
+  rig.run(1, 77, kMs, 150 * kMs);
+  rig.run(2, 77, kMs, 50 * kMs, kOther);
+  rig.sample(0x8, 3);
+  CHECK(rig.told() == "[unknown] by 0: 3");
+  rig.sample(0x11008, 4);  // loaded, and may be running still
+  CHECK(rig.told().empty());
+  rig.correlator.settle(true);
+  CHECK(rig.told() == "[unknown] by 0: 4");
+}
+
+TEST_CASE("a kernel that runs on is waited for") {
+  AddressRig rig;
+  rig.load(1, kCode);
+  rig.sample(0x10008, 4);
+  CHECK(rig.told().empty());
+  fake_now_ns += 60'000 * kMs;
+  rig.run(1, 77, 59'900 * kMs, 60'000 * kMs);
+  CHECK(rig.told(20'000 * kMs) == "k+8 by 77: 4");
+}
+
+TEST_CASE("the same low half in two regions: that which ran, or both by time") {
+  AddressRig rig;
+  rig.load(1, kCode, 0, 1);
+  rig.load(kOther, kCode + (uint64_t{1} << 32), 0, 2);
+  rig.run(1, 77, kMs, 150 * kMs);
+  rig.sample(0x10008, 4);
+  CHECK(rig.told() == "k+8 by 77: 4");
+  rig.run(2, 88, 3 * kMs, 160 * kMs, kOther);
+  rig.sample(0x10008, 4);
+  CHECK(rig.told() == "k+8 by 77: ~1; other+8 by 88: ~3");
+}
+
+TEST_CASE("devices have addresses of their own, and parts those of the whole, too") {
+  AddressRig rig;
+  rig.load(1, kCode, 0, 1);
+  rig.load(kOther, kCode, 1, 2);
+  rig.run(1, 77, kMs, 150 * kMs, 1, 0);
+  rig.run(2, 88, kMs, 150 * kMs, kOther, 1);
+  rig.sample(0x10008, 4, 0, 0);
+  rig.sample(0x10008, 5, 1, 1);
+  rig.sample(0x10008, 6, 3, 1);
+  rig.sample(0x10008, 7, 2, 2);
+  CHECK(rig.told() == "[unknown] by 0: 7; k+8 by 77: 4; other+8 by 88: 11");
+}
+
+TEST_CASE("all samples are accounted for, those of a source that ends, too") {
+  AddressRig rig;
+  rig.load(1, kCode);
+  rig.run(1, 77, kMs, 150 * kMs);
+  for (uint64_t i = 0; i < 100; ++i) {
+    rig.sample(i % 2 == 0 ? 0x10000 + i * 8 : i, 1);
+  }
+  fake_now_ns += SampleSharing::kTimesNs;
+  rig.correlator.settle(true);
+  CHECK(rig.correlator.totals().samples == 100);
+  CHECK(rig.correlator.totals().samples_with_stack == 50);
+}
