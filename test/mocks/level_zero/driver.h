@@ -25,6 +25,7 @@ struct ZeFaults {
   bool old_driver = false;      // of Level Zero 1.0: its timer's resolution is in nanoseconds
   bool wrap = false;            // the device's counter begins anew some milliseconds after the start
   bool reuse = false;           // what is made has the handle of what was destroyed last
+  bool same_place = false;      // a module's code lies where that of the last destroyed one lay
   bool no_extension = false;    // the driver does not say where kernels are
   bool no_binary = false;       // modules have no native binary
   bool lenient = false;         // a context or pool may go before what was made in it, which goes with it

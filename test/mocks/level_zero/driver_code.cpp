@@ -1,4 +1,5 @@
-// Modules and kernels, their code and where it lies. The binary of all modules is the file that MOCK_ZE_ZEBIN names.
+// Modules and kernels, their code and where it lies. The binary of a module is what it was made of, where that is
+// native; of all others the file that MOCK_ZE_ZEBIN names.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -23,15 +24,37 @@ std::vector<uint8_t> read_binary() {
   return {bytes.begin(), bytes.end()};
 }
 
-ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
-                                     const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
-                                     ze_module_build_log_handle_t* /*log*/) {
+std::vector<uint8_t> binary_of(const ze_module_desc_t& description) {
+  const bool is_native = description.format == ZE_MODULE_FORMAT_NATIVE && description.pInputModule != nullptr;
+  return is_native ? std::vector<uint8_t>(description.pInputModule, description.pInputModule + description.inputSize)
+                   : read_binary();
+}
+
+// Where modules lay that were destroyed, the last one last.
+std::vector<uint64_t>& free_addresses() {
+  static auto* all = new std::vector<uint64_t>;  // there at the process's end, too
+  return *all;
+}
+
+uint64_t take_address() {
   static uint64_t next_address = kFirstAddress;
+  uint64_t address = next_address;
+  if (ze_faults().same_place && !free_addresses().empty()) {
+    address = free_addresses().back();
+    free_addresses().pop_back();
+  } else {
+    next_address += kModuleBytes;
+  }
+  return address;
+}
+
+ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t /*device*/,
+                                     const ze_module_desc_t* description, ze_module_handle_t* module,
+                                     ze_module_build_log_handle_t* /*log*/) {
   const std::lock_guard<std::mutex> guard(the_lock());
   auto* made = make<Module>();
-  made->address = next_address;
-  made->binary = read_binary();
-  next_address += kModuleBytes;
+  made->address = take_address();
+  made->binary = binary_of(*description);
   *module = reinterpret_cast<ze_module_handle_t>(made);
   return ZE_RESULT_SUCCESS;
 }
@@ -41,6 +64,7 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   if (object<Module>(module).live != 0 && !ze_faults().lenient) {
     violation("a module is destroyed before its kernels");
   }
+  free_addresses().push_back(object<Module>(module).address);
   destroy<Module>(module);
   return ZE_RESULT_SUCCESS;
 }

@@ -28,6 +28,7 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"old_driver", &ZeFaults::old_driver},
                                 {"wrap", &ZeFaults::wrap},
                                 {"reuse", &ZeFaults::reuse},
+                                {"same_place", &ZeFaults::same_place},
                                 {"no_extension", &ZeFaults::no_extension},
                                 {"no_binary", &ZeFaults::no_binary},
                                 {"lenient", &ZeFaults::lenient}};
