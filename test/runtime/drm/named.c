@@ -28,6 +28,9 @@
 #define SPACE 0x100000000ull /* that an instruction base address leads to */
 #define MOST_ZEBIN_BYTES 0x10000
 
+#define OTHERS_RING 1
+#define TO_FIRST 100 /* a pipe */
+
 enum stall { SEND = 4, SBID = 6, SYNC = 7 };
 
 struct program {
@@ -46,6 +49,7 @@ static ze_device_handle_t device;
 static ze_context_handle_t context;
 static base_address_t base_address; /* null: the driver does not say where kernels are */
 static uint64_t last_scale_at;
+static int is_other;
 
 static void fail(const char* what) {
   perror(what);
@@ -142,9 +146,9 @@ static void push(unsigned times, uint64_t address, enum stall stall) {
   call("stalls", FAKE_GPU_STALLS, &pushed);
 }
 
-__attribute__((noinline)) void submit(uint64_t address) {
+__attribute__((noinline)) void submit(uint64_t address, unsigned ms) {
   put_kernel_from((uint32_t*)memory, address - address % SPACE, address % SPACE);
-  struct fake_gpu_submit job = {0, 0, 900000000ull, queue, 0, MEMORY_AT};
+  struct fake_gpu_submit job = {is_other ? OTHERS_RING : 0, 0, ms * 1000000ull, queue, 0, MEMORY_AT};
   call("submit", FAKE_GPU_SUBMIT, &job);
   sleep_ms(300); /* it runs by now */
 }
@@ -155,47 +159,84 @@ static void wait_idle(void) {
   call("wait", FAKE_GPU_WAIT, NULL);
 }
 
+static void say(int pipe) {
+  if (write(pipe, "", 1) != 1) {
+    fail("a pipe");
+  }
+}
+
+static void hear(int pipe) {
+  char heard = 0;
+  if (read(pipe, &heard, 1) != 1) {
+    fail("the other process");
+  }
+}
+
 __attribute__((noinline)) void first(const struct program* program) {
-  submit(program->scale_at);
+  submit(program->scale_at, 900);
   push(40, program->scale_at + 0x10, SBID);
   push(30, program->scale_at + 0x20, SEND);
   wait_idle();
 }
 
 __attribute__((noinline)) void neighbor(const struct program* program) {
-  submit(program->add_at);
+  submit(program->add_at, 900);
   push(20, program->add_at, SYNC);
   wait_idle();
 }
 
 __attribute__((noinline)) void other_process(const struct program* program) {
-  submit(program->scale_at);
+  submit(program->scale_at, 900);
   push(25, program->scale_at + 0x10, SBID);
   wait_idle();
 }
 
 __attribute__((noinline)) void reloaded(const struct program* program) {
-  submit(program->scale_at);
+  submit(program->scale_at, 900);
   push(35, program->scale_at + 0x10, SBID);
   push(15, program->scale_at, SYNC);
   wait_idle();
 }
 
+/* In both processes at the same time: whose samples are these? The first one tells them. */
+__attribute__((noinline)) void together(const struct program* program) {
+  submit(program->scale_at, is_other ? 4000 : 1500);
+  if (is_other) {
+    say(TO_FIRST);
+  } else {
+    push(60, program->scale_at + 0x10, SBID);
+  }
+  wait_idle();
+}
+
 /* Nothing is loaded any more: what ran there has no name. */
 __attribute__((noinline)) void unloaded(void) {
-  submit(last_scale_at);
+  submit(last_scale_at, 900);
   push(10, last_scale_at + 0x10, SBID);
   wait_idle();
 }
 
-static void run_other_process(char** arguments) {
+static pid_t start_other_process(char** arguments, int* from_other) {
   extern char** environ;
   pid_t child = 0;
-  int status = 0;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0 || dup2(ends[1], TO_FIRST) < 0) {
+    fail("a pipe");
+  }
   setenv("OTHER_PROCESS", "1", 1);
-  if (posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) != 0 || waitpid(child, &status, 0) != child ||
-      status != 0) {
-    fail("the other process");
+  if (posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
+    fail(arguments[0]);
+  }
+  close(TO_FIRST);
+  *from_other = ends[0];
+  return child;
+}
+
+static void end_other_process(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) {
+    fprintf(stderr, "the other process failed\n");
+    exit(1);
   }
 }
 
@@ -206,17 +247,22 @@ int main(int count, char** arguments) {
   }
   start_gpu();
   start_level_zero();
-  int is_other = getenv("OTHER_PROCESS") != NULL;
+  is_other = getenv("OTHER_PROCESS") != NULL;
   struct program program = load(arguments[is_other ? 2 : 1]);
   printf("scale at %#llx\n", (unsigned long long)program.scale_at);
   if (is_other) {
     other_process(&program);
+    together(&program);
     unload(&program);
     return 0;
   }
   first(&program);
   neighbor(&program);
-  run_other_process(arguments); /* while the first zebin is loaded here */
+  int from_other = -1;
+  pid_t child = start_other_process(arguments, &from_other); /* while the first zebin is loaded here */
+  hear(from_other);
+  together(&program);
+  end_other_process(child);
   unload(&program);
   program = load(arguments[2]);
   printf("scale at %#llx\n", (unsigned long long)program.scale_at);

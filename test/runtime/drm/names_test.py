@@ -19,6 +19,8 @@ import vm
 SUITE = "bookworm-backports"
 TRACING_LAYER = "libze_tracing_layer.so.1"
 ASSEMBLERS = ("libiga64.so.2", "libiga64.so.1")
+# What Intel's assembler library needs beside vm.CPU.
+CPU = ("-cpu", f"{vm.CPU},+ssse3,+sse4.1,+sse4.2,+popcnt")
 
 SCRIPT = r"""
 export FAKE_GPU=/dev/dri/fake_xe ZE_ENABLE_ALT_DRIVERS=/driver.so MOCK_ZE_FAULTS=same_place
@@ -80,7 +82,7 @@ def output():
     try:
         more_files, has_assembler = files()
         sections = machine.run(SUITE, {"gpuprof": rig.GPUPROF, "named": os.environ["DRM_NAMED"]}, lambda _: SCRIPT,
-                               more_files=more_files, load=machine.LOAD_FAKES)
+                               more_files=more_files, load=machine.LOAD_FAKES, qemu=CPU)
         return sections, has_assembler, None
     except vm.Skipped as reason:
         return {}, False, str(reason)
@@ -91,6 +93,8 @@ class Sample(collections.namedtuple("Sample", "process path kernel offset line t
 
 
 class Names(rig.RuntimeTest):
+    maxDiff = None
+
     def setUp(self):
         super().setUp()
         self.sections, self.has_assembler, reason = output()
@@ -122,13 +126,57 @@ class Names(rig.RuntimeTest):
                          text[reason], int(flags))] += int(count)
         return found, profile
 
-    def text_of(self, opcode):
-        return opcode if self.has_assembler else ""
+    def sample(self, path, line, opcode, offset, reason, process=0, kernel="scale", flags=0):
+        text = self.TEXTS[opcode] if self.has_assembler else ""
+        return Sample(process, path, kernel, offset, line, text, reason, flags)
 
-    def test_samples_are_in_the_kernels_that_the_process_has_loaded(self):
+    TEXTS = {  # of operands that are all 0
+        "sync": "sync.nop null",
+        "add": "add (1|M0) null<0>:ub null<0;1,0>:ub null<0;1,0>:ub",
+        "mul": "mul (1|M0) null<0>:ub null<0;1,0>:ub null<0;1,0>:ub",
+        "nop": "nop",
+    }
+
+    def test_samples_are_in_the_kernels_that_the_process_had_loaded(self):
+        """As named.c pushes them; lines and instructions are those of zebin_first.c and zebin_second.c. The second zebin has
+        a kernel of the same name at the same address: in another process, and later in the same one."""
         found, profile = self.samples("named")
-        print(found, self.said("named", "named.folded", "named.report", "doctor"))
-        self.assertEqual(profile.losses(), {})
+        shared = {process: found.pop(self.sample("together", line, opcode, 0x10, "sbid", process, flags=1), 0)
+                  for process, line, opcode in ((0, 6, "mul"), (1, 10, "add"))}
+        unnamed, = [sample for sample in found if sample.path == "unloaded"]
+        self.assertRegex(unnamed.kernel, r"^kernel at 0x[0-9a-f]+$")
+        self.assertEqual((unnamed.offset, unnamed.line, unnamed.text, found.pop(unnamed)), (0x10, 0, "", 10))
+        self.assertEqual(found, {
+            self.sample("first", 6, "mul", 0x10, "sbid"): 40,
+            self.sample("first", 7, "nop", 0x20, "send"): 30,
+            self.sample("neighbor", 11, "add", 0, "sync", kernel="add"): 20,
+            self.sample("other_process", 10, "add", 0x10, "sbid", process=1): 25,
+            self.sample("reloaded", 10, "add", 0x10, "sbid"): 35,
+            self.sample("reloaded", 9, "sync", 0, "sync"): 15,
+        }, self.said("named"))
+        # Nobody can say whose they are: halves, as both ran all the time, but each in the code of its own process.
+        self.assertEqual(sum(shared.values()), 60, shared)
+        self.assertLessEqual(abs(shared[0] - 30), 1, shared)
+        self.assertEqual((profile.end()["samples"], profile.losses()), (235, {}))
+
+    def test_the_library_tells_of_code_only(self):
+        _, profile = self.samples("named")
+        self.assertEqual({work.name for work, _ in profile.measured("GPU")}, {"xe-rcs", "xe-ccs"})
+        self.assertEqual(profile.coverage()["matched"], 7)
+        meta = profile.meta()
+        self.assertEqual([value for key, values in meta.items() if key.endswith("level_zero.kernel_addresses")
+                          for value in values], ["known", "known"])
+        self.assertEqual(len(profile.of("GPU_MODULE")), 2, "one of each zebin, whoever loads it")
+
+    def test_they_are_folded_and_reported(self):
+        folded = self.sections["named.folded"]
+        text = f"{self.TEXTS['mul']}_[g];" if self.has_assembler else "0x10_[g];"
+        first, = [line for line in folded if ";first;" in line and line.endswith("sbid_[g] 40")]
+        self.assertRegex(first, r";xe-rcs_\[G\];scale_\[G\];[^;]*/zebin_first\.c:6_\[G\];")
+        self.assertIn(text.replace("0;1", "0:1"), first)  # ";" is between frames
+        other, = [line for line in folded if ";other_process;" in line]
+        self.assertRegex(other, r"/zebin_second\.c:10_\[G\];")
+        self.assertRegex(self.said("named.report"), r"zebin_first\.c:6 ")
 
 
 if __name__ == "__main__":

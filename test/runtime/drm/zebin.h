@@ -10,8 +10,8 @@
 
 /* The opcode, and operands that are all 0. */
 #define INSTRUCTION(opcode) __asm__ volatile(".byte " opcode "; .zero 15")
-#define KERNEL(name)                           \
-  void name(void);                             \
+#define KERNEL(name) \
+  void name(void);   \
   __attribute__((naked, aligned(64))) void name(void)
 
 /* What it was compiled for: architecture 12, release 60, revision 7. */
