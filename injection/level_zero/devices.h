@@ -12,6 +12,9 @@ constexpr uint32_t kMaxDevices = 64;  // later ones share the last number
 // The number of a device or sub-device, in the order of the drivers.
 uint32_t device_index(ze_device_handle_t device);
 
+// The driver that lists the device, or what it is a part of; null: none that we know.
+ze_driver_handle_t driver_of(ze_device_handle_t device);
+
 // Sends the device's name where the recorder does not have it yet.
 void announce_device(uint32_t index);
 

@@ -146,7 +146,7 @@ class Names(rig.RuntimeTest):
         unnamed, = [sample for sample in found if sample.path == "unloaded"]
         self.assertRegex(unnamed.kernel, r"^kernel at 0x[0-9a-f]+$")
         self.assertEqual((unnamed.offset, unnamed.line, unnamed.text, found.pop(unnamed)), (0x10, 0, "", 10))
-        self.assertEqual(found, {
+        self.assertEqual(dict(found), {
             self.sample("first", 6, "mul", 0x10, "sbid"): 40,
             self.sample("first", 7, "nop", 0x20, "send"): 30,
             self.sample("neighbor", 11, "add", 0, "sync", kernel="add"): 20,
