@@ -2,7 +2,8 @@
  * Loads kernels by Level Zero, on a driver without a device, and runs what lies at their addresses on the fake xe, with
  * known samples of stalls in it.
  * arguments: two zebins
- * environment: FAKE_GPU, its device node; OTHER_PROCESS: only the second zebin is used
+ * environment: FAKE_GPU, its device node; OTHER_PROCESS: only the second zebin is used; WAIT_FOR: a file that is waited
+ * for after Level Zero has been initialized
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,13 +242,21 @@ static void end_other_process(pid_t child) {
   }
 }
 
+static void wait_for_file(const char* path) {
+  struct stat there;
+  while (path != NULL && (stat(path, &there) != 0 || there.st_size == 0)) {
+    sleep_ms(100);
+  }
+}
+
 int main(int count, char** arguments) {
   if (count != 3) {
     fprintf(stderr, "usage: %s ZEBIN ZEBIN\n", arguments[0]);
     return 2;
   }
-  start_gpu();
   start_level_zero();
+  wait_for_file(getenv("WAIT_FOR"));
+  start_gpu();
   is_other = getenv("OTHER_PROCESS") != NULL;
   struct program program = load(arguments[is_other ? 2 : 1]);
   printf("scale at %#llx\n", (unsigned long long)program.scale_at);

@@ -6,8 +6,10 @@ fake xe, which tells samples of it. Only this: `ctest -R runtime_drm_names -V`.
 """
 
 import collections
+import ctypes
 import functools
 import os
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -35,6 +37,11 @@ section named.folded
 /gpuprof flame -i /tmp/named --weight samples --leaf function,line,instruction,stall 2>/dev/null
 section named.report
 /gpuprof report -i /tmp/named 2>&1
+section attached
+WAIT_FOR=/tmp/attached /named /first.zebin /second.zebin >/dev/null &
+record /tmp/attached --backend drm --stalls -p $!
+section attached.profile
+/bin/busybox cat /tmp/attached
 """
 
 
@@ -167,6 +174,16 @@ class Names(rig.RuntimeTest):
         self.assertEqual([value for key, values in meta.items() if key.endswith("level_zero.kernel_addresses")
                           for value in values], ["known", "known"])
         self.assertEqual(len(profile.of("GPU_MODULE")), 2, "one of each zebin, whoever loads it")
+
+    def test_in_a_running_process_addresses_stay_and_that_is_said(self):
+        if hasattr(ctypes.CDLL(TRACING_LAYER.replace("tracing_layer", "loader")), "zelEnableTracingLayer"):
+            self.skipTest("this loader lets the library come late")
+        found, profile = self.samples("attached")
+        self.assertIn("have addresses instead of names: it uses level_zero", self.said("attached"))
+        self.assertEqual({re.sub("0x[0-9a-f]+", "X", sample.kernel) for sample in found}, {"kernel at X"})
+        self.assertEqual((profile.end()["samples"], profile.losses()), (235, {}))
+        self.assertEqual(profile.coverage()["matched"], 7)
+        self.assertEqual(profile.end()["launches"], 7, "those of Level Zero are not counted, too")
 
     def test_they_are_folded_and_reported(self):
         folded = self.sections["named.folded"]
