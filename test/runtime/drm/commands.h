@@ -32,4 +32,27 @@ static inline void put_kernel(uint32_t* at, uint64_t start) {
   put_kernel_from(at, CODE_AT, start);
 }
 
+#define DESCRIPTOR_BYTES 32
+
+/* As put_kernel(), for GPUs up to Gen12: the kernel is named in an interface descriptor. `dynamic`: where these are;
+ * 0: where the batch before has said. */
+static inline void put_older_kernel(uint32_t* at, uint64_t dynamic, unsigned descriptor) {
+  memset(at, 0, 19 * 4);
+  at[0] = 0x61010011; /* STATE_BASE_ADDRESS, 19 dwords */
+  at[6] = dynamic ? (uint32_t)dynamic | 1 : 0;
+  at[7] = (uint32_t)(dynamic >> 32);
+  at[10] = (uint32_t)CODE_AT | 1;
+  at[11] = (uint32_t)(CODE_AT >> 32);
+  at += 19;
+  memset(at, 0, 4 * 4);
+  at[0] = 0x70020002; /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
+  at[2] = 2 * DESCRIPTOR_BYTES;
+  at += 4;
+  memset(at, 0, 15 * 4);
+  at[0] = 0x7105000d; /* GPGPU_WALKER */
+  at[1] = descriptor;
+  at += 15;
+  *at = 0x05000000; /* MI_BATCH_BUFFER_END */
+}
+
 #endif

@@ -97,12 +97,14 @@ class Kernels:
             ("kernel at 0x9000", "1", "1", "1"),
             ("kernel at 0xa000", "1", "1", None),
             ("kernel at 0xb000", "1", "1", None),
+            ("kernel at 0xc000", "1", "1", "1"),
+            ("kernel at 0xd000", "1", "1", "1"),
         })
-        self.assertEqual(len(parts), 6)
+        self.assertEqual(len(parts), 8)
         for part in parts:
             if part.group(4):
                 self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
-        self.assertEqual(profile.coverage()["matched"], 9)
+        self.assertEqual(profile.coverage()["matched"], 12)
         given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
         self.assertEqual(given_up, [["3"]])  # in an object that is not mapped, on the way to it, and in none
         self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key
