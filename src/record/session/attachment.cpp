@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -12,14 +11,6 @@
 #include "record/signals.h"
 
 namespace gpuprof::record {
-namespace {
-
-bool is_code_only(const std::unique_ptr<backend::Backend>& backend) {
-  return backend->is_code_only();
-}
-
-}  // namespace
-
 Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
                          StackSetup& stacks) {
   auto who = TracedIdentity::of(pid_);
@@ -41,14 +32,6 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   }
   if (Status same = who->check(); !same) {
     return same;
-  }
-  // Libraries that would hand over code only: launches are not theirs to count.
-  if (LocalSources::are_in(backends) && std::any_of(backends.begin(), backends.end(), is_code_only) &&
-      std::all_of(backends.begin(), backends.end(),
-                  [](const auto& one) { return one->is_local() || is_code_only(one); })) {
-    log::warn("kernels of process " + std::to_string(pid_) + " have addresses instead of names: " + why.message,
-              why.hint);
-    return {};
   }
   Status counted = count(why, options, backends, channel, stacks);
   if (!counted && LocalSources::are_in(backends)) {
