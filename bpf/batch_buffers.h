@@ -114,6 +114,18 @@ static __always_inline __u64 address_in_process(struct batch* batch, __u64 addre
   return found;
 }
 
+/* Of exec queues and contexts: the dynamic state base address that their last batch has left behind. */
+struct dynamic_key {
+  __u64 file;
+  __u64 queue;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 4096);
+  __type(key, struct dynamic_key);
+  __type(value, __u64);
+} dynamic_bases SEC(".maps");
+
 struct batch_context {
   struct batch* batch;
 };
@@ -123,13 +135,13 @@ static long scan_command(__u32 index, struct batch_context* context) {
   struct gpuprof_batch_scan* scan = &batch->scan;
   __u32* words = batch->words;
   __builtin_memset(batch->words, 0, sizeof(batch->words));
-  __u64 from = address_in_process(batch, scan->at);
+  __u64 from = address_in_process(batch, gpuprof_batch_next(scan));
   /* A short command may be the last thing that is there. */
   if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
-    scan->state = GPUPROF_BATCH_UNWRITTEN;
-    return 1;
+    gpuprof_batch_unreadable(scan);
+    return scan->state != GPUPROF_BATCH_RUNS;
   }
   gpuprof_batch_step(scan, words);
   return scan->state != GPUPROF_BATCH_RUNS;
@@ -143,8 +155,14 @@ static __noinline int look_at(struct batch* batch) {
   __builtin_memset(&batch->scan, 0, sizeof(batch->scan));
   batch->scan.at = batch->address;
   batch->to = 0;
+  struct dynamic_key queue = {batch->event.file, batch->event.queue};
+  const __u64* dynamic = bpf_map_lookup_elem(&dynamic_bases, &queue);
+  batch->scan.dynamic = dynamic ? *dynamic : 0;
   struct batch_context context = {batch};
   bpf_loop(GPUPROF_BATCH_COMMANDS, scan_command, &context, 0);
+  if (batch->scan.dynamic && (!dynamic || *dynamic != batch->scan.dynamic)) {
+    bpf_map_update_elem(&dynamic_bases, &queue, &batch->scan.dynamic, BPF_ANY);
+  }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
   if (!written && batch->looks > 0 && batch->looks < MAX_LOOKS) {
     return 0; /* no news */

@@ -41,6 +41,15 @@ struct {
   __type(value, __u32);
 } vms SEC(".maps");
 
+/* Of exec queues: the fence context of their jobs, as their last call has shown it. Jobs of another one that are queued
+ * in a call are the driver's own. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct exec_queue_key);
+  __type(value, __u64);
+} queue_contexts SEC(".maps");
+
 static __always_inline void begin_submission(const struct drm_file* file,
                                              const struct gpuprof_drm_submission* submission) {
   __u64 thread = bpf_get_current_pid_tgid();
@@ -62,6 +71,11 @@ static __always_inline int end_submission(int result) {
     if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP) != 0) {
       count_job(GPUPROF_DRM_LOST_BATCHES);
     }
+  }
+  if (call && call->submission.kind == GPUPROF_DRM_EXEC_QUEUE && call->last.context && result == 0) {
+    struct exec_queue_key key = {call->submission.file, call->submission.id};
+    __u64 context = call->last.context;
+    bpf_map_update_elem(&queue_contexts, &key, &context, BPF_ANY);
   }
   bpf_map_delete_elem(&submissions, &thread);
   return 0;
@@ -98,6 +112,7 @@ int on_xe_queue_created(__u64* ctx) {
   struct exec_queue_key key = {ctx[2], BPF_CORE_READ(create, exec_queue_id)};
   __u32 vm = BPF_CORE_READ(create, vm_id);
   bpf_map_update_elem(&vms, &key, &vm, BPF_ANY);
+  bpf_map_delete_elem(&queue_contexts, &key);
   return 0;
 }
 
@@ -132,8 +147,17 @@ static __always_inline void note_queued(const struct job_key* key) {
 static __always_inline void add_submission(struct gpuprof_drm_queued* event) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
-  if (call) {
-    event->submission = call->submission;
+  if (!call) {
+    return;
+  }
+  event->submission = call->submission;
+  if (call->submission.kind == GPUPROF_DRM_EXEC_QUEUE) {
+    struct exec_queue_key key = {call->submission.file, call->submission.id};
+    const __u64* own = bpf_map_lookup_elem(&queue_contexts, &key);
+    if (own && *own != event->job.context) {
+      event->submission.kind = 0;
+      event->submission.batch = 0;
+    }
   }
 }
 

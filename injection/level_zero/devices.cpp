@@ -226,6 +226,11 @@ uint32_t core_mhz(uint32_t index) {
   return get_properties(devices[index], &properties) ? properties.coreClockRate : 0;
 }
 
+ze_driver_handle_t driver_of(ze_device_handle_t handle) {
+  const Device& known = devices[device_index(handle)];
+  return known.handle == handle ? known.driver : nullptr;  // it may share the last number
+}
+
 void announce_device(uint32_t index) {
   Device& known = devices[index];
   const uint32_t announced_to = load_relaxed(&known.announced_to);

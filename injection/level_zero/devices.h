@@ -23,6 +23,9 @@ ze_driver_handle_t driver_of(uint32_t index);  // null: none that we know lists 
 // Cycles of the device's core in a microsecond; 0: it does not say.
 uint32_t core_mhz(uint32_t index);
 
+// The driver that lists the device, or what it is a part of; null: none that we know.
+ze_driver_handle_t driver_of(ze_device_handle_t device);
+
 // Sends the device's name where the recorder does not have it yet.
 void announce_device(uint32_t index);
 

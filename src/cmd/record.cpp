@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "backend/backend.h"
@@ -75,6 +76,7 @@ class Record final : public Command {
     if (!chosen) {
       return std::move(chosen).error();
     }
+    tell_what_stays_unnamed(*chosen);
     TopView view;
     options_.live = top_ ? &view : nullptr;
     const auto result = record::run_session(options_, std::move(*chosen));
@@ -95,6 +97,18 @@ class Record final : public Command {
   }
 
  private:
+  // Libraries that hand over code for others' samples come at a program's start only.
+  void tell_what_stays_unnamed(const backend::Backends& chosen) const {
+    const bool named_by_other =
+        std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
+    if (options_.samples && options_.attach_pid != 0 && named_by_other) {
+      log::warn("sampled kernels of process " + std::to_string(options_.attach_pid) +
+                    " have addresses instead of names and source lines",
+                "what its code is, is known of programs that are started with gpuprof record --backend drm --stalls -- "
+                "COMMAND");
+    }
+  }
+
   void declare_target(CLI::App& app) {
     add_file_option(app, "-o,--output", options_.output,
                     "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt, or "

@@ -29,7 +29,13 @@ struct gpuprof_batch_scan {
   gpuprof_u64 at;      /* address of the next command, as the GPU has it */
   gpuprof_u64 base;    /* instruction base address; 0: the batch sets none */
   gpuprof_u64 back[4]; /* where batches that have called others go on */
-  gpuprof_u32 depth;   /* of these */
+  /* Gen8 to Gen12: */
+  gpuprof_u64 dynamic;     /* dynamic state base address, of a batch before until this one sets it; 0: not known */
+  gpuprof_u64 descriptors; /* address of the interface descriptors; 0: not known */
+  gpuprof_u64 descriptor;  /* of the one that is read next, in place of a command; 0: none is */
+  gpuprof_u32 descriptors_bytes;
+  gpuprof_u32 missed; /* a kernel whose descriptor is not known, or not there */
+  gpuprof_u32 depth;  /* of these */
   gpuprof_u32 jumps;
   gpuprof_u32 noops; /* since the last other command */
   gpuprof_u32 state;
@@ -82,6 +88,22 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(stru
   }
 }
 
+/* The kernels of GPGPU_WALKER are named in memory: interface descriptors, of 32 bytes each. */
+static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struct gpuprof_batch_scan* scan,
+                                                                           const gpuprof_u32* words) {
+  if (words[0] == 0x70020002) { /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
+    scan->descriptors = scan->dynamic ? scan->dynamic + words[3] : 0;
+    scan->descriptors_bytes = words[2] & 0x1ffff;
+  } else if ((words[0] & 0xffff00ff) == 0x7105000d) { /* GPGPU_WALKER, as long as from Gen8 on */
+    gpuprof_u32 begin = (words[1] & 0x3f) * 32;
+    if (scan->descriptors && begin + 32 <= scan->descriptors_bytes) {
+      scan->descriptor = scan->descriptors + begin;
+    } else {
+      scan->missed = 1;
+    }
+  }
+}
+
 /* A command of the GPU's pipelines. Its length in dwords. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipeline(struct gpuprof_batch_scan* scan,
                                                                                      const gpuprof_u32* words) {
@@ -92,7 +114,12 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipe
   }
   if (command == 0x7208) { /* COMPUTE_WALKER, with the interface descriptor in it */
     gpuprof_batch_add(scan, words[18], words[19], 0);
-  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS */
+  } else if (command == 0x7002 || command == 0x7105) {
+    gpuprof_batch_take_media(scan, words);
+  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS, as from Gen8 on */
+    if ((words[0] & 0xff) >= 10 && words[6] & 1) {
+      scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
+    }
     if (words[10] & 1) {
       scan->base = (((gpuprof_u64)words[11] << 32) | words[10]) & ~(gpuprof_u64)0xfff;
     }
@@ -125,7 +152,7 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memo
   gpuprof_u32 opcode = (words[0] >> 23) & 0x3f;
   if (opcode == 0x0a) { /* MI_BATCH_BUFFER_END */
     if (scan->depth == 0) {
-      scan->state = GPUPROF_BATCH_ENDED;
+      scan->state = scan->missed ? GPUPROF_BATCH_CUT : GPUPROF_BATCH_ENDED;
     } else {
       --scan->depth;
       scan->at = scan->back[scan->depth & 3];
@@ -140,11 +167,35 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memo
   return opcode < 0x10 ? 1 : (words[0] & 0xff) + 2;
 }
 
-/* The command at scan->at, which begins with these words; of those that could not be read, 0. */
+/* What is read next, as the GPU has it. */
+static inline __attribute__((always_inline)) gpuprof_u64 gpuprof_batch_next(const struct gpuprof_batch_scan* scan) {
+  return scan->descriptor ? scan->descriptor : scan->at;
+}
+
+/* It cannot be read. */
+static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struct gpuprof_batch_scan* scan) {
+  if (scan->descriptor) {
+    scan->descriptor = 0;
+    scan->missed = 1;
+  } else {
+    scan->state = GPUPROF_BATCH_UNWRITTEN;
+  }
+}
+
+/* What is at gpuprof_batch_next(): a command, or a descriptor. Of words that could not be read, 0. */
 static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpuprof_batch_scan* scan,
                                                                      const gpuprof_u32* words) {
   gpuprof_u32 type = words[0] >> 29;
   gpuprof_u32 length;
+  if (scan->descriptor) {
+    scan->descriptor = 0;
+    if (words[0] | words[1]) {
+      gpuprof_batch_add(scan, words[0], words[1], 0);
+    } else {
+      scan->missed = 1;
+    }
+    return;
+  }
   if (words[0] == 0) { /* MI_NOOP */
     if (++scan->noops >= GPUPROF_BATCH_NOOPS) {
       scan->state = GPUPROF_BATCH_UNWRITTEN;

@@ -11,12 +11,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   gpuprof_batch_scan scan{};
   for (unsigned i = 0; i < GPUPROF_BATCH_COMMANDS && scan.state == GPUPROF_BATCH_RUNS; ++i) {
     std::array<uint32_t, GPUPROF_BATCH_WINDOW> words{};
-    const uint64_t at = scan.at % (size + 1);  // addresses go round, so that jumps lead somewhere
+    const uint64_t at = gpuprof_batch_next(&scan) % (size + 1);  // addresses go round, so that jumps lead somewhere
     std::memcpy(words.data(), data + at, std::min<size_t>(sizeof(words), size - at));
     const gpuprof_batch_scan before = scan;
     gpuprof_batch_step(&scan, words.data());
-    const bool moved =
-        scan.at != before.at || scan.state != before.state || scan.jumps != before.jumps || scan.depth != before.depth;
+    const bool moved = scan.at != before.at || scan.descriptor != before.descriptor || scan.state != before.state ||
+                       scan.jumps != before.jumps || scan.depth != before.depth;
     if (!moved || scan.count > GPUPROF_BATCH_KERNELS || scan.depth > GPUPROF_BATCH_DEPTH ||
         scan.jumps > GPUPROF_BATCH_JUMPS) {
       std::abort();

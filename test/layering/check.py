@@ -16,8 +16,8 @@ TREES = ("src", "bpf", "injection", "test", "examples")
 SHARED = ("base", "ipc", "nvtx", "python", "runtime", "stack")
 
 # Headers of others: what they start with, and the places that may include them.
-VENDOR_PLACES = ("test/mocks/", "test/runtime/matrix/", "test/runtime/stacks/", "test/unit/injection/", "test/bench/",
-                 "examples/")
+VENDOR_PLACES = ("test/mocks/", "test/runtime/drm/", "test/runtime/matrix/", "test/runtime/stacks/",
+                 "test/unit/injection/", "test/bench/", "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
     # Not "cupti/" and "nvtx/", which are folders of ours.

@@ -26,10 +26,17 @@ using GetFunction = decltype(&zeDriverGetExtensionFunctionAddress);
 using GetBinary = decltype(&zeModuleGetNativeBinary);
 using Translate = decltype(&zelLoaderTranslateHandle);
 
+// The extension is a function of a driver's, which would not survive the kernels of another.
+struct Driver {
+  ze_driver_handle_t handle;
+  GetBaseAddress base_address;  // null: it has no such extension
+};
+
 struct Calls {
   GetBinary get_binary;
-  GetBaseAddress base_address;  // null: the driver has no such extension
-  Translate translate;          // null: handles are the driver's own, or nobody can say
+  Translate translate;  // null: handles are the driver's own, or nobody can say
+  Driver drivers[kMaxDrivers];
+  uint32_t driver_count;
 };
 Calls calls = {};
 
@@ -37,8 +44,9 @@ struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;     // of its code; 0: there is none
-  uint32_t device;  // its number; UINT32_MAX: not known
+  uint64_t key;                 // of its code; 0: there is none
+  uint32_t device;              // its number; UINT32_MAX: not known
+  GetBaseAddress base_address;  // of its driver; null: it has none
 };
 constinit HandleTable<Module> modules;
 uint64_t last_load = 0;
@@ -48,16 +56,42 @@ bool wants(uint32_t flag) {
   return wanted != nullptr && (wanted->flags & flag) != 0;
 }
 
-// The extension is a function of the driver's. Where there are several, nobody tells whose a kernel is, and one driver
-// would not survive the kernels of another.
-GetBaseAddress find_base_address() {
+void find_drivers() {
   const auto get_function = reinterpret_cast<GetFunction>(find_function("zeDriverGetExtensionFunctionAddress"));
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
-  void* function = nullptr;
-  const bool known = get_function != nullptr && api.zeDriverGet(&count, drivers) == ZE_RESULT_SUCCESS && count == 1 &&
-                     get_function(drivers[0], "zexKernelGetBaseAddress", &function) == ZE_RESULT_SUCCESS;
-  return known ? reinterpret_cast<GetBaseAddress>(function) : nullptr;
+  calls.driver_count = 0;
+  if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
+    return;
+  }
+  // Of several, the loader has handles of its own, which it must translate.
+  const bool usable = get_function != nullptr && (count == 1 || calls.translate != nullptr);
+  for (uint32_t i = 0; i < count && i < kMaxDrivers; ++i) {
+    void* function = nullptr;
+    const bool known = usable && get_function(drivers[i], "zexKernelGetBaseAddress", &function) == ZE_RESULT_SUCCESS;
+    calls.drivers[calls.driver_count++] = {drivers[i], known ? reinterpret_cast<GetBaseAddress>(function) : nullptr};
+  }
+}
+
+// Where there is one driver, it is that one's.
+GetBaseAddress base_address_of(ze_device_handle_t device) {
+  const ze_driver_handle_t driver = calls.driver_count == 1 ? calls.drivers[0].handle : driver_of(device);
+  for (uint32_t i = 0; i < calls.driver_count; ++i) {
+    if (calls.drivers[i].handle == driver) {
+      return calls.drivers[i].base_address;
+    }
+  }
+  return nullptr;
+}
+
+void tell_drivers() {
+  uint32_t known = 0;
+  for (uint32_t i = 0; i < calls.driver_count; ++i) {
+    known += calls.drivers[i].base_address != nullptr ? 1 : 0;
+  }
+  meta("level_zero.kernel_addresses", known == 0                    ? "the driver does not say them"
+                                      : known == calls.driver_count ? "known"
+                                                                    : "only some of the drivers say them");
 }
 
 uint64_t key_of(const void* bytes, size_t size) {
@@ -109,7 +143,7 @@ void remove(Module* module) {
 }
 
 // Not under the lock of the tables: the driver may take its time.
-void loaded(ze_module_handle_t handle, uint32_t device) {
+void loaded(ze_module_handle_t handle, uint32_t device, GetBaseAddress base_address) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
   if (!locked.held()) {
@@ -122,6 +156,7 @@ void loaded(ze_module_handle_t handle, uint32_t device) {
     module->load = ++last_load;
     module->key = key;
     module->device = device;
+    module->base_address = base_address;
   }
 }
 
@@ -135,21 +170,23 @@ ze_kernel_handle_t drivers_handle(ze_kernel_handle_t kernel) {
 
 void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* name) {
   gpuprof_gpu_kernel kernel = {};
-  const ze_kernel_handle_t own = drivers_handle(handle);
-  if (calls.base_address == nullptr || own == nullptr ||
-      calls.base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {
-    return;
-  }
   uint64_t key = 0;
+  GetBaseAddress base_address = nullptr;
   {
     const Locked locked;
-    const Module* module = locked.held() ? modules.find(of) : nullptr;
-    key = module == nullptr ? 0 : module->key;
-    kernel.load = module == nullptr ? 0 : module->load;
-    kernel.device = module == nullptr ? UINT32_MAX : module->device;
+    if (const Module* module = locked.held() ? modules.find(of) : nullptr; module != nullptr) {
+      key = module->key;
+      kernel.load = module->load;
+      kernel.device = module->device;
+      base_address = module->base_address;
+    }
   }
-  if (kernel.load == 0) {
-    return;  // made before we came
+  if (base_address == nullptr) {
+    return;  // or it was made before we came
+  }
+  const ze_kernel_handle_t own = drivers_handle(handle);
+  if (own == nullptr || base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {
+    return;
   }
   kernel.header.type = GPUPROF_RECORD_GPU_KERNEL;
   kernel.module = key == 0 ? 0 : module_of_code(key);
@@ -160,6 +197,13 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
   }
 }
 
+// Of a module that is there.
+GetBaseAddress known_base_address(ze_module_handle_t handle) {
+  const Locked locked;
+  const Module* module = locked.held() ? modules.find(handle) : nullptr;
+  return module == nullptr ? nullptr : module->base_address;
+}
+
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
@@ -167,7 +211,7 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
     const ze_device_handle_t device = *call_with->phDevice;
-    loaded(**call_with->pphModule, wants_code() ? device_index(device) : UINT32_MAX);
+    loaded(**call_with->pphModule, wants_code() ? device_index(device) : UINT32_MAX, base_address_of(device));
     sample_stalls(device);
   }
 }
@@ -177,7 +221,8 @@ void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPR
   const Guard guard;
   const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;
   for (uint32_t i = 0; linked && i < *call_with->pnumModules; ++i) {
-    loaded((*call_with->pphModules)[i], UINT32_MAX);
+    const ze_module_handle_t module = (*call_with->pphModules)[i];
+    loaded(module, UINT32_MAX, known_base_address(module));
   }
 }
 
@@ -211,8 +256,8 @@ void begin_code() {
   if (wants_code()) {
     calls.get_binary = reinterpret_cast<GetBinary>(find_function("zeModuleGetNativeBinary"));
     calls.translate = reinterpret_cast<Translate>(find_function("zelLoaderTranslateHandle"));
-    calls.base_address = find_base_address();
-    meta("level_zero.kernel_addresses", calls.base_address != nullptr ? "known" : "the driver does not say them");
+    find_drivers();
+    tell_drivers();
   }
 }
 

@@ -19,9 +19,11 @@ void expect(const char* site, const char* kind, const char* name, uint64_t count
          static_cast<unsigned long long>(ns));
 }
 
-Gpu::Gpu(uint32_t number, int part) {
-  uint32_t count = 1;
-  CHECK_ZE(zeDriverGet(&count, &driver));
+Gpu::Gpu(uint32_t number, int part, uint32_t driver_number) {
+  uint32_t count = driver_number + 1;
+  std::vector<ze_driver_handle_t> drivers(count);
+  CHECK_ZE(zeDriverGet(&count, drivers.data()));
+  driver = drivers.at(driver_number);
   uint32_t devices = 0;
   CHECK_ZE(zeDeviceGet(driver, &devices, nullptr));
   std::vector<ze_device_handle_t> all(devices);

@@ -25,7 +25,8 @@ void expect(const char* site, const char* kind, const char* name, uint64_t count
 // A device, and what a program makes in it. All of it is destroyed in the end.
 class Gpu {
  public:
-  explicit Gpu(uint32_t device = 0, int part = -1);  // `part`: of the device; -1: the whole
+  // `part`: of the device; -1: the whole. `driver`: of those that there are.
+  explicit Gpu(uint32_t device = 0, int part = -1, uint32_t driver = 0);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;

@@ -46,8 +46,24 @@ void code_unsaid(uint32_t count) {
   load(count, false);
 }
 
+// The same kernels on each of two drivers, which lie at the same addresses there.
+void code_of_two(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  for (uint32_t driver = 0; driver < 2; ++driver) {
+    Gpu gpu(0, -1, driver);
+    ze_command_list_handle_t list = gpu.immediate();
+    for (const char* name : {"scale", "add"}) {
+      ze_kernel_handle_t kernel = gpu.kernel(name);
+      for (uint32_t i = 0; i < count; ++i) {
+        launch(list, kernel);
+      }
+    }
+    drain(gpu, list);
+  }
+}
+
 }  // namespace
 
-const std::vector<Case> kCodeCases = {{"code", code}, {"code_unsaid", code_unsaid}};
+const std::vector<Case> kCodeCases = {{"code", code}, {"code_unsaid", code_unsaid}, {"code_of_two", code_of_two}};
 
 }  // namespace gpuprof::mock

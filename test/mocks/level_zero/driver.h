@@ -25,6 +25,7 @@ struct ZeFaults {
   bool old_driver = false;         // of Level Zero 1.0: its timer's resolution is in nanoseconds
   bool wrap = false;               // the device's counter begins anew some milliseconds after the start
   bool reuse = false;              // what is made has the handle of what was destroyed last
+  bool same_place = false;         // a module's code lies where that of the last destroyed one lay
   bool no_extension = false;       // the driver does not say where kernels are
   bool no_binary = false;          // modules have no native binary
   bool stalls_absent = false;      // no device has the metrics of EU stalls
@@ -198,6 +199,7 @@ struct Fence : Object {
 
 struct Module : Object {
   static constexpr Kind kKind = Kind::module;
+  const Device* device = nullptr;
   uint64_t address = 0;  // of its code, on the device
   uint32_t live = 0;     // kernels of it
   std::vector<uint8_t> binary;

@@ -1,4 +1,5 @@
-// Modules and kernels, their code and where it lies. The binary of all modules is the file that MOCK_ZE_ZEBIN names.
+// Modules and kernels, their code and where it lies. The binary of a module is what it was made of, where that is
+// native; of all others the file that MOCK_ZE_ZEBIN names.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -24,18 +25,43 @@ std::vector<uint8_t> read_binary() {
   return {bytes.begin(), bytes.end()};
 }
 
+std::vector<uint8_t> binary_of(const ze_module_desc_t& description) {
+  const bool is_native = description.format == ZE_MODULE_FORMAT_NATIVE && description.pInputModule != nullptr;
+  return is_native ? std::vector<uint8_t>(description.pInputModule, description.pInputModule + description.inputSize)
+                   : read_binary();
+}
+
+// Each device has addresses of its own.
+struct Places {
+  uint64_t next = kFirstAddress;
+  std::vector<uint64_t> free;  // where modules lay that were destroyed, the last one last
+};
+
+Places& places_of(const Device* device) {
+  static auto* all = new std::map<const Device*, Places>;  // there at the process's end, too
+  return (*all)[device];
+}
+
+uint64_t take_address(Places& places) {
+  uint64_t address = places.next;
+  if (ze_faults().same_place && !places.free.empty()) {
+    address = places.free.back();
+    places.free.pop_back();
+  } else {
+    places.next += kModuleBytes;
+  }
+  return address;
+}
+
 ze_result_t ZE_APICALL create_module(ze_context_handle_t /*context*/, ze_device_handle_t device,
-                                     const ze_module_desc_t* /*description*/, ze_module_handle_t* module,
+                                     const ze_module_desc_t* description, ze_module_handle_t* module,
                                      ze_module_build_log_handle_t* /*log*/) {
-  static auto* next_addresses = new std::map<const Device*, uint64_t>;  // each device has addresses of its own
   const std::lock_guard<std::mutex> guard(the_lock());
   const Device& of = object<Device>(device);
-  uint64_t& next_address =
-      next_addresses->try_emplace(of.whole != nullptr ? of.whole : &of, kFirstAddress).first->second;
   auto* made = make<Module>();
-  made->address = next_address;
-  made->binary = read_binary();
-  next_address += kModuleBytes;
+  made->device = of.whole != nullptr ? of.whole : &of;
+  made->address = take_address(places_of(made->device));
+  made->binary = binary_of(*description);
   *module = reinterpret_cast<ze_module_handle_t>(made);
   return ZE_RESULT_SUCCESS;
 }
@@ -45,6 +71,8 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   if (object<Module>(module).live != 0 && !ze_faults().lenient) {
     violation("a module is destroyed before its kernels");
   }
+  const Module& gone = object<Module>(module);
+  places_of(gone.device).free.push_back(gone.address);
   destroy<Module>(module);
   return ZE_RESULT_SUCCESS;
 }

@@ -99,6 +99,16 @@ int main(void) {
   put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* in place of the end */
   submit(0, 1, 20, AT(BY_OFFSET));
 
+  /* Named in descriptors, in another object; the second batch relies on the base that the first one has set. */
+  *(uint32_t*)(mapped + 0x2000) = 0xc000;
+  *(uint32_t*)(mapped + 0x2000 + DESCRIPTOR_BYTES) = 0xd000;
+  put_older_kernel((uint32_t*)(user + 0x5000), AT(MAPPED) + 0x2000, 0);
+  put_older_kernel((uint32_t*)(user + 0x6000), 0, 1);
+  submit(0, 1, 20, AT(USER) + 0x5000);
+  submit(0, 1, 20, AT(USER) + 0x6000);
+  /* Another context, where nobody has set one. */
+  submit(0, 3, 20, AT(USER) + 0x6000);
+
   submit(0, 1, 20, AT(NOT_MAPPED));
   put_jump((uint32_t*)(user + 0x4000), AT(NOT_MAPPED));
   submit(0, 1, 20, AT(USER) + 0x4000);

@@ -14,18 +14,44 @@ static inline uint32_t* put_jump(uint32_t* at, uint64_t to) {
   return at;
 }
 
-/* Sets the instruction base address, and starts a kernel. */
-static inline void put_kernel(uint32_t* at, uint64_t start) {
-  uint32_t* base = at;
+/* Sets the instruction base address, and starts a kernel, so many bytes from there. */
+static inline void put_kernel_from(uint32_t* at, uint64_t base, uint64_t start) {
   memset(at, 0, 22 * 4);
-  base[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
-  base[10] = (uint32_t)CODE_AT | 1;
-  base[11] = (uint32_t)(CODE_AT >> 32);
+  at[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
+  at[10] = (uint32_t)base | 1;
+  at[11] = (uint32_t)(base >> 32);
   at += 22;
   memset(at, 0, 39 * 4);
   at[0] = 0x72080025; /* COMPUTE_WALKER, 39 dwords */
   at[18] = (uint32_t)start;
   at += 39;
+  *at = 0x05000000; /* MI_BATCH_BUFFER_END */
+}
+
+static inline void put_kernel(uint32_t* at, uint64_t start) {
+  put_kernel_from(at, CODE_AT, start);
+}
+
+#define DESCRIPTOR_BYTES 32
+
+/* As put_kernel(), for GPUs up to Gen12: the kernel is named in an interface descriptor. `dynamic`: where these are;
+ * 0: where the batch before has said. */
+static inline void put_older_kernel(uint32_t* at, uint64_t dynamic, unsigned descriptor) {
+  memset(at, 0, 19 * 4);
+  at[0] = 0x61010011; /* STATE_BASE_ADDRESS, 19 dwords */
+  at[6] = dynamic ? (uint32_t)dynamic | 1 : 0;
+  at[7] = (uint32_t)(dynamic >> 32);
+  at[10] = (uint32_t)CODE_AT | 1;
+  at[11] = (uint32_t)(CODE_AT >> 32);
+  at += 19;
+  memset(at, 0, 4 * 4);
+  at[0] = 0x70020002; /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
+  at[2] = 2 * DESCRIPTOR_BYTES;
+  at += 4;
+  memset(at, 0, 15 * 4);
+  at[0] = 0x7105000d; /* GPGPU_WALKER */
+  at[1] = descriptor;
+  at += 15;
   *at = 0x05000000; /* MI_BATCH_BUFFER_END */
 }
 

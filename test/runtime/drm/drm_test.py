@@ -97,7 +97,7 @@ section stalls.profile
 section stalls.folded
 /gpuprof flame -i /tmp/stalls --weight samples --leaf line,stall 2>/dev/null
 section stalls.busy
-/gpuprof record -q -o /tmp/busy --stalls --backend drm -- /bin/busybox sleep 30 >/dev/null 2>&1 &
+/gpuprof record -q -o /tmp/busy --stalls --backend drm -- /bin/busybox sleep 600 >/dev/null 2>&1 &
 until [ -s /tmp/busy ]; do /bin/busybox sleep 0.2; done
 record /tmp/refused --stalls --backend drm -- /bin/busybox true
 /bin/busybox kill $!

@@ -57,6 +57,14 @@ class Kernels:
         self.assertEqual(counts, {"chained": 1, "late": 1, "twice": 2, "in_object": 1, "reused": 1, "rebound": 2,
                                   "mapped_again": 1, "drivers_own": 2, "gone": 4, "many_late": 10, "hostile": 8})
 
+    def test_a_job_of_the_drivers_own_is_not_on_the_exec_queue_of_the_call(self):
+        _, profile = self.stalls()
+        streams = {work.name: work.stream for work, _ in profile.measured("GPU")
+                   if "drivers_own" in profile.frames(work.ustack)}
+        self.assertEqual(set(streams), {"xe-rcs", "xe-ccs"})
+        self.assertEqual(streams["xe-rcs"], 1)
+        self.assertGreaterEqual(streams["xe-ccs"], 1_000_000)
+
     def test_of_many_batches_that_are_written_late_all_are_looked_at_again(self):
         _, profile = self.stalls()
         told = {value.split(",")[0] for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key)
@@ -89,12 +97,14 @@ class Kernels:
             ("kernel at 0x9000", "1", "1", "1"),
             ("kernel at 0xa000", "1", "1", None),
             ("kernel at 0xb000", "1", "1", None),
+            ("kernel at 0xc000", "1", "1", "1"),
+            ("kernel at 0xd000", "1", "1", "1"),
         })
-        self.assertEqual(len(parts), 6)
+        self.assertEqual(len(parts), 8)
         for part in parts:
             if part.group(4):
                 self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
-        self.assertEqual(profile.coverage()["matched"], 9)
+        self.assertEqual(profile.coverage()["matched"], 12)
         given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
         self.assertEqual(given_up, [["3"]])  # in an object that is not mapped, on the way to it, and in none
         self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key

@@ -17,8 +17,10 @@ BOOT_SECONDS = 600  # without KVM; half a minute where nothing else runs
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
-LOAD_MODULES = r"""
+SECTIONS = r"""
 section() { echo "=== $1"; }
+"""
+LOAD_MODULES = r"""
 section bare
 /gpuprof doctor 2>&1
 section insmod
@@ -34,6 +36,14 @@ wait
 section swap
 for module in i915 xe; do
   [ ! -e /sys/module/$module ] || /bin/busybox rmmod $module || echo "cannot unload $module"
+done
+for module in /fake/*.ko; do /bin/busybox insmod $module || echo "cannot load $module"; done
+"""
+# Only what the drivers of our own need, and these.
+LOAD_FAKES = r"""
+section swap
+for module in $(/bin/busybox cat /modules/order); do
+  case $module in xe|i915|vgem) ;; *) /bin/busybox insmod /modules/$module.ko || echo "cannot load $module" ;; esac
 done
 for module in /fake/*.ko; do /bin/busybox insmod $module || echo "cannot load $module"; done
 """
@@ -115,9 +125,9 @@ def build_modules(headers, image, release, folder):
     return {f"{name}.ko": (folder / f"{name}.ko").read_bytes() for name in modules}
 
 
-def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None):
+def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None, load=LOAD_MODULES):
     """{section: lines} of one run. `script`: of the names of the fake drivers, what is done once they are loaded.
-    `more_files`: {name in /: bytes}."""
+    `more_files`: {name in /: bytes}. `load`: how that is done."""
     reason = vm.missing_tools(["make", COMPILER, "strip", "pahole"])
     if reason:
         raise vm.Skipped(reason)
@@ -142,7 +152,7 @@ def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None)
         files["etc/passwd"] = b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
         files["etc/group"] = b"root:x:0:\nnogroup:x:65534:\n"
         initrd = folder / "initrd.gz"
-        vm.make_initrd(initrd, LOAD_MODULES + script({name.removesuffix(".ko") for name in fakes}) + "section end\n",
+        vm.make_initrd(initrd, SECTIONS + load + script({name.removesuffix(".ko") for name in fakes}) + "section end\n",
                        programs, files)
         begin = timed("initial RAM disk", begin)
         output = vm.boot(next(image.rglob("vmlinuz*")), initrd, seconds, qemu)

@@ -80,11 +80,19 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual([kernel["address"] for kernel in told], [address for _, address in said])
         self.assertEqual({kernel["module"] for kernel in told}, {0})
 
-    def test_with_two_drivers_no_kernel_reaches_the_wrong_one(self):
-        # The driver ends the process where it is given a handle that is not its own.
-        source, _ = self.run_app("code_unsaid", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER))
-        self.assertEqual([kernel for kernel in source.gpu_kernels if not kernel["flags"]], [])
+    def test_each_driver_is_asked_for_its_own_kernels(self):
+        # A driver ends the process where it is given a handle that is not its own.
+        source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER))
+        told = [(source.names[kernel["name_id"]], kernel["address"]) for kernel in source.gpu_kernels if not kernel["flags"]]
+        self.assertEqual([name for name, _ in told], ["scale", "add"] * 2)
+        self.assertEqual(told[:2], told[2:], "each driver's first module lies where the other's does")
+        self.assertEqual(source.meta["level_zero.kernel_addresses"], "known")
         self.assertEqual(len(source.modules_of_code), 1)
+
+    def test_none_of_two_drivers_has_the_extension(self):
+        source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER), faults="no_extension")
+        self.assertEqual([kernel for kernel in source.gpu_kernels if not kernel["flags"]], [])
+        self.assertEqual(source.meta["level_zero.kernel_addresses"], "the driver does not say them")
 
     def test_a_recorder_that_wants_no_code(self):
         recorder = wire_recorder.Recorder(options=CODE_ONLY, code_kind=wire.CODE_ZEBIN)

@@ -17,16 +17,17 @@ class Memory {
  public:
   void put(uint64_t address, const Words& words) { buffers_[address] = words; }
 
-  gpuprof_batch_scan scan(uint64_t from) const {
+  gpuprof_batch_scan scan(uint64_t from, uint64_t dynamic = 0) const {
     gpuprof_batch_scan scan{};
+    scan.dynamic = dynamic;
     scan.at = from;
     for (unsigned i = 0; i < GPUPROF_BATCH_COMMANDS && scan.state == GPUPROF_BATCH_RUNS; ++i) {
       std::array<uint32_t, GPUPROF_BATCH_WINDOW> words{};
-      if (!read(scan.at, words)) {
-        scan.state = GPUPROF_BATCH_UNWRITTEN;
-        break;
+      if (read(gpuprof_batch_next(&scan), words)) {
+        gpuprof_batch_step(&scan, words.data());
+      } else {
+        gpuprof_batch_unreadable(&scan);
       }
-      gpuprof_batch_step(&scan, words.data());
     }
     return scan;
   }
@@ -79,6 +80,49 @@ std::vector<uint64_t> starts(const gpuprof_batch_scan& scan) {
 }
 
 }  // namespace
+
+TEST_CASE("the kernels of GPGPU_WALKER are in interface descriptors") {
+  constexpr uint64_t kDynamic = 0x1234'0000'0000;
+  constexpr uint32_t kHeap = 0x40000000;  // an offset from there
+  const Words bases = command(0x61010000, 19, {{6, 1}, {7, 0x1234}, {10, 0x2000001}});
+  const auto load = [](uint32_t bytes) { return Words{0x70020002, 0, bytes, kHeap}; };
+  const auto walk = [](uint32_t which) { return command(0x71050000, 15, {{1, which}}); };
+  const Words end = {kEnd};
+  Words heap(3 * 8);
+  heap[0] = 0x8000;
+  heap[1] = 1;
+  heap[8] = 0x9000 | 0x3f;  // the lower bits are none of its address
+  Memory memory;
+  memory.put(kDynamic + kHeap, heap);
+
+  memory.put(0x1000, bases + load(96) + walk(0) + walk(1) + end);
+  auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(starts(scan) == std::vector<uint64_t>{0x1'0000'8000, 0x9000});
+  CHECK(scan.base == 0x2000000);
+  CHECK(scan.dynamic == kDynamic);
+
+  // The base that a batch before has set.
+  memory.put(0x2000, load(96) + walk(1) + end);
+  CHECK(starts(memory.scan(0x2000, kDynamic)) == std::vector<uint64_t>{0x9000});
+  // Without it, nobody knows; what follows is seen.
+  memory.put(0x3000, load(96) + walk(1) + walker(0xa000) + end);
+  scan = memory.scan(0x3000);
+  CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
+  CHECK(scan.state == GPUPROF_BATCH_CUT);
+
+  // Beyond what was loaded, one that is not written, one that cannot be read, and that of a shorter command (Gen7).
+  const auto only = [&](const Words& commands) {
+    memory.put(0x4000, bases + commands + walker(0xa000) + end);
+    const auto found = memory.scan(0x4000);
+    return std::pair(starts(found) == std::vector<uint64_t>{0xa000}, found.state == GPUPROF_BATCH_CUT);
+  };
+  CHECK(only(load(32) + walk(1)) == std::pair(true, true));
+  CHECK(only(load(96) + walk(2)) == std::pair(true, true));
+  CHECK(only(load(0x10000) + walk(63)) == std::pair(true, true));
+  CHECK(only(walk(0)) == std::pair(true, true));
+  CHECK(only(load(96) + command(0x71050000, 11, {})) == std::pair(true, false));
+}
 
 TEST_CASE("kernels of a batch are those that its commands name") {
   Memory memory;

@@ -194,3 +194,18 @@ TEST_CASE("what a process loaded is known after the source that said so has ende
   CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x801) == "late+1 k.cl:1 [xe_hpc.zebin c0ffee]");
 }
+
+TEST_CASE("samples of work that still runs are not of what the kernel ran as before") {
+  FakeCode code;
+  LoadingRig rig(code);  // a job ended at 500 ms
+  rig.correlator.on_traits(kJobs, {.takes_samples = true});
+  rig.load(kScale, kBase);
+  CHECK(rig.place_of(kBase + 0x10, 700 * kMs, 750 * kMs).empty());
+  rig.launch(2, 77);
+  const auto op = Rig::kernel(2, 4000 * kMs, 4600 * kMs);
+  rig.correlator.on_kernel_of(op, kByAddress);
+  rig.correlator.on_gpu_op(op);
+  fake_now_ns += SampleSharing::kTimesNs;
+  rig.correlator.settle();
+  CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
+}
