@@ -1,92 +1,26 @@
 #include "analyze/annotate.h"
 
-#include <sys/stat.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "base/files/file.h"
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
+#include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/window.h"
 #include "output/annotate.h"
 #include "output/trust.h"
-#include "symbolize/safe_open.h"
 
 namespace gpuprof::cmd {
 namespace {
 
 constexpr size_t kMostKernels = 1'000'000;
-
-// Source files by the paths that a profile names, which may be from another machine, or somebody's trap.
-class Sources {
- public:
-  // `started`: when recording began, in ns of Unix time; nothing where the profile does not say.
-  explicit Sources(std::optional<uint64_t> started) : started_(started) {}
-
-  const output::SourceText& find(std::string_view path) {
-    const auto [known, is_new] = known_.try_emplace(std::string(path));
-    if (is_new) {
-      known->second = read(known->first);
-    }
-    return known->second;
-  }
-
- private:
-  static constexpr size_t kMostBytes = size_t{16} << 20U;  // of a file
-  static constexpr size_t kMostBytesInAll = size_t{256} << 20U;
-
-  output::SourceText read(const std::string& path) {
-    if (path.empty()) {
-      return {};
-    }
-    const UniqueFd fd = symbolize::open_regular({}, path);
-    struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0) {
-      return {{}, "it is not there, or cannot be read"};
-    }
-    if (!started_) {
-      return {{}, "the profile does not say when it was recorded"};
-    }
-    constexpr uint64_t kNsInSecond = 1'000'000'000;
-    const auto changed = static_cast<uint64_t>(std::max<time_t>(status.st_mtim.tv_sec, 0)) * kNsInSecond +
-                         static_cast<uint64_t>(status.st_mtim.tv_nsec);
-    if (changed >= *started_) {
-      return {{}, "it was changed after the recording"};
-    }
-    const BoundedText text = read_bounded(fd.get(), kMostBytes);
-    if (text.end != BoundedText::End::whole || text.text.size() > kMostBytesInAll - bytes_) {
-      return {{}, "it is too large, or cannot be read"};
-    }
-    bytes_ += text.text.size();
-    return {lines_of(text.text), {}};
-  }
-
-  static std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      lines.push_back(text.substr(at, end - at));
-      if (!lines.back().empty() && lines.back().back() == '\r') {
-        lines.back().pop_back();
-      }
-      at = end + 1;
-    }
-    return lines;
-  }
-
-  std::optional<uint64_t> started_;
-  std::map<std::string, output::SourceText, std::less<>> known_;
-  size_t bytes_ = 0;
-};
 
 // The first, where a merged profile has several.
 std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
@@ -117,9 +51,9 @@ class Annotate : public Command {
         ->check(CLI::Range(size_t{0}, kMostKernels));
     window_.declare(app);
     app.footer(
-        "Source files are read where they lie on this machine and were not changed since the recording began; of "
-        "others "
-        "there are line numbers only. What is inlined stands below the line that calls it.");
+        "Source files are read where they lie on this machine and were not changed since the recording began, by root "
+        "with the rights of the profile's owner; of others there are line numbers only. What is inlined stands below "
+        "the line that calls it.");
   }
 
   Result<int> run() override {
@@ -144,7 +78,7 @@ class Annotate : public Command {
       return std::move(rows).error();
     }
     warn_of_gaps(rows->info);
-    Sources sources(start_of(rows->info));
+    SourceFiles sources(start_of(rows->info), access_of(input_.files));
     const output::FindSource find = [&sources](std::string_view path) -> const output::SourceText& {
       return sources.find(path);
     };

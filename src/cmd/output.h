@@ -17,9 +17,11 @@ namespace gpuprof::cmd {
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
+  uid_t owner = 65534;        // nobody, where it is not known
+  bool others_write = false;  // its group, or all
 
   static FileId of(int fd);
-  bool operator==(const FileId&) const = default;
+  bool operator==(const FileId& other) const { return device == other.device && inode == other.inode; }
 };
 
 // That a command which has read `inputs` may write what it makes of them to `path`: that is none of them (nor is it

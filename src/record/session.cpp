@@ -62,7 +62,7 @@ class Session {
         file_limit_(file_limit),
         backends_(std::move(backends)),
         attachment_(options.attach_pid),
-        live_(options.live, monotonic_ns()) {}
+        live_(options.live, memory_, monotonic_ns()) {}
 
   Result<SessionResult> run() {
     for (const auto step : {&Session::find_target_user, &Session::choose_stack_engine, &Session::open_channel,

@@ -191,7 +191,11 @@ std::optional<uint64_t> ElfImage::code_offset_of(uint64_t vaddr) const {
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && vaddr >= segment.p_vaddr &&
         vaddr - segment.p_vaddr < segment.p_filesz) {
-      return vaddr - segment.p_vaddr + segment.p_offset;
+      const uint64_t within = vaddr - segment.p_vaddr;
+      if (segment.p_offset >= source_.size() || within >= source_.size() - segment.p_offset) {
+        return std::nullopt;  // the file ends before what its header says
+      }
+      return segment.p_offset + within;
     }
   }
   return std::nullopt;

@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
     times.push_back(ns_per_launch(work, depth));
   }
   std::sort(times.begin(), times.end());
-  std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f)\n", times[times.size() / 2], batches, times.front(),
-              times.back());
+  std::printf("%.0f ns per launch (median of %ld; %.0f to %.0f; 10th percentile %.0f)\n", times[times.size() / 2],
+              batches, times.front(), times.back(), times[times.size() / 10]);
   return 0;
 }

@@ -28,6 +28,10 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 // Of the process behind an open directory /proc/PID, never of a later one with that number. Nothing: it is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
+// Those that a user has after a login: of one without a name in the system's list, the id alone and no group's. Never
+// capabilities.
+FileRights rights_of_user(uid_t uid);
+
 // The rights of a process that had `first` when it was met and has `now`: what it has given up is gone, and what it has
 // come to later (by executing a set-user-id program, for instance) does not count.
 FileRights narrowed(const FileRights& first, const FileRights& now);

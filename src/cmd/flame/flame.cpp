@@ -404,6 +404,7 @@ class Flame : public Command {
     options.title = title_.empty() ? weight_of(weight_).series_title : title_;
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
+    options.facts = output::recorded_text(rows.info);
     options.notice = gaps(rows.info);
     options.kind = weight.kind;
     options.count_name = count_name(rows.info);

@@ -5,8 +5,9 @@ const data = JSON.parse(byId('gp-data').textContent);
 
 if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
 
-const base = indexed(data.frames, data.weight);
-const baseKind = data.inverted ? 'inverted' : 'flame';
+// A sandwich that was saved is all that its file has: `split` is that of its view.
+const base = indexed(data.frames, data.weight, data.split);
+const baseKind = data.split !== undefined ? 'sandwich' : data.inverted ? 'inverted' : 'flame';
 let view = base;  // what is shown
 
 const depthOf = (i) => view.frames[i * STRIDE];
@@ -89,6 +90,7 @@ function cutToColumns(text, columns) {
 const head = byId('gp-head');
 const details = { name: byId('gp-name'), numbers: byId('gp-details-hint') };
 const BAR_WIDTH = 480;
+const TITLE_HEIGHT = 22;  // of each of its lines
 let headerHeight = 0;
 
 // What a view's widths mean, and which way is which.
@@ -112,7 +114,8 @@ function layHeader(width) {
     let more = 0;
     if (block.id in texts) {
       const [text, most] = texts[block.id];
-      more = 16 * (wrapToPixels(block.firstChild, text, beside ? room - BAR_WIDTH - 20 : room, most) - 1);
+      const high = block.id === 'gp-title' ? TITLE_HEIGHT : 16;
+      more = high * (wrapToPixels(block.firstChild, text, beside ? room - BAR_WIDTH - 20 : room, most, high) - 1);
     } else if (beside) {
       y = Math.max(y, tools + 8);
     }
@@ -147,7 +150,8 @@ function showDetails() {
   } else if (state.zoom !== 0) {
     show('Zoomed: ' + nameOf(state.zoom), numbers(state.zoom));
   } else if (state.kind === 'sandwich') {
-    show('Sandwich: ' + nameOf(0), numbers(0) + ' \u2014 its callers below, its callees above. s leads back.');
+    show('Sandwich: ' + nameOf(0), numbers(0) + ' \u2014 its callers below, its callees above.' +
+         (baseKind === 'sandwich' ? '' : ' s leads back.'));
   } else {
     show(hint(), 'Click or Enter zooms, Esc resets, arrow keys move between frames, / searches, n and N step through ' +
          'matches, i inverts, s shows all callers and callees of a frame.');
@@ -296,8 +300,8 @@ function layOut() {
 
 function remember(push) {
   const parts = [];
-  if (state.kind === 'sandwich') parts.push('view=sandwich', 'frame=' + state.sandwich);
-  if (state.kind !== 'sandwich' && state.kind !== baseKind) parts.push('view=' + state.kind);
+  if (state.kind !== baseKind) parts.push('view=' + state.kind);
+  if (state.sandwich >= 0) parts.push('frame=' + state.sandwich);
   if (state.zoom !== 0) parts.push('zoom=' + state.zoom);
   if (state.pattern) parts.push('search=' + encodeURIComponent(state.pattern));
   try {
@@ -345,12 +349,17 @@ function show(kind, label) {
   remember(true);
 }
 
-const toggleInverted = () => show(state.kind === 'inverted' ? 'flame' : 'inverted', -1);
+function toggleInverted() {
+  if (baseKind === 'sandwich') bar.say(ONLY_SANDWICH); else show(state.kind === 'inverted' ? 'flame' : 'inverted', -1);
+}
+
+const ONLY_SANDWICH = 'This file holds the callers and callees of one function only.';
 
 // Of the frame that has the focus, or else is zoomed; a second time leads back.
 function toggleSandwich() {
   const i = isAll(state.focus) ? state.zoom : state.focus;
-  if (state.kind === 'sandwich' && i === 0) show(baseKind, -1);
+  if (baseKind === 'sandwich') bar.say(ONLY_SANDWICH);
+  else if (state.kind === 'sandwich' && i === 0) show(baseKind, -1);
   else if (!isAll(i)) show('sandwich', labelOf(i));
   else bar.say('Choose a frame first: move to it with Tab and the arrow keys, or zoom to it.');
 }
@@ -359,9 +368,10 @@ function restore() {
   const values = new Map(location.hash.slice(1).split('&').map((part) => part.split('=')));
   const kind = values.get('view');
   const label = Number(values.get('frame'));
-  const known = kind === 'sandwich' && values.has('frame') && Number.isInteger(label) && label >= 0 &&
+  const known = kind === 'sandwich' && baseKind !== 'sandwich' && values.has('frame') && Number.isInteger(label) && label >= 0 &&
       base.frames.some((value, at) => at >= STRIDE && at % STRIDE === 1 && value === label);
-  choose(known ? kind : kind === 'inverted' || kind === 'flame' ? kind : baseKind, known ? label : -1);
+  const turned = baseKind !== 'sandwich' && (kind === 'inverted' || kind === 'flame');
+  choose(known || turned ? kind : baseKind, known ? label : -1);
   const zoom = Number(values.get('zoom') || 0);
   state.zoom = Number.isInteger(zoom) && zoom > 0 && zoom < view.count ? zoom : 0;
   state.focus = state.zoom;
@@ -390,7 +400,7 @@ function compile(pattern) {
 // A match within a match is already part of its width: only the outermost of each path is added.
 function matchedTotals(of, first) {
   const sum = { weight: 0, ns: 0, frames: 0 };
-  const hit = (i) => (i !== 0 || of !== base) && matches[of.frames[i * STRIDE + 1]] === 1;
+  const hit = (i) => (i !== 0 || of !== base || baseKind === 'sandwich') && matches[of.frames[i * STRIDE + 1]] === 1;
   for (let i = first; i < of.end[first]; ++i) {
     if (!hit(i)) continue;
     sum.weight += of.frames[i * STRIDE + data.weight];
@@ -405,6 +415,8 @@ function matchedTotals(of, first) {
 function statusText() {
   const sum = matchedTotals(base, 0);
   if (sum.frames === 0) return 'No match';
+  // Callers and callees share one width: their sum is the share of nothing.
+  if (baseKind === 'sandwich') return 'Matched ' + grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames');
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
   if (data.weight === COUNT) parts.push(grouped(sum.weight) + ' ' + data.countName);

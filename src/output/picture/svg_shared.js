@@ -62,8 +62,8 @@ function cutToPixels(element, text, pixels) {
 }
 
 // Breaks the text between words into as many lines as it takes, at most `most`, of which the last is cut if need be; how
-// many there are. Lines are 16 px high.
-function wrapToPixels(element, text, pixels, most) {
+// many there are. Lines are `height` px high.
+function wrapToPixels(element, text, pixels, most, height = 16) {
   element.textContent = text;
   if (most === 1 || element.getComputedTextLength() <= pixels) {
     cutToPixels(element, text, pixels);
@@ -83,7 +83,7 @@ function wrapToPixels(element, text, pixels, most) {
   }
   lines.push(line);
   element.textContent = '';
-  const parts = lines.map((part, at) => make(SVG, 'tspan', { x: element.getAttribute('x'), dy: at === 0 ? 0 : 16 }));
+  const parts = lines.map((part, at) => make(SVG, 'tspan', { x: element.getAttribute('x'), dy: at === 0 ? 0 : height }));
   element.append(...parts);
   parts.forEach((part, at) => cutToPixels(part, lines[at], pixels));
   return lines.length;

@@ -45,7 +45,9 @@ function makeBar() {
       reset.disabled = state.zoom === 0;
       inverted.setAttribute('aria-pressed', state.kind === 'inverted');
       sandwich.setAttribute('aria-pressed', state.kind === 'sandwich');
-      for (const save of saves) save.disabled = state.kind === 'sandwich' || whole() === 0;
+      for (const turn of [inverted, sandwich]) turn.disabled = baseKind === 'sandwich';
+      saves[0].disabled = whole() === 0;
+      saves[1].disabled = whole() === 0 || state.kind === 'sandwich';  // no stack goes through both of its sides
     },
     say(text) {
       status.className = '';
@@ -135,24 +137,29 @@ function save(name, type, text) {
   bar.say('Saved as ' + name);
 }
 
-const partName = () => (state.kind === 'inverted' ? 'inverted' : 'flame') + (state.zoom === 0 ? '' : '-' + state.zoom);
+const partName = () => state.kind + (state.zoom === 0 ? '' : '-' + state.zoom);
 
-// The zoomed frame's subtree below its callers, which have its weight; as an array like data.frames.
+// The zoomed frame's subtree below its callers, which have its weight; as an array like data.frames. Of a sandwich
+// `split` tells how many of them are not below the root.
 function shownPart() {
   const part = [];
-  const put = (i, weights) => part.push(depthOf(i), labelOf(i), ...weights);
+  let split = 0;
+  const put = (i, weights) => {
+    part.push(depthOf(i), labelOf(i), ...weights);
+    if (i < view.split) ++split;
+  };
   const weightsOf = (i) => view.frames.slice(i * STRIDE + NS, i * STRIDE + STRIDE);
   const path = [];
   for (let i = view.parent[state.zoom]; i >= 0; i = view.parent[i]) path.unshift(i);
   for (const i of path) put(i, weightsOf(state.zoom));
   for (let i = state.zoom; i < view.end[state.zoom]; ++i) put(i, weightsOf(i));
-  return part;
+  return { frames: part, split: state.kind === 'sandwich' ? split : undefined };
 }
 
 const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // of classes, in folded stacks
 
 function foldedText() {
-  const part = indexed(shownPart(), data.weight);
+  const part = indexed(shownPart().frames, data.weight);
   const own = ownWeights(part);
   const path = [];
   const lines = [];
@@ -170,8 +177,8 @@ function foldedText() {
 function svgText() {
   const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
   const part = Object.assign({}, data, { cut: undefined,
-    frames: shownPart(), inverted: state.kind === 'inverted', hint: hint(),
-    total: state.zoom === 0 ? data.total : 'Total of this part: ' + (data.difference ? changeNumbers(state.zoom) : own(widthOf(state.zoom))),
+    ...shownPart(), inverted: state.kind === 'inverted', hint: hint(),
+    total: isAll(state.zoom) ? data.total : 'Total of this part: ' + (data.difference ? changeNumbers(state.zoom) : own(widthOf(state.zoom))),
   });
   const used = new Map();
   part.labels = [];

@@ -115,6 +115,9 @@ int write_header(std::string& out, const Map& map) {
   const HeatMapOptions& options = map.options;
   SvgHeader header(out);
   header.titles(options.title, options.subtitle);
+  if (!options.facts.empty()) {
+    header.text_block("gp-facts", 18, printable(options.facts), kTextAdvance);
+  }
   header.text_block("gp-total", 20, map.total(), kTextAdvance);
   if (!options.notice.empty()) {
     header.notice(printable(options.notice));
@@ -195,6 +198,7 @@ void write_data(std::string& out, const Map& map) {
   append_member(out, "levels", std::to_string(kLevels));
   append_member(out, "title", json_quoted(printable(options.title)));
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
+  if (!options.facts.empty()) append_member(out, "facts", json_quoted(printable(options.facts)));
   append_member(out, "total", json_quoted(map.total()));
   append_member(out, "hint", json_quoted(hint(map)));
   append_member(out, "notice", json_quoted(printable(options.notice)));

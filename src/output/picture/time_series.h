@@ -17,6 +17,7 @@ constexpr size_t kMostHeatCells = 7'200;
 struct HeatMapOptions {
   std::string title = "GPU time over time";
   std::string subtitle;  // e.g. the command
+  std::string facts;     // where and when it was recorded; empty if that is not known
   std::string notice;    // what is missing; empty if nothing
   WeightKind kind = WeightKind::time;
   std::string count_name = "launches";  // what Weight::count counts, plural

@@ -170,11 +170,14 @@
 
   function layHeader() {
     const room = state.width - 2 * data.pad;
-    const texts = { 'gp-title': data.title, 'gp-subtitle': data.subtitle, 'gp-total': data.total };
+    const texts = { 'gp-title': data.title, 'gp-subtitle': data.subtitle, 'gp-facts': data.facts, 'gp-total': data.total };
     let y = 6;
     for (const block of head.querySelectorAll('[data-h]')) {
       let more = 0;
-      if (block.id in texts) more = 16 * (wrapToPixels(block.firstChild, texts[block.id], room, 4) - 1);
+      if (block.id in texts) {
+        const high = block.id === 'gp-title' ? 22 : 16;
+        more = high * (wrapToPixels(block.firstChild, texts[block.id], room, 4, high) - 1);
+      }
       block.setAttribute('transform', 'translate(0,' + y + ')');
       if (block.id === 'gp-notice') {
         more = 16 * (wrapToPixels(block.querySelector('text'), data.notice, room - 2 * data.pad, 12) - 1);

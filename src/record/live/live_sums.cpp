@@ -26,14 +26,34 @@ std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
   return order;
 }
 
+// About what tables take for a definition.
+template <typename Row>
+size_t bytes_of(const Row& /*definition*/) {
+  return 2 * sizeof(Row);
+}
+size_t bytes_of(const profile::String& row) {
+  return 2 * sizeof(row) + row.value.size();
+}
+size_t bytes_of(const profile::Stack& row) {
+  return 2 * sizeof(row) + row.elements.size() * sizeof(profile::Element);
+}
+
 }  // namespace
+
+bool LiveSums::has_room() {
+  full_ = full_ || works_.size() >= kMostWorks || MemoryBudget::limits(memory_.get());
+  return !full_;
+}
 
 void LiveSums::add(const profile::Record& record) {
   std::visit(
       [&](const auto& row) {
         if constexpr (kIsDefinition<std::decay_t<decltype(row)>>) {
-          if (full_ || tables_.add(record)) {
+          if (!has_room() || tables_.add(record)) {
             return;  // there is no room for it, or it is refused
+          }
+          if (memory_ != nullptr) {
+            memory_->grew(bytes_of(row));
           }
         }
         see(row);
@@ -53,7 +73,6 @@ void LiveSums::see(const profile::Work& work) {
   if (profile::work_kind(work.op) == profile::WorkKind::host) {
     return;
   }
-  full_ = works_.size() >= kMostWorks;
   const std::string_view name = tables_.text(work.name);
   const std::string kernel(name.empty() ? profile::word(work.op) : name);
   works_[profile::index(work.id)] = {number_of(view_.place(tables_, work)), number_of(kernel)};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
@@ -13,13 +14,16 @@
 #include "profile/records.h"
 #include "profile/tables.h"
 #include "record/live/live_view.h"
+#include "record/memory_budget.h"
 
 namespace gpuprof::record {
 
 // Records are added by one thread, which closes a state now and then; any thread may take the last one.
 class LiveSums {
  public:
-  explicit LiveSums(const LiveView& view) : view_(view) {}
+  // What is kept here is detail of the session's `memory`: once that is limited, nothing new is, and what is known is
+  // summed on. `memory` may be null.
+  LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);
 
@@ -42,6 +46,7 @@ class LiveSums {
       std::is_same_v<Row, profile::Stack> || std::is_same_v<Row, profile::Process> ||
       std::is_same_v<Row, profile::Device> || std::is_same_v<Row, profile::Range> || std::is_same_v<Row, profile::Work>;
 
+  bool has_room();
   void see(const profile::Work& work);
   void see(const profile::Gpu& row) { add_to(row.work, row.count, row.sum_ns); }
   void see(const profile::Launch& row) { add_to(row.work, row.count, 0); }
@@ -54,8 +59,9 @@ class LiveSums {
   void add_heaviest(LiveState& state);
 
   const LiveView& view_;
+  std::shared_ptr<MemoryBudget> memory_;
   profile::Tables tables_;
-  bool full_ = false;  // a target has made up more than there is room for: what is known stays
+  bool full_ = false;  // targets have made up more than there is room for: what is known stays
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::unordered_map<uint32_t, Key> works_;  // by WorkId

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "record/join/correlator.h"
 #include "record/live/live_sums.h"
@@ -13,8 +14,10 @@ namespace gpuprof::record {
 class LiveShow {
  public:
   // `view` may be null: then nothing here does anything.
-  LiveShow(LiveView* view, uint64_t start_ns)
-      : view_(view), sums_(view == nullptr ? nullptr : std::make_unique<LiveSums>(*view)), start_ns_(start_ns) {}
+  LiveShow(LiveView* view, std::shared_ptr<MemoryBudget> memory, uint64_t start_ns)
+      : view_(view),
+        sums_(view == nullptr ? nullptr : std::make_unique<LiveSums>(*view, std::move(memory))),
+        start_ns_(start_ns) {}
   LiveShow(const LiveShow&) = delete;
   LiveShow& operator=(const LiveShow&) = delete;
   ~LiveShow() { hide(); }

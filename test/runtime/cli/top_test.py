@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -102,10 +103,14 @@ class Screen:
         return [("".join(line)).rstrip() for line in self.lines]
 
 
-class Recording:
-    """gpuprof on a terminal of so many rows and columns."""
+def recording_of(command):
+    return [rig.GPUPROF, "record", "--top", "-o", "top.txt", "--", *command]
 
-    def __init__(self, test, command, rows=30, columns=100, **environment):
+
+class Terminal:
+    """A program on a terminal of so many rows and columns."""
+
+    def __init__(self, test, program, rows=30, columns=100, **environment):
         self.screen = Screen(rows, columns)
         self.raw = ""
         self.pid, self.master = pty.fork()
@@ -113,9 +118,16 @@ class Recording:
             os.chdir(test.folder)
             os.environ.update({"TERM": "xterm", **environment})
             fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.execv(rig.GPUPROF, [rig.GPUPROF, "record", "--top", "-o", "top.txt", "--", *command])
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execv(program[0], program)
+        self.resize(rows, columns)
         test.addCleanup(self.close)
+
+    def resize(self, rows, columns):
+        self.screen = Screen(rows, columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
 
     def close(self):
         os.close(self.master)
@@ -152,8 +164,12 @@ def shows(word):
 
 class Top(rig.RuntimeTest):
     def command(self, then="exit 7"):
-        """Launches for some seconds, with output of its own in between, until the file `enough` is there."""
-        return ["sh", "-c", f"while [ ! -e enough ]; do {rig.EXAMPLE} >/dev/null || exit 1; echo printed by the target; done; {then}"]
+        """Launches, with output of its own in between, until the file `enough` is there, or the test is killed."""
+        return self.command_of(os.getpid(), then)
+
+    def command_of(self, test, then):
+        alive = f"[ ! -e enough ] && kill -0 {test} 2>/dev/null"
+        return ["sh", "-c", f"while {alive}; do {rig.EXAMPLE} >/dev/null || exit 1; echo printed by the target; done; {then}"]
 
     def enough(self):
         with open(f"{self.folder}/enough", "w", encoding="utf-8"):
@@ -166,7 +182,7 @@ class Top(rig.RuntimeTest):
         self.assertFalse(shows("call path")(screen.text()), "the lines are gone")
 
     def test_a_terminal_shows_what_runs_and_is_given_back(self):
-        recording = Recording(self, self.command())
+        recording = Terminal(self, recording_of(self.command()))
         kernels = self.kernels()
         recording.until(lambda lines: shows("call path")(lines) and any(shows(k)(lines) for k in kernels)
                         and shows("printed by the target")(lines))
@@ -197,7 +213,7 @@ class Top(rig.RuntimeTest):
             return re.findall(r"kernel void (\w+)", file.read())
 
     def test_forty_columns_without_colours(self):
-        recording = Recording(self, self.command("exit 0"), rows=20, columns=40, NO_COLOR="1")
+        recording = Terminal(self, recording_of(self.command("exit 0")), rows=20, columns=40, NO_COLOR="1")
         recording.until(shows("call path"))
         self.enough()
         self.assertEqual(recording.end(), 0)
@@ -205,26 +221,90 @@ class Top(rig.RuntimeTest):
         self.assertNotRegex(recording.raw, "\x1b\\[[12]m")
 
     def test_a_signal_and_a_crash_give_the_terminal_back(self):
-        recording = Recording(self, self.command())
+        recording = Terminal(self, recording_of(self.command()))
         recording.until(shows("call path"))
-        os.write(recording.master, b"\x03")
+        recording.type("\x03")
         self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGINT)
         self.assert_restored(recording)
-        recording = Recording(self, self.command("kill -SEGV $$"))
+        recording = Terminal(self, recording_of(self.command("kill -SEGV $$")))
         recording.until(shows("call path"))
         self.enough()
         self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGSEGV)
         self.assert_restored(recording)
 
     def test_another_size(self):
-        recording = Recording(self, self.command("exit 0"))
+        recording = Terminal(self, recording_of(self.command("exit 0")))
         recording.until(shows("call path"))
-        recording.screen = Screen(40, 120)
-        fcntl.ioctl(recording.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        recording.resize(40, 120)
         recording.until(lambda lines: shows("call path")(lines[20:]) and recording.screen.bottom < 39)
         self.enough()
         self.assertEqual(recording.end(), 0)
         self.assert_restored(recording)
+
+    def shell(self):
+        """An interactive shell with job control, in which gpuprof is started."""
+        with open(f"{self.folder}/run", "w", encoding="utf-8") as file:
+            file.write("exec " + shlex.join(recording_of(self.command())) + "\n")
+        terminal = Terminal(self, ["/bin/bash", "--norc", "--noprofile", "--noediting", "-i"], PS1="ready> ", HISTFILE="")
+        terminal.until(shows("ready>"))
+        return terminal
+
+    @staticmethod
+    def is_drawn(terminal):
+        return lambda lines: shows("call path")(lines) and terminal.screen.bottom < terminal.screen.rows - 1
+
+    def end_in_shell(self, terminal):
+        self.enough()
+        terminal.until(lambda lines: not shows("call path")(lines) and "ready>" in lines[terminal.screen.row])
+        terminal.type("echo status $?\n")
+        terminal.until(shows("status 7"))
+        self.assert_restored(terminal)
+        terminal.type("exit\n")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_draws_again(self):
+        terminal = self.shell()
+        modes = termios.tcgetattr(terminal.master)
+        terminal.type("sh run\n")
+        terminal.until(self.is_drawn(terminal))
+        terminal.type("\x1a")
+        terminal.until(lambda lines: shows("Stopped")(lines) and "ready>" in lines[terminal.screen.row])
+        self.assert_restored(terminal)
+        self.assertEqual(termios.tcgetattr(terminal.master), modes)
+        # What the shell prints now has the whole screen, and nothing is drawn into it.
+        seen = len(terminal.raw)
+        terminal.type("seq 100 170\n")
+        terminal.until(lambda lines: "170" in lines)
+        self.assertGreater(terminal.screen.text().index("170"), terminal.screen.rows - 3)
+        self.assertNotIn("call path", terminal.raw[seen:])
+        terminal.resize(40, 120)
+        terminal.type("fg\n")
+        terminal.until(self.is_drawn(terminal))
+        self.assertTrue(shows("call path")(terminal.screen.text()[20:]), "at the bottom of the new size")
+        self.end_in_shell(terminal)
+
+    def test_in_the_background_nothing_is_drawn(self):
+        terminal = self.shell()
+        terminal.type("sh run\n")
+        terminal.until(self.is_drawn(terminal))
+        terminal.type("\x1a")
+        terminal.until(shows("Stopped"))
+        terminal.type("bg\n")
+        seen = len(terminal.raw)
+        terminal.until(lambda _: terminal.raw[seen:].count("printed by the target") >= 3)
+        self.assert_restored(terminal)
+        self.assertNotIn("call path", terminal.raw[seen:])
+        terminal.type("fg\n")
+        terminal.until(self.is_drawn(terminal))
+        self.end_in_shell(terminal)
+
+    def test_a_killed_test_leaves_no_target(self):
+        with subprocess.Popen(["sleep", "1000"]) as test:
+            target = subprocess.Popen(self.command_of(test.pid, "exit 5"), cwd=self.folder, stdout=subprocess.PIPE, text=True)
+            self.addCleanup(target.stdout.close)
+            self.assertTrue(target.stdout.readline())
+            test.kill()
+        self.assertEqual(target.wait(LIMIT_S), 5)
 
     def test_without_a_terminal_there_are_lines(self):
         with subprocess.Popen([rig.GPUPROF, "record", "--top", "-q", "-o", "top.txt", "--", *self.command("exit 3")],

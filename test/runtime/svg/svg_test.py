@@ -20,6 +20,7 @@ FRAMES = """
 return Array.from(document.querySelectorAll('#gp-frames > g')).map((g) => ({
   label: g.getAttribute('aria-label'), shown: g.querySelector('text')?.textContent || '',
   width: Number(g.querySelector('rect').getAttribute('width')), x: Number(g.querySelector('rect').getAttribute('x')),
+  y: Number(g.querySelector('rect').getAttribute('y')),
   hit: g.classList.contains('hit'), above: g.classList.contains('above'), level: Number(g.getAttribute('aria-level')),
   tab: g.getAttribute('tabindex')}));
 """
@@ -434,16 +435,52 @@ class Svg(unittest.TestCase):
         lines = self.browser.script("return window.text").splitlines()
         assert len(lines) == 4 and sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 19_700_000, lines
         assert all("flash_attention (ops.py:12);flash_fwd_kernel<64, 128, 128>_[G];" in line for line in lines), lines
-        self.browser.click("#gp-save-svg")
-        self.browser.script("window.text = ''; window.saved.text().then((text) => { window.text = text; })")
-        self.browser.wait_for("window.text")
-        part = self.folder / "part.svg"
-        part.write_text(self.browser.script("return window.text"))
+        part = self.saved_svg()
         self.browser.open(part.as_uri())
         assert page.text("gp-total").startswith("Total of this part: 19.7 ms (19,700,000 ns)"), page.text("gp-total")
         assert near(page.frame("flash_attention (ops.py:12)")["width"], 1260)
         assert page.frame("stall_wait")["label"].startswith("stall_wait, 3.40 ms (3,400,000 ns), 17.26% of total")
         assert "backward_step" not in part.read_text().split("gp-data")[1].split("</metadata>")[0]
+
+    @twice
+    def test_saves_a_sandwich(self):
+        page = self.page("deep.svg")
+        name = "_call_impl (torch/nn/modules/module.py:1773)"
+        page.search("^_call_impl")
+        self.browser.keys("Enter", "s")
+        above = page.frame("forward (model.py:40)")
+        below = page.frame("forward_step (train.py:97)")
+        total = re.search(r"\(([\d,]+) ns\)", page.frame(name)["label"]).group(1)
+        assert self.browser.script("return document.getElementById('gp-save-folded').disabled")
+        part = self.saved_svg()
+        self.browser.open(part.as_uri())
+        assert total + " ns" in page.text("gp-total"), page.text("gp-total")
+        assert near(page.frame(name)["width"], 1260)
+        for before, after in ((above, page.frame("forward (model.py:40)")),
+                              (below, page.frame("forward_step (train.py:97)"))):
+            assert near(before["width"], after["width"]) and before["y"] == after["y"], (before, after)
+        # It has no stacks to turn, and says so.
+        self.browser.keys("i")
+        assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
+        page.search("forward")
+        assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
+        # A part of it: callers only, with the width of the frame that was zoomed.
+        self.browser.keys("Escape", "Escape")
+        self.browser.click(page.select("forward_step (train.py:97)"))
+        self.browser.open(self.saved_svg().as_uri())
+        assert near(page.frame(name)["width"], 1260) and near(page.frame("forward_step (train.py:97)")["width"], 1260)
+        assert page.frame("forward_step (train.py:97)")["y"] > page.frame(name)["y"]
+        assert "forward (model.py:40)" not in {frame["label"].split(", ")[0] for frame in page.frames()}
+
+    def saved_svg(self):
+        self.browser.script("const make = URL.createObjectURL;"
+                            "URL.createObjectURL = (blob) => { window.saved = blob; return make(blob); };")
+        self.browser.click("#gp-save-svg")
+        self.browser.script("window.text = ''; window.saved.text().then((text) => { window.text = text; })")
+        self.browser.wait_for("window.text")
+        part = self.folder / "part.svg"
+        part.write_text(self.browser.script("return window.text"))
+        return part
 
     @twice
     def test_page_with_tables(self):

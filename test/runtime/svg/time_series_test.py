@@ -18,7 +18,8 @@ SLICES = 150  # in columns of two
 
 def profile(slices):
     """A profile with that work in each slice, as lists of (work, ns); work 1 and 2 are kernels, 3 a copy."""
-    lines = ["GPUPROF;3.1", f"META;interval_ns;{SLICE_NS}", "META;command;./app <&> --steps 3", "STRING;1;app",
+    lines = ["GPUPROF;3.1", f"META;interval_ns;{SLICE_NS}", "META;command;./app <&> --steps 3", "META;host;node <7>",
+             "META;start_unix_ns;1795442700000000000", "STRING;1;app",
              "STRING;2;gemm", "STRING;3;relu", "PROCESS;1;1;0;0;1;0;0;0", "DEVICE;1;0;0;0;0", "USTACK;1;main;step"]
     lines += [f"WORK;{work};1;0;0;1;0;0;0;1;7;{op};{name};0"
               for work, op, name in ((1, "kernel", 2), (2, "kernel", 3), (3, "copy_htod", 0))]
@@ -110,6 +111,15 @@ class TimeSeries(unittest.TestCase):
         for work, name in ((1, "gemm_[G]"), (2, "relu_[G]"), (3, "[copy HtoD]_[G]")):
             own = sum(ns for works in self.slices[first:last + 1] for w, ns in works if w == work)
             self.assertEqual(by_work.get(name, 0), own, name)
+
+    @twice
+    def test_the_head_says_where_and_when(self):
+        facts = "node <7>, 2026-11-23 14:05 UTC"
+        self.open()
+        self.assertEqual(self.text("gp-facts"), facts)
+        self.open(size=(240, 700))  # in lines of their own
+        self.assertEqual(self.text("gp-facts").replace(" ", ""), facts.replace(" ", ""))
+        self.assertIn("node &lt;7&gt;, 2026-11-23", (self.folder / "map.svg").read_text().split("<metadata")[0])
 
     @twice
     def test_a_window_is_selected_and_folded(self):

@@ -119,6 +119,26 @@ TEST_CASE("a function is found where its code is in the file") {
   CHECK(std::memcmp(in_file, reinterpret_cast<const void*>(&gpuprof_test_elf_function), sizeof in_file) == 0);
 }
 
+TEST_CASE("code that its file is too short for is no function") {
+  std::vector<uint8_t> bytes = own_file();
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (const uint64_t beyond : {static_cast<uint64_t>(bytes.size()), UINT64_MAX - 1}) {
+    for (size_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      uint8_t* const at = bytes.data() + header.e_phoff + i * sizeof segment;
+      std::memcpy(&segment, at, sizeof segment);
+      if (segment.p_type == PT_LOAD) {
+        segment.p_offset = beyond;
+        std::memcpy(at, &segment, sizeof segment);
+      }
+    }
+    const auto found = find_functions(ByteSource::memory(bytes), {"gpuprof_test_elf_function"});
+    REQUIRE(found);
+    CHECK(found->empty());
+  }
+}
+
 TEST_CASE("what is no ELF file has no functions") {
   const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   CHECK_FALSE(find_functions(fd.get(), {"main"}));

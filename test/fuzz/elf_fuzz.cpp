@@ -1,0 +1,98 @@
+// Any bytes as a file that a target has mapped: its symbols, build id, notes, packed debug information and DWARF. libdw
+// and liblzma are not watched by the sanitizers; what they do wrong shows as a crash.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/elf_functions.h"
+#include "symbolize/elf_image.h"
+#include "symbolize/elf_module.h"
+#include "symbolize/process_maps.h"
+
+namespace {
+
+using namespace gpuprof::symbolize;
+
+constexpr size_t kMaxAddresses = 32;
+constexpr uint64_t kMebi = 1 << 20;
+// No input has more of it than this.
+constexpr ReadingLimits kLimits{
+    .debug_info_bytes = 16 * kMebi, .others_debug_info_bytes = 16 * kMebi, .symbols = 1 << 16};
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+// Begins and middles of sections, and of the file's own idea of where its code is.
+std::vector<uint64_t> addresses_in(const ElfImage& image, size_t size) {
+  std::vector<uint64_t> addresses = {0, size / 2, size, UINT64_MAX};
+  for (const ElfSection& section : image.sections()) {
+    if (addresses.size() >= kMaxAddresses) {
+      break;
+    }
+    addresses.push_back(section.header.sh_addr);
+    addresses.push_back(section.header.sh_addr + section.header.sh_size / 2);
+  }
+  return addresses;
+}
+
+void look_for_functions(std::span<const uint8_t> bytes) {
+  constexpr std::array<std::string_view, 3> kNames = {"main", "outer", "clEnqueueNDRangeKernel"};
+  const std::vector<std::string_view> names(kNames.begin(), kNames.end());
+  if (const auto found = find_functions(ByteSource::memory(bytes), names); found) {
+    for (const ElfFunction& function : *found) {
+      require(function.wanted < names.size() && function.file_offset < bytes.size());
+    }
+  }
+}
+
+void check_frames(ElfModule& module, const ProcessMaps& maps, const std::vector<uint64_t>& addresses) {
+  for (const uint64_t address : addresses) {
+    const std::vector<SymbolizedFrame> frames = module.frames(address, maps);
+    require(!frames.empty() && !frames.front().name.empty());
+    const auto* const known = module.known_frames(address);
+    require(known != nullptr && known->size() == frames.size());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
+  const std::span<const uint8_t> bytes(data, size);
+  look_for_functions(bytes);
+  const auto image = ElfImage::parse(ByteSource::memory(bytes));
+  if (!image) {
+    return 0;
+  }
+  const std::vector<uint64_t> addresses = addresses_in(*image, size);
+  for (const uint64_t address : addresses) {
+    if (const auto vaddr = image->vaddr_of(address, 0); vaddr) {
+      image->code_offset_of(*vaddr);
+    }
+  }
+  ReadingBudget in_memory(kLimits);
+  if (const auto module = ElfModule::of_memory({bytes.begin(), bytes.end()}, "[vdso]", in_memory); module) {
+    check_frames(*module, maps, addresses);
+  }
+  // libdw reads files.
+  const auto file = std::make_shared<MappedFile>();
+  file->path = "/mapped/file.so";
+  file->fd.reset(::memfd_create("fuzz", MFD_CLOEXEC));
+  require(file->fd && ::write(file->fd.get(), data, size) == static_cast<ssize_t>(size));
+  ReadingBudget budget(kLimits);
+  const DebugSearch nowhere{.directories = {}, .target = std::nullopt, .debuginfod = false};
+  if (const auto module = ElfModule::of_file(file, nowhere, budget); module) {
+    check_frames(*module, maps, addresses);
+  }
+  return 0;
+}

@@ -1,0 +1,78 @@
+// The sums that `record --top` shows, as far as the session has memory for them.
+
+#include "record/live/live_sums.h"
+
+#include <memory>
+#include <string>
+
+#include "catch.h"
+
+using gpuprof::record::LiveState;
+using gpuprof::record::LiveSums;
+using gpuprof::record::LiveView;
+using gpuprof::record::MemoryBudget;
+namespace profile = gpuprof::profile;
+
+namespace {
+
+class View : public LiveView {
+ public:
+  [[nodiscard]] uint64_t interval_ns() const override { return 0; }
+  void show(const LiveState& /*state*/) override {}
+  void hide() override {}
+  [[nodiscard]] std::string place(const profile::Tables& /*tables*/, const profile::Work& /*work*/) const override {
+    return "place";
+  }
+};
+
+// One more kernel of that name, as a profile has it.
+void define(LiveSums& sums, uint32_t id, const std::string& name) {
+  sums.add(profile::String{.id = profile::StringId{id}, .value = name});
+  profile::Work work;
+  work.id = profile::WorkId{id};
+  work.op = profile::Op::kernel;
+  work.name = profile::StringId{id};
+  sums.add(work);
+}
+
+void ran(LiveSums& sums, uint32_t id, uint64_t ns) {
+  profile::Gpu gpu;
+  gpu.work = profile::WorkId{id};
+  gpu.count = 1;
+  gpu.sum_ns = ns;
+  sums.add(gpu);
+}
+
+}  // namespace
+
+TEST_CASE("a limited session's live view keeps summing what it knows, and learns nothing new") {
+  const View view;
+  uint64_t used = 0;
+  const auto memory = std::make_shared<MemoryBudget>([&used] { return used; });
+  LiveSums sums(view, memory);
+  define(sums, 1, "known");
+  ran(sums, 1, 10);
+  used = MemoryBudget::kLimit;
+  memory->look();
+  define(sums, 2, "new");
+  ran(sums, 2, 1000);
+  ran(sums, 1, 10);
+  sums.close(1, 0);
+  const LiveState state = sums.state();
+  REQUIRE(state.kernels.size() == 1);
+  CHECK(state.kernels[0].name == "known");
+  CHECK(state.kernels[0].ns == 20);
+  CHECK(state.gpu_ns == 20);
+}
+
+TEST_CASE("what a live view keeps makes the session look at its memory") {
+  const View view;
+  uint64_t used = 0;
+  const auto memory = std::make_shared<MemoryBudget>([&used] { return used; });
+  LiveSums sums(view, memory);
+  used = MemoryBudget::kLimit;  // nobody has looked since
+  CHECK_FALSE(memory->is_limited());
+  const std::string name(MemoryBudget::kLookBytes, 'n');
+  define(sums, 1, name);
+  CHECK(memory->is_limited());
+}
