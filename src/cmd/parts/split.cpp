@@ -12,7 +12,6 @@
 #include "cmd/options.h"
 #include "cmd/parts/inputs.h"
 #include "cmd/parts/part_folder.h"
-#include "output/text.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -68,7 +67,7 @@ class SplitCommand : public Command {
       return std::move(finished).error();
     }
     log::info("wrote " + count_text(split.parts()) + (split.parts() == 1 ? " part" : " parts") +
-              (split.has_rest() ? " and rest.txt" : "") + ", " + output::bytes_text(folder->bytes()) + ", into " +
+              (split.has_rest() ? " and rest.txt" : "") + ", " + bytes_text(folder->bytes()) + ", into " +
               escaped(folder->path()));
     for (const std::string& warning : merged->warnings) {
       log::warn(warning);
