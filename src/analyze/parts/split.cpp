@@ -194,8 +194,10 @@ Result<Part*> Split::part_of(const p::Record& row) {
                                       : "choose what you need by `gpuprof filter`"};
   }
   std::string name = name_of(*key);
+  std::string which = which_of(*key);
   for (size_t i = 2; !names_.insert(name).second; ++i) {
     name = name_of(*key) + "-" + std::to_string(i);
+    which = which_of(*key) + " (" + std::to_string(i) + ")";
   }
   auto sink = open_(name);
   if (!sink) {
@@ -204,7 +206,7 @@ Result<Part*> Split::part_of(const p::Record& row) {
   Part& part = parts_.emplace_back(whole_, std::move(sink).value(),
                                    PartMeta{.sums = false, .most = kMostMeta, .parts_nested = true});
   by_key_.emplace(*key, &part);
-  if (Status begun = part.begin(own_meta(which_of(*key))); !begun) {
+  if (Status begun = part.begin(own_meta(which)); !begun) {
     return std::move(begun).error();
   }
   return &part;
