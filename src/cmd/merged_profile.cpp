@@ -21,7 +21,8 @@ void MergedProfile::tell() const {
 }
 
 Result<MergedProfile> write_records(
-    const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make) {
+    const std::string& output,
+    const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make) {
   const FileLimitAsError limit;
   auto file = OutputFile::open(output, {.keep_old = true, .mode = 0644, .stop = {}});
   if (!file) {

@@ -20,7 +20,8 @@ struct MergedProfile {
   void tell() const;
 };
 
-// Writes the records that `make` hands on, which returns what is to be doubted. Where it fails, `output` keeps what it was.
+// Writes the records that `make` hands on, which returns what is to be doubted. Where it fails, `output` keeps what it
+// was.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);
 

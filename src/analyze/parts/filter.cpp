@@ -14,9 +14,8 @@ namespace {
 namespace p = gpuprof::profile;
 
 bool has(const NumberRanges& ranges, std::optional<uint64_t> number) {
-  return number && std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
-           return range.first <= *number && *number <= range.second;
-         });
+  return number && std::any_of(ranges.begin(), ranges.end(),
+                               [&](const auto& range) { return range.first <= *number && *number <= range.second; });
 }
 
 bool is_about_process(const p::Record& row) {
@@ -43,9 +42,10 @@ Status Filter::take(const p::Record& record) {
 Status Filter::take_row(const p::Record& row) {
   const bool about_process = is_about_process(row);
   if (conditions_.window && whole_.interval_ns() == 0 && !about_process) {
-    return Error{"the profile does not say how long its time slices are (META interval_ns), so no window of time can "
-                 "be chosen",
-                 "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+    return Error{
+        "the profile does not say how long its time slices are (META interval_ns), so no window of time can "
+        "be chosen",
+        "leave --from and --to out; `gpuprof record` makes profiles that say it"};
   }
   rows_ += about_process ? 0 : 1;
   Answer answer = judge(row);
@@ -162,7 +162,8 @@ std::optional<TimeWindow> Filter::looked_at() const {
   return window_of(slices_of(*conditions_.window, whole_.interval_ns()), whole_.interval_ns());
 }
 
-// Those of the recording, cut to the time that was chosen. Of what other conditions leave out there is work at all times.
+// Those of the recording, cut to the time that was chosen. Of what other conditions leave out there is work at all
+// times.
 std::vector<p::Window> Filter::kept_windows() const {
   const auto time = looked_at();
   if (!time || conditions_.inverted) {

@@ -31,11 +31,11 @@ struct Conditions {
   std::optional<uint32_t> pid;          // of the process; or:
   std::optional<Pattern> process_name;  // matches its name
   std::optional<NumberRanges> ranks;
-  std::optional<NumberRanges> devices;  // their index
-  std::optional<Pattern> path;          // matches a frame of the CPU stack, as it is shown
-  std::optional<Pattern> kernel;        // matches the name of the work
-  bool inverted = false;                // keeps what does not fulfil them
-  std::string text;                     // as a user has given them, for META
+  std::optional<NumberRanges> devices;      // their index
+  std::optional<Pattern> path;              // matches a frame of the CPU stack, as it is shown
+  std::optional<Pattern> kernel;            // matches the name of the work
+  bool inverted = false;                    // keeps what does not fulfil them
+  std::string text;                         // as a user has given them, for META
   std::array<std::string, kAspects> words;  // the option of each aspect, for messages; empty where it is not given
 
   [[nodiscard]] bool has(Aspect aspect) const { return !words.at(static_cast<size_t>(aspect)).empty(); }

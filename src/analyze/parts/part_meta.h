@@ -14,8 +14,8 @@
 
 namespace gpuprof::analyze {
 
-inline constexpr std::string_view kFilterKey = "filter";           // what was kept
-inline constexpr std::string_view kLeftOutKey = "filter.left_out"; // what could not be told to be of that
+inline constexpr std::string_view kFilterKey = "filter";            // what was kept
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // what could not be told to be of that
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // the same in all parts of one `split`
 inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"

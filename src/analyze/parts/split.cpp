@@ -260,8 +260,8 @@ Status Split::add_leftovers() {
   const bool sums = std::any_of(meta.begin(), meta.end(), [](const auto& line) {
     return merge_detail::is_one_of(merge_detail::kSummedKeys, line.first);
   });
-  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows ||
-      !last.pids.empty() || !more_processes.empty() || !more_devices.empty()) {
+  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows || !last.pids.empty() ||
+      !more_processes.empty() || !more_devices.empty()) {
     auto made = rest();
     if (!made) {
       return std::move(made).error();

@@ -50,9 +50,7 @@ class Whole {
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: not known
   // In which the time lies, as that of a GPU line's end. interval_ns() is not 0.
-  [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
-    return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_;
-  }
+  [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
 
  private:
   void take_meta(const profile::Meta& meta);
@@ -73,7 +71,7 @@ struct Belongs {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;
   std::optional<profile::DeviceId> device;
-  std::optional<uint64_t> slice;  // of GPU work and of what has times, the one in which it ended
+  std::optional<uint64_t> slice;           // of GPU work and of what has times, the one in which it ended
   std::optional<profile::StackId> ustack;  // of a row without a WORK
 };
 

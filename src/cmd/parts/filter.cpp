@@ -103,7 +103,8 @@ class FilterCommand : public Command {
     if (!written) {
       return written.error();
     }
-    if (looked_at && !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
+    if (looked_at &&
+        !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
       log::info("the profile's time slices are kept whole: " + analyze::window_text(*looked_at));
     }
     if (!left_out.empty()) {

@@ -79,14 +79,13 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
     }
   }
   std::random_device random;
-  const std::string temporary = "." + made.entry_.substr(0, NAME_MAX / 2) + "." + std::to_string(::getpid()) + "." +
-                                std::to_string(random());
+  const std::string temporary =
+      "." + made.entry_.substr(0, NAME_MAX / 2) + "." + std::to_string(::getpid()) + "." + std::to_string(random());
   if (::mkdirat(made.parent_.get(), temporary.c_str(), kFolderMode) != 0) {
     return failure(path, std::strerror(errno), "name another folder, where you may write");
   }
   made.temporary_ = temporary;
-  made.folder_.reset(
-      ::openat(made.parent_.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  made.folder_.reset(::openat(made.parent_.get(), temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!made.folder_ || ::fstat(made.folder_.get(), &info) != 0) {
     return failure(path, std::strerror(errno));
   }
@@ -107,8 +106,8 @@ PartFolder::~PartFolder() {
 
 Result<size_t> PartFolder::add(const std::string& name) {
   File& file = files_.emplace_back(File{name + ".txt", {}});
-  const UniqueFd fd(::openat(folder_.get(), file.name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  const UniqueFd fd(
+      ::openat(folder_.get(), file.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
   if (!fd) {
     return failure(path_, file.name + ": " + std::strerror(errno));
   }

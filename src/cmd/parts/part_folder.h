@@ -1,10 +1,11 @@
 // A folder of profiles that are written side by side: there as a whole, or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <sys/types.h>
 
 #include "base/result.h"
 #include "base/unique_fd.h"

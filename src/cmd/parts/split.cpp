@@ -55,8 +55,8 @@ class SplitCommand : public Command {
       return analyze::RecordSink(
           [&folder, file = *file](const profile::Record& record) { return folder->put(file, record); });
     });
-    const auto merged = analyze::merge(std::move(inputs).value(),
-                                       [&](const profile::Record& record) { return split.take(record); });
+    const auto merged =
+        analyze::merge(std::move(inputs).value(), [&](const profile::Record& record) { return split.take(record); });
     if (!merged) {
       return merged.error();
     }

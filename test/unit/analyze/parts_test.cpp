@@ -92,7 +92,8 @@ const char* const kJob =
     "DEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;5;0\nWORK;2;2;9;0;0;0;0;0;2;0;kernel;6;0\n"
     "WORK;3;2;9;0;0;0;0;0;2;0;sync;6;0\n"
     "GPU;0;1;2;30;10;20;500;0;0\nGPU;1;1;1;5;5;5;25;0;0\nGPU;1;2;1;7;7;7;49;0;0\nSHARE;0;1;30;20\nSHARE;1;2;7;17\n"
-    "HOST;0;3;1;9;9;9;0\nIDLE;1;2;0;3\nWINDOW;1000;1200\nLATENCY;1;call_to_start;1;9;9;9;9;1\nEVENT;1;1;1090;1110;0;0;0\n"
+    "HOST;0;3;1;9;9;9;0\nIDLE;1;2;0;3\nWINDOW;1000;1200\nLATENCY;1;call_to_start;1;9;9;9;9;1\nEVENT;1;1;1090;1110;0;0;"
+    "0\n"
     "SPAN;2;9;0;1000;1150\nEUSTALL;1;2;0;0;0;4;0\nLOSS;0;ring_full;2\nLOSS;2;late_name;1\nCOVERAGE;1;launches;3\n"
     "COVERAGE;2;launches;2\nCOVERAGE;0;samples_foreign;5\nEND;1200;6;4;42;3;4;3\n";
 
@@ -151,10 +152,8 @@ void check_equal(const std::string& a, const std::string& b) {
 }  // namespace
 
 TEST_CASE("the parts of a profile merge to the profile") {
-  for (const auto& [by, length] : {std::pair(SplitBy::process, uint64_t{0}),
-                                   {SplitBy::rank, 0},
-                                   {SplitBy::device, 0},
-                                   {SplitBy::time, 100}}) {
+  for (const auto& [by, length] :
+       {std::pair(SplitBy::process, uint64_t{0}), {SplitBy::rank, 0}, {SplitBy::device, 0}, {SplitBy::time, 100}}) {
     INFO(static_cast<int>(by));
     const Parts parts = parts_of(kJob, by, length);
     CHECK(parts.size() == 3);
