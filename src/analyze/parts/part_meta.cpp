@@ -22,6 +22,7 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
 }
 
 void PartsSeen::begin_input(std::string_view of) {
+  windows_.clear();
   current_ = of.empty() ? nullptr : &wholes_[std::string(of)];
   if (current_ != nullptr) {
     ++current_->inputs;
@@ -46,7 +47,16 @@ bool PartsSeen::take(std::string_view key, std::string_view value) {
 }
 
 bool PartsSeen::is_new(const profile::Window& window) {
-  return current_ == nullptr || current_->windows.emplace(window.start_ns, window.end_ns).second;
+  if (current_ == nullptr) {
+    return true;
+  }
+  const std::pair key(window.start_ns, window.end_ns);
+  size_t& written = current_->windows[key];
+  if (++windows_[key] <= written) {
+    return false;
+  }
+  ++written;
+  return true;
 }
 
 PartsSeen::Lines PartsSeen::rest() const {

@@ -33,7 +33,7 @@ class PartsSeen {
   // Whether the key is one that parts have, of an input that is a part: the result's lines come from rest().
   bool take(std::string_view key, std::string_view value);
 
-  // Each part has the windows of the whole: whether these are new.
+  // Each part has the windows of the whole, all of them: whether this is the first input that has it so often.
   bool is_new(const profile::Window& window);
 
   using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -44,14 +44,15 @@ class PartsSeen {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // of a whole that was a part itself, once each
-    std::set<std::pair<uint64_t, uint64_t>> windows;
+    Lines inherited;                                          // of a whole that was a part itself, once each
+    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how many of them are in the result
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
   std::map<std::string, Whole, std::less<>> wholes_;
   Whole* current_ = nullptr;
+  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // of the input
 };
 
 }  // namespace gpuprof::analyze

@@ -152,7 +152,7 @@ class PartsTest(rig.RuntimeTest):
             self.assertFalse([name for name in os.listdir(folder)
                               if not name.startswith((f"{by}-", f"{by}.", "rest")) or len(name) > 80])
         self.assertFalse(os.path.exists(os.path.join(self.folder, "evil")))
-        self.assertEqual(len([name for name in os.listdir(folder) if name.startswith("rank")]), 9 - 1)
+        self.assertEqual(len([name for name in os.listdir(folder) if name.startswith("rank")]), 9)
 
     def test_split_overwrites_nothing(self):
         folder = self.path("parts")

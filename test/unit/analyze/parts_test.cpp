@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -132,7 +133,8 @@ void check_equal(const std::string& a, const std::string& b) {
   CHECK(one.info.launches == other.info.launches);
   CHECK(one.info.samples == other.info.samples);
   CHECK(one.info.complete == other.info.complete);
-  CHECK(one.info.warnings == other.info.warnings);
+  CHECK(std::multiset<std::string>(one.info.warnings.begin(), one.info.warnings.end()) ==
+        std::multiset<std::string>(other.info.warnings.begin(), other.info.warnings.end()));
   CHECK(one.info.meta == other.info.meta);
   CHECK(one.total.ns == other.total.ns);
   CHECK(one.total.count == other.total.count);
