@@ -39,7 +39,7 @@ std::string safe(std::string_view name) {
   return text;
 }
 
-std::string joined(std::string text, const std::string& more) {
+std::string joined(const std::string& text, const std::string& more) {
   return more.empty() ? text : text + "-" + more;
 }
 
