@@ -14,6 +14,7 @@
 
 #include "analyze/merge_clock.h"
 #include "analyze/merge_ids.h"
+#include "analyze/parts/part_meta.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
@@ -26,6 +27,7 @@ using merge_detail::common_clock;
 using merge_detail::Header;
 using merge_detail::is_one_of;
 using merge_detail::kClockKeys;
+using merge_detail::kSummedKeys;
 using merge_detail::look_at;
 using merge_detail::number;
 using merge_detail::open_again;
@@ -36,9 +38,6 @@ using merge_detail::shift_of;
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAfterEnd = "there are records after END";
-
-// Said once for all inputs, or summed.
-constexpr std::array<std::string_view, 3> kSummedKeys = {"sweep.late_ns", "gpu_records.while_off", "samples.while_off"};
 
 class Merger {
  public:
@@ -66,6 +65,7 @@ class Merger {
         return put;
       }
     }
+    parts_.begin_input(header.text(kPartOf));
     shift_ = shift_of(header, clock_);
     tables_ = {};
     gpu_works_.clear();
@@ -90,6 +90,11 @@ class Merger {
     for (const auto& [key, sum] : sums_) {
       const std::string text = std::to_string(sum);
       if (Status put = sink_(p::Meta{key, text}); !put) {
+        return put.error();
+      }
+    }
+    for (const auto& [key, value] : parts_.rest()) {
+      if (Status put = sink_(p::Meta{key, value}); !put) {
         return put.error();
       }
     }
@@ -228,6 +233,9 @@ class Merger {
     if (Reason reason = count_samples(record)) {
       return reason;
     }
+    if (const auto* const window = std::get_if<p::Window>(&record)) {
+      is_new = parts_.is_new(*window);
+    }
     if (is_new && !std::holds_alternative<p::Unknown>(record)) {
       put(record);
     }
@@ -248,6 +256,9 @@ class Merger {
       uint64_t& sum = sums_[std::string(meta.key)];
       const uint64_t value = number(meta.value).value_or(0);
       sum = value > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max() : sum + value;
+      return {};
+    }
+    if (parts_.take(meta.key, meta.value)) {
       return {};
     }
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
@@ -339,6 +350,7 @@ class Merger {
   bool has_end_ = true;  // where it is whole
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
+  PartsSeen parts_;
   p::End end_;
   std::optional<Error> sink_failed_;
   MergeResult result_{.warnings = {}, .complete = true};

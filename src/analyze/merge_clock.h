@@ -24,6 +24,10 @@ __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extens
 // Said once for all inputs.
 inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
 
+// Of these the result has the sums.
+inline constexpr std::array<std::string_view, 3> kSummedKeys = {"sweep.late_ns", "gpu_records.while_off",
+                                                                "samples.while_off"};
+
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();

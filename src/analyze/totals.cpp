@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "analyze/parts/part_meta.h"
+
 namespace gpuprof::analyze {
 namespace {
 
@@ -153,7 +155,9 @@ void leave_out(Aggregate& rows, const Outside& outside) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window) {
+  // In a part of a profile, work that had started first may be missing, or the idle time.
+  const bool is_part = !part_text(info.meta).empty();
+  if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;
   }
   std::set<p::DeviceId> with_work;

@@ -50,6 +50,8 @@ std::unique_ptr<Command> make_latency();
 std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_ranks();
 std::unique_ptr<Command> make_merge();
+std::unique_ptr<Command> make_filter();
+std::unique_ptr<Command> make_split();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();

@@ -30,6 +30,8 @@ std::span<const Entry> command_table() {
       {"export", "write a file for another tool: pprof, speedscope, Perfetto", make_export},
       {"ranks", "compare the ranks of a job: who lags, where, since when", make_ranks},
       {"merge", "join the profiles of several processes or hosts", make_merge},
+      {"filter", "keep a part of a profile: a time, process, rank, path ...", make_filter},
+      {"split", "make a profile of each process, rank, device or time", make_split},
       {"import", "make a profile of those that Intel's iaprof has stored", make_import},
       {"dump", "print a profile one record a line", make_dump},
       {"doctor", "say what this machine can record and what is missing", make_doctor},

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/parts/part_meta.h"
 #include "base/files/file.h"
 #include "base/hints.h"
 #include "base/log.h"
@@ -55,6 +56,9 @@ std::string losses_text(const analyze::ProfileInfo& info) {
 
 std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
   std::vector<std::string> list;
+  if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
+    list.push_back("the profile is a part of another: " + escaped(part));
+  }
   if (!info.complete) {
     list.emplace_back("the profile is cut short: it has no END record");
   }

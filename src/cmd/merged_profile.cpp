@@ -20,8 +20,9 @@ void MergedProfile::tell() const {
   }
 }
 
-Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
-                                   const std::function<void(const profile::Record&)>& see) {
+Result<MergedProfile> write_records(
+    const std::string& output,
+    const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make) {
   const FileLimitAsError limit;
   auto file = OutputFile::open(output, {.keep_old = true, .mode = 0644, .stop = {}});
   if (!file) {
@@ -30,13 +31,12 @@ Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, cons
   profile::Writer writer(file->take_fd());
   writer.header();
   uint32_t waiting = 0;
-  const auto merged = analyze::merge(std::move(inputs), [&](const profile::Record& record) {
+  auto warnings = make([&](const profile::Record& record) {
     writer.add(record);
-    see(record);
     return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
   });
-  if (!merged) {
-    return merged.error();
+  if (!warnings) {
+    return std::move(warnings).error();
   }
   if (Status flushed = writer.flush(); !flushed) {
     return std::move(flushed).error();
@@ -47,7 +47,21 @@ Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, cons
   }
   return MergedProfile{
       .file = {.place = std::move(*named), .bytes = writer.bytes_written(), .regular = file->is_regular()},
-      .warnings = merged->warnings};
+      .warnings = std::move(warnings).value()};
+}
+
+Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
+                                   const std::function<void(const profile::Record&)>& see) {
+  return write_records(output, [&](const analyze::RecordSink& sink) -> Result<std::vector<std::string>> {
+    auto merged = analyze::merge(std::move(inputs), [&](const profile::Record& record) {
+      see(record);
+      return sink(record);
+    });
+    if (!merged) {
+      return std::move(merged).error();
+    }
+    return std::move(merged).value().warnings;
+  });
 }
 
 }  // namespace gpuprof::cmd

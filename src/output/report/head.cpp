@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "analyze/parts/part_meta.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/facts.h"
@@ -37,6 +38,16 @@ void print_facts(const ProfileInfo& info, Page& page) {
     if (!text->empty()) {
       page.fact(word, *text);
     }
+  }
+}
+
+// What a reader must not take for the whole recording.
+void print_part(const ProfileInfo& info, Page& page) {
+  if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
+    page.fact("part", shown_name(shown_ends(part)));
+  }
+  if (const std::string text = meta_text(info, std::string(analyze::kLeftOutKey)); !text.empty()) {
+    page.fact("left out", "lines that do not tell where they belong: " + text);
   }
 }
 
@@ -138,6 +149,7 @@ void print_headline(const Summary& summary, Page& page) {
 
 void print_head(const Summary& summary, Page& page) {
   print_facts(summary.info, page);
+  print_part(summary.info, page);
   print_window(summary, page);
   print_losses(summary.info, page);
   print_devices(summary.devices, page);

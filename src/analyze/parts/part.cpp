@@ -1,0 +1,130 @@
+#include "analyze/parts/part.h"
+
+#include <algorithm>
+
+#include "analyze/merge_clock.h"
+#include "analyze/parts/part_meta.h"
+#include "profile/coverage.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+bool add_to(uint64_t& sum, uint64_t value) {
+  return !__builtin_add_overflow(sum, value, &sum);
+}
+
+}  // namespace
+
+Status Part::put_lines(const MetaLines& lines) {
+  for (const auto& [key, value] : lines) {
+    if (Status put = sink_(p::Meta{key, value}); !put) {
+      return put;
+    }
+  }
+  return {};
+}
+
+Status Part::put_meta() {
+  const MetaLines& lines = whole_.meta();
+  for (; meta_written_ < std::min(lines.size(), meta_.most); ++meta_written_) {
+    const auto& [key, value] = lines[meta_written_];
+    if (!meta_.sums && merge_detail::is_one_of(merge_detail::kSummedKeys, key)) {
+      continue;
+    }
+    const std::string nested =
+        meta_.parts_nested && key.starts_with(kPartPrefix) ? std::string(kPartPrefix) + key : key;
+    if (Status put = sink_(p::Meta{nested, value}); !put) {
+      return put;
+    }
+  }
+  return {};
+}
+
+Status Part::begin(const MetaLines& own) {
+  if (Status put = put_meta(); !put) {
+    return put;
+  }
+  return put_lines(own);
+}
+
+bool Part::count(const p::Record& row) {
+  if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
+    const bool with_stack = has_stack(*whole_.tables().work(gpu->work));
+    return add_to(end_.gpu_records, gpu->count) && add_to(end_.gpu_ns, gpu->sum_ns) && add_to(pieces_, gpu->count) &&
+           (!with_stack || add_to(end_.with_stack, gpu->count));
+  }
+  if (const auto* launch = std::get_if<p::Launch>(&row)) {
+    return add_to(pieces_, launch->count);
+  }
+  if (const auto* sample = std::get_if<p::EuStall>(&row)) {
+    return add_to(end_.samples, sample->count);
+  }
+  if (const auto* loss = std::get_if<p::Loss>(&row)) {
+    return add_to(end_.lost, loss->count);
+  }
+  const auto* coverage = std::get_if<p::Coverage>(&row);
+  if (coverage != nullptr && coverage->what == p::word(p::CoverageCount::launches)) {
+    has_launches_ = true;
+    return add_to(end_.launches, coverage->count);
+  }
+  return true;
+}
+
+Status Part::add(p::Record row) {
+  is_empty_ = is_empty_ && (std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row));
+  if (!count(row)) {
+    return Error{"the sum of all " + std::string(row_word(row)) + " records exceeds 64 bits"};
+  }
+  if (Status mapped = ids_.map(row); !mapped) {
+    return mapped;
+  }
+  return sink_(row);
+}
+
+Status Part::add_definitions(std::span<const p::ProcessId> processes, std::span<const p::DeviceId> devices) {
+  for (const p::ProcessId id : processes) {
+    ids_.process(id);
+  }
+  for (const p::DeviceId id : devices) {
+    ids_.device(id);
+  }
+  return ids_.status();
+}
+
+Status Part::finish(const Last& last) {
+  if (Status put = ids_.explain_places(); !put) {
+    return put;
+  }
+  for (const p::Window& window : last.windows) {
+    if (Status put = sink_(window); !put) {
+      return put;
+    }
+  }
+  if (Status put = put_meta(); !put) {
+    return put;
+  }
+  std::set<uint32_t> pids = last.pids;
+  for (const p::ProcessId id : ids_.processes()) {
+    pids.insert(whole_.tables().process(id)->pid);
+  }
+  for (const uint32_t pid : pids) {
+    const auto lines = whole_.process_meta().find(pid);
+    if (lines == whole_.process_meta().end()) {
+      continue;
+    }
+    if (Status put = put_lines(lines->second); !put) {
+      return put;
+    }
+  }
+  if (Status put = put_lines(last.meta); !put || !whole_.end()) {
+    return put;
+  }
+  p::End end = end_;
+  end.end_ns = whole_.end()->end_ns;
+  end.launches = last.launches;
+  return sink_(end);
+}
+
+}  // namespace gpuprof::analyze

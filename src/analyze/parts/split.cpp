@@ -1,0 +1,304 @@
+#include "analyze/parts/split.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge_clock.h"
+#include "analyze/time_window.h"
+#include "base/exit_status.h"
+#include "base/sha256.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr const char* kRest = "rest";
+// Lines that each part has: of a job of thousands of ranks there may be thousands, and parts as many.
+constexpr size_t kMostMeta = 1000;
+constexpr size_t kMostWindows = 1000;
+
+constexpr std::string_view word(SplitBy by) {
+  constexpr std::array<std::string_view, 4> kWords = {"process", "rank", "device", "time"};
+  return kWords.at(static_cast<size_t>(by));
+}
+
+// What of a name can stand in a file's name, on any system and in any shell.
+std::string safe(std::string_view name) {
+  constexpr size_t kLongest = 40;
+  std::string text;
+  for (const char c : name.substr(0, kLongest)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                       c == '_' || c == '+' || c == '-';
+    text += plain ? c : '_';
+  }
+  return text;
+}
+
+std::string joined(const std::string& text, const std::string& more) {
+  return more.empty() ? text : text + "-" + more;
+}
+
+// By the lines of META that every part has, the same whenever the profile is split like this.
+std::string identity(const MetaLines& meta, std::string_view by) {
+  constexpr size_t kBytes = 8;
+  std::string text(by);
+  for (const auto& [key, value] : meta) {
+    text.append("\n").append(key).append(";").append(value);
+  }
+  std::string digits;
+  const auto hash = sha256(text);
+  for (size_t i = 0; i < kBytes; ++i) {
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", hash.at(i));
+    digits += hex.data();
+  }
+  return digits;
+}
+
+}  // namespace
+
+Status Split::take(const p::Record& record) {
+  const auto is_row = whole_.take(record);
+  if (!is_row) {
+    return is_row.error();
+  }
+  if (!*is_row) {
+    return {};
+  }
+  if (by_ == SplitBy::time && whole_.interval_ns() == 0) {
+    return Error{"the profile does not say how long its time slices are (META interval_ns), so it has no parts by time",
+                 "`gpuprof record` makes profiles that say it"};
+  }
+  if (by_ == SplitBy::time && length_ns_ < whole_.interval_ns()) {
+    return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
+                     exact_seconds(whole_.interval_ns()),
+                 "choose at least these, or record with a shorter --interval", kExitUsage};
+  }
+  auto part = part_of(record);
+  if (!part) {
+    return std::move(part).error();
+  }
+  return (*part)->add(record);
+}
+
+std::optional<uint64_t> Split::key_of(const Belongs& row) const {
+  const auto none_for_0 = [](uint64_t id) { return id == 0 ? std::nullopt : std::optional(id); };
+  switch (by_) {
+    case SplitBy::process:
+      return row.process ? none_for_0(index(*row.process)) : std::nullopt;
+    case SplitBy::rank: {
+      const p::Process* const process = row.process ? whole_.tables().process(*row.process) : nullptr;
+      return process == nullptr ? std::nullopt : none_for_0(index(process->rank));
+    }
+    case SplitBy::device:
+      return row.device ? none_for_0(index(*row.device)) : std::nullopt;
+    case SplitBy::time:
+      break;
+  }
+  if (!row.slice) {
+    return std::nullopt;
+  }
+  // The slice's beginning, which may lie beyond 64 bits.
+  const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
+  const p::Uint128 part = begin / length_ns_;
+  return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
+}
+
+std::string Split::name_of(uint64_t key) const {
+  const p::Tables& tables = whole_.tables();
+  std::string name(word(by_));
+  switch (by_) {
+    case SplitBy::process: {
+      const p::Process* const process = tables.process(p::ProcessId{static_cast<uint32_t>(key)});
+      name += "-" + std::to_string(process->pid);
+      return joined(name, safe(tables.text(process->name)));
+    }
+    case SplitBy::rank:
+      return joined(name, safe(tables.text(p::StringId{static_cast<uint32_t>(key)})));
+    case SplitBy::device: {
+      const p::Device* const device = tables.device(p::DeviceId{static_cast<uint32_t>(key)});
+      name += "-" + std::to_string(device->index);
+      return joined(name, safe(tables.text(device->name)));
+    }
+    case SplitBy::time:
+      break;
+  }
+  constexpr size_t kDigits = 6;  // so that names sort as times do
+  const std::string number = std::to_string(key);
+  return name + "-" + std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
+}
+
+std::string Split::which_of(uint64_t key) const {
+  const p::Tables& tables = whole_.tables();
+  switch (by_) {
+    case SplitBy::process: {
+      const p::Process* const process = tables.process(p::ProcessId{static_cast<uint32_t>(key)});
+      return "process " + std::to_string(process->pid) + " " + std::string(tables.text(process->name));
+    }
+    case SplitBy::rank:
+      return "rank " + std::string(tables.text(p::StringId{static_cast<uint32_t>(key)}));
+    case SplitBy::device: {
+      const p::Device* const device = tables.device(p::DeviceId{static_cast<uint32_t>(key)});
+      return "device " + std::to_string(device->index) + " " + std::string(tables.text(device->name));
+    }
+    case SplitBy::time:
+      break;
+  }
+  const p::Uint128 begin = p::Uint128{key} * length_ns_;
+  const p::Uint128 end = begin + length_ns_;
+  TimeWindow window;
+  window.from_ns = begin > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(begin);
+  window.to_ns = end > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(end);
+  return window_text(window);
+}
+
+MetaLines Split::own_meta(const std::string& which) {
+  if (of_.empty()) {
+    of_ = identity(whole_.meta(), std::string(word(by_)) + std::to_string(length_ns_));
+  }
+  return {{std::string(kPartOf), of_},
+          {std::string(kPartWhich), which + ", of a profile split by " + std::string(word(by_))}};
+}
+
+Result<Part*> Split::rest() {
+  if (!rest_) {
+    auto sink = open_(kRest);
+    if (!sink) {
+      return std::move(sink).error();
+    }
+    rest_.emplace(whole_, std::move(sink).value(), PartMeta{.parts_nested = true});
+    if (Status begun = rest_->begin(own_meta("what belongs to no part")); !begun) {
+      return std::move(begun).error();
+    }
+  }
+  return &*rest_;
+}
+
+Result<Part*> Split::part_of(const p::Record& row) {
+  const auto key = key_of(belongs(row, whole_));
+  if (!key) {
+    return rest();
+  }
+  ++rows_;
+  if (const auto known = by_key_.find(*key); known != by_key_.end()) {
+    return known->second;
+  }
+  if (parts_.size() == kMostParts) {
+    return Error{"the profile has more than " + std::to_string(kMostParts) + " parts by " + std::string(word(by_)),
+                 by_ == SplitBy::time ? "choose a longer time, or `gpuprof filter` for what you need"
+                                      : "choose what you need by `gpuprof filter`"};
+  }
+  std::string name = name_of(*key);
+  std::string which = which_of(*key);
+  for (size_t i = 2; !names_.insert(name).second; ++i) {
+    name = name_of(*key) + "-" + std::to_string(i);
+    which = which_of(*key) + " (" + std::to_string(i) + ")";
+  }
+  auto sink = open_(name);
+  if (!sink) {
+    return std::move(sink).error();
+  }
+  Part& part = parts_.emplace_back(whole_, std::move(sink).value(),
+                                   PartMeta{.sums = false, .most = kMostMeta, .parts_nested = true});
+  by_key_.emplace(*key, &part);
+  if (Status begun = part.begin(own_meta(which)); !begun) {
+    return std::move(begun).error();
+  }
+  return &part;
+}
+
+// What no part says.
+Status Split::add_leftovers() {
+  std::set<uint32_t> processes;
+  std::set<uint32_t> devices;
+  std::set<uint32_t> pids;
+  const auto add_all_of = [&](const Part& part) {
+    for (const p::ProcessId id : part.ids().processes()) {
+      processes.insert(index(id));
+    }
+    for (const p::DeviceId id : part.ids().devices()) {
+      devices.insert(index(id));
+    }
+  };
+  std::for_each(parts_.begin(), parts_.end(), add_all_of);
+  if (rest_) {
+    add_all_of(*rest_);
+  }
+  std::vector<p::ProcessId> more_processes;
+  for (const p::Process& process : whole_.tables().processes()) {
+    if (!processes.contains(index(process.id))) {
+      more_processes.push_back(process.id);
+    }
+  }
+  std::vector<p::DeviceId> more_devices;
+  for (const p::Device& device : whole_.tables().devices()) {
+    if (!devices.contains(index(device.id))) {
+      more_devices.push_back(device.id);
+    }
+  }
+  for (const p::Process& process : whole_.tables().processes()) {
+    pids.insert(process.pid);
+  }
+  Part::Last last{.meta = {}, .windows = whole_.windows(), .pids = {}, .launches = 0};
+  for (const auto& [pid, lines] : whole_.process_meta()) {
+    if (!pids.contains(pid)) {
+      last.pids.insert(pid);
+    }
+  }
+  uint64_t launches = whole_.end() ? whole_.end()->launches : 0;
+  std::vector<uint64_t> of_parts;
+  for (const Part& part : parts_) {
+    of_parts.push_back(std::min(part.launches(), launches));
+    launches -= of_parts.back();
+  }
+  const MetaLines& meta = whole_.meta();
+  const bool sums = std::any_of(meta.begin(), meta.end(), [](const auto& line) {
+    return merge_detail::is_one_of(merge_detail::kSummedKeys, line.first);
+  });
+  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows || !last.pids.empty() ||
+      !more_processes.empty() || !more_devices.empty()) {
+    auto made = rest();
+    if (!made) {
+      return std::move(made).error();
+    }
+  }
+  last.meta = {{std::string(kPartCount), std::to_string(parts_.size() + (rest_ ? 1 : 0))}};
+  if (rest_) {
+    if (Status added = rest_->add_definitions(more_processes, more_devices); !added) {
+      return added;
+    }
+    last.launches = launches;
+    if (Status written = rest_->finish(last); !written) {
+      return written;
+    }
+  }
+  last.pids.clear();
+  if (whole_.windows().size() > kMostWindows) {
+    last.windows = {};
+  }
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    last.launches = of_parts[i];
+    if (Status written = parts_[i].finish(last); !written) {
+      return written;
+    }
+  }
+  return {};
+}
+
+Error Split::nothing() const {
+  constexpr std::array<const char*, 4> kWhat = {"process", "process with a rank", "device", "time slice"};
+  return {std::string("there is nothing to split: no record of the profile belongs to a ") +
+              kWhat.at(static_cast<size_t>(by_)),
+          "gpuprof report shows what it holds", kExitNothing};
+}
+
+Status Split::finish() {
+  return rows_ == 0 ? Status(nothing()) : add_leftovers();
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,134 @@
+#include "analyze/parts/whole.h"
+
+#include <charconv>
+
+#include "analyze/merge_clock.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+// The pid of a key as "process.4242.cuda.version".
+std::optional<uint32_t> pid_of(std::string_view key) {
+  constexpr std::string_view kPrefix = "process.";
+  if (!key.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  uint32_t pid = 0;
+  const char* const last = key.data() + key.size();
+  const auto [end, error] = std::from_chars(key.data() + kPrefix.size(), last, pid);
+  return error == std::errc() && end != last && *end == '.' ? std::optional(pid) : std::nullopt;
+}
+
+template <typename R>
+constexpr std::string_view word_of() {
+  if constexpr (std::is_same_v<R, p::Gpu>) {
+    return "GPU";
+  } else if constexpr (std::is_same_v<R, p::Host>) {
+    return "HOST";
+  } else if constexpr (std::is_same_v<R, p::Launch>) {
+    return "LAUNCH";
+  } else if constexpr (std::is_same_v<R, p::Share>) {
+    return "SHARE";
+  } else if constexpr (std::is_same_v<R, p::Idle>) {
+    return "IDLE";
+  } else if constexpr (std::is_same_v<R, p::Latency>) {
+    return "LATENCY";
+  } else if constexpr (std::is_same_v<R, p::Event>) {
+    return "EVENT";
+  } else if constexpr (std::is_same_v<R, p::Call>) {
+    return "CALL";
+  } else if constexpr (std::is_same_v<R, p::Span>) {
+    return "SPAN";
+  } else if constexpr (std::is_same_v<R, p::Coverage>) {
+    return "COVERAGE";
+  } else if constexpr (std::is_same_v<R, p::GpuCount>) {
+    return "GPU_COUNT";
+  } else if constexpr (std::is_same_v<R, p::EuStall>) {
+    return "EUSTALL";
+  } else if constexpr (std::is_same_v<R, p::Loss>) {
+    return "LOSS";
+  } else {
+    return {};
+  }
+}
+
+template <typename R>
+Belongs belongs_to(const R& r, const Whole& whole) {
+  Belongs row;
+  if constexpr (requires { r.work; }) {
+    const p::Work* const work = whole.tables().work(r.work);
+    row.work = r.work;
+    row.process = work == nullptr ? p::ProcessId{} : work->process;
+    row.device = work == nullptr ? p::DeviceId{} : work->device;
+  }
+  if constexpr (requires { r.process; }) {
+    row.process = r.process;
+  }
+  if constexpr (std::is_same_v<R, p::Loss> || std::is_same_v<R, p::Coverage>) {
+    if (index(r.process) == 0) {
+      row.process.reset();  // it is of the whole recording
+    }
+  }
+  if constexpr (requires { r.device; }) {
+    row.device = r.device;
+  }
+  if constexpr (requires { r.ustack; }) {
+    row.ustack = r.ustack;
+  }
+  if constexpr (requires { r.slice; }) {
+    row.slice = r.slice;
+  } else if constexpr (requires { r.end_ns; }) {
+    if (whole.interval_ns() > 0) {
+      row.slice = whole.slice_of(r.end_ns);
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string_view row_word(const p::Record& record) {
+  return std::visit([]<typename R>(const R& /*unused*/) { return word_of<R>(); }, record);
+}
+
+Result<bool> Whole::take(const p::Record& record) {
+  return std::visit(
+      [&]<typename R>(const R& r) -> Result<bool> {
+        if constexpr (kIsRow<R>) {
+          return true;
+        } else if constexpr (std::is_same_v<R, p::Meta>) {
+          take_meta(r);
+        } else if constexpr (std::is_same_v<R, p::Window>) {
+          windows_.push_back(r);
+        } else if constexpr (std::is_same_v<R, p::End>) {
+          end_ = r;
+        } else if constexpr (!std::is_same_v<R, p::Unknown>) {
+          if constexpr (std::is_same_v<R, p::Sampling>) {
+            samplings_.push_back(r);
+          }
+          if (auto reason = tables_.add(record)) {
+            return Error{*reason};
+          }
+        }
+        return false;
+      },
+      record);
+}
+
+void Whole::take_meta(const p::Meta& meta) {
+  if (meta.key == "start_ns") {
+    start_ns_ = merge_detail::number(meta.value).value_or(0);
+  } else if (meta.key == "interval_ns") {
+    interval_ns_ = merge_detail::number(meta.value).value_or(0);
+  }
+  const auto pid = pid_of(meta.key);
+  (pid ? process_meta_[*pid] : meta_).emplace_back(meta.key, meta.value);
+}
+
+Belongs belongs(const p::Record& row, const Whole& whole) {
+  return std::visit([&](const auto& r) { return belongs_to(r, whole); }, row);
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""filter and split: what they take apart is the profile again, and nothing that they write surprises."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+import rig
+
+GOLDEN = os.path.join(rig.SOURCE, "test/golden")
+PROFILES = [os.path.join(GOLDEN, name) for name in (
+    "train.txt", "stalls.txt", "launches.txt", "samples_and_times.txt", "counted.txt", "all_records.txt",
+    "hostile.txt", "python.txt", "vendor_frames.txt", "zebin.txt", "cut.txt", "published.txt", "options/train.txt")]
+TRAIN = os.path.join(GOLDEN, "options/train.txt")
+BY = ("process", "rank", "device", "time=1s", "time=2s")
+SUMS = ("gpu_ns", "gpu_records", "with_stack", "samples", "count", "bytes")
+
+
+def resolved(export):
+    """Of `export --format json`, with the frames of stacks instead of their places in a table."""
+    for row in export.get("rows", []):
+        row["stack"] = json.dumps([export["frames"][frame] for frame in row["stack"]])
+    export.pop("frames", None)
+    return export
+
+
+def tidy(value):
+    """JSON without the order of lines that are equally heavy."""
+    if isinstance(value, dict):
+        return {key: tidy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted((tidy(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+    return value
+
+
+class PartsTest(rig.RuntimeTest):
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def printed(self, profile):
+        """What the commands print of it, in an order of its own."""
+        report = self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4))
+        flame = [sorted(self.gpuprof("-q", "flame", "--unit", "ns", *options, profile, expect=(0, 4)).splitlines())
+                 for options in ((), ("--by", "pid,rank,device"), ("--weight", "samples"), ("--weight", "wait"))]
+        export = self.gpuprof("-q", "export", "--format", "json", profile, expect=(0, 4))
+        return tidy(json.loads(report)), flame, tidy(resolved(json.loads(export))) if export else None
+
+    def report(self, profile):
+        return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4)))
+
+    def split_and_merge(self, profile, by):
+        """The parts' folder; None where there is nothing to split by."""
+        folder, again = tempfile.mktemp(dir=self.folder), tempfile.mktemp(dir=self.folder)
+        run = self.run_command([rig.GPUPROF, "-q", "split", "--by", by, "-o", folder, profile])
+        if run.returncode in (1, 2, 4):
+            self.assertRegex(run.stderr.decode(), r"nothing to split|does not say|shorter than")
+            self.assertFalse(os.path.exists(folder))
+            return None
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.gpuprof("-q", "merge", folder, "-o", again)
+        self.assertEqual(self.printed(again), self.printed(self.merged(profile)), (profile, by))
+        return folder
+
+    def merged(self, profile):
+        path = tempfile.mktemp(dir=self.folder)
+        self.gpuprof("-q", "merge", profile, "-o", path)
+        return path
+
+    def test_merged_parts_print_what_the_profile_does(self):
+        split = 0
+        for profile in PROFILES:
+            for by in BY:
+                with self.subTest(profile=os.path.basename(profile), by=by):
+                    split += self.split_and_merge(profile, by) is not None
+        self.assertGreater(split, 30)
+
+    @rig.requires("opencl")
+    def test_a_recorded_profile_is_its_parts(self):
+        self.record([rig.EXAMPLE], ["--timeline", "--latency", "--interval", "50ms"])
+        for by in ("process", "device", "time=100ms"):
+            self.assertIsNotNone(self.split_and_merge(self.profile_path, by))
+
+    def test_what_matches_and_what_does_not_are_the_profile(self):
+        splits = 0
+        for profile in PROFILES:
+            whole = self.report(profile)
+            for option in (["--to", "1s"], ["--process", "4242"], ["--rank", "0-3"], ["--device", "0"],
+                           ["--kernel", "a"], ["--path", "train|main"]):
+                one, other = self.path("one.txt"), self.path("other.txt")
+                status = [self.run_command([rig.GPUPROF, "-q", "filter", *option, *invert, "-o", name, profile]).returncode
+                          for name, invert in ((one, []), (other, ["--not"]))]
+                self.assertTrue(set(status) <= {0, 1, 4}, status)
+                if status != [0, 0]:
+                    continue
+                splits += 1
+                parts = [self.report(one), self.report(other)]
+                for name in SUMS:
+                    self.assertEqual(sum(part[name] for part in parts), whole[name], (profile, option, name))
+                self.assertEqual(parts[0]["warnings"] + parts[1]["warnings"], [])
+        self.assertGreater(splits, 8)
+
+    def test_time_means_what_it_means_to_report(self):
+        for option in (["--from", "1s"], ["--to", "1s"], ["--from", "0.2s", "--to", "0.5s"]):
+            path = self.path("part.txt")
+            self.gpuprof("-q", "filter", *option, "-o", path, TRAIN)
+            part = self.report(path)
+            window = json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", *option, TRAIN))
+            for name in (*SUMS, "work", "call_paths"):
+                self.assertEqual(part[name], window[name], name)
+
+    def test_kernels_and_paths_mean_what_they_mean_to_report(self):
+        for option in (["--kernel", "gemm"], ["--path", "train_step"]):
+            part = self.gpuprof("-q", "filter", *option, TRAIN)
+            with open(self.path("part.txt"), "w", encoding="utf-8") as file:
+                file.write(part)
+            shown = json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", *option, TRAIN))
+            self.assertEqual(self.report(self.path("part.txt"))["work"], shown["work"])
+
+    def test_a_part_says_that_it_is_one(self):
+        path = self.path("part.txt")
+        self.gpuprof("-q", "filter", "--to", "1s", "--kernel", "a b|e", "-o", path, TRAIN)
+        text = self.gpuprof("-q", "report", path)
+        self.assertRegex(text, r"(?m)^part +only what matches --to 1s --kernel 'a b\|e'$")
+        run = self.run_command([rig.GPUPROF, "flame", path])
+        self.assertIn(b"the profile is a part of another", run.stderr)
+        folder = self.path("parts")
+        self.gpuprof("-q", "split", "--by", "process", "-o", folder, TRAIN)
+        part = sorted(os.listdir(folder))[0]
+        self.assertRegex(self.gpuprof("-q", "report", os.path.join(folder, part)),
+                         r"(?m)^part +process \d+ .*, of a profile split by process$")
+
+    def test_only_what_is_needed_is_kept(self):
+        text = self.gpuprof("-q", "filter", "--kernel", "gemm", TRAIN)
+        strings = {line.split(";", 2)[2] for line in text.splitlines() if line.startswith("STRING;")}
+        self.assertTrue(any("gemm" in name for name in strings))
+        self.assertFalse(any("vectorized_elementwise" in name for name in strings))
+        ids = [int(line.split(";")[1]) for line in text.splitlines() if line.startswith("STRING;")]
+        self.assertEqual(ids, list(range(1, len(ids) + 1)))
+
+    def test_names_of_processes_stay_in_the_folder(self):
+        path = self.path("hostile.txt")
+        names = ["../../evil", "..", "a/b", "\\x00\\x01\\xff", "", "-rf", "x" * 5000, "con\\x3b\\x0arest", "rest"]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.2\n")
+            for i, name in enumerate(names, 1):
+                file.write(f"STRING;{i};{name}\nPROCESS;{i};7;0;0;{i};0;{i};0\nWORK;{i};{i};0;0;0;0;0;0;0;0;kernel;0;0\n"
+                           f"GPU;0;{i};1;{i};{i};{i};0;0;0\n")
+            file.write(f"END;0;9;9;45;0;0;0\n")
+        for by in ("process", "rank"):
+            folder = self.split_and_merge(path, by)
+            self.assertFalse([name for name in os.listdir(folder)
+                              if not name.startswith((f"{by}-", f"{by}.", "rest")) or len(name) > 80])
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "evil")))
+        self.assertEqual(len([name for name in os.listdir(folder) if name.startswith("rank")]), 9)
+
+    def test_split_overwrites_nothing(self):
+        folder = self.path("parts")
+        os.mkdir(folder)
+        self.gpuprof("-q", "split", "--by", "process", "-o", folder, TRAIN)
+        before = sorted(os.listdir(folder))
+        self.assertTrue(before)
+        for place in (folder, folder + "/", os.path.join(folder, before[0]), ".", "/", "/dev/null", "/nowhere/x"):
+            run = self.run_command([rig.GPUPROF, "split", "--by", "process", "-o", place, TRAIN])
+            self.assertIn(run.returncode, (1, 2), place)
+            self.assertRegex(run.stderr.decode(), r"^gpuprof: error: [^\n]+\n  hint: ")
+        self.assertEqual(sorted(os.listdir(folder)), before)
+        os.symlink(folder, self.path("link"))
+        self.run_command([rig.GPUPROF, "split", "--by", "process", "-o", self.path("link"), TRAIN])
+        self.assertEqual(sorted(os.listdir(folder)), before)
+
+    def test_what_fails_leaves_nothing(self):
+        broken = self.path("broken.txt")
+        with open(TRAIN, encoding="utf-8") as file, open(broken, "w", encoding="utf-8") as out:
+            out.write(file.read().replace("END;", "GPU;x\nEND;"))
+        os.mkdir(self.path("out"))
+        for arguments in (["split", "--by", "process", "-o", self.path("out/parts"), broken],
+                          ["split", "--by", "process", "-o", self.path("out/parts"), os.devnull],
+                          ["filter", "--to", "1s", "-o", self.path("out/p.txt"), broken]):
+            run = self.run_command([rig.GPUPROF, *arguments])
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertEqual(os.listdir(self.path("out")), [])
+        run = subprocess.run(["sh", "-c", f"ulimit -f 1; exec '{rig.GPUPROF}' split --by time=1s -o out/parts '{TRAIN}'"],
+                             cwd=self.folder, capture_output=True, check=False)
+        self.assertNotIn(run.returncode, (0, -25))
+        self.assertEqual(os.listdir(self.path("out")), [])
+        self.gpuprof("-q", "split", "--lenient", "--by", "process", "-o", self.path("out/parts"), broken)
+
+    def test_nothing_left_is_an_error_that_says_why(self):
+        for option, said in ((["--rank", "77"], "no record matches --rank 77"),
+                             (["--process", "^nobody$"], "no record matches --process '^nobody$'"),
+                             (["--kernel", "gemm", "--path", "^nobody$"], "no record matches --path '^nobody$'"),
+                             (["--from", "9000s"], "no record matches --from 9000s"),
+                             (["--device", "99"], "no record matches --device 99")):
+            run = self.run_command([rig.GPUPROF, "filter", *option, TRAIN])
+            self.assertEqual((run.returncode, run.stdout), (4, b""))
+            self.assertIn("nothing is left: " + said, run.stderr.decode())
+        empty = self.path("empty.txt")
+        with open(empty, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.2\nEND;0;0;0;0;0;0;0\n")
+        self.gpuprof("filter", "--to", "1s", empty, expect=(4,))
+        self.gpuprof("split", "--by", "process", "-o", self.path("none"), empty, expect=(4,))
+        for arguments in (["filter", TRAIN], ["filter", "--rank", "3-", TRAIN], ["filter", "--rank", "5-2", TRAIN],
+                          ["filter", "--process", "", TRAIN], ["filter", "--path", "(", TRAIN],
+                          ["filter", "--process", "99999999999", TRAIN], ["filter", "--from", "2s", "--to", "1s", TRAIN],
+                          ["split", "--by", "x", "-o", self.path("x"), TRAIN], ["split", "--by", "rank", TRAIN],
+                          ["split", "--by", "time=0s", "-o", self.path("x"), TRAIN],
+                          ["split", "--by", "time=", "-o", self.path("x"), TRAIN]):
+            self.gpuprof(*arguments, expect=(2,))
+
+    def test_streams(self):
+        with open(TRAIN, "rb") as file:
+            profile = file.read()
+        run = subprocess.run([rig.GPUPROF, "-q", "filter", "--to", "1s", "-o", "-"], input=profile, capture_output=True,
+                             check=True)
+        named = self.gpuprof("-q", "filter", "--to", "1s", TRAIN)
+        self.assertEqual(run.stdout.decode(), named)
+        run = subprocess.run([rig.GPUPROF, "-q", "split", "--by", "process", "-o", self.path("parts"), "-"],
+                             input=profile, capture_output=True, check=True)
+        self.assertTrue(os.listdir(self.path("parts")))
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([rig.GPUPROF, "filter", "--to", "1s", TRAIN], stdout=full, stderr=subprocess.PIPE,
+                                 check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"No space left", run.stderr)
+        run = subprocess.run(["bash", "-c", f"'{rig.GPUPROF}' filter --to 1s '{TRAIN}' | true; echo ${{PIPESTATUS[0]}}"],
+                             capture_output=True, check=True)
+        self.assertNotIn(b"rror", run.stderr)
+        run = subprocess.run([rig.GPUPROF, "filter", "--to", "1s", TRAIN], stdin=None, close_fds=True,
+                             preexec_fn=lambda: os.close(0), capture_output=True, check=True)
+        self.assertEqual(run.stdout.decode(), named)
+
+    def test_thousands_of_parts_need_one_descriptor(self):
+        path = self.path("many.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.2\nMETA;interval_ns;1\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n")
+            file.writelines(f"GPU;{i};1;1;1;1;1;1;0;0\n" for i in range(4096))
+            file.write("END;0;4096;4096;4096;0;0;0\n")
+        run = subprocess.run(["sh", "-c", f"ulimit -n 24; exec '{rig.GPUPROF}' split --by time=1ns -o parts many.txt"],
+                             cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(len(os.listdir(self.path("parts"))), 4096)
+        self.gpuprof("-q", "merge", self.path("parts"), "-o", self.path("again.txt"))
+        self.assertEqual(self.report(self.path("again.txt"))["gpu_ns"], 4096)
+
+
+if __name__ == "__main__":
+    rig.main()
