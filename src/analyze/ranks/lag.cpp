@@ -21,6 +21,7 @@ constexpr size_t kGroup = 4;
 constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
+constexpr double kLikelihood = 3;  // e^-3 is a twentieth
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -71,26 +72,38 @@ Excess excess_of(const OwnTimes& own) {
   return excess;
 }
 
-// The stretch with the greatest sum of what exceeds `level`. Empty (first > last) where nothing does.
-std::pair<size_t, size_t> stretch_above(const std::vector<double>& values, double level) {
-  // One column must not outweigh all others.
-  const double most = 4 * level;
+struct Fit {
+  size_t first = 1;  // the stretch; empty (first > last) where nothing is nearer to `within` than to `outside`
+  size_t last = 0;
+  double outside = 0;
+  double within = 0;
+};
+
+// By how much a column is nearer to the level within than to the one outside. No column counts for more than the
+// distance of the levels, however far off it is.
+double vote_of(const Fit& fit, double value) {
+  return std::abs(value - fit.outside) - std::abs(value - fit.within);
+}
+
+// The stretch that leaves the least absolute deviations from the two levels of `fit`.
+void choose_stretch(const std::vector<double>& values, Fit& fit) {
   double best = 0;
   double sum = 0;
   size_t begin = 0;
-  std::pair<size_t, size_t> found{1, 0};
+  fit.first = 1;
+  fit.last = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     if (sum <= 0) {
       sum = 0;
       begin = i;
     }
-    sum += std::clamp(values[i], -most, most) - level;
+    sum += vote_of(fit, values[i]);
     if (sum > best) {
       best = sum;
-      found = {begin, i};
+      fit.first = begin;
+      fit.last = i;
     }
   }
-  return found;
 }
 
 std::vector<double> cut(const std::vector<double>& values, size_t first, size_t last) {
@@ -117,6 +130,10 @@ double noise_of_changes(const std::vector<double>& values, size_t group) {
   return kSigmaOfMad * mad_of(steps) * std::sqrt(static_cast<double>(group) / 2);
 }
 
+size_t least_length(size_t columns, size_t last) {
+  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
+}
+
 // Of all columns: those of a stretch that was chosen because they are alike would be less than the noise.
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
@@ -136,33 +153,75 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
-size_t least_length(size_t columns, size_t last) {
-  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
+// Two levels and a stretch, each chosen for the other. Empty where it is shorter than a lag may be, or lags too little.
+Fit fit_of(const std::vector<double>& share, double least_effect) {
+  Fit fit{.within = least_effect};
+  for (int round = 0; round < kRounds; ++round) {
+    choose_stretch(share, fit);
+    if (fit.first > fit.last || fit.last - fit.first + 1 < least_length(share.size(), fit.last)) {
+      return {};
+    }
+    fit.within = median_of(cut(share, fit.first, fit.last));
+    if (fit.within < least_effect) {
+      return {};
+    }
+    std::vector<double> rest = cut(share, 0, fit.first);
+    rest.pop_back();
+    rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
+    // A few columns say little of the level; the others are alike without a lag.
+    fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
+  }
+  return fit;
+}
+
+// Where else the lag may have begun: what the deviations make at least a twentieth as likely as the best start, if they
+// are of a Laplace distribution. Noise that lasts counts for as much less as it has fewer columns of its own.
+void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
+  double deviations = 0;
+  for (size_t i = 0; i < share.size(); ++i) {
+    deviations += std::abs(share[i] - (fit.first <= i && i <= fit.last ? fit.within : fit.outside));
+  }
+  double scale = std::max(deviations / static_cast<double>(share.size()), kLeastNoise);
+  if (share.size() >= kGroup * kLeastGroups) {
+    const double one = std::max(noise_of_changes(share, 1), kLeastNoise);
+    scale *= std::max(1.0, std::pow(noise_of_changes(share, kGroup) / one, 2));
+  }
+  const double most = kLikelihood * scale;
+  double lost = 0;
+  lag.first_latest = fit.first;
+  for (size_t i = fit.first; i < fit.last; ++i) {
+    lost += vote_of(fit, share[i]);
+    if (lost <= most) {
+      lag.first_latest = i + 1;
+    }
+  }
+  lost = 0;
+  lag.first_earliest = fit.first;
+  for (size_t i = fit.first; i-- > 0;) {
+    lost -= vote_of(fit, share[i]);
+    if (lost <= most) {
+      lag.first_earliest = i;
+    }
+  }
 }
 
 bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagOptions& options, Lag& lag) {
   const std::vector<double>& share = excess.share[rank];
-  double effect = options.least_effect;
-  for (int round = 0; round < kRounds; ++round) {  // half of what it lags by parts before from after
-    const auto [first, last] = stretch_above(share, effect / 2);
-    if (first > last || last - first + 1 < least_length(share.size(), last)) {
-      return false;
-    }
-    lag.first = first;
-    lag.last = last;
-    effect = median_of(cut(share, first, last));
-    if (effect < options.least_effect) {
-      return false;
-    }
+  const Fit fit = fit_of(share, options.least_effect);
+  if (fit.first > fit.last) {
+    return false;
   }
-  const std::vector<double> within = cut(share, lag.first, lag.last);
+  const std::vector<double> within = cut(share, fit.first, fit.last);
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
-  lag.effect = effect;
+  lag.first = fit.first;
+  lag.last = fit.last;
+  lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
-  lag.score = effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
+  lag.score = lag.effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
   lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
   lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));
+  bound_start(share, fit, lag);
   return static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
          lag.score >= options.least_score;
 }
@@ -179,6 +238,31 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? upper : (upper + *std::max_element(values.begin(), half)) / 2;
 }
 
+Stretch stretch_of(const OwnTimes& own, size_t rank, size_t first, size_t last) {
+  std::vector<double> others;
+  std::vector<double> excess;
+  std::vector<double> column(own.size());
+  for (size_t i = first; i <= last; ++i) {
+    for (size_t other = 0; other < own.size(); ++other) {
+      column[other] = own[other][i];
+    }
+    std::sort(column.begin(), column.end());
+    others.push_back(median_without(column, own[rank][i]));
+    excess.push_back(own[rank][i] - others.back());
+  }
+  const double others_ns = median_of(std::move(others));
+  return {.own_ns = median_of(cut(own[rank], first, last)),
+          .others_ns = others_ns,
+          .effect = median_of(std::move(excess)) / std::max(others_ns, 1.0)};
+}
+
+void sort_by_cost(std::vector<Lag>& lags) {
+  const auto cost = [](const Lag& lag) {
+    return (lag.own_ns - lag.others_ns) * static_cast<double>(lag.last - lag.first + 1);
+  };
+  std::sort(lags.begin(), lags.end(), [&](const Lag& a, const Lag& b) { return cost(a) > cost(b); });
+}
+
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options) {
   std::vector<Lag> lags;
   if (own.size() < 2 || own.front().size() < kLeastLag) {
@@ -191,10 +275,7 @@ std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options) {
       lags.push_back(lag);
     }
   }
-  const auto cost = [](const Lag& lag) {
-    return (lag.own_ns - lag.others_ns) * static_cast<double>(lag.last - lag.first + 1);
-  };
-  std::sort(lags.begin(), lags.end(), [&](const Lag& a, const Lag& b) { return cost(a) > cost(b); });
+  sort_by_cost(lags);
   return lags;
 }
 

@@ -135,6 +135,48 @@ std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, ui
   return times;
 }
 
+// GPU work per collective, had each work always taken the least that it took in its slice. That is the same however
+// often the ranks of a busy machine are kept waiting, so it shows a slow kernel where the times themselves do not.
+std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
+  std::vector<double> times;
+  double each = 0;
+  for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
+    const RankCell& cell = rank.cells[i];
+    if (cell.collectives > 0) {  // else it was in one all the time: nothing new is known
+      each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
+    }
+    times.push_back(each);
+  }
+  return times;
+}
+
+// A rank that has more GPU work holds up the others only where it needs more time before collectives, too.
+bool holds_up(const OwnTimes& own, const LagOptions& options, Lag& lag) {
+  const Stretch stretch = stretch_of(own, lag.rank, lag.first, lag.last);
+  lag.effect = stretch.effect;
+  lag.own_ns = stretch.own_ns;
+  lag.others_ns = stretch.others_ns;
+  return stretch.effect >= options.least_effect;
+}
+
+std::vector<Lag> lags_of(const OwnTimes& own, const OwnTimes& work, const LagOptions& options) {
+  std::vector<Lag> lags = find_lags(own, options);
+  for (Lag lag : find_lags(work, options)) {
+    lag.by_work = true;
+    if (!holds_up(own, options, lag)) {
+      continue;
+    }
+    const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
+    if (known == lags.end()) {
+      lags.push_back(lag);
+    } else if (lag.score > known->score) {  // knows better when it began
+      *known = lag;
+    }
+  }
+  sort_by_cost(lags);
+  return lags;
+}
+
 }  // namespace
 
 JobVerdict judge_job(const Job& job, const LagOptions& options) {
@@ -144,10 +186,16 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
     return verdict;
   }
   OwnTimes own;
+  OwnTimes work;
   for (const JobRank& rank : job.ranks()) {
     own.push_back(own_times(rank, verdict, job.block_ns()));
+    if (verdict.by_collectives) {
+      work.push_back(work_times(rank, verdict));
+    }
   }
-  for (Lag& lag : find_lags(own, options)) {
+  for (Lag& lag : lags_of(own, work, options)) {
+    lag.first_earliest += verdict.first;
+    lag.first_latest += verdict.first;
     lag.first += verdict.first;
     lag.last += verdict.first;
     verdict.laggards.push_back(laggard_of(job, lag));

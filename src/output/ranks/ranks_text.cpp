@@ -137,13 +137,22 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
   }
 }
 
+std::string since_text(const RanksView& view, const analyze::Lag& lag) {
+  const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
+  std::string text = time(lag.first) + " (slice " + std::to_string(view.job.begin_slice(lag.first));
+  if (lag.first_earliest < lag.first_latest) {
+    text += "; or from " + time(lag.first_earliest) + " to " + time(lag.first_latest);
+  }
+  return text + ")";
+}
+
 void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
   const analyze::Lag& lag = one.lag;
   const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
              unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
              duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median), +" +
-             share_text(lag.effect) + "; noise " + share_text(lag.noise) + "\n");
+             share_text(lag.effect) + "; noise " + share_text(lag.noise) + (lag.by_work ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
@@ -182,8 +191,7 @@ std::string verdict_line(const RanksView& view) {
   const Laggard& worst = verdict.laggards.front();
   const auto& rank = view.job.ranks()[worst.lag.rank];
   const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
-  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + time(worst.lag.first) + " (slice " +
-                     std::to_string(view.job.begin_slice(worst.lag.first)) + ")";
+  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + since_text(view, worst.lag);
   if (worst.lag.last < verdict.last) {
     text += " until " + time(worst.lag.last + 1);
   }
@@ -207,7 +215,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   for (const Laggard& one : view.verdict.laggards) {
     if (&one != view.verdict.laggards.data()) {
       out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostName) + " lags, too, since " +
-                 analyze::exact_seconds(job.begin_ns(one.lag.first)) + ".\n");
+                 since_text(view, one.lag) + ".\n");
     }
     print_laggard(view, one, out);
   }
