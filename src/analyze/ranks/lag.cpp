@@ -21,7 +21,8 @@ constexpr size_t kGroup = 4;
 constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
-constexpr double kLikelihood = 3;  // e^-3 is a twentieth
+constexpr double kMostAlike = 0.8;
+constexpr double kLikelihood = 4;  // e^-4 is a fiftieth
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -79,25 +80,30 @@ struct Fit {
   double within = 0;
 };
 
-// By how much a column is nearer to the level within than to the one outside. No column counts for more than the
-// distance of the levels, however far off it is.
-double vote_of(const Fit& fit, double value) {
-  return std::abs(value - fit.outside) - std::abs(value - fit.within);
+// By how much each column is nearer to the level within than to the one outside. None counts for more than the distance
+// of the levels, however far off it is.
+std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
+  std::vector<double> votes;
+  votes.reserve(values.size());
+  for (const double value : values) {
+    votes.push_back(std::abs(value - fit.outside) - std::abs(value - fit.within));
+  }
+  return votes;
 }
 
-// The stretch that leaves the least absolute deviations from the two levels of `fit`.
-void choose_stretch(const std::vector<double>& values, Fit& fit) {
+// The stretch with the greatest sum of votes.
+void choose_stretch(const std::vector<double>& votes, Fit& fit) {
   double best = 0;
   double sum = 0;
   size_t begin = 0;
   fit.first = 1;
   fit.last = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < votes.size(); ++i) {
     if (sum <= 0) {
       sum = 0;
       begin = i;
     }
-    sum += vote_of(fit, values[i]);
+    sum += votes[i];
     if (sum > best) {
       best = sum;
       fit.first = begin;
@@ -157,7 +163,7 @@ double noise_of(const Excess& excess, size_t rank) {
 Fit fit_of(const std::vector<double>& share, double least_effect) {
   Fit fit{.within = least_effect};
   for (int round = 0; round < kRounds; ++round) {
-    choose_stretch(share, fit);
+    choose_stretch(votes_by_distance(share, fit), fit);
     if (fit.first > fit.last || fit.last - fit.first + 1 < least_length(share.size(), fit.last)) {
       return {};
     }
@@ -174,23 +180,33 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
   return fit;
 }
 
-// Where else the lag may have begun: what the deviations make at least a twentieth as likely as the best start, if they
-// are of a Laplace distribution. Noise that lasts counts for as much less as it has fewer columns of its own.
+// How many columns say as much as one would if they were independent: what disturbs a host does so for a while. From
+// how often neighbours deviate to the same side, which outliers do not change.
+double alike_columns(const std::vector<double>& deviations) {
+  double same = 0;
+  for (size_t i = 1; i < deviations.size(); ++i) {
+    same += (deviations[i] > 0) == (deviations[i - 1] > 0) ? 1 : -1;
+  }
+  const double correlation = std::clamp(same / static_cast<double>(deviations.size() - 1), 0.0, kMostAlike);
+  return (1 + correlation) / (1 - correlation);
+}
+
+// Where else the lag may have begun: each start that is at least a fiftieth as likely as the best one, if deviations
+// are of a Laplace distribution.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
-  double deviations = 0;
+  std::vector<double> deviations;
+  double sum = 0;
   for (size_t i = 0; i < share.size(); ++i) {
-    deviations += std::abs(share[i] - (fit.first <= i && i <= fit.last ? fit.within : fit.outside));
+    deviations.push_back(share[i] - (fit.first <= i && i <= fit.last ? fit.within : fit.outside));
+    sum += std::abs(deviations.back());
   }
-  double scale = std::max(deviations / static_cast<double>(share.size()), kLeastNoise);
-  if (share.size() >= kGroup * kLeastGroups) {
-    const double one = std::max(noise_of_changes(share, 1), kLeastNoise);
-    scale *= std::max(1.0, std::pow(noise_of_changes(share, kGroup) / one, 2));
-  }
+  const double scale = std::max(sum / static_cast<double>(share.size()), kLeastNoise) * alike_columns(deviations);
   const double most = kLikelihood * scale;
+  const std::vector<double> votes = votes_by_distance(share, fit);
   double lost = 0;
   lag.first_latest = fit.first;
   for (size_t i = fit.first; i < fit.last; ++i) {
-    lost += vote_of(fit, share[i]);
+    lost += votes[i];
     if (lost <= most) {
       lag.first_latest = i + 1;
     }
@@ -198,7 +214,7 @@ void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
   lost = 0;
   lag.first_earliest = fit.first;
   for (size_t i = fit.first; i-- > 0;) {
-    lost -= vote_of(fit, share[i]);
+    lost -= votes[i];
     if (lost <= most) {
       lag.first_earliest = i;
     }
@@ -222,7 +238,8 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
   lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));
   bound_start(share, fit, lag);
-  return static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
+  return lag.effect >= options.least_effect &&
+         static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
          lag.score >= options.least_score;
 }
 

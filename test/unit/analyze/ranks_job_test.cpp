@@ -40,7 +40,7 @@ uint64_t of(const std::vector<uint64_t>& list, size_t rank, uint64_t otherwise) 
 
 std::string row(const char* kind, uint64_t slice, uint64_t work, double ms, double least_ms) {
   const auto ns = static_cast<uint64_t>(ms * kMs);
-  const auto least = static_cast<uint64_t>(least_ms * kMs) / kSteps;
+  const auto least = static_cast<uint64_t>(std::min(ms, least_ms) * kMs) / kSteps;
   std::string text = std::string(kind) + ";" + std::to_string(slice) + ";" + std::to_string(work) + ";" +
                      std::to_string(kSteps) + ";" + std::to_string(ns) + ";" + std::to_string(least) + ";" +
                      std::to_string(ns) + ";";
