@@ -212,6 +212,7 @@ void Job::join_blocks() {
     PathSum& into = joined[(key & ~kBlockMask) | ((key & kBlockMask) / 2)];
     into.ns += sum.ns;
     into.count += sum.count;
+    into.floor += sum.floor;
   }
   sums_ = std::move(joined);
   for (JobRank& rank : ranks_) {
@@ -265,6 +266,7 @@ void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
   PathSum& sum = sums_[key_of(facts.rank, facts.path, block)];
   sum.ns += sums.ns;
   sum.count += sums.count;
+  sum.floor += cell.floor;
 }
 
 uint64_t Job::usual_collectives() const {
@@ -336,6 +338,7 @@ std::vector<std::unordered_map<uint32_t, PathSum>> Job::sums(uint64_t first, uin
       PathSum& total = sums[(key >> kBlockBits) & kPathMask][static_cast<uint32_t>(key >> (kPathBits + kBlockBits))];
       total.ns += sum.ns;
       total.count += sum.count;
+      total.floor += sum.floor;
     }
   }
   return sums;

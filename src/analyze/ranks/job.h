@@ -49,6 +49,7 @@ struct JobPath {  // what of all ranks has the same activity, call path and kern
 struct PathSum {
   uint64_t ns = 0;
   uint64_t count = 0;
+  uint64_t floor = 0;  // of GPU work: as in RankCell
 };
 
 struct JobOptions {

@@ -180,6 +180,14 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
   return fit;
 }
 
+std::vector<double> deviations_of(const std::vector<double>& share, const Fit& fit) {
+  std::vector<double> deviations(share);
+  for (size_t i = 0; i < share.size(); ++i) {
+    deviations[i] -= fit.first <= i && i <= fit.last ? fit.within : fit.outside;
+  }
+  return deviations;
+}
+
 // How many columns say as much as one would if they were independent: what disturbs a host does so for a while. From
 // how often neighbours deviate to the same side, which outliers do not change.
 double alike_columns(const std::vector<double>& deviations) {
@@ -194,12 +202,9 @@ double alike_columns(const std::vector<double>& deviations) {
 // Where else the lag may have begun: each start that is at least a fiftieth as likely as the best one, if deviations
 // are of a Laplace distribution.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
-  std::vector<double> deviations;
-  double sum = 0;
-  for (size_t i = 0; i < share.size(); ++i) {
-    deviations.push_back(share[i] - (fit.first <= i && i <= fit.last ? fit.within : fit.outside));
-    sum += std::abs(deviations.back());
-  }
+  const std::vector<double> deviations = deviations_of(share, fit);
+  const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,
+                                     [](double all, double one) { return all + std::abs(one); });
   const double scale = std::max(sum / static_cast<double>(share.size()), kLeastNoise) * alike_columns(deviations);
   const double most = kLikelihood * scale;
   const std::vector<double> votes = votes_by_distance(share, fit);
@@ -234,7 +239,8 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   lag.last = fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
-  lag.score = lag.effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
+  lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /
+              (kErrorOfMedian * lag.noise);
   lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
   lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));
   bound_start(share, fit, lag);

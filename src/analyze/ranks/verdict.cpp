@@ -45,18 +45,23 @@ Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size
                          double blocks) {
   std::vector<double> ns;
   std::vector<double> counts;
+  std::vector<double> floors;
   for (const auto& [other, sum] : sums) {
     if (other != rank) {
       ns.push_back(static_cast<double>(sum.ns) / blocks);
       counts.push_back(static_cast<double>(sum.count) / blocks);
+      floors.push_back(static_cast<double>(sum.floor) / blocks);
     }
   }
   ns.resize(ranks - 1);  // what the others have not at all is 0
   counts.resize(ranks - 1);
+  floors.resize(ranks - 1);
   const PathSum& own = sums.at(rank);
   return {.path = 0,
           .ns = static_cast<uint64_t>(static_cast<double>(own.ns) / blocks),
           .others_ns = static_cast<uint64_t>(median_of(std::move(ns))),
+          .floor = static_cast<uint64_t>(static_cast<double>(own.floor) / blocks),
+          .others_floor = static_cast<uint64_t>(median_of(std::move(floors))),
           .count = static_cast<double>(own.count) / blocks,
           .others_count = median_of(std::move(counts))};
 }
@@ -91,9 +96,15 @@ void add_differences(const Job& job, Laggard& laggard) {
         break;
     }
   }
+  const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // what is less than the others' is 0
+    return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
+  };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
-    std::sort(list->begin(), list->end(),
-              [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; });
+    std::sort(list->begin(), list->end(), more);
+    if (list == &laggard.kernels && laggard.lag.by_work) {
+      std::stable_sort(list->begin(), list->end(), more_at_least);
+    }
     list->resize(std::min(list->size(), kMostDifferences));
   }
 }
@@ -112,8 +123,8 @@ Laggard laggard_of(const Job& job, const Lag& lag) {
   laggard.others_gpu_ns = static_cast<uint64_t>(median_of(std::move(busy)));
   laggard.collective_share = collective_share(job.ranks()[lag.rank], lag.first, lag.last, job.block_ns());
   laggard.others_collective_share = median_of(std::move(shares));
-  laggard.by_gpu = static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
-                   (lag.own_ns - lag.others_ns) / 2;
+  laggard.by_gpu = lag.by_work || static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
+                                      (lag.own_ns - lag.others_ns) / 2;
   add_differences(job, laggard);
   return laggard;
 }

@@ -157,8 +157,12 @@ void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
   }
+  const double longer = static_cast<double>(one.gpu_ns) - static_cast<double>(one.others_gpu_ns);
+  const bool is_most = longer >= (lag.own_ns - lag.others_ns) / 2;
   out.append("  GPU: " + duration_text(one.gpu_ns) + " of work against " + duration_text(one.others_gpu_ns) +
-             (one.by_gpu ? ": that is the lag\n" : ": that is not the lag, the CPU is late\n"));
+             (!one.by_gpu ? ": that is not the lag, the CPU is late\n"
+              : is_most   ? ": that is the lag\n"
+                          : ": that is a part of the lag, the CPU is late, too\n"));
   print_differences(view, "  ", one.kernels, out);
   if (view.job.has_idle()) {
     out.append("  CPU: what it did while its device had nothing to do, more than the others\n");
