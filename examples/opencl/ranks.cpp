@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -162,7 +163,9 @@ int launch(int argc, char** argv) {
   for (size_t left = children.size(); left > 0; --left) {  // in the order in which they end
     int status = 0;
     // One that has gone would keep the others waiting for ever.
-    if (waitpid(-1, &status, 0) < 0 || status != 0) {
+    const pid_t gone = waitpid(-1, &status, 0);
+    std::replace(children.begin(), children.end(), gone, 0);
+    if (gone < 0 || status != 0) {
       failed = 1;
       for (const pid_t other : children) {
         if (other > 0) {
