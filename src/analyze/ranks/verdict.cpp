@@ -150,14 +150,17 @@ std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, ui
 // often the ranks of a busy machine are kept waiting, so it shows a slow kernel where the times themselves do not.
 std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   std::vector<double> times;
-  double each = 0;
   for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
     const RankCell& cell = rank.cells[i];
-    if (cell.collectives > 0) {  // else it was in one all the time: nothing new is known
-      each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
+    if (cell.collectives > 0) {
+      const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
+      times.resize(i - verdict.first, each);  // slices before the first collective are taken for like it
+      times.push_back(each);
+    } else if (!times.empty()) {  // it was in one all the time: nothing new is known
+      times.push_back(times.back());
     }
-    times.push_back(each);
   }
+  times.resize(verdict.last - verdict.first + 1);
   return times;
 }
 
