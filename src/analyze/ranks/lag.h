@@ -29,7 +29,8 @@ struct Lag {
   double score = 0;
   double own_ns = 0;  // of a column: the median
   double others_ns = 0;
-  bool by_work = false;  // score, noise and stretch are those of the GPU work at its least, not of the own times
+  bool by_work = false;    // score, noise and stretch are those of the GPU work at its least, not of the own times
+  bool waited_for = true;  // else it is by_work, effect is of that work, and own times say that nobody waits for it
 };
 
 // Those that lag, the one that costs most first. A rank lags in the stretch of columns that a fit of two levels by

@@ -164,26 +164,37 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   return times;
 }
 
-// A rank that has more GPU work holds up the others only where it needs more time before collectives, too.
-bool holds_up(const OwnTimes& own, const LagOptions& options, Lag& lag) {
+// What is to be said of a lag that was found by GPU work: whether the others wait for the rank, told from own times.
+// Where they do not, it is nothing unless the work that is too much would be a lag if they did.
+bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
+                    Lag& lag) {
   const Stretch stretch = stretch_of(own, lag.rank, lag.first, lag.last);
-  lag.effect = stretch.effect;
+  std::vector<double> collectives;
+  for (size_t i = lag.first; i <= lag.last; ++i) {
+    collectives.push_back(static_cast<double>(job.ranks()[lag.rank].cells[verdict.first + i].collectives));
+  }
+  const double too_much = (lag.own_ns - lag.others_ns) * median_of(std::move(collectives));
+  lag.by_work = true;
   lag.own_ns = stretch.own_ns;
   lag.others_ns = stretch.others_ns;
-  return stretch.effect >= options.least_effect;
+  lag.waited_for = stretch.effect >= options.least_effect;
+  if (lag.waited_for) {
+    lag.effect = stretch.effect;
+  }
+  return lag.waited_for || too_much >= options.least_effect * stretch.others_ns;
 }
 
-std::vector<Lag> lags_of(const OwnTimes& own, const OwnTimes& work, const LagOptions& options) {
+std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& work, const JobVerdict& verdict,
+                         const LagOptions& options) {
   std::vector<Lag> lags = find_lags(own, options);
   for (Lag lag : find_lags(work, options)) {
-    lag.by_work = true;
-    if (!holds_up(own, options, lag)) {
+    if (!is_lag_of_work(job, own, verdict, options, lag)) {
       continue;
     }
     const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
     if (known == lags.end()) {
       lags.push_back(lag);
-    } else if (lag.score > known->score) {  // knows better when it began
+    } else if (lag.waited_for && lag.score > known->score) {  // knows better when it began
       *known = lag;
     }
   }
@@ -207,7 +218,7 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
       work.push_back(work_times(rank, verdict));
     }
   }
-  for (Lag& lag : lags_of(own, work, options)) {
+  for (Lag& lag : lags_of(job, own, work, verdict, options)) {
     lag.first_earliest += verdict.first;
     lag.first_latest += verdict.first;
     lag.first += verdict.first;

@@ -151,8 +151,9 @@ void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
   const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
              unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
-             duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median), +" +
-             share_text(lag.effect) + "; noise " + share_text(lag.noise) + (lag.by_work ? " of GPU work" : "") + "\n");
+             duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median)" +
+             (lag.waited_for ? ", +" : "\n  GPU work at its least, per collective: +") + share_text(lag.effect) +
+             "; noise " + share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
@@ -199,7 +200,9 @@ std::string verdict_line(const RanksView& view) {
   if (worst.lag.last < verdict.last) {
     text += " until " + time(worst.lag.last + 1);
   }
-  text += verdict.by_collectives ? ": the others wait for it" : ": it has more GPU work than the others";
+  text += !verdict.by_collectives ? ": it has more GPU work than the others"
+          : worst.lag.waited_for  ? ": the others wait for it"
+                                  : ": it has more GPU work, but the others do not wait for it";
   if (worst.by_gpu && !worst.kernels.empty()) {
     const Difference& kernel = worst.kernels.front();
     text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";
