@@ -236,7 +236,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  lag.last = fit.last;
+  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // the end of a job is ragged
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
   lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /
