@@ -116,22 +116,20 @@ std::vector<double> cut(const std::vector<double>& values, size_t first, size_t 
   return {values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(last) + 1};
 }
 
-std::vector<double> means_of(const std::vector<double>& values, size_t group) {
-  std::vector<double> means;
+std::vector<double> medians_of(const std::vector<double>& values, size_t group) {
+  std::vector<double> medians;
   for (size_t i = 0; i + group <= values.size(); i += group) {
-    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i),
-                                    values.begin() + static_cast<std::ptrdiff_t>(i + group), 0.0) /
-                    static_cast<double>(group));
+    medians.push_back(median_of(cut(values, i, i + group - 1)));
   }
-  return means;
+  return medians;
 }
 
 // Of one column, from how the values change: a step is one change of many.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
-  const std::vector<double> means = means_of(values, group);
+  const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
-  for (size_t i = 1; i < means.size(); ++i) {
-    steps.push_back(means[i] - means[i - 1]);
+  for (size_t i = 1; i < medians.size(); ++i) {
+    steps.push_back(medians[i] - medians[i - 1]);
   }
   return kSigmaOfMad * mad_of(steps) * std::sqrt(static_cast<double>(group) / 2);
 }
