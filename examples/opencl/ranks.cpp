@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -150,6 +152,7 @@ int launch(int argc, char** argv) {
   for (long i = 0; i < ranks; ++i) {
     const pid_t child = fork();
     if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would end a rank that waits for the others
       setenv("RANK", std::to_string(i).c_str(), 1);
       execv("/proc/self/exe", argv);
       _exit(127);
@@ -157,14 +160,16 @@ int launch(int argc, char** argv) {
     children.push_back(child);
   }
   int failed = 0;
-  for (const pid_t child : children) {
+  for (size_t left = children.size(); left > 0; --left) {  // in the order in which they end
     int status = 0;
     // One that has gone would keep the others waiting for ever.
-    if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) {
+    const pid_t gone = waitpid(-1, &status, 0);
+    std::replace(children.begin(), children.end(), gone, 0);
+    if (gone < 0 || status != 0) {
       failed = 1;
       for (const pid_t other : children) {
-        if (other > 0 && other != child) {
-          kill(other, SIGTERM);
+        if (other > 0) {
+          kill(other, SIGKILL);
         }
       }
     }

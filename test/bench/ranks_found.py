@@ -1,37 +1,75 @@
 #!/usr/bin/env python3
 """How often `gpuprof ranks` names the rank that is slow, and how often it names one where none is.
 
-usage: ranks_found.py GPUPROF EXAMPLE [--runs N] [--factor PCT] [--steps N] [--work N]
+usage: ranks_found.py GPUPROF EXAMPLE [--job opencl|cuda] [--runs N] [--ranks N] [--steps N] [--work N] [--factor PCT]
+                      [--interval TIME] [--nccl FILE] [--keep FOLDER]
 
-EXAMPLE is example_opencl_ranks: 4 processes, OpenCL on the CPU. Of N runs (default 20) of each kind the slowed ones slow
-another rank each time, from another step on. Found means: that rank alone, the kernel `relax` called from smooth(), and
-the slice in which it began, or one beside it.
+EXAMPLE is the job: example_opencl_ranks (4 processes, OpenCL on the CPU) or, with --job cuda, example_cuda_ranks (a
+process a GPU, 2 by default, NCCL). It wants nothing but Python 3, gpuprof and the example:
+
+    ranks_found.py build/gpuprof build/examples/opencl/example_opencl_ranks
+    ranks_found.py ./gpuprof ./example_cuda_ranks --job cuda
+
+NCCL is --nccl FILE, or the one of PyTorch where this Python finds its package, or the loader's (LD_LIBRARY_PATH).
+
+Of N runs (default 20) of each kind, the slowed ones slow another rank each time, from another step on. Found means: that
+rank alone, the kernel `relax` called from smooth(), and a start that is off by at most two blocks (a block is a slice of
+time, or several). The last line says all: "found 20 of 20; none named in 20 of 20 even runs; ...". Exit status: 0 all is
+right, 1 not, 77 the job can not run here (it says why).
 """
 
 import argparse
+import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 
-RANKS = 4
+SKIPPED = 77
+JOB_SECONDS = 300
+DEFAULTS = {"opencl": {"ranks": 4, "steps": 400, "work": 1_500_000}, "cuda": {"ranks": 2, "steps": 2000, "work": 500_000}}
 
 
-def run(arguments, folder, *options):
-    """(stdout of the job, what `ranks --json` says) of one recording."""
-    profile = os.path.join(folder, "gpuprof.txt")
-    job = subprocess.run(
-        [arguments.gpuprof, "record", "-q", "--interval", "200ms", "-o", profile, "--", arguments.example, "--steps",
-         str(arguments.steps), "--work", str(arguments.work), *options],
-        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    said = subprocess.run([arguments.gpuprof, "ranks", "--json", profile], check=False, stdout=subprocess.PIPE,
-                          stdin=subprocess.DEVNULL)
-    if said.returncode not in (0, 1, 125):
-        raise RuntimeError(f"ranks: exit status {said.returncode}")
+def nccl_of_pytorch():
+    for folder in sys.path:
+        for file in sorted(glob.glob(os.path.join(folder, "nvidia", "nccl", "lib", "libnccl.so.2"))):
+            return file
+    return None
+
+
+def finished(command):
+    """(exit status, stdout, stderr); the whole group of processes ends with it."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:
+        try:
+            out, err = process.communicate(timeout=JOB_SECONDS + 60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise SystemExit(f"{' '.join(command)}: not done after {JOB_SECONDS + 60} s\n{err}") from None
+    return process.returncode, out, err
+
+
+def run(arguments, profile, *options):
+    """(stdout of the job, what `ranks --json` says, start of the recording) of one recording."""
+    job = [arguments.example, "--ranks", arguments.ranks, "--steps", arguments.steps, "--work", arguments.work, *options]
+    if arguments.job == "cuda":
+        job += ["--timeout", JOB_SECONDS] + (["--nccl", arguments.nccl] if arguments.nccl else [])
+    status, said, errors = finished([arguments.gpuprof, "record", "-q", "--interval", arguments.interval, "-o", profile, "--",
+                                     *map(str, job)])
+    if status == SKIPPED:
+        print(f"skipped: {errors.strip()}")
+        sys.exit(SKIPPED)
+    if status != 0:
+        raise SystemExit(f"the recording ended with {status}:\n{errors}")
+    status, answer, errors = finished([arguments.gpuprof, "ranks", "--json", profile])
+    if status not in (0, 1, 125):
+        raise SystemExit(f"ranks ended with {status}:\n{errors}")
     with open(profile, encoding="utf-8") as lines:
         start = next(int(line.split(";")[2]) for line in lines if line.startswith("META;start_ns;"))
-    return job.stdout.decode(), json.loads(said.stdout), start
+    return said, json.loads(answer), start
 
 
 def what_is_wrong(answer, rank, began_ns):
@@ -40,39 +78,75 @@ def what_is_wrong(answer, rank, began_ns):
     if names != [str(rank)]:
         return f"named {names}, not {rank}: {answer['text']}"
     found = answer["laggards"][0]
-    if abs(found["since_ns"] - began_ns) > 2 * answer["block_ns"]:
-        return f"since {found['since_ns']} ns, not {began_ns}"
     kernel = found["kernels"][0] if found["kernels"] else {"name": "none", "path": []}
-    if kernel["name"] != "relax" or not any("smooth" in str(frame) for frame in kernel["path"]):
+    if not kernel["name"].startswith("relax") or "smooth" not in json.dumps(kernel["path"]):
         return f"kernel {kernel['name']} from {kernel['path']}"
+    if abs(found["since_ns"] - began_ns) > 2 * answer["block_ns"]:
+        return f"rank, kernel and path are right, but since {found['since_ns']} ns, not {began_ns}"
     return None
 
 
-def main():
+def is_in_bounds(answer, began_ns):
+    """Whether the lag began where `ranks` says that it may have begun."""
+    lag = answer["laggards"][0]
+    return lag["since_earliest_ns"] - answer["block_ns"] <= began_ns <= lag["since_latest_ns"] + answer["block_ns"]
+
+
+def arguments_of():
     parser = argparse.ArgumentParser()
     parser.add_argument("gpuprof")
     parser.add_argument("example")
+    parser.add_argument("--job", choices=sorted(DEFAULTS), default="opencl")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--ranks", type=int)
     parser.add_argument("--factor", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--work", type=int, default=1_500_000)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--work", type=int)
+    parser.add_argument("--interval", default="200ms")
+    parser.add_argument("--nccl")
+    parser.add_argument("--keep", metavar="FOLDER", help="the profiles stay there")
     arguments = parser.parse_args()
-    found = even = 0
+    for name, value in DEFAULTS[arguments.job].items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+    arguments.nccl = arguments.nccl or nccl_of_pytorch()
+    for name in ("gpuprof", "example"):
+        path = os.path.abspath(getattr(arguments, name))
+        if not os.access(path, os.X_OK):
+            parser.error(f"{path} is no program")
+        setattr(arguments, name, path)
+    return arguments
+
+
+def main():
+    arguments = arguments_of()
+    found = even = in_bounds = 0
+    off = []
     with tempfile.TemporaryDirectory(prefix="gpuprof-ranks.") as folder:
+        if arguments.keep:
+            os.makedirs(arguments.keep, exist_ok=True)
+            folder = arguments.keep
         for number in range(arguments.runs):
-            rank, step = number % RANKS, arguments.steps // 4 + number * arguments.steps // (4 * arguments.runs)
-            said, answer, start = run(arguments, folder, "--slow-rank", str(rank), "--slow-from", str(step), "--factor",
-                                      str(arguments.factor))
-            wrong = what_is_wrong(answer, rank, int(said.split()[-2]) - start)
+            rank = number % arguments.ranks
+            step = arguments.steps // 4 + number * arguments.steps // (4 * arguments.runs)
+            name = f"slow{number}.txt" if arguments.keep else "gpuprof.txt"
+            said, answer, start = run(arguments, os.path.join(folder, name), "--slow-rank", rank, "--slow-from", step,
+                                      "--factor", arguments.factor)
+            began_ns = int(said.split()[-2]) - start
+            wrong = what_is_wrong(answer, rank, began_ns)
             found += wrong is None
             if wrong:
                 print(f"slow run {number}: {wrong}", flush=True)
-            _, answer, _ = run(arguments, folder)
-            even += not answer["laggards"]
-            if answer["laggards"]:
-                print(f"even run {number}: {answer['text']} {answer['laggards'][0]['effect']} "
-                      f"noise {answer['laggards'][0]['noise']}", flush=True)
-    print(f"found {found} of {arguments.runs}; none named in {even} of {arguments.runs} even runs", flush=True)
+            else:
+                in_bounds += is_in_bounds(answer, began_ns)
+                off.append(abs(answer["laggards"][0]["since_ns"] - began_ns) / 1e9)
+            name = f"even{number}.txt" if arguments.keep else "gpuprof.txt"
+            _, answer, _ = run(arguments, os.path.join(folder, name))
+            even += answer["verdict"] == "even"
+            if answer["verdict"] != "even":
+                print(f"even run {number}: {answer['text']}", flush=True)
+    print(f"found {found} of {arguments.runs}; none named in {even} of {arguments.runs} even runs; start within the bounds "
+          f"given in {in_bounds} of {found}, off by at most {max(off, default=0):.2f} s", flush=True)
     sys.exit(0 if found == even == arguments.runs else 1)
 
 

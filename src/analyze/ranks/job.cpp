@@ -23,10 +23,13 @@ uint64_t key_of(uint64_t rank, uint64_t path, uint64_t block) {
 
 void add_cell(RankCell& sum, const RankCell& cell) {
   sum.busy += cell.busy;
+  sum.floor += cell.floor;
   sum.collective += cell.collective;
   sum.waits += cell.waits;
   sum.idle += cell.idle;
   sum.collectives += cell.collectives;
+  sum.meetings += cell.meetings;
+  sum.meetings_ns += cell.meetings_ns;
 }
 
 // Numbers by their value, and before other names.
@@ -60,14 +63,14 @@ Status Job::take(const p::Record& record) {
       host_ = meta->value;
     }
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
-    add(gpu->slice, facts_of(gpu->work, false), gpu->sum_ns, gpu->count);
+    add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});
   } else if (const auto* host = std::get_if<p::Host>(&record)) {
     has_waits_ = true;
-    add(host->slice, facts_of(host->work, false), host->sum_ns, host->count);
+    add(host->slice, facts_of(host->work, false), {.ns = host->sum_ns, .count = host->count});
   } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
     has_idle_ = true;
     if (index(idle->work) != 0) {
-      add(idle->slice, facts_of(idle->work, true), idle->ns, 0);
+      add(idle->slice, facts_of(idle->work, true), {.ns = idle->ns});
     }
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
     lost_ += std::min(loss->count, UINT64_MAX - lost_);
@@ -209,6 +212,7 @@ void Job::join_blocks() {
     PathSum& into = joined[(key & ~kBlockMask) | ((key & kBlockMask) / 2)];
     into.ns += sum.ns;
     into.count += sum.count;
+    into.floor += sum.floor;
   }
   sums_ = std::move(joined);
   for (JobRank& rank : ranks_) {
@@ -222,9 +226,9 @@ void Job::join_blocks() {
   blocks_ = (blocks_ + 1) / 2;
 }
 
-void Job::add(uint64_t slice, const WorkFacts& facts, uint64_t ns, uint64_t count) {
+void Job::add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums) {
   if (facts.activity == Activity::nothing) {
-    without_rank_ += count;
+    without_rank_ += sums.count;
     return;
   }
   const uint64_t block = block_of(slice);
@@ -235,19 +239,23 @@ void Job::add(uint64_t slice, const WorkFacts& facts, uint64_t ns, uint64_t coun
   RankCell cell;
   switch (facts.activity) {
     case Activity::compute:
-      cell.busy = ns;
+      cell.busy = sums.ns;
+      cell.floor = sums.count == 0 ? sums.ns : std::min(sums.ns / sums.count, sums.min_ns) * sums.count;
+      break;
+    case Activity::collective_wait:
+      cell.meetings_ns = sums.ns;
+      cell.meetings = sums.count;
       break;
     case Activity::collective:
-    case Activity::collective_wait:
-      cell.collective = ns;
-      cell.collectives = count;
-      collectives_ += count;
+      cell.collective = sums.ns;
+      cell.collectives = sums.count;
+      collectives_ += sums.count;
       break;
     case Activity::wait:
-      cell.waits = ns;
+      cell.waits = sums.ns;
       break;
     case Activity::idle:
-      cell.idle = ns;
+      cell.idle = sums.ns;
       break;
     case Activity::other_host:
     case Activity::nothing:
@@ -256,8 +264,9 @@ void Job::add(uint64_t slice, const WorkFacts& facts, uint64_t ns, uint64_t coun
   add_cell(rank.cells[block], cell);
   add_cell(rank.total, cell);
   PathSum& sum = sums_[key_of(facts.rank, facts.path, block)];
-  sum.ns += ns;
-  sum.count += count;
+  sum.ns += sums.ns;
+  sum.count += sums.count;
+  sum.floor += cell.floor;
 }
 
 uint64_t Job::usual_collectives() const {
@@ -274,7 +283,22 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
+// A CPU that waits for a collective on the GPU, and that one, are the same time: it counts once.
+void Job::settle_meetings() {
+  const bool on_gpu = collectives_ > 0;
+  const auto settle = [on_gpu](RankCell& cell) {
+    (on_gpu ? cell.waits : cell.collective) += cell.meetings_ns;
+    cell.collectives += on_gpu ? 0 : cell.meetings;
+  };
+  for (JobRank& rank : ranks_) {
+    std::for_each(rank.cells.begin(), rank.cells.end(), settle);
+    settle(rank.total);
+    collectives_ += on_gpu ? 0 : rank.total.meetings;
+  }
+}
+
 void Job::finish() {
+  settle_meetings();
   while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {
     join_blocks();
   }
@@ -314,6 +338,7 @@ std::vector<std::unordered_map<uint32_t, PathSum>> Job::sums(uint64_t first, uin
       PathSum& total = sums[(key >> kBlockBits) & kPathMask][static_cast<uint32_t>(key >> (kPathBits + kBlockBits))];
       total.ns += sum.ns;
       total.count += sum.count;
+      total.floor += sum.floor;
     }
   }
   return sums;

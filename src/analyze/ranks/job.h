@@ -25,10 +25,13 @@ enum class Activity : uint8_t { compute, collective, wait, collective_wait, othe
 
 struct RankCell {            // sums of a rank in a stretch of time; ns
   uint64_t busy = 0;         // GPU work but for collectives
-  uint64_t collective = 0;   // collectives: GPU work, and waits of the CPU where no GPU work of them was seen
+  uint64_t floor = 0;        // as busy, had each work always taken the least that it took in that slice
+  uint64_t collective = 0;   // collectives: GPU work, or waits of the CPU where the job has no GPU work of them
   uint64_t waits = 0;        // of the CPU for the GPU, but for those in collectives
   uint64_t idle = 0;         // the device had nothing to do
   uint64_t collectives = 0;  // how many
+  uint64_t meetings = 0;     // waits of the CPU in collectives, until finish() knows what they are
+  uint64_t meetings_ns = 0;
 };
 
 struct JobRank {
@@ -46,6 +49,7 @@ struct JobPath {  // what of all ranks has the same activity, call path and kern
 struct PathSum {
   uint64_t ns = 0;
   uint64_t count = 0;
+  uint64_t floor = 0;  // of GPU work: as in RankCell
 };
 
 struct JobOptions {
@@ -97,14 +101,20 @@ class Job {
     Activity activity = Activity::nothing;
     bool known = false;
   };
+  struct RecordSums {
+    uint64_t ns = 0;
+    uint64_t count = 0;
+    uint64_t min_ns = 0;
+  };
   const WorkFacts& facts_of(profile::WorkId id, bool idle);
   WorkFacts make_facts(const profile::Work& work, bool idle);
   [[nodiscard]] Activity activity_of(const profile::Work& work);
   bool is_collective(const profile::Work& work);
   std::optional<uint32_t> rank_of(const profile::Work& work);
-  void add(uint64_t slice, const WorkFacts& facts, uint64_t ns, uint64_t count);
+  void add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums);
   uint64_t block_of(uint64_t slice);
   void join_blocks();
+  void settle_meetings();
   void sort_ranks();
   [[nodiscard]] uint64_t usual_collectives() const;
 

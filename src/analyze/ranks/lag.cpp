@@ -21,6 +21,8 @@ constexpr size_t kGroup = 4;
 constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
+constexpr double kMostAlike = 0.8;
+constexpr double kLikelihood = 4;  // e^-4 is a fiftieth
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -71,50 +73,69 @@ Excess excess_of(const OwnTimes& own) {
   return excess;
 }
 
-// The stretch with the greatest sum of what exceeds `level`. Empty (first > last) where nothing does.
-std::pair<size_t, size_t> stretch_above(const std::vector<double>& values, double level) {
-  // One column must not outweigh all others.
-  const double most = 4 * level;
+struct Fit {
+  size_t first = 1;  // the stretch; empty (first > last) where nothing is nearer to `within` than to `outside`
+  size_t last = 0;
+  double outside = 0;
+  double within = 0;
+};
+
+// By how much each column is nearer to the level within than to the one outside. None counts for more than the distance
+// of the levels, however far off it is.
+std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
+  std::vector<double> votes;
+  votes.reserve(values.size());
+  for (const double value : values) {
+    votes.push_back(std::abs(value - fit.outside) - std::abs(value - fit.within));
+  }
+  return votes;
+}
+
+// The stretch with the greatest sum of votes.
+void choose_stretch(const std::vector<double>& votes, Fit& fit) {
   double best = 0;
   double sum = 0;
   size_t begin = 0;
-  std::pair<size_t, size_t> found{1, 0};
-  for (size_t i = 0; i < values.size(); ++i) {
+  fit.first = 1;
+  fit.last = 0;
+  for (size_t i = 0; i < votes.size(); ++i) {
     if (sum <= 0) {
       sum = 0;
       begin = i;
     }
-    sum += std::clamp(values[i], -most, most) - level;
+    sum += votes[i];
     if (sum > best) {
       best = sum;
-      found = {begin, i};
+      fit.first = begin;
+      fit.last = i;
     }
   }
-  return found;
 }
 
 std::vector<double> cut(const std::vector<double>& values, size_t first, size_t last) {
   return {values.begin() + static_cast<std::ptrdiff_t>(first), values.begin() + static_cast<std::ptrdiff_t>(last) + 1};
 }
 
-std::vector<double> means_of(const std::vector<double>& values, size_t group) {
-  std::vector<double> means;
+std::vector<double> medians_of(const std::vector<double>& values, size_t group) {
+  std::vector<double> medians;
   for (size_t i = 0; i + group <= values.size(); i += group) {
-    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(i),
-                                    values.begin() + static_cast<std::ptrdiff_t>(i + group), 0.0) /
-                    static_cast<double>(group));
+    medians.push_back(median_of(cut(values, i, i + group - 1)));
   }
-  return means;
+  return medians;
 }
 
 // Of one column, from how the values change: a step is one change of many.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
-  const std::vector<double> means = means_of(values, group);
+  const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
-  for (size_t i = 1; i < means.size(); ++i) {
-    steps.push_back(means[i] - means[i - 1]);
+  for (size_t i = 1; i < medians.size(); ++i) {
+    steps.push_back(medians[i] - medians[i - 1]);
   }
   return kSigmaOfMad * mad_of(steps) * std::sqrt(static_cast<double>(group) / 2);
+}
+
+size_t least_length(size_t columns, size_t last) {
+  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
 }
 
 // Of all columns: those of a stretch that was chosen because they are alike would be less than the noise.
@@ -136,34 +157,93 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
-size_t least_length(size_t columns, size_t last) {
-  return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
+// Two levels and a stretch, each chosen for the other. Empty where it is shorter than a lag may be, or lags too little.
+Fit fit_of(const std::vector<double>& share, double least_effect) {
+  Fit fit{.within = least_effect};
+  for (int round = 0; round < kRounds; ++round) {
+    choose_stretch(votes_by_distance(share, fit), fit);
+    if (fit.first > fit.last || fit.last - fit.first + 1 < least_length(share.size(), fit.last)) {
+      return {};
+    }
+    fit.within = median_of(cut(share, fit.first, fit.last));
+    if (fit.within < least_effect) {
+      return {};
+    }
+    std::vector<double> rest = cut(share, 0, fit.first);
+    rest.pop_back();
+    rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
+    // A few columns say little of the level; the others are alike without a lag.
+    fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
+  }
+  return fit;
+}
+
+std::vector<double> deviations_of(const std::vector<double>& share, const Fit& fit) {
+  std::vector<double> deviations(share);
+  for (size_t i = 0; i < share.size(); ++i) {
+    deviations[i] -= fit.first <= i && i <= fit.last ? fit.within : fit.outside;
+  }
+  return deviations;
+}
+
+// How many columns say as much as one would if they were independent: what disturbs a host does so for a while. From
+// how often neighbours deviate to the same side, which outliers do not change.
+double alike_columns(const std::vector<double>& deviations) {
+  double same = 0;
+  for (size_t i = 1; i < deviations.size(); ++i) {
+    same += (deviations[i] > 0) == (deviations[i - 1] > 0) ? 1 : -1;
+  }
+  const double correlation = std::clamp(same / static_cast<double>(deviations.size() - 1), 0.0, kMostAlike);
+  return (1 + correlation) / (1 - correlation);
+}
+
+// Where else the lag may have begun: each start that is at least a fiftieth as likely as the best one, if deviations
+// are of a Laplace distribution.
+void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
+  const std::vector<double> deviations = deviations_of(share, fit);
+  const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,
+                                     [](double all, double one) { return all + std::abs(one); });
+  const double scale = std::max(sum / static_cast<double>(share.size()), kLeastNoise) * alike_columns(deviations);
+  const double most = kLikelihood * scale;
+  const std::vector<double> votes = votes_by_distance(share, fit);
+  double lost = 0;
+  lag.first_latest = fit.first;
+  for (size_t i = fit.first; i < fit.last; ++i) {
+    lost += votes[i];
+    if (lost <= most) {
+      lag.first_latest = i + 1;
+    }
+  }
+  lost = 0;
+  lag.first_earliest = fit.first;
+  for (size_t i = fit.first; i-- > 0;) {
+    lost -= votes[i];
+    if (lost <= most) {
+      lag.first_earliest = i;
+    }
+  }
 }
 
 bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagOptions& options, Lag& lag) {
   const std::vector<double>& share = excess.share[rank];
-  double effect = options.least_effect;
-  for (int round = 0; round < kRounds; ++round) {  // half of what it lags by parts before from after
-    const auto [first, last] = stretch_above(share, effect / 2);
-    if (first > last || last - first + 1 < least_length(share.size(), last)) {
-      return false;
-    }
-    lag.first = first;
-    lag.last = last;
-    effect = median_of(cut(share, first, last));
-    if (effect < options.least_effect) {
-      return false;
-    }
+  const Fit fit = fit_of(share, options.least_effect);
+  if (fit.first > fit.last) {
+    return false;
   }
-  const std::vector<double> within = cut(share, lag.first, lag.last);
+  const std::vector<double> within = cut(share, fit.first, fit.last);
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
-  lag.effect = effect;
+  lag.first = fit.first;
+  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // the end of a job is ragged
+  lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
-  lag.score = effect * std::sqrt(static_cast<double>(within.size())) / (kErrorOfMedian * lag.noise);
+  lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /
+              (kErrorOfMedian * lag.noise);
   lag.own_ns = median_of(cut(own[rank], lag.first, lag.last));
   lag.others_ns = median_of(cut(excess.others_ns[rank], lag.first, lag.last));
-  return static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
+  bound_start(share, fit, lag);
+  return lag.effect >= options.least_effect &&
+         static_cast<double>(above) >= kPersistent * static_cast<double>(within.size()) &&
          lag.score >= options.least_score;
 }
 
@@ -179,6 +259,31 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? upper : (upper + *std::max_element(values.begin(), half)) / 2;
 }
 
+Stretch stretch_of(const OwnTimes& own, size_t rank, size_t first, size_t last) {
+  std::vector<double> others;
+  std::vector<double> excess;
+  std::vector<double> column(own.size());
+  for (size_t i = first; i <= last; ++i) {
+    for (size_t other = 0; other < own.size(); ++other) {
+      column[other] = own[other][i];
+    }
+    std::sort(column.begin(), column.end());
+    others.push_back(median_without(column, own[rank][i]));
+    excess.push_back(own[rank][i] - others.back());
+  }
+  const double others_ns = median_of(std::move(others));
+  return {.own_ns = median_of(cut(own[rank], first, last)),
+          .others_ns = others_ns,
+          .effect = median_of(std::move(excess)) / std::max(others_ns, 1.0)};
+}
+
+void sort_by_cost(std::vector<Lag>& lags) {
+  const auto cost = [](const Lag& lag) {
+    return (lag.own_ns - lag.others_ns) * static_cast<double>(lag.last - lag.first + 1);
+  };
+  std::sort(lags.begin(), lags.end(), [&](const Lag& a, const Lag& b) { return cost(a) > cost(b); });
+}
+
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options) {
   std::vector<Lag> lags;
   if (own.size() < 2 || own.front().size() < kLeastLag) {
@@ -191,10 +296,7 @@ std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options) {
       lags.push_back(lag);
     }
   }
-  const auto cost = [](const Lag& lag) {
-    return (lag.own_ns - lag.others_ns) * static_cast<double>(lag.last - lag.first + 1);
-  };
-  std::sort(lags.begin(), lags.end(), [&](const Lag& a, const Lag& b) { return cost(a) > cost(b); });
+  sort_by_cost(lags);
   return lags;
 }
 

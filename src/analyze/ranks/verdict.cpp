@@ -45,18 +45,23 @@ Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size
                          double blocks) {
   std::vector<double> ns;
   std::vector<double> counts;
+  std::vector<double> floors;
   for (const auto& [other, sum] : sums) {
     if (other != rank) {
       ns.push_back(static_cast<double>(sum.ns) / blocks);
       counts.push_back(static_cast<double>(sum.count) / blocks);
+      floors.push_back(static_cast<double>(sum.floor) / blocks);
     }
   }
   ns.resize(ranks - 1);  // what the others have not at all is 0
   counts.resize(ranks - 1);
+  floors.resize(ranks - 1);
   const PathSum& own = sums.at(rank);
   return {.path = 0,
           .ns = static_cast<uint64_t>(static_cast<double>(own.ns) / blocks),
           .others_ns = static_cast<uint64_t>(median_of(std::move(ns))),
+          .floor = static_cast<uint64_t>(static_cast<double>(own.floor) / blocks),
+          .others_floor = static_cast<uint64_t>(median_of(std::move(floors))),
           .count = static_cast<double>(own.count) / blocks,
           .others_count = median_of(std::move(counts))};
 }
@@ -91,9 +96,15 @@ void add_differences(const Job& job, Laggard& laggard) {
         break;
     }
   }
+  const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // what is less than the others' is 0
+    return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
+  };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
-    std::sort(list->begin(), list->end(),
-              [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; });
+    std::sort(list->begin(), list->end(), more);
+    if (list == &laggard.kernels && laggard.lag.by_work) {
+      std::stable_sort(list->begin(), list->end(), more_at_least);
+    }
     list->resize(std::min(list->size(), kMostDifferences));
   }
 }
@@ -112,8 +123,8 @@ Laggard laggard_of(const Job& job, const Lag& lag) {
   laggard.others_gpu_ns = static_cast<uint64_t>(median_of(std::move(busy)));
   laggard.collective_share = collective_share(job.ranks()[lag.rank], lag.first, lag.last, job.block_ns());
   laggard.others_collective_share = median_of(std::move(shares));
-  laggard.by_gpu = static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
-                   (lag.own_ns - lag.others_ns) / 2;
+  laggard.by_gpu = lag.by_work || static_cast<double>(laggard.gpu_ns) - static_cast<double>(laggard.others_gpu_ns) >=
+                                      (lag.own_ns - lag.others_ns) / 2;
   add_differences(job, laggard);
   return laggard;
 }
@@ -135,6 +146,62 @@ std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, ui
   return times;
 }
 
+// GPU work per collective, had each work always taken the least that it took in its slice. That is the same however
+// often the ranks of a busy machine are kept waiting, so it shows a slow kernel where the times themselves do not.
+std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
+  std::vector<double> times;
+  for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
+    const RankCell& cell = rank.cells[i];
+    if (cell.collectives > 0) {
+      const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
+      times.resize(i - verdict.first, each);  // slices before the first collective are taken for like it
+      times.push_back(each);
+    } else if (!times.empty()) {  // it was in one all the time: nothing new is known
+      times.push_back(times.back());
+    }
+  }
+  times.resize(verdict.last - verdict.first + 1);
+  return times;
+}
+
+// What is to be said of a lag that was found by GPU work: whether the others wait for the rank, told from own times.
+// Where they do not, it is nothing unless the work that is too much would be a lag if they did.
+bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
+                    Lag& lag) {
+  const Stretch stretch = stretch_of(own, lag.rank, lag.first, lag.last);
+  std::vector<double> collectives;
+  for (size_t i = lag.first; i <= lag.last; ++i) {
+    collectives.push_back(static_cast<double>(job.ranks()[lag.rank].cells[verdict.first + i].collectives));
+  }
+  const double too_much = (lag.own_ns - lag.others_ns) * median_of(std::move(collectives));
+  lag.by_work = true;
+  lag.own_ns = stretch.own_ns;
+  lag.others_ns = stretch.others_ns;
+  lag.waited_for = stretch.effect >= options.least_effect;
+  if (lag.waited_for) {
+    lag.effect = stretch.effect;
+  }
+  return lag.waited_for || too_much >= options.least_effect * stretch.others_ns;
+}
+
+std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& work, const JobVerdict& verdict,
+                         const LagOptions& options) {
+  std::vector<Lag> lags = find_lags(own, options);
+  for (Lag lag : find_lags(work, options)) {
+    if (!is_lag_of_work(job, own, verdict, options, lag)) {
+      continue;
+    }
+    const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
+    if (known == lags.end()) {
+      lags.push_back(lag);
+    } else if (lag.waited_for && lag.score > known->score) {  // knows better when it began
+      *known = lag;
+    }
+  }
+  sort_by_cost(lags);
+  return lags;
+}
+
 }  // namespace
 
 JobVerdict judge_job(const Job& job, const LagOptions& options) {
@@ -144,10 +211,16 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
     return verdict;
   }
   OwnTimes own;
+  OwnTimes work;
   for (const JobRank& rank : job.ranks()) {
     own.push_back(own_times(rank, verdict, job.block_ns()));
+    if (verdict.by_collectives) {
+      work.push_back(work_times(rank, verdict));
+    }
   }
-  for (Lag& lag : find_lags(own, options)) {
+  for (Lag& lag : lags_of(job, own, work, verdict, options)) {
+    lag.first_earliest += verdict.first;
+    lag.first_latest += verdict.first;
     lag.first += verdict.first;
     lag.last += verdict.first;
     verdict.laggards.push_back(laggard_of(job, lag));

@@ -14,13 +14,16 @@ struct Difference {   // between a rank and the median of the others, in a stret
   uint32_t path = 0;  // of Job::paths()
   uint64_t ns = 0;    // of a block
   uint64_t others_ns = 0;
+  uint64_t floor = 0;  // as ns, had each work always taken the least that it took in its slice
+  uint64_t others_floor = 0;
   double count = 0;  // of a block
   double others_count = 0;
 };
 
 struct Laggard {
-  Lag lag;              // columns are blocks of the job
-  bool by_gpu = false;  // at least half of the lag is longer GPU work; else the CPU was late
+  Lag lag;  // columns are blocks of the job
+  bool by_gpu =
+      false;  // at least half of the lag is longer GPU work, or that is how it was found; else the CPU was late
   uint64_t gpu_ns = 0;  // GPU work of a block, without collectives, and of the others
   uint64_t others_gpu_ns = 0;
   double collective_share = 0;  // of its time

@@ -33,10 +33,13 @@ void put_laggard(const RanksView& view, const analyze::Laggard& one, TextStream&
   object.text("rank", view.job.ranks()[lag.rank].name);
   object.number("since_ns", view.job.begin_ns(lag.first));
   object.number("since_slice", view.job.begin_slice(lag.first));
+  object.number("since_earliest_ns", view.job.begin_ns(lag.first_earliest));
+  object.number("since_latest_ns", view.job.begin_ns(lag.first_latest));
   object.number("until_ns", view.job.begin_ns(lag.last + 1));
   object.flag("to_the_end", lag.last == view.verdict.last);
-  object.flag("waited_for", view.verdict.by_collectives);
+  object.flag("waited_for", view.verdict.by_collectives && lag.waited_for);
   object.word("cause", one.by_gpu ? "gpu" : "cpu");
+  object.word("found_by", lag.by_work ? "gpu_work" : "own_time");
   object.value("effect", rounded(lag.effect));
   object.value("noise", rounded(lag.noise));
   object.value("score", rounded(lag.score));

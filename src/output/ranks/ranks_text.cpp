@@ -137,19 +137,33 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
   }
 }
 
+std::string since_text(const RanksView& view, const analyze::Lag& lag) {
+  const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
+  std::string text = time(lag.first) + " (slice " + std::to_string(view.job.begin_slice(lag.first));
+  if (lag.first_earliest < lag.first_latest) {
+    text += "; or from " + time(lag.first_earliest) + " to " + time(lag.first_latest);
+  }
+  return text + ")";
+}
+
 void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
   const analyze::Lag& lag = one.lag;
   const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
              unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
-             duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median), +" +
-             share_text(lag.effect) + "; noise " + share_text(lag.noise) + "\n");
+             duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median)" +
+             (lag.waited_for ? ", +" : "\n  GPU work at its least, per collective: +") + share_text(lag.effect) +
+             "; noise " + share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
   }
+  const double longer = static_cast<double>(one.gpu_ns) - static_cast<double>(one.others_gpu_ns);
+  const bool is_most = longer >= (lag.own_ns - lag.others_ns) / 2;
   out.append("  GPU: " + duration_text(one.gpu_ns) + " of work against " + duration_text(one.others_gpu_ns) +
-             (one.by_gpu ? ": that is the lag\n" : ": that is not the lag, the CPU is late\n"));
+             (!one.by_gpu ? ": that is not the lag, the CPU is late\n"
+              : is_most   ? ": that is the lag\n"
+                          : ": that is a part of the lag, the CPU is late, too\n"));
   print_differences(view, "  ", one.kernels, out);
   if (view.job.has_idle()) {
     out.append("  CPU: what it did while its device had nothing to do, more than the others\n");
@@ -182,12 +196,13 @@ std::string verdict_line(const RanksView& view) {
   const Laggard& worst = verdict.laggards.front();
   const auto& rank = view.job.ranks()[worst.lag.rank];
   const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
-  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + time(worst.lag.first) + " (slice " +
-                     std::to_string(view.job.begin_slice(worst.lag.first)) + ")";
+  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + since_text(view, worst.lag);
   if (worst.lag.last < verdict.last) {
     text += " until " + time(worst.lag.last + 1);
   }
-  text += verdict.by_collectives ? ": the others wait for it" : ": it has more GPU work than the others";
+  text += !verdict.by_collectives ? ": it has more GPU work than the others"
+          : worst.lag.waited_for  ? ": the others wait for it"
+                                  : ": it has more GPU work, but the others do not wait for it";
   if (worst.by_gpu && !worst.kernels.empty()) {
     const Difference& kernel = worst.kernels.front();
     text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";
@@ -207,7 +222,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   for (const Laggard& one : view.verdict.laggards) {
     if (&one != view.verdict.laggards.data()) {
       out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostName) + " lags, too, since " +
-                 analyze::exact_seconds(job.begin_ns(one.lag.first)) + ".\n");
+                 since_text(view, one.lag) + ".\n");
     }
     print_laggard(view, one, out);
   }

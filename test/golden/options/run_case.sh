@@ -1,11 +1,11 @@
 #!/bin/sh
-# run_case.sh GPUPROF NAME: runs the case of that name in `cases` and compares what it prints, what it says on standard
-# error and its exit status with NAME.expected. With UPDATE=1 it writes that file; look at the difference before it is
-# committed.
+# run_case.sh GPUPROF NAME [FOLDER]: runs the case of that name in FOLDER's `cases` (default: this folder) and compares
+# what it prints, what it says on standard error and its exit status with NAME.expected. With UPDATE=1 it writes that
+# file; look at the difference before it is committed.
 set -u
 gpuprof=$1
 name=$2
-cd "$(dirname "$0")" || exit 1
+cd "${3:-$(dirname "$0")}" || exit 1
 actual=$(mktemp -d) || exit 1
 trap 'rm -rf "$actual"' EXIT
 arguments=$(sed -n "s/^$name  *//p" cases)

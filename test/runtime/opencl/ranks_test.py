@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """A job of 4 ranks that meet after each step: `ranks` names the slow one, and nobody where all are alike."""
 
+import glob
 import json
 import os
+import sys
 
 try:
     import jsonschema
@@ -12,6 +14,7 @@ except ImportError:
 import rig
 
 JOB = os.path.abspath(os.environ.get("GPUPROF_RANKS_EXAMPLE", "build/examples/opencl/example_opencl_ranks"))
+NCCL_JOB = os.path.abspath(os.environ.get("GPUPROF_CUDA_RANKS_EXAMPLE", "build/examples/cuda/example_cuda_ranks"))
 STEPS = 200
 # A busy machine makes any rank late. Then nobody is named, and the run is tried again; a wrong name is never right.
 ATTEMPTS = 4
@@ -41,17 +44,39 @@ class Ranks(rig.RuntimeTest):
             self.assertIn("smooth", json.dumps(lag["kernels"][0]["path"]))
             began = int(said.split()[-2]) - int(rig.Profile(self.profile_path).meta()["start_ns"][0])
             self.assertLess(abs(lag["since_ns"] - began), 4 * answer["block_ns"])
+            self.assertLessEqual(lag["since_earliest_ns"], lag["since_ns"])
+            self.assertGreaterEqual(lag["since_latest_ns"], lag["since_ns"])
             self.assertIn(f"Rank {rank} lags since", self.gpuprof("ranks", self.profile_path, expect=(1,)))
             picture = self.gpuprof("ranks", "--svg", "-", self.profile_path, expect=(1,))
             self.assertEqual(picture.count('class="gp-lag"'), 1)
 
     @rig.requires("opencl")
-    def test_even_ranks_are_not_said_to_have_slow_kernels(self):
-        for _ in range(2):
+    def test_an_even_job_names_nobody(self):
+        texts = []
+        for _ in range(ATTEMPTS):
             answer, _ = self.job()
-            # The machine may hold a rank up, but its GPU work is not to blame.
-            for one in answer["laggards"]:
-                self.assertEqual(one["cause"], "cpu", answer["text"])
+            # The machine may hold a rank up, but its GPU work is never to blame.
+            self.assertEqual([one["cause"] for one in answer["laggards"] if one["cause"] == "gpu"], [], answer["text"])
+            if not answer["laggards"]:
+                return
+            texts.append(answer["text"])
+        self.fail("each even run named a rank: " + "; ".join(texts))
+
+
+class NcclRanks(rig.RuntimeTest):
+    """The same on two GPUs, with NCCL, by the benchmark's script."""
+
+    def test_the_slow_rank_is_named_and_no_other(self):
+        gpus = len(glob.glob("/dev/nvidia[0-9]*"))
+        if not os.access(NCCL_JOB, os.X_OK):
+            self.skipTest(f"there is no {NCCL_JOB}: nvcc builds it")
+        if gpus < 2:
+            self.skipTest(f"two NVIDIA GPUs are needed, and there are {gpus}")
+        run = self.run_command([sys.executable, os.path.join(rig.SOURCE, "test/bench/ranks_found.py"), rig.GPUPROF, NCCL_JOB,
+                                "--job", "cuda", "--runs", "2"])
+        if run.returncode == 77:
+            self.skipTest(run.stdout.decode())
+        self.assertEqual(run.returncode, 0, (run.stdout + run.stderr).decode())
 
 
 class Inputs(rig.RuntimeTest):

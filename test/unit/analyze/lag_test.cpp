@@ -39,6 +39,21 @@ OwnTimes slowed(OwnTimes own, size_t rank, size_t first, double factor) {
   return own;
 }
 
+// Time series of a busy machine: each column may be late, some on end, by up to 30% of it.
+OwnTimes busy_machine(size_t columns, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> part;
+  OwnTimes own(4, std::vector<double>(columns));
+  for (auto& rank : own) {
+    double late = 0;
+    for (double& ns : rank) {
+      late = part(random) < 0.4 ? late : 0.3 * std::pow(part(random), 4);
+      ns = 1e8 * (1 + late + 0.02 * part(random));
+    }
+  }
+  return own;
+}
+
 }  // namespace
 
 TEST_CASE("lag: even runs name nobody, whatever their noise") {
@@ -109,4 +124,32 @@ TEST_CASE("lag: less than the least effect, a single slow column, and too few co
   CHECK(find_lags({{1, 2}, {5, 6}}, {}).empty());
   CHECK(find_lags({}, {}).empty());
   CHECK(find_lags({{0, 0, 0, 0}, {0, 0, 0, 0}}, {}).empty());
+}
+
+TEST_CASE("lag: a start is not named too early, and lies within its bounds, under noise with heavy tails") {
+  size_t named = 0;
+  size_t near = 0;
+  size_t in_bounds = 0;
+  size_t width = 0;
+  size_t even_named = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const size_t began = 20 + seed % 30;
+    even_named += find_lags(busy_machine(80, seed), {}).empty() ? 0 : 1;
+    const auto lags = find_lags(slowed(busy_machine(80, seed), 2, began, 1.3), {});
+    if (lags.empty()) {
+      continue;
+    }
+    CHECK(lags[0].rank == 2);
+    ++named;
+    near += lags[0].first + 2 >= began && lags[0].first <= began + 2 ? 1 : 0;
+    in_bounds += lags[0].first_earliest <= began && began <= lags[0].first_latest ? 1 : 0;
+    width += lags[0].first_latest - lags[0].first_earliest;
+  }
+  INFO(named << " named, " << near << " near, " << in_bounds << " in bounds of " << width
+             << " columns in all, even: " << even_named);
+  CHECK(named >= 390);
+  CHECK(near * 100 >= named * 93);
+  CHECK(in_bounds * 100 >= named * 95);
+  CHECK(width <= 4 * named);
+  CHECK(even_named * 50 <= 400);
 }

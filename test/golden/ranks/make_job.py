@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Writes the profile of a made-up job of 4 ranks: make_job.py slow|cpu|even > NAME.txt
+
+16 slices of 100 ms with 10 steps each: advance and relax take 20 ms of a slice, the CPU takes 20 ms, the rest is in
+collectives. From slice 5 on rank 2 needs twice as long in relax (slow) or 20 ms more before it is launched (cpu).
+"""
+
+import sys
+
+SLICES, STEPS, MS = 16, 10, 1_000_000
+KERNELS = ("advance", "relax", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+FRAMES = ("main", "step(Rank const&)", "transport(Rank const&)", "smooth(Rank const&)", "all_reduce(Rank const&)")
+
+
+def main():
+    kind = sys.argv[1]
+    out = ["GPUPROF;3.2", "META;interval_ns;100000000", "META;host;node1", "META;start_ns;1000000000"]
+    texts = ["opencl", "GPU", "app", "app.cpp", *KERNELS, *FRAMES]
+    number = {text: i + 1 for i, text in enumerate(texts)}
+    out += [f"STRING;{i};{text}" for text, i in number.items()]
+    out.append(f"DEVICE;1;{number['opencl']};0;{number['GPU']};0")
+    for i, frame in enumerate(FRAMES):
+        out.append(f"FRAME;{i + 1};native;{number[frame]};{number['app.cpp']};{10 * (i + 1)};{number['app']};0;0x{i + 1}")
+    out += [f"USTACK;{i + 1};1;2;{i + 3}" for i in range(3)]
+    rows, total = [], 0
+    for rank in range(4):
+        out.append(f"STRING;{50 + rank};{rank}")
+        out.append(f"PROCESS;{rank + 1};{100 + rank};1;1;{number['app']};0;{50 + rank};0")
+        for i, kernel in enumerate(KERNELS):
+            out.append(f"WORK;{10 * rank + i + 1};{rank + 1};{100 + rank};0;{i + 1};0;0;0;1;{i + 1};kernel;{number[kernel]};0")
+        for piece in range(SLICES):
+            late = 20 if rank == 2 and piece >= 5 else 0
+            relax = 20 + (late if kind == "slow" else 0)
+            idle = 20 + (late if kind == "cpu" else 0)
+            jitter = (7 * piece + 3 * rank) % 5 * 100_000  # so that no two slices are alike
+            for i, ns in enumerate((20 * MS, relax * MS, (80 - relax - idle) * MS - jitter)):
+                each = ns // STEPS
+                rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{STEPS};{ns};{each};{each};{each * each * STEPS};0;0")
+                total += ns
+            rows.append(f"IDLE;{piece + 2};1;{10 * rank + 2};{idle * MS}")
+    count = 4 * SLICES * 3 * STEPS
+    print("\n".join(out + rows + [f"END;9;{count};{count};{total};0;0;0"]))
+
+
+if __name__ == "__main__":
+    main()
