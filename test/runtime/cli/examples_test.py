@@ -25,9 +25,11 @@ NOT_RUN = (
     (r"sudo cmake --install build-release --strip", "installs into the system; the release step of CI uses a folder"),
     (r"cpack --config build-release/CPackConfig.cmake", "packs a release build; the release step of CI does it"),
     (r"gpuprof completion bash\|zsh\|fish.*", "a synopsis: placeholders"),
-    (r"gpuprof \w+ +(\[COMMAND\]|\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]).*",
+    (r"gpuprof \w+ +(\[COMMAND\]|\[options\]|\[OPTIONS\]|FILE\.\.\.|--format FORMAT \[options\]|\[--json\]|--by WHAT).*",
      "a synopsis: placeholders"),
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
+    (r"gpuprof (filter|split) .*(--from 10s|--kernel nccl|--by rank|time=10s).*",
+     "needs a job of four ranks that runs for 20 s; parts_test.py has profiles of ranks and slices"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/annotate has some"),
 )
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
