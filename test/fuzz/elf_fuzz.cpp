@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint64_t> addresses = addresses_in(*image, size);
   for (const uint64_t address : addresses) {
     if (const auto vaddr = image->vaddr_of(address, 0); vaddr) {
-      image->code_offset_of(*vaddr);
+      static_cast<void>(image->code_offset_of(*vaddr));
     }
   }
   ReadingBudget in_memory(kLimits);
