@@ -40,13 +40,17 @@ struct Calls {
 };
 Calls calls = {};
 
+struct Origin {
+  uint32_t device = UINT32_MAX;           // its number; UINT32_MAX: not known
+  GetBaseAddress base_address = nullptr;  // of its driver; null: it has none
+};
+
 struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;                 // of its code; 0: there is none
-  uint32_t device;              // its number; UINT32_MAX: not known
-  GetBaseAddress base_address;  // of its driver; null: it has none
+  uint64_t key;  // of its code; 0: there is none
+  Origin origin;
 };
 constinit HandleTable<Module> modules;
 uint64_t last_load = 0;
@@ -142,21 +146,27 @@ void remove(Module* module) {
   }
 }
 
+// Where `made` is null the module has been linked, and so loaded anew on what it was made for.
+//
 // Not under the lock of the tables: the driver may take its time.
-void loaded(ze_module_handle_t handle, uint32_t device, GetBaseAddress base_address) {
+void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
   if (!locked.held()) {
     return;
   }
   Module* before = modules.take(handle);
-  device = device == UINT32_MAX && before != nullptr ? before->device : device;  // linked, and so loaded anew
+  Origin origin;
+  if (made != nullptr) {
+    origin = *made;
+  } else if (before != nullptr) {
+    origin = before->origin;
+  }
   remove(before);
   if (Module* module = modules.add(handle); module != nullptr) {
     module->load = ++last_load;
     module->key = key;
-    module->device = device;
-    module->base_address = base_address;
+    module->origin = origin;
   }
 }
 
@@ -177,8 +187,8 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
     if (const Module* module = locked.held() ? modules.find(of) : nullptr; module != nullptr) {
       key = module->key;
       kernel.load = module->load;
-      kernel.device = module->device;
-      base_address = module->base_address;
+      kernel.device = module->origin.device;
+      base_address = module->origin.base_address;
     }
   }
   if (base_address == nullptr) {
@@ -197,13 +207,6 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
   }
 }
 
-// Of a module that is there.
-GetBaseAddress known_base_address(ze_module_handle_t handle) {
-  const Locked locked;
-  const Module* module = locked.held() ? modules.find(handle) : nullptr;
-  return module == nullptr ? nullptr : module->base_address;
-}
-
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
@@ -211,7 +214,8 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
     const ze_device_handle_t device = *call_with->phDevice;
-    loaded(**call_with->pphModule, wants_code() ? device_index(device) : UINT32_MAX, base_address_of(device));
+    const Origin made = {wants_code() ? device_index(device) : UINT32_MAX, base_address_of(device)};
+    loaded(**call_with->pphModule, &made);
     sample_stalls(device);
   }
 }
@@ -221,8 +225,7 @@ void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPR
   const Guard guard;
   const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;
   for (uint32_t i = 0; linked && i < *call_with->pnumModules; ++i) {
-    const ze_module_handle_t module = (*call_with->pphModules)[i];
-    loaded(module, UINT32_MAX, known_base_address(module));
+    loaded((*call_with->pphModules)[i], nullptr);
   }
 }
 
