@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "profile/id_index.h"
 #include "profile/records.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
 
-class MergeIds {
+class MergeIds : profile::DefinitionKinds {
  public:
   using Reason = std::optional<std::string>;
 
@@ -30,21 +31,6 @@ class MergeIds {
   Reason map(profile::Record& record, bool& is_new);
 
  private:
-  enum Kind : uint8_t {
-    kString,
-    kFrame,
-    kUstack,
-    kKstack,
-    kProcess,
-    kDevice,
-    kRange,
-    kWork,
-    kGpuModule,
-    kGpuPlace,
-    kSampling,
-    kKinds
-  };
-
   // Equal definitions by the line that they have with the id 0, and with what else tells them apart.
   struct Definitions {
     std::unordered_map<std::string, uint32_t> ids;

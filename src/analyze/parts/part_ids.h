@@ -11,7 +11,7 @@
 
 namespace gpuprof::analyze {
 
-class PartIds {
+class PartIds : profile::DefinitionKinds {
  public:
   // Both must outlive it.
   PartIds(const Whole& whole, const RecordSink& sink) : whole_(whole), sink_(sink) {}
@@ -31,21 +31,6 @@ class PartIds {
   [[nodiscard]] const std::vector<profile::DeviceId>& devices() const { return devices_; }
 
  private:
-  enum Kind : uint8_t {
-    kString,
-    kFrame,
-    kUstack,
-    kKstack,
-    kProcess,
-    kDevice,
-    kRange,
-    kWork,
-    kGpuModule,
-    kGpuPlace,
-    kSampling,
-    kKinds
-  };
-
   // The part's id for the whole's. `make` fills in the definition where there is none yet.
   template <typename Id, typename Make>
   Id known_or(Kind kind, Id id, const Make& make);
