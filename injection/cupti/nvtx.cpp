@@ -10,6 +10,9 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
+// The same for what came to NVTX later, a module at a time.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -146,6 +149,21 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
   return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
                                                             : range_domain(narrow.data(), narrow.length()));
 }
+// With payloads a range's name is in data of a layout of the program's own, which we do not read. NCCL ends ranges by
+// pop_payload() that it has begun with a name.
+int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
+  return push_range(to_id(domain), label(to_id(domain), ""));
+}
+int pop_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
+  return pop_range(to_id(domain));
+}
+nvtxRangeId_t start_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
+  return start_range(label(to_id(domain), ""));
+}
+void end_payload(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
+  end_range(id);
+}
+
 void destroy(nvtxDomainHandle_t /*domain*/) {}  // its name may be in a profile that is being written
 
 // One table of function pointers of the library that calls us, with what we know about its length.
@@ -191,6 +209,13 @@ void take_domains(Table table) {
   table.set<nvtxDomainDestroy_impl_fntype>(NVTX_CBID_CORE2_DomainDestroy, destroy);
 }
 
+template <typename Function>
+void set_slot(const nvtxExtModuleSegment_t& segment, uint32_t index, Function* function) {
+  if (index < segment.slotCount) {
+    segment.functionSlots[index] = reinterpret_cast<intptr_t>(function);
+  }
+}
+
 }  // namespace
 }  // namespace gpuprof::injection::cupti
 
@@ -204,5 +229,21 @@ extern "C" int InitializeInjectionNvtx2(gpuprof::injection::cupti::NvtxGetExport
   init_ranges();
   take_core(Table(*callbacks, NVTX_CB_MODULE_CORE));
   take_domains(Table(*callbacks, NVTX_CB_MODULE_CORE2));
+  return 1;
+}
+
+extern "C" int InitializeInjectionNvtxExtension(gpuprof::injection::cupti::nvtxExtModuleInfo_t* module) {
+  using namespace gpuprof::injection;
+  using namespace gpuprof::injection::cupti;
+  if (module == nullptr || module->structSize < sizeof(nvtxExtModuleInfo_t) || module->moduleId != kNvtxPayloadModule ||
+      module->segmentsCount == 0) {
+    return 0;
+  }
+  init_ranges();
+  const nvtxExtModuleSegment_t& segment = module->segments[0];
+  set_slot(segment, NVTX_CBID_PAYLOAD_RangePush, push_payload);
+  set_slot(segment, NVTX_CBID_PAYLOAD_RangePop, pop_payload);
+  set_slot(segment, NVTX_CBID_PAYLOAD_RangeStart, start_payload);
+  set_slot(segment, NVTX_CBID_PAYLOAD_RangeEnd, end_payload);
   return 1;
 }

@@ -4,6 +4,7 @@
 //   mock_nvtx_app --xla N    only N of the pairs of ranges that XLA makes; what it prints is not of paths then
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -85,6 +86,23 @@ void domains() {
   nvtxDomainRangePop(domain);
   nvtxDomainDestroy(domain);
   nvtxMarkA("nothing to do with ranges");
+  launch("");
+}
+
+// NCCL begins ranges with a name and ends them with a payload.
+void payloads() {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("NCCL");
+  const nvtxEventAttributes_t event = event_of("init");
+  nvtxDomainRangePushEx(domain, &event);
+  launch("NCCL:init");
+  check(nvtxRangePopPayload(domain, nullptr, 0) == 0, "a pop with a payload");
+  launch("");
+  check(nvtxRangePushPayload(domain, nullptr, 0) == 0, "a push with a payload");
+  launch("NCCL:[unnamed range]");
+  nvtxDomainRangePop(domain);
+  const nvtxRangeId_t range = nvtxRangeStartPayload(domain, nullptr, 0);
+  launch("NCCL:[unnamed range]");
+  nvtxRangeEndPayload(domain, range, nullptr, 0);
   launch("");
 }
 
@@ -194,6 +212,7 @@ int main(int argc, char** argv) {
   nvtxRangePop();
   nested();
   domains();
+  payloads();
   process_wide();
   deep();
   many(distinct);

@@ -22,6 +22,7 @@
 #include <generated_cuda_meta.h>
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 #include <type_traits>
 
@@ -638,6 +639,11 @@ SAME_SIZE(NvtxExportTableCallbacks);
 SAME_TYPE(NvtxFunctionTable);
 SAME_TYPE(NvtxGetExportTableFunc_t);
 SAME_TYPE(NvtxInitializeInjectionNvtxFunc_t);
+static_assert(ours::kNvtxPayloadModule == NVTX_EXT_PAYLOAD_MODULEID);
+static_assert(ours::NVTX_CBID_PAYLOAD_RangePush == NVTX3EXT_CBID_nvtxRangePushPayload);
+static_assert(ours::NVTX_CBID_PAYLOAD_RangePop == NVTX3EXT_CBID_nvtxRangePopPayload);
+static_assert(ours::NVTX_CBID_PAYLOAD_RangeStart == NVTX3EXT_CBID_nvtxRangeStartPayload);
+static_assert(ours::NVTX_CBID_PAYLOAD_RangeEnd == NVTX3EXT_CBID_nvtxRangeEndPayload);
 SAME_TYPE(nvtxRangeStartEx_impl_fntype);
 SAME_TYPE(nvtxRangeStartA_impl_fntype);
 SAME_TYPE(nvtxRangeStartW_impl_fntype);

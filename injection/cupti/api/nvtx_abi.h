@@ -97,4 +97,33 @@ using nvtxDomainCreateA_impl_fntype = nvtxDomainHandle_t (*)(const char* name);
 using nvtxDomainCreateW_impl_fntype = nvtxDomainHandle_t (*)(const wchar_t* name);
 using nvtxDomainDestroy_impl_fntype = void (*)(nvtxDomainHandle_t domain);
 
+// ---- the extension for payloads, which has a table of its own
+
+struct nvtxPayloadData_t;
+
+constexpr uint16_t kNvtxPayloadModule = 2;
+enum NvtxPayloadCallbackId : uint32_t {
+  NVTX_CBID_PAYLOAD_RangePush = 3,
+  NVTX_CBID_PAYLOAD_RangePop = 4,
+  NVTX_CBID_PAYLOAD_RangeStart = 5,
+  NVTX_CBID_PAYLOAD_RangeEnd = 6
+};
+
+struct nvtxExtModuleSegment_t {
+  size_t segmentId;
+  size_t slotCount;
+  intptr_t* functionSlots;
+};
+
+struct nvtxExtModuleInfo_t {
+  uint16_t nvtxVer;
+  uint16_t structSize;  // as the program's NVTX has it
+  uint16_t moduleId;
+  uint16_t compatId;
+  size_t segmentsCount;
+  nvtxExtModuleSegment_t* segments;
+  intptr_t (*getExportFunction)(uint32_t id);
+  const void* extInfo;
+};
+
 }  // namespace gpuprof::injection::cupti
