@@ -54,6 +54,9 @@ Activity& activity() {
   static auto* the_activity = new Activity;  // its threads outlive main()
   return *the_activity;
 }
+// Made as the library is loaded: a thread that waits until another one has made it would come out of its launch with
+// errno set.
+[[maybe_unused]] const Activity& made_at_load = activity();
 
 uint64_t now_ns() {
   timespec now = {};

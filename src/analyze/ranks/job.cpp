@@ -127,21 +127,15 @@ Activity Job::activity_of(const p::Work& work) {
   return Activity::nothing;
 }
 
-// NCCL's own ranges tell nothing: its kernels have names that do, and one of its ranges (ncclCommInitRank) ends by a
-// call that tools need not know, so that all later work of the thread lies in it.
-constexpr std::string_view kRangesOfNccl = "NCCL:";
-
 // By its name, its innermost NVTX range or, for waits, a frame of the stack that it was called from.
 bool Job::is_collective(const p::Work& work) {
   const Pattern& wanted = options_.collective;
   if (index(work.name) != 0 && wanted.matches(std::string(tables_.text(work.name)))) {
     return true;
   }
-  if (const p::Range* range = tables_.range(work.range); range != nullptr) {
-    const std::string label = range_label(tables_, *range);
-    if (!label.starts_with(kRangesOfNccl) && wanted.matches(label)) {
-      return true;
-    }
+  if (const p::Range* range = tables_.range(work.range);
+      range != nullptr && wanted.matches(range_label(tables_, *range))) {
+    return true;
   }
   if (work.op != p::Op::sync) {
     return false;
