@@ -27,8 +27,9 @@ struct Descriptor {
 // Whether the backend can work on this machine.
 struct Availability {
   bool available = false;
-  std::string detail;  // what was found, or what is missing
-  std::string hint;    // how to get it; empty when available
+  std::string detail;   // what was found, or what is missing
+  std::string hint;     // how to get it; empty when available
+  bool unseen = false;  // programs may use it all the same, and nothing is seen of that
 };
 
 // The environment of the child to be started. A backend adds what brings its injection library in.

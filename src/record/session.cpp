@@ -453,6 +453,9 @@ class Session {
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
     facts.only_a_window = switched_ || !switch_->on() || attachment_.is_wanted();
     facts.used_gpu = turn_->ever_connected();
+    if (const Totals& totals = correlator_->totals(); totals.launches == 0 && totals.gpu_records == 0) {
+      facts.unseen = unseen_backends(backends_);
+    }
     return facts;
   }
 

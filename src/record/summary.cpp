@@ -59,8 +59,9 @@ std::string nothing_seen(const SummaryFacts& facts) {
         ending(facts));
   }
   return fmt::format(
-      "the target used no GPU that gpuprof can see: {} is an empty profile ('gpuprof doctor' lists what can be seen){}",
-      facts.file, ending(facts));
+      "the target used no GPU that gpuprof can see: {} is an empty profile ({}'gpuprof doctor' lists what can be "
+      "seen){}",
+      facts.file, facts.unseen.empty() ? "" : "not seen here: " + facts.unseen + "; ", ending(facts));
 }
 
 }  // namespace

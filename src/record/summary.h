@@ -28,6 +28,7 @@ struct SummaryFacts {
   std::string target_end;      // as target_end() has it; empty: nothing is said of it
   bool only_a_window = false;  // recording was off for some of the target's life
   bool used_gpu = false;       // a process of the target has loaded a GPU library and connected
+  std::string unseen;          // where nothing was recorded: what the target may have used, and why it was not seen
 };
 
 std::string summary_line(const SummaryFacts& facts);

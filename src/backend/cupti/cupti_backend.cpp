@@ -175,7 +175,8 @@ class CuptiBackend final : public Backend {
     if (cupti.empty()) {
       return {false, "driver " + driver + "; no libcupti.so.13 or .12 found",
               "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or set GPUPROF_CUPTI_PATH to the "
-              "folder of libcupti; a program that brings its own (PyTorch does) is recorded anyway"};
+              "folder of libcupti; a program that brings its own (PyTorch does) is recorded anyway",
+              true};
     }
     return {true, "driver " + (driver.empty() ? std::string("of unknown version") : driver) + ", " + cupti, ""};
   }

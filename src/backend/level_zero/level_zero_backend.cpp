@@ -117,7 +117,7 @@ class LevelZeroBackend final : public Backend {
     const std::string found = "loader " + version_of(loader);
     if (!has_tracing_layer(loader)) {
       return {false, found + " without its tracing layer",
-              "install " + std::string(kTracingLayer) + " of the same version beside " + loader};
+              "install " + std::string(kTracingLayer) + " of the same version beside " + loader, true};
     }
     const char* alternative = std::getenv(kDriversVariable);
     const std::string drivers = alternative == nullptr ? "" : alternative;

@@ -48,6 +48,7 @@ bool file_contains(const char* path, std::string_view text) {
 struct Loader {
   bool present = false;
   bool layers = false;
+  std::string path;
 };
 
 Loader find_loader() {
@@ -60,8 +61,10 @@ Loader find_loader() {
   Dl_info info = {};
   void* function = dlsym(library, "clGetPlatformIDs");
   // No loader tells whether it knows layers; one that does reads this variable, so its name is in the file.
-  loader.layers = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr &&
-                  file_contains(info.dli_fname, kLayersVariable);
+  if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
+    loader.path = info.dli_fname;
+    loader.layers = file_contains(info.dli_fname, kLayersVariable);
+  }
   dlclose(library);
   return loader;
 }
@@ -126,8 +129,11 @@ class OpenClBackend final : public Backend {
               "install one and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
     }
     if (!loader.layers) {
-      return {false, "the OpenCL loader does not support layers",
-              "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL"};
+      return {
+          false, "the OpenCL loader does not support layers: " + loader.path,
+          "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL: where "
+          "both are installed, LD_LIBRARY_PATH chooses",
+          true};
     }
     const std::string path = vendors_path();
     const std::vector<std::string> drivers = find_drivers(path);

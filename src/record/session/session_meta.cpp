@@ -96,6 +96,16 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   }
 }
 
+std::string unseen_backends(const backend::Backends& backends) {
+  std::string names;
+  for (const auto& backend : backends) {
+    if (const auto found = backend->probe(); found.unseen) {
+      names += (names.empty() ? "" : ", ") + std::string(backend->descriptor().name) + " (" + found.detail + ")";
+    }
+  }
+  return names;
+}
+
 void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
                        const Channel::BudgetState& budget) {
   correlator.add_meta("overhead.recorder_cpu_ns", std::to_string(facts.recorder_cpu_ns));

@@ -23,6 +23,9 @@ struct SessionFacts {
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
                       const backend::Backends& backends);
 
+// Backends of which programs may have used what cannot be seen, and why: "opencl (the loader ...)"; empty: none.
+std::string unseen_backends(const backend::Backends& backends);
+
 // ... and at the end.
 void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
                        const Channel::BudgetState& budget);

@@ -31,6 +31,22 @@ class Programs(rig.RuntimeTest):
         self.assertEqual((run.returncode, run.stdout), (plain.returncode, plain.stdout))
 
 
+    @rig.requires("opencl")
+    def test_a_loader_without_layers_is_named(self):
+        # As of a vendor's toolkit that comes first on a machine which has another one: work happens, and is not seen.
+        loader = re.search(r"libOpenCL\.so\.1 => (\S+)", self.run_command(["ldd", rig.EXAMPLE]).stdout.decode()).group(1)
+        with open(loader, "rb") as file:
+            content = file.read()
+        self.assertIn(b"OPENCL_LAYERS", content)
+        path = os.path.join(self.folder, "libOpenCL.so.1")
+        with open(path, "wb") as file:
+            file.write(content.replace(b"OPENCL_LAYERS", b"OPENCL_ABSENT"))
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", rig.EXAMPLE],
+                               env={**os.environ, "LD_LIBRARY_PATH": self.folder})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(f"not seen here: opencl (the OpenCL loader does not support layers: {path})", run.stderr.decode())
+
+
 class OtherRenderer(rig.RuntimeTest):
     @rig.requires("opencl", "program:perl")
     def test_flamegraph_pl_draws_our_folded_output(self):

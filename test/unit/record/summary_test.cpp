@@ -83,6 +83,8 @@ TEST_CASE("an empty profile says whether the target used a GPU at other times") 
   SummaryFacts facts;
   facts.file = "p.txt";
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
+  facts.unseen = "opencl (no layers)";
+  CHECK(has(summary_line(facts), "(not seen here: opencl (no layers); 'gpuprof doctor'"));
   facts.used_gpu = true;
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
   facts.only_a_window = true;
