@@ -1,11 +1,13 @@
 // A parallel job to try `gpuprof ranks` with: processes that compute and meet after every step. Each is a rank, told by
 // the variable RANK, as torchrun does. The meeting is a wait of the CPU within all_reduce(). With --slow-rank, that
 // rank needs --factor percent of the others' work in smooth(), from the step --slow-from on, and prints when that was
-// (CLOCK_MONOTONIC, ns).
+// (CLOCK_MONOTONIC, ns). Each prints what its steps took by its own clock, without the meeting: what a profile is held
+// against, as the processors of a machine that others use as well are not equally fast.
 //
 //   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,8 +17,10 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "setup.h"
@@ -94,8 +98,58 @@ long number_or(int argc, char** argv, const std::string& name, long otherwise) {
   return otherwise;
 }
 
+// Each rank computes on processors of its own where there are two at least for each: ranks that share a core are slow
+// for that reason alone, and which ones do is chance.
+void keep_to_own_processors(long number, long ranks) {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) {
+    return;
+  }
+  std::vector<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &all)) {
+      processors.push_back(i);
+    }
+  }
+  const size_t each = processors.size() / static_cast<size_t>(ranks);
+  if (each < 2) {
+    return;
+  }
+  const size_t first = static_cast<size_t>(number) * each;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (size_t i = first; i < first + each; ++i) {
+    CPU_SET(processors[i], &own);
+  }
+  sched_setaffinity(0, sizeof own, &own);
+}
+
+struct Step {
+  uint64_t end_ns = 0;
+  uint64_t own_ns = 0;  // without the meeting
+};
+
+// For each twentieth of the job, when it ended and what a step of it took (median).
+void print_own_times(long number, std::vector<Step> steps) {
+  constexpr size_t kParts = 20;
+  std::string line = "rank " + std::to_string(number) + " needs, end of part:ns a step:";
+  for (size_t part = 0; part < kParts; ++part) {
+    const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() * part / kParts);
+    const auto end = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() * (part + 1) / kParts);
+    if (begin == end) {
+      continue;
+    }
+    const uint64_t end_ns = std::prev(end)->end_ns;
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end, [](const Step& a, const Step& b) { return a.own_ns < b.own_ns; });
+    line += " " + std::to_string(end_ns) + ":" + std::to_string(middle->own_ns);
+  }
+  std::printf("%s\n", line.c_str());
+}
+
 int be_rank(int argc, char** argv, long number) {
   Rank rank;
+  keep_to_own_processors(number, option(argc, argv, "--ranks", 4));
   rank.session = open_session(kSource);
   rank.advance = make_kernel(rank.session, "advance");
   rank.relax = make_kernel(rank.session, "relax");
@@ -114,15 +168,20 @@ int be_rank(int argc, char** argv, long number) {
   const bool slow = number_or(argc, argv, "--slow-rank", -1) == number;
   const long slow_from = number_or(argc, argv, "--slow-from", 0);
   const long factor = option(argc, argv, "--factor", 200);
+  std::vector<Step> done;
   for (long step = 0; step < steps; ++step) {
     if (slow && step == slow_from) {
       std::printf("rank %ld is slow from %llu on\n", number, static_cast<unsigned long long>(now_ns()));
       std::fflush(stdout);
     }
+    const uint64_t begin = now_ns();
     transport(rank, work);
     smooth(rank, slow && step >= slow_from ? static_cast<cl_int>(work / 100 * factor) : work);
+    const uint64_t end = now_ns();
+    done.push_back({end, end - begin});
     all_reduce(rank);
   }
+  print_own_times(number, std::move(done));
   check(clReleaseMemObject(rank.data), "clReleaseMemObject");
   check(clReleaseKernel(rank.relax), "clReleaseKernel");
   check(clReleaseKernel(rank.advance), "clReleaseKernel");
