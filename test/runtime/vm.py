@@ -17,6 +17,9 @@ PACKAGES = "qemu-system-x86 busybox-static cpio"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # QEMU 7.2 gets the flags of cmpxchg16b wrong, which newer kernels do not survive.
 CPU = "qemu64,-cx16"
+# One thread for all processors: with a thread each, QEMU before 8.1 may run a breakpoint that the kernel has already
+# taken away again, as it does where tracing is switched on and off, and the kernel panics at it (int3).
+ACCELERATOR = "tcg,thread=single"
 
 # What each /init begins with.
 INIT = """#!/bin/busybox sh
@@ -184,7 +187,7 @@ def make_initrd(target, init, programs, files=None):
 
 def boot(kernel, initrd, seconds, more=()):
     """What the machine prints until it is off, without control characters. `more`: arguments of QEMU."""
-    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", CPU, "-m", "1024", "-smp", "2", "-nographic",
+    command = ["qemu-system-x86_64", "-accel", ACCELERATOR, "-cpu", CPU, "-m", "1024", "-smp", "2", "-nographic",
                "-no-reboot", "-nodefaults", "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd),
                "-append", "console=ttyS0 panic=-1 quiet no_timer_check", *more]
     try:
