@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "analyze/sample_map.h"
 #include "analyze/totals.h"
+#include "base/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -495,9 +495,8 @@ class Aggregator {
   }
 
   void take_interval(std::string_view text) {
-    uint64_t ns = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ns);
-    if (error != std::errc() || end != text.data() + text.size() || ns == 0) {
+    const uint64_t ns = whole_number(text).value_or(0);
+    if (ns == 0) {
       return;
     }
     result_.interval_ns = ns;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "analyze/merge_clock.h"
 #include "analyze/merge_ids.h"
 #include "analyze/parts/part_meta.h"
+#include "base/numbers.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
@@ -29,7 +29,6 @@ using merge_detail::is_one_of;
 using merge_detail::kClockKeys;
 using merge_detail::kSummedKeys;
 using merge_detail::look_at;
-using merge_detail::number;
 using merge_detail::open_again;
 using merge_detail::read_header;
 using merge_detail::Shift;
@@ -254,7 +253,7 @@ class Merger {
     }
     if (is_one_of(kSummedKeys, meta.key)) {
       uint64_t& sum = sums_[std::string(meta.key)];
-      const uint64_t value = number(meta.value).value_or(0);
+      const uint64_t value = whole_number(meta.value).value_or(0);
       sum = value > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max() : sum + value;
       return {};
     }

@@ -1,17 +1,10 @@
 #include "analyze/merge_clock.h"
 
-#include <charconv>
 #include <system_error>
 
 namespace gpuprof::analyze::merge_detail {
 
 namespace p = gpuprof::profile;
-
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 Result<Header> read_header(p::Reader& reader) {
   Header header;

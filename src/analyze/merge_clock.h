@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyze/merge.h"
+#include "base/numbers.h"
 #include "base/result.h"
 #include "profile/reader.h"
 #include "profile/records.h"
@@ -33,8 +34,6 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-std::optional<uint64_t> number(std::string_view text);  // nothing for what is no number
-
 // What an input begins with, up to the first record that is not META.
 struct Header {
   std::vector<std::pair<std::string, std::string>> meta;
@@ -43,7 +42,7 @@ struct Header {
   [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const {
     for (const auto& [name, text] : meta) {
       if (name == key) {
-        return number(text);
+        return whole_number(text);
       }
     }
     return std::nullopt;

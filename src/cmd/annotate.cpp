@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
 #include "cmd/annotate/source_files.h"
@@ -27,13 +27,11 @@ std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
   std::optional<uint64_t> start;
   const auto [begin, end] = info.meta.equal_range("start_unix_ns");
   for (auto value = begin; value != end; ++value) {
-    uint64_t ns = 0;
-    const std::string& text = value->second;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), ns);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+    const auto ns = whole_number(value->second);
+    if (!ns) {
       return std::nullopt;
     }
-    start = std::min(start.value_or(ns), ns);
+    start = std::min(start.value_or(*ns), *ns);
   }
   return start;
 }

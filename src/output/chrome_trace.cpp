@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "analyze/call_path.h"
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/chrome_stacks.h"
 #include "output/chrome_tracks.h"
@@ -109,11 +109,7 @@ class ChromeTrace::Impl {
 
   void take(const p::Meta& meta) {
     if (meta.key == "start_ns" && !origin_ns_) {
-      uint64_t start = 0;
-      const char* const end = meta.value.data() + meta.value.size();
-      if (std::from_chars(meta.value.data(), end, start).ptr == end) {
-        origin_ns_ = start;
-      }
+      origin_ns_ = whole_number(meta.value);
     }
     other_data_.try_emplace(std::string(meta.key), meta.value);
   }

@@ -1,10 +1,10 @@
 #include "output/facts.h"
 
-#include <charconv>
 #include <cstdint>
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -12,11 +12,8 @@ namespace {
 
 // "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
 std::string date_text(const std::string& unix_ns) {
-  uint64_t ns = 0;
-  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
-  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  const bool is_time = !unix_ns.empty() && parsed.ptr == unix_ns.data() + unix_ns.size();
-  return is_time ? utc_text(seconds, "%Y-%m-%d %H:%M UTC") : std::string();
+  const auto ns = whole_number(unix_ns);
+  return ns ? utc_text(static_cast<std::time_t>(*ns / 1'000'000'000), "%Y-%m-%d %H:%M UTC") : std::string();
 }
 
 }  // namespace

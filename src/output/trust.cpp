@@ -1,7 +1,6 @@
 #include "output/trust.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -93,12 +92,9 @@ std::string range_of(const ProfileInfo& info, const std::string& key) {
   uint64_t most = 0;
   const auto [begin, end] = info.meta.equal_range(key);
   for (auto value = begin; value != end; ++value) {
-    uint64_t number = 0;
-    const std::string& text = value->second;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (!text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
-      least = std::min(least, number);
-      most = std::max(most, number);
+    if (const auto number = whole_number(value->second)) {
+      least = std::min(least, *number);
+      most = std::max(most, *number);
     }
   }
   if (least > most) {

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "analyze/merge_clock.h"
 #include "analyze/parts/part_meta.h"
 #include "base/exit_status.h"
+#include "base/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -127,7 +127,7 @@ Filter::Answer Filter::ask_process(Aspect aspect, p::ProcessId id) {
     const p::Tables& tables = whole_.tables();
     bool takes = false;
     if (aspect == Aspect::rank) {
-      takes = analyze::has(*conditions_.ranks, merge_detail::number(tables.text(process->rank)));
+      takes = analyze::has(*conditions_.ranks, whole_number(tables.text(process->rank)));
     } else {
       takes = conditions_.pid ? process->pid == *conditions_.pid
                               : conditions_.process_name->matches(std::string(tables.text(process->name)));

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "analyze/merge_clock.h"
+#include "base/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -119,9 +119,9 @@ Result<bool> Whole::take(const p::Record& record) {
 
 void Whole::take_meta(const p::Meta& meta) {
   if (meta.key == "start_ns") {
-    start_ns_ = merge_detail::number(meta.value).value_or(0);
+    start_ns_ = whole_number(meta.value).value_or(0);
   } else if (meta.key == "interval_ns") {
-    interval_ns_ = merge_detail::number(meta.value).value_or(0);
+    interval_ns_ = whole_number(meta.value).value_or(0);
   }
   const auto pid = pid_of(meta.key);
   (pid ? process_meta_[*pid] : meta_).emplace_back(meta.key, meta.value);

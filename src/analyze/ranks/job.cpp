@@ -1,12 +1,12 @@
 #include "analyze/ranks/job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <tuple>
 #include <variant>
 
 #include "analyze/labels.h"
+#include "base/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -35,13 +35,8 @@ void add_cell(RankCell& sum, const RankCell& cell) {
 
 // Numbers by their value, and before other names.
 bool before(const std::string& a, const std::string& b) {
-  const auto number = [](const std::string& text) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-  };
-  const auto left = number(a);
-  const auto right = number(b);
+  const auto left = whole_number(a);
+  const auto right = whole_number(b);
   return left && right                           ? std::tie(*left, a) < std::tie(*right, b)
          : left.has_value() != right.has_value() ? left.has_value()
                                                  : a < b;
@@ -59,7 +54,7 @@ Status Job::take(const p::Record& record) {
   }
   if (const auto* meta = std::get_if<p::Meta>(&record)) {
     if (meta->key == "interval_ns") {
-      std::from_chars(meta->value.data(), meta->value.data() + meta->value.size(), interval_ns_);
+      interval_ns_ = whole_number(meta->value).value_or(interval_ns_);
     } else if (meta->key == "host" && host_.empty()) {
       host_ = meta->value;
     }

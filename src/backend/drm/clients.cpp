@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/files/file.h"
+#include "base/numbers.h"
 #include "base/process/process_status.h"
 
 namespace gpuprof::backend::drm {
@@ -25,11 +26,9 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   std::filesystem::directory_iterator entries(folder, error);
   for (; !error && entries != std::filesystem::directory_iterator() && most > 0; entries.increment(error)) {
     const std::string name = entries->path().filename().string();
-    uint32_t number = 0;
-    const char* end = name.data() + name.size();
-    if (const auto parsed = std::from_chars(name.data(), end, number); parsed.ec == std::errc{} && parsed.ptr == end) {
+    if (const auto number = whole_number<uint32_t>(name)) {
       --most;
-      take(number);
+      take(*number);
     }
   }
 }

@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/log.h"
+#include "base/numbers.h"
 #include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/merged_profile.h"
@@ -20,12 +20,6 @@ namespace {
 
 using analyze::Aspect;
 
-template <typename Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // "3", "0-7,12"
 Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std::string& text) {
   analyze::NumberRanges ranges;
@@ -33,13 +27,12 @@ Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std:
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view one = std::string_view(text).substr(begin, end - begin);
     const size_t dash = one.find('-');
-    std::pair<uint64_t, uint64_t> range;
-    const bool good = parse_number(one.substr(0, dash), range.first) &&
-                      parse_number(dash == std::string_view::npos ? one : one.substr(dash + 1), range.second);
-    if (!good || range.first > range.second) {
+    const auto first = whole_number(one.substr(0, dash));
+    const auto last = whole_number(dash == std::string_view::npos ? one : one.substr(dash + 1));
+    if (!first || !last || *first > *last) {
       return Error{option + ": '" + text + "' is no list of numbers", "write it as 3, or 0-7,12", kExitUsage};
     }
-    ranges.push_back(range);
+    ranges.emplace_back(*first, *last);
     begin = end + 1;
   }
   return ranges;
@@ -171,12 +164,12 @@ class FilterCommand : public Command {
       return Error{name + ": the regular expression is empty", "leave " + name + " out to see everything", kExitUsage};
     }
     if (aspect == Aspect::process && text.find_first_not_of("0123456789") == std::string::npos) {
-      uint32_t pid = 0;
-      if (!parse_number(text, pid)) {
+      const auto pid = whole_number<uint32_t>(text);
+      if (!pid) {
         return Error{name + ": " + text + " is no process id", "a process's name is told by more than digits",
                      kExitUsage};
       }
-      conditions_.pid = pid;
+      conditions_.pid = *pid;
       return {};
     }
     auto pattern = Pattern::compile(name, text);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "analyze/labels.h"
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/chrome_tracks.h"
 #include "output/export/perfetto_fields.h"
@@ -27,12 +27,6 @@ using Table = Interned::Table;
 
 constexpr size_t kMostCounters = 256;   // each needs half a megabyte; a file can name any number of devices
 constexpr size_t kMostRangeBytes = 80;  // of the ranges' names that come with each event
-
-uint64_t number_of(std::string_view text) {
-  uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  return std::from_chars(text.data(), end, value).ptr == end ? value : 0;
-}
 
 // The same for a call and for its work, whichever comes first.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {
@@ -82,9 +76,9 @@ class PerfettoTrace::Impl {
  private:
   void take(const p::Meta& meta) {
     if (meta.key == "start_ns") {
-      start_ns_ = number_of(meta.value);
+      start_ns_ = whole_number(meta.value).value_or(0);
     } else if (meta.key == "start_unix_ns") {
-      start_unix_ns_ = number_of(meta.value);
+      start_unix_ns_ = whole_number(meta.value).value_or(0);
     }
   }
 

@@ -1,7 +1,6 @@
 #include "output/export/pprof.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
 #include "base/hash.h"
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/export/gzip.h"
 #include "output/export/protobuf.h"
@@ -94,9 +94,8 @@ std::vector<WeightName> sample_types(const WalkWeight& total) {
 }
 
 uint64_t number_of(std::string_view text) {
-  uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  return std::from_chars(text.data(), end, value).ptr == end && value <= INT64_MAX ? value : 0;
+  const uint64_t value = whole_number(text).value_or(0);
+  return value <= INT64_MAX ? value : 0;
 }
 
 class Pprof {

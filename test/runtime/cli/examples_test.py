@@ -30,7 +30,7 @@ NOT_RUN = (
     (r"gpuprof <command> --help", "a synopsis: placeholders"),
     (r"gpuprof (filter|split) .*(--from 10s|--kernel nccl|--by rank|time=10s).*",
      "needs a job of four ranks that runs for 20 s; parts_test.py has profiles of ranks and slices"),
-    (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/annotate has some"),
+    (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/options has some"),
 )
 # Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)
