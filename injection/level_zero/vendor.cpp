@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/guard.h"
+#include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "level_zero/code/modules.h"
 #include "level_zero/commands.h"
@@ -17,6 +18,7 @@
 #include "level_zero/own_events.h"
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
+#include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
 
 namespace gpuprof::injection::level_zero {
@@ -86,8 +88,13 @@ void in_forked_child() {
   forget_stalls();
 }
 
+// After the wait for our threads the driver may be gone.
 bool exiting() {
-  return load_relaxed(&forked) == 0 && getpid() == process;
+  const bool ours = load_relaxed(&forked) == 0 && getpid() == process;
+  if (ours) {
+    stalls_at_exit(now_ns() + kExitWaitNs);
+  }
+  return ours;
 }
 
 void flush(bool last) {

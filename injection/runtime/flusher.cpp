@@ -22,7 +22,6 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;          // how often the recorder's control bits are read, at least
 constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // long kernels end without a launch of anything else
-constexpr uint64_t kExitWaitNs = 2000 * kMillisecond;
 constexpr uint32_t kSilentTicks = 3;  // after a stop of both, the target may run some time before the recorder does
 constexpr size_t kStackBytes = 1U << 20;
 

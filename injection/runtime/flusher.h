@@ -10,6 +10,7 @@
 namespace gpuprof::injection {
 
 constexpr char kFlusherName[] = "gpuprof-flush";  // of the thread
+constexpr uint64_t kExitWaitNs = 2000000000;      // how long finish_flusher() waits at most
 
 // Set by launches and other calls that have the vendor's library record something; read and cleared by the flusher.
 inline constinit uint32_t work_noted = 0;

@@ -64,7 +64,8 @@ void find_drivers() {
   const auto get_function = reinterpret_cast<GetFunction>(find_function("zeDriverGetExtensionFunctionAddress"));
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
-  calls.driver_count = 0;
+  uint32_t found = 0;
+  store_release(&calls.driver_count, 0U);  // callbacks may be on already
   if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
     return;
   }
@@ -73,14 +74,16 @@ void find_drivers() {
   for (uint32_t i = 0; i < count && i < kMaxDrivers; ++i) {
     void* function = nullptr;
     const bool known = usable && get_function(drivers[i], "zexKernelGetBaseAddress", &function) == ZE_RESULT_SUCCESS;
-    calls.drivers[calls.driver_count++] = {drivers[i], known ? reinterpret_cast<GetBaseAddress>(function) : nullptr};
+    calls.drivers[found++] = {drivers[i], known ? reinterpret_cast<GetBaseAddress>(function) : nullptr};
   }
+  store_release(&calls.driver_count, found);
 }
 
 // Where there is one driver, it is that one's.
 GetBaseAddress base_address_of(ze_device_handle_t device) {
-  const ze_driver_handle_t driver = calls.driver_count == 1 ? calls.drivers[0].handle : driver_of(device);
-  for (uint32_t i = 0; i < calls.driver_count; ++i) {
+  const uint32_t count = load_acquire(&calls.driver_count);
+  const ze_driver_handle_t driver = count == 1 ? calls.drivers[0].handle : driver_of(device);
+  for (uint32_t i = 0; i < count; ++i) {
     if (calls.drivers[i].handle == driver) {
       return calls.drivers[i].base_address;
     }
@@ -207,6 +210,11 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
   }
 }
 
+uint32_t number_of(ze_device_handle_t device) {
+  const uint32_t number = device_index(device);
+  return handle_of(number) == device ? number : UINT32_MAX;  // it may share the last number
+}
+
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
@@ -214,7 +222,7 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
     const ze_device_handle_t device = *call_with->phDevice;
-    const Origin made = {wants_code() ? device_index(device) : UINT32_MAX, base_address_of(device)};
+    const Origin made = {wants_code() ? number_of(device) : UINT32_MAX, base_address_of(device)};
     loaded(**call_with->pphModule, &made);
     sample_stalls(device);
   }

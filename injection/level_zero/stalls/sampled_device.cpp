@@ -20,14 +20,6 @@ constexpr uint32_t kPeriodNs = 100000;             // wanted; drivers take the n
 
 uint32_t off_told = 0;  // atomic
 
-void tell_off(const char* reason, uint32_t device) {
-  if (swap_if(&off_told, 0, 1)) {
-    char text[400];
-    snprintf(text, sizeof(text), "%s (device %u)", reason, device);
-    meta("sampling.off", text);
-  }
-}
-
 // The recorder's unit is cycles.
 uint32_t wanted_period_ns(uint32_t device) {
   const gpuprof_options* wanted = options();
@@ -67,9 +59,9 @@ void lose(SampledDevice& one, const MetricsApi& zet) {
   }
 }
 
-// Returns whether nothing was left.
-bool read_all(SampledDevice& one, StallWork* work) {
-  for (int i = 0; i < kMaxReads; ++i) {
+// Returns whether nothing was left. What is not to be told is read all the same, or it would be told later.
+bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
+  for (int i = 0; i < kMaxReads && work->may_call(); ++i) {
     const StallStream::Read read = one.stream.read(*work->zet, one.group, work->room);
     if (read.dropped || read.malformed) {
       one.windows.add_dropped();
@@ -83,12 +75,22 @@ bool read_all(SampledDevice& one, StallWork* work) {
       return true;
     }
     one.tries = 0;
-    one.windows.add(one.group, read, work->room->values, work->sums);
+    if (is_told) {
+      one.windows.add(one.group, read, work->room->values, work->sums);
+    }
   }
   return false;
 }
 
 }  // namespace
+
+void tell_off(const char* reason, uint32_t device) {
+  if (swap_if(&off_told, 0, 1)) {
+    char text[400];
+    snprintf(text, sizeof(text), "%s (device %u)", reason, device);
+    meta("sampling.off", text);
+  }
+}
 
 void tell_refused(ze_result_t result, uint32_t device) {
   if (result == ZE_RESULT_SUCCESS) {
@@ -109,6 +111,7 @@ ze_result_t open_stream(const MetricsApi& zet, SampledDevice& one) {
       one.stream.open(zet, driver_of(one.device), handle_of(one.device), one.group, wanted_period_ns(one.device));
   one.floor_ns = now_ns();
   one.empty_ns = one.floor_ns;
+  one.was_on = active();
   return result;
 }
 
@@ -118,16 +121,27 @@ void read_stream(SampledDevice& one, StallWork* work) {
   }
   const uint64_t late = one.empty_ns > kLagNs ? one.empty_ns - kLagNs : 0;
   const uint64_t start = late > one.floor_ns ? late : one.floor_ns;
-  const bool was_on = active();
-  const bool empty = read_all(one, work);
+  // Switched off, the last window is still to be told.
+  const bool on = active();
+  const bool is_told = on || one.was_on;
+  one.was_on = on;
+  const bool empty = read_all(one, work, is_told);
   const uint64_t now = now_ns();
-  if (was_on) {
+  if (is_told) {
     one.windows.close(one.group, start, now, one.stream.period_ns(), work->sums);
-  } else {  // not recorded, and not to be attributed later
+  } else {
     one.windows.forget(work->sums);
-    one.floor_ns = now;
   }
+  one.floor_ns = on ? one.floor_ns : now;
   one.empty_ns = empty ? now : one.empty_ns;
+}
+
+void pause_stream(SampledDevice& one, StallWork* work) {
+  one.stream.close(*work->zet);
+  one.windows.add_dropped();
+  one.lost = true;
+  one.tries = 0;
+  one.next_try_ns = 0;
 }
 
 }  // namespace gpuprof::injection::level_zero

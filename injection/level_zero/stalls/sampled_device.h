@@ -20,6 +20,7 @@ struct SampledDevice {
   uint64_t next_try_ns;
   uint32_t tries;
   bool lost;
+  bool was_on;  // recording, at the last reading
 };
 
 // What a reading works with; of one thread.
@@ -27,16 +28,20 @@ struct StallWork {
   const MetricsApi* zet;
   StallRoom* room;
   StallSums* sums;
-  uint64_t drops;     // readings before which samples are missing
-  uint64_t reopened;  // streams
+  bool (*may_call)();  // the driver
+  uint64_t drops;      // readings before which samples are missing
+  uint64_t reopened;   // streams
 };
 
 // As the device's stream wants it. On any thread, before the device is kOn.
 ze_result_t open_stream(const MetricsApi& zet, SampledDevice& one);
 // Reads what has come, and tells of it where recording is on. On the thread that reads.
 void read_stream(SampledDevice& one, StallWork* work);
+// Closes it. It is opened again by the next reading.
+void pause_stream(SampledDevice& one, StallWork* work);
 
 // Why there are no samples: said once for all devices.
+void tell_off(const char* reason, uint32_t device);
 void tell_refused(ze_result_t result, uint32_t device);
 void forget_refusals();
 

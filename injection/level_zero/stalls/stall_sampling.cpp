@@ -23,6 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // from one reading to the next
+constexpr uint32_t kSilentTurns = 3;             // after a stop of both, the target may run before the recorder does
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -38,6 +39,9 @@ struct Sampling {
   uint32_t wanted;      // atomic
   uint32_t table_lock;  // held where a place is taken
   MetricsApi api;
+  uint64_t last_call_ns;  // atomic; after that the driver may be gone; 0: it stays
+  // Of the thread:
+  uint32_t silent_turns;
   // Under the mutex:
   Stage stage;
   uint32_t asked;   // readings that somebody waits for
@@ -55,17 +59,32 @@ bool changed_made = false;
 
 // ---- the thread
 
+// What stays open when the process ends is the driver's to give back.
+bool may_call() {
+  const uint64_t last = load_relaxed(&sampling.last_call_ns);
+  return last == 0 || now_ns() < last;
+}
+
 void read_streams() {
   for (SampledDevice& one : sampled) {
-    if (load_acquire(&one.state) == kOn) {
+    if (load_acquire(&one.state) == kOn && may_call()) {
       read_stream(one, &sampling.work);
+    }
+  }
+}
+
+// Nobody reads what is told, so nobody shall pay for it; whether for good is not known.
+void pause_streams() {
+  for (SampledDevice& one : sampled) {
+    if (load_acquire(&one.state) == kOn && !one.lost && may_call()) {
+      pause_stream(one, &sampling.work);
     }
   }
 }
 
 void close_streams() {
   for (SampledDevice& one : sampled) {
-    if (load_acquire(&one.state) == kOn) {
+    if (load_acquire(&one.state) == kOn && may_call()) {
       one.stream.close(sampling.api);
       store_release(&one.state, uint32_t{kRefused});
     }
@@ -112,8 +131,13 @@ void* run(void* /*unused*/) {
     pthread_mutex_lock(&mutex);
     const uint32_t asked = sampling.asked;
     pthread_mutex_unlock(&mutex);
-    ending = ending || options() == nullptr || recorder_silent();  // then nobody pays for it
-    read_streams();
+    ending = ending || options() == nullptr;
+    sampling.silent_turns = recorder_silent() ? sampling.silent_turns + 1 : 0;
+    if (sampling.silent_turns == 0) {
+      read_streams();
+    } else if (sampling.silent_turns >= kSilentTurns) {
+      pause_streams();
+    }
     pthread_mutex_lock(&mutex);
     sampling.served = asked;
     pthread_cond_broadcast(&changed);
@@ -145,7 +169,7 @@ bool start_reader() {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return false;
   }
-  sampling.work = {&sampling.api, &sampling.room->read, &sampling.room->sums, 0, 0};
+  sampling.work = {&sampling.api, &sampling.room->read, &sampling.room->sums, may_call, 0, 0};
   sampling.stage = Stage::running;
   if (!start_thread(run)) {
     sampling.stage = Stage::none;
@@ -155,9 +179,21 @@ bool start_reader() {
   return true;
 }
 
+// Without it a device is not sampled: on a busy machine its holder may be without a CPU for long.
+bool lock_table() {
+  constexpr int kTries = 50;  // one second
+  for (int i = 0; i < kTries; ++i) {
+    if (try_lock_bounded(&sampling.table_lock)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A place for the device; null: it has one, or there is none. Its state is kOpening.
 SampledDevice* take_place(uint32_t device) {
-  if (!try_lock_bounded(&sampling.table_lock)) {
+  if (!lock_table()) {
+    tell_off("another thread was starting its samples for too long", device);
     return nullptr;
   }
   SampledDevice* free = nullptr;
@@ -186,6 +222,11 @@ bool start_device(uint32_t device, ze_result_t* result) {
     return true;
   }
   *result = ZE_RESULT_SUCCESS;
+  if (handle_of(device) == nullptr || driver_of(device) == nullptr) {
+    tell_off("no driver of the loader lists the device", device);
+    store_release(&one->state, uint32_t{kRefused});
+    return false;
+  }
   if (sampling.api.enable_metrics != nullptr) {
     sampling.api.enable_metrics(handle_of(device));  // where they are on, this changes nothing
   }
@@ -200,13 +241,14 @@ bool start_device(uint32_t device, ze_result_t* result) {
   uint32_t parts[kMaxParts];
   const uint32_t count = parts_of(device, parts, kMaxParts);
   one->windows.begin(device, whole_of(device), parts, count);
-  bool started = try_lock_bounded(&sampling.table_lock);
+  bool started = lock_table();
   if (started) {
     started = start_reader();
     unlock(&sampling.table_lock);
   }
   if (!started) {
     one->stream.close(sampling.api);
+    tell_off("the thread that reads its samples could not be started", device);
   }
   store_release(&one->state, started ? uint32_t{kOn} : uint32_t{kRefused});
   return true;
@@ -268,6 +310,10 @@ void sample_stalls(ze_device_handle_t handle) {
   }
   note_work();
   const uint32_t device = device_index(handle);
+  if (handle_of(device) != handle) {  // it may share the last number
+    tell_off("there are too many devices, or they could not be listed in time", device);
+    return;
+  }
   const uint32_t whole = whole_of(device);
   ze_result_t result = ZE_RESULT_SUCCESS;
   if (start_device(whole, &result)) {
@@ -317,6 +363,10 @@ void end_stalls() {
   if (!ended) {
     meta("level_zero.stalls.end", "timed out: the driver did not give back its last samples");
   }
+}
+
+void stalls_at_exit(uint64_t last_call_ns) {
+  store_relaxed(&sampling.last_call_ns, last_call_ns);
 }
 
 // Streams, contexts and the thread are the parent's.

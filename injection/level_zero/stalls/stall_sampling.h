@@ -21,6 +21,9 @@ void flush_stalls();
 // The last samples are read, streams are closed, and the thread has ended; or is left alone after a second.
 void end_stalls();
 
+// The process ends: no call to the driver is begun later than that.
+void stalls_at_exit(uint64_t last_call_ns);
+
 // In the child of a fork.
 void forget_stalls();
 

@@ -104,7 +104,7 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     announce_device(device_of(part));
     gpuprof_sample_window record = {};
     record.header.type = GPUPROF_RECORD_SAMPLE_WINDOW;
-    record.start_ns = start_ns;
+    record.start_ns = window.since_ns != 0 ? window.since_ns : start_ns;
     record.end_ns = end_ns > start_ns ? end_ns : start_ns + 1;
     record.handed = window.handed;
     record.dropped = window.dropped;
@@ -113,8 +113,12 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     record.device = device_of(part);
     record.whole = whole_;
     record.flags = GPUPROF_SAMPLE_WINDOW_NS;
-    write(&record.header, sizeof(record), nullptr, 0);
-    window = {};
+    if (write(&record.header, sizeof(record), nullptr, 0)) {
+      window = {};
+    } else {  // the recorder is held up: with the next one
+      window.number = record.window;
+      window.since_ns = record.start_ns;
+    }
   }
 }
 

@@ -30,6 +30,7 @@ class StallWindows {
     uint32_t number = 0;  // 0: nothing has been told yet
     uint64_t handed = 0;
     uint64_t dropped = 0;
+    uint64_t since_ns = 0;  // of what there was no room to tell of earlier; 0: there is nothing
   };
   [[nodiscard]] uint32_t part_of_set(uint32_t set, uint32_t sets) const;
   [[nodiscard]] uint32_t device_of(uint32_t part) const;

@@ -15,17 +15,21 @@ const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
   return known->second;
 }
 
-AddressLookup::Answer AddressLookup::find(uint64_t address, bool is_low) {
+const AddressLookup::Answer& AddressLookup::find(uint64_t address, bool is_low) {
+  if (asked_ == std::pair(address, is_low)) {
+    return answer_;
+  }
   const LoadedKernels::Sampled sampled{
       .address = address, .is_low = is_low, .device = window_.device, .whole = window_.whole};
-  Answer answer;
-  answer.places = loaded_.find_all(source_.process(), sampled, window_.start_ns, window_.end_ns);
-  for (const LoadedKernels::Place& place : answer.places) {
+  asked_ = std::pair(address, is_low);
+  answer_ = {};
+  answer_.places = loaded_.find_all(source_.process(), sampled, window_.start_ns, window_.end_ns);
+  for (const LoadedKernels::Place& place : answer_.places) {
     for (const KernelShare& share : shares(place.function)) {
-      answer.ran.push_back({place, share});
+      answer_.ran.push_back({place, share});
     }
   }
-  return answer;
+  return answer_;
 }
 
 }  // namespace gpuprof::record

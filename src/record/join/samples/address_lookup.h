@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -29,7 +31,8 @@ class AddressLookup {
     std::vector<LoadedKernels::Place> places;  // what was loaded there; none: it is nobody's
     std::vector<Candidate> ran;                // none: nothing of it did, or it is running still
   };
-  [[nodiscard]] Answer find(uint64_t address, bool is_low);
+  // Until the next call. The reasons at one address follow each other, so the last answer is kept.
+  [[nodiscard]] const Answer& find(uint64_t address, bool is_low);
 
  private:
   const std::vector<KernelShare>& shares(NameIndex kernel);
@@ -39,6 +42,8 @@ class AddressLookup {
   const Source& source_;
   const backend::SampleWindow& window_;
   std::map<NameIndex, std::vector<KernelShare>> shares_;
+  std::optional<std::pair<uint64_t, bool>> asked_;
+  Answer answer_;  // to that
 };
 
 }  // namespace gpuprof::record

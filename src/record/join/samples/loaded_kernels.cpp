@@ -9,8 +9,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;  // one after the other: of those before nobody asks any more
-constexpr size_t kMaxLooks = 64;      // at what lies before an address
+constexpr size_t kMaxAtAddress = 64;                  // one after the other: of those before nobody asks any more
+constexpr size_t kMaxLooks = 64;                      // at what lies before an address
+constexpr size_t kMaxLooksInRegions = 4 * kMaxLooks;  // at what lies before it in all of them
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
 
@@ -117,10 +118,9 @@ uint64_t LoadedKernels::bytes_of(const Kernel& kernel) const {
 }
 
 template <typename Wanted, typename Take>
-void LoadedKernels::look(const Space& space, uint64_t address, Wanted is_wanted, Take take) const {
+void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const {
   bool nearest = true;
-  size_t looks = 0;
-  for (auto at = space.upper_bound(address); at != space.begin() && looks < kMaxLooks;) {
+  for (auto at = space.upper_bound(address); at != space.begin() && looks > 0;) {
     --at;
     const uint64_t offset = address - at->first;
     if (offset >= kMaxKernelBytes) {
@@ -128,7 +128,10 @@ void LoadedKernels::look(const Space& space, uint64_t address, Wanted is_wanted,
     }
     bool any = false;
     for (const Kernel& kernel : at->second) {
-      ++looks;
+      if (looks == 0) {
+        return;
+      }
+      --looks;
       if (!is_wanted(kernel)) {
         continue;
       }
@@ -150,8 +153,9 @@ std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId proce
   }
   std::optional<Place> found;
   bool several = false;
+  size_t looks = kMaxLooks;
   look(
-      space->second, plain(address),
+      space->second, plain(address), looks,
       [&](const Kernel& kernel) { return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns; },
       [&](const Place& place) {
         several = several || (found && *found != place);
@@ -176,12 +180,14 @@ std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId pro
       found.push_back(place);
     }
   };
+  size_t looks = kMaxLooks;
   if (!sampled.is_low) {
-    look(space->second, plain(sampled.address), is_wanted, take);
+    look(space->second, plain(sampled.address), looks, is_wanted, take);
     return found;
   }
+  looks = kMaxLooksInRegions;
   for (const uint64_t region : regions_.at(process)) {
-    look(space->second, (region << kRegionBits) | sampled.address, is_wanted, take);
+    look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
   }
   return found;
 }

@@ -78,7 +78,7 @@ class LoadedKernels {
   // Calls `take` for each kernel that is wanted by `is_wanted` and whose code may have the address. Of code whose size
   // is not known only the nearest.
   template <typename Wanted, typename Take>
-  void look(const Space& space, uint64_t address, Wanted is_wanted, Take take) const;
+  void look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const;
 
   JoinContext& join_;
   Producers& producers_;

@@ -135,11 +135,12 @@ bool SampleSharing::take_addresses(Source& source, Group& group, Patience patien
     return false;
   }
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
-  group.next_look_ns = join_.now_ns + waited / 4;  // less and less often
+  // Less and less often, but before a run that has ended meanwhile is forgotten.
+  group.next_look_ns = join_.now_ns + std::min(waited / 4, KernelTimes::kKeepNs / 2);
   AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
   const size_t before = group.counts.size();
   std::erase_if(group.counts, [&](const Count& count) {
-    const AddressLookup::Answer answer = lookup.find(count.address, count.low_address);
+    const AddressLookup::Answer& answer = lookup.find(count.address, count.low_address);
     if (must_wait(answer, waited, patience)) {
       return false;
     }
@@ -173,7 +174,7 @@ void SampleSharing::give(Source& source, const Group& group, const Count& count,
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(candidate.share.ns);
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // one may be here several times
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {
