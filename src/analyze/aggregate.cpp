@@ -555,9 +555,8 @@ class Aggregator {
   }
 
   void compare(const char* what, uint64_t end, uint64_t sum) {
-    if (end != sum) {
-      result_.info.warnings.push_back("the END record counts " + std::to_string(end) + " " + what +
-                                      ", the records before it sum up to " + std::to_string(sum));
+    if (std::string text = end_mismatch(what, end, sum); !text.empty()) {
+      result_.info.warnings.push_back(std::move(text));
     }
   }
 

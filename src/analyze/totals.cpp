@@ -153,6 +153,12 @@ void leave_out(Aggregate& rows, const Outside& outside) {
   rows.idle_ns -= outside.idle_ns;
 }
 
+std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
+  return end == sum ? std::string()
+                    : "the END record counts " + std::to_string(end) + " " + what +
+                          ", the records before it sum up to " + std::to_string(sum);
+}
+
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
   // In a part of a profile, work that had started first may be missing, or the idle time.

@@ -1,4 +1,4 @@
-// Sums of an Aggregate: what its rows come to, and whether that fits together. Internal to aggregate.cpp.
+// Sums of an Aggregate: what its rows come to, and whether that fits together. Internal to this folder.
 #pragma once
 
 #include "analyze/aggregate.h"
@@ -53,5 +53,8 @@ void leave_out(Aggregate& rows, const Outside& outside);
 // Warns where the times of a whole profile with SHARE lines do not add up: on each device with work, all that is busy
 // must be exclusive, and busy and idle time must make up the windows.
 void check_conservation(Aggregate& rows);
+
+// What to say where the END record counts something else than the records before it; empty where they agree.
+std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 
 }  // namespace gpuprof::analyze

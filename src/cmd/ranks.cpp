@@ -7,6 +7,7 @@
 #include "analyze/merge.h"
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -138,6 +139,9 @@ class Ranks : public Command {
 
   [[nodiscard]] std::vector<std::string> notes(const analyze::Job& job) const {
     std::vector<std::string> notes;
+    if (const std::string part = job.part(); !part.empty()) {
+      notes.push_back("The profile is a part of another: " + escaped(part) + ".");
+    }
     if (job.collectives() == 0) {
       notes.emplace_back(
           "No collective was found: ranks are compared by their GPU time, and who waits for whom is not known. Name "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyze/parts/part_meta.h"
 #include "base/utf8.h"
 #include "compare/setup.h"
 
@@ -23,6 +24,11 @@ std::string percent(double value) {
   char text[32];
   static_cast<void>(std::snprintf(text, sizeof(text), "%.3g%%", value));
   return text;
+}
+
+std::string part_or_whole(const RunFacts& run) {
+  const std::string part = analyze::part_text(run.info.meta);
+  return part.empty() ? "all of it" : escaped(part);
 }
 
 // What is wrong with one run by itself.
@@ -58,6 +64,14 @@ void look_at_setup(const Comparison& runs, Reasons& reasons) {
   if (const std::vector<KnownDriver> drivers = known_drivers(runs.runs); drivers.size() > 1) {
     reasons.push_back("not the same driver: " + escaped(drivers[0].name) + " (" + escaped(drivers[0].run->file) +
                       ") and " + escaped(drivers[1].name) + " (" + escaped(drivers[1].run->file) + ")");
+  }
+  const std::string part = analyze::part_text(first.info.meta);
+  const auto another = std::find_if(runs.runs.begin(), runs.runs.end(), [&part](const RunFacts* facts) {
+    return analyze::part_text(facts->info.meta) != part;
+  });
+  if (another != runs.runs.end()) {
+    reasons.push_back("not the same part of a run: " + part_or_whole(first) + " (" + escaped(first.file) + ") and " +
+                      part_or_whole(**another) + " (" + escaped((*another)->file) + ")");
   }
 }
 

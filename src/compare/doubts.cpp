@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "analyze/parts/part_meta.h"
 #include "base/exit_status.h"
 #include "base/hints.h"
 #include "base/utf8.h"
@@ -65,6 +66,9 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   const std::string file = escaped(run.file) + ": ";
   if (!run.info.complete) {
     told.push_back(file + "the profile is cut short: it has no END record");
+  }
+  if (const std::string part = analyze::part_text(run.info.meta); !part.empty()) {
+    told.push_back(file + "the profile is a part of another: " + escaped(part));
   }
   if (run.lost_percent >= kLossToTell) {
     char text[64];

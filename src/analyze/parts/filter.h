@@ -51,6 +51,7 @@ class Filter {
 
   // What could not be told to be of what was asked for, and is left out: "COVERAGE 7, LATENCY 12". Empty for nothing.
   [[nodiscard]] std::string left_out() const;
+  [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
   // The time of the slices that were kept; nothing without a condition of time.
   [[nodiscard]] std::optional<TimeWindow> looked_at() const;
 

@@ -34,6 +34,7 @@ class Split {
 
   [[nodiscard]] size_t parts() const { return parts_.size(); }  // without the rest
   [[nodiscard]] bool has_rest() const { return rest_.has_value(); }
+  [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
 
  private:
   Result<Part*> part_of(const profile::Record& row);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "analyze/totals.h"
 #include "base/numbers.h"
 
 namespace gpuprof::analyze {
@@ -93,10 +94,35 @@ std::string_view row_word(const p::Record& record) {
   return std::visit([]<typename R>(const R& /*unused*/) { return word_of<R>(); }, record);
 }
 
+// Sums that do not fit fail in the part that they are of.
+void Whole::count(const p::Record& row) {
+  if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
+    gpu_records_ += gpu->count;
+    gpu_ns_ += gpu->sum_ns;
+  } else if (const auto* sample = std::get_if<p::EuStall>(&row)) {
+    samples_ += sample->count;
+  }
+}
+
+std::vector<std::string> Whole::mismatches() const {
+  std::vector<std::string> texts;
+  if (end_) {
+    for (std::string text :
+         {end_mismatch("GPU records", end_->gpu_records, gpu_records_),
+          end_mismatch("ns of GPU time", end_->gpu_ns, gpu_ns_), end_mismatch("samples", end_->samples, samples_)}) {
+      if (!text.empty()) {
+        texts.push_back(std::move(text));
+      }
+    }
+  }
+  return texts;
+}
+
 Result<bool> Whole::take(const p::Record& record) {
   return std::visit(
       [&]<typename R>(const R& r) -> Result<bool> {
         if constexpr (kIsRow<R>) {
+          count(record);
           return true;
         } else if constexpr (std::is_same_v<R, p::Meta>) {
           take_meta(r);

@@ -46,6 +46,9 @@ class Whole {
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
+  // Records that END counts and that were not there, or the other way round. Parts have an END of their own, which
+  // hides that.
+  [[nodiscard]] std::vector<std::string> mismatches() const;
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: not known
@@ -54,6 +57,7 @@ class Whole {
 
  private:
   void take_meta(const profile::Meta& meta);
+  void count(const profile::Record& row);
 
   profile::Tables tables_;
   std::vector<profile::Sampling> samplings_;
@@ -61,6 +65,9 @@ class Whole {
   std::map<uint32_t, MetaLines> process_meta_;
   std::vector<profile::Window> windows_;
   std::optional<profile::End> end_;
+  uint64_t gpu_records_ = 0;
+  uint64_t gpu_ns_ = 0;
+  uint64_t samples_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t interval_ns_ = 0;
 };

@@ -57,6 +57,8 @@ Status Job::take(const p::Record& record) {
       interval_ns_ = whole_number(meta->value).value_or(interval_ns_);
     } else if (meta->key == "host" && host_.empty()) {
       host_ = meta->value;
+    } else if (meta->key == kFilterKey || meta->key == kPartWhich) {
+      part_meta_.emplace(meta->key, meta->value);
     }
   } else if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
     add(gpu->slice, facts_of(gpu->work, false), {.ns = gpu->sum_ns, .count = gpu->count, .min_ns = gpu->min_ns});

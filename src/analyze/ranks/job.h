@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyze/call_path.h"
+#include "analyze/parts/part_meta.h"
 #include "base/pattern.h"
 #include "base/result.h"
 #include "profile/records.h"
@@ -85,6 +86,7 @@ class Job {
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
   [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // GPU records of processes that have none
   [[nodiscard]] uint64_t lost() const { return lost_; }
+  [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // of another profile; empty: it is none
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
@@ -130,6 +132,7 @@ class Job {
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block
   std::string host_;
+  std::multimap<std::string, std::string> part_meta_;
   uint64_t width_ = 1;
   uint64_t blocks_ = 0;
   uint64_t interval_ns_ = 0;

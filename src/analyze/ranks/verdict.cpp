@@ -212,9 +212,15 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
   }
   OwnTimes own;
   OwnTimes work;
+  // Work per collective says nothing of a rank that has none.
+  const bool all_meet = std::all_of(job.ranks().begin(), job.ranks().end(), [&verdict](const JobRank& rank) {
+    return std::any_of(rank.cells.begin() + static_cast<std::ptrdiff_t>(verdict.first),
+                       rank.cells.begin() + static_cast<std::ptrdiff_t>(verdict.last) + 1,
+                       [](const RankCell& cell) { return cell.collectives > 0; });
+  });
   for (const JobRank& rank : job.ranks()) {
     own.push_back(own_times(rank, verdict, job.block_ns()));
-    if (verdict.by_collectives) {
+    if (all_meet) {
       work.push_back(work_times(rank, verdict));
     }
   }

@@ -91,7 +91,11 @@ class FilterCommand : public Command {
           }
           looked_at = filter.looked_at();
           left_out = filter.left_out();
-          return std::move(merged).value().warnings;
+          std::vector<std::string> warnings = std::move(merged).value().warnings;
+          for (std::string& mismatch : filter.mismatches()) {
+            warnings.push_back(std::move(mismatch));
+          }
+          return warnings;
         });
     if (!written) {
       return written.error();

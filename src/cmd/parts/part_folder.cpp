@@ -70,6 +70,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   }
   made.parent_ = std::move(opened).value();
   struct stat info {};
+  struct stat before {};
   if (::fstatat(made.parent_.get(), made.entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISDIR(info.st_mode)) {
       return failure(path, "it is there, and is no folder", "name one that does not exist", kExitUsage);
@@ -77,6 +78,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
     if (has_entries(made.parent_.get(), made.entry_)) {
       return failure(path, "the folder is not empty", "name one that does not exist, or is empty", kExitUsage);
     }
+    before = info;
   }
   std::random_device random;
   const std::string temporary =
@@ -89,8 +91,19 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   if (!made.folder_ || ::fstat(made.folder_.get(), &info) != 0) {
     return failure(path, std::strerror(errno));
   }
-  made.mode_ = info.st_mode & kPermissions;
-  ::fchmod(made.folder_.get(), kPrivate);
+  // Somebody to whom the folder around it belongs may have put one of theirs there.
+  if (info.st_uid != ::geteuid() || (info.st_mode & ~kFolderMode & kPermissions) != 0) {
+    made.temporary_.clear();
+    return failure(path, "somebody else has put something there meanwhile");
+  }
+  made.mode_ = info.st_mode & (kPermissions | S_ISGID);
+  ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
+  if (before.st_mode != 0) {  // as open as the one that it replaces, and as much its owner's
+    made.mode_ &= before.st_mode;
+    if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
+      made.owner_ = {before.st_uid, before.st_gid};
+    }
+  }
   return made;
 }
 
@@ -131,9 +144,13 @@ Status PartFolder::flush(File& file) {
   if (file.waiting.empty()) {
     return {};
   }
-  UniqueFd fd(::openat(folder_.get(), file.name.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) {
+  UniqueFd fd(::openat(folder_.get(), file.name.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) {
     return failure(path_, file.name + ": " + std::strerror(errno));
+  }
+  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_nlink != 1) {
+    return failure(path_, file.name + ": something else was put there meanwhile");
   }
   const std::string shown = path_ + "/" + file.name;
   if (Status written = write_all(fd.get(), file.waiting, shown); !written) {
@@ -160,6 +177,9 @@ Status PartFolder::flush_all() {
 Status PartFolder::finish() {
   if (Status flushed = flush_all(); !flushed) {
     return flushed;
+  }
+  if (owner_) {
+    (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // root may
   }
   ::fchmod(folder_.get(), mode_);
   // Takes the place of an empty folder, and of nothing else.

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -48,7 +50,8 @@ class PartFolder {
   UniqueFd parent_;        // this
   std::string temporary_;  // its name in there until finish()
   UniqueFd folder_;
-  mode_t mode_ = 0;  // that it gets
+  mode_t mode_ = 0;                               // that it gets
+  std::optional<std::pair<uid_t, gid_t>> owner_;  // that it gets, where that is not us
   std::deque<File> files_;
   size_t waiting_ = 0;  // bytes
   uint64_t bytes_ = 0;

@@ -69,8 +69,10 @@ class SplitCommand : public Command {
     log::info("wrote " + count_text(split.parts()) + (split.parts() == 1 ? " part" : " parts") +
               (split.has_rest() ? " and rest.txt" : "") + ", " + bytes_text(folder->bytes()) + ", into " +
               escaped(folder->path()));
-    for (const std::string& warning : merged->warnings) {
-      log::warn(warning);
+    for (const auto& warnings : {merged->warnings, split.mismatches()}) {
+      for (const std::string& warning : warnings) {
+        log::warn(warning);
+      }
     }
     return 0;
   }
