@@ -166,7 +166,7 @@ def main():
             said, answer, start = run(arguments, os.path.join(folder, name))
             if answer["verdict"] == "even":
                 even += 1
-            elif {one["rank"] for one in answer["laggards"]} == slow_by_own_clock(said, start, answer):
+            elif answer["laggards"] and {one["rank"] for one in answer["laggards"]} == slow_by_own_clock(said, start, answer):
                 also += 1
             else:
                 print(f"even run {number}: {answer['text']}", flush=True)
