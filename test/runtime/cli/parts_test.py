@@ -130,6 +130,60 @@ class PartsTest(rig.RuntimeTest):
         self.assertRegex(self.gpuprof("-q", "report", os.path.join(folder, part)),
                          r"(?m)^part +process \d+ .*, of a profile split by process$")
 
+    def test_a_part_is_no_run_to_compare_with(self):
+        runs, parts = [], []
+        with open(TRAIN, encoding="utf-8") as file:
+            text = file.read()
+        for i in range(6):
+            runs.append(self.path(f"run{i}.txt"))
+            parts.append(self.path(f"part{i}.txt"))
+            with open(runs[-1], "w", encoding="utf-8") as out:
+                out.write(text.replace("META;start_unix_ns;", f"META;start_unix_ns;{i + 1}"))
+            self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
+        # A kernel that was taken out is no improvement.
+        text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
+        self.assertRegex(text, r"not the same part of a run: all of it \(\S+\) and only what matches --kernel gemm\s")
+        self.assertNotIn("not the same part", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
+        run = self.run_command([rig.GPUPROF, "diff", runs[0], parts[1]])
+        self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)
+
+    def test_parts_of_two_recordings_are_no_whole(self):
+        # They say nothing of when and where they were made, as profiles of other tools do not.
+        with open(self.path("whole.txt"), "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.2\n")
+            for i in (1, 2):
+                file.write(f"PROCESS;{i};{i};0;0;0;0;0;0\nWORK;{i};{i};0;0;0;0;0;0;0;0;kernel;0;0\n"
+                           f"GPU;0;{i};1;5;5;5;25;0;0\n")
+        for name in ("one", "two"):
+            self.gpuprof("-q", "split", "--by", "process", "-o", self.path(name), "whole.txt")
+        names = sorted(os.listdir(self.path("one")))
+        parts = [os.path.join(self.path(name), file) for name, file in zip(("one", "two"), names)]
+        self.gpuprof("-q", "merge", *parts, "-o", self.path("mixed.txt"))
+        run = self.run_command([rig.GPUPROF, "report", self.path("mixed.txt")])
+        self.assertIn(b"the profile is a part of another", run.stderr)
+
+    def test_what_is_missing_is_told_before_parts_hide_it(self):
+        path = self.path("missing.txt")
+        with open(TRAIN, encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
+            out.writelines(line for line in file if not line.startswith("GPU;0;1;"))
+        told = b"the END record counts 666 GPU records, the records before it sum up to 566"
+        for arguments in (["split", "--by", "process", "-o", self.path("parts")],
+                          ["filter", "--device", "0", "-o", self.path("p")]):
+            run = self.run_command([rig.GPUPROF, *arguments, path])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(told, run.stderr)
+
+    def test_an_empty_folder_stays_as_private_as_it_is(self):
+        private, shared = self.path("private"), self.path("shared")
+        os.mkdir(private)
+        os.chmod(private, 0o700)
+        self.gpuprof("-q", "split", "--by", "process", "-o", private, TRAIN)
+        self.assertEqual(os.stat(private).st_mode & 0o7777, 0o700)
+        os.mkdir(shared)
+        os.chmod(shared, 0o2775)
+        self.gpuprof("-q", "split", "--by", "process", "-o", os.path.join(shared, "parts"), TRAIN)
+        self.assertTrue(os.stat(os.path.join(shared, "parts")).st_mode & 0o2000)
+
     def test_only_what_is_needed_is_kept(self):
         text = self.gpuprof("-q", "filter", "--kernel", "gemm", TRAIN)
         strings = {line.split(";", 2)[2] for line in text.splitlines() if line.startswith("STRING;")}
