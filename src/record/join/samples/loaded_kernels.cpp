@@ -9,9 +9,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;                  // one after the other: of those before nobody asks any more
-constexpr size_t kMaxLooks = 64;                      // at what lies before an address
-constexpr size_t kMaxLooksInRegions = 4 * kMaxLooks;  // at what lies before it in all of them
+constexpr size_t kMaxAtAddress = 64;                   // one after the other: of those before nobody asks any more
+constexpr size_t kMaxLooks = 64;                       // at what lies before an address
+constexpr size_t kMaxLooksInRegions = 16 * kMaxLooks;  // at what lies before it in all of them
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
 
@@ -185,9 +185,12 @@ std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId pro
     look(space->second, plain(sampled.address), looks, is_wanted, take);
     return found;
   }
-  looks = kMaxLooksInRegions;
+  size_t left = kMaxLooksInRegions;
   for (const uint64_t region : regions_.at(process)) {
+    const size_t here = std::min(kMaxLooks, left);
+    looks = here;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
+    left -= here - looks;
   }
   return found;
 }
