@@ -131,20 +131,9 @@ bool measure(Device& device) {
   return true;
 }
 
-// Without the clock the work's times are lost: on a busy machine its holder may be without a CPU for long.
-bool lock_clock(Device& device) {
-  constexpr int kTries = 50;  // one second
-  for (int i = 0; i < kTries; ++i) {
-    if (try_lock_bounded(&device.lock)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// As of a moment ago.
+// As of a moment ago. Without it the work's times are lost.
 bool read_clock(Device& device, Clock* clock) {
-  if (!lock_clock(device)) {
+  if (!try_lock_patiently(&device.lock)) {
     return false;
   }
   if (!device.asked) {
@@ -226,9 +215,14 @@ uint32_t core_mhz(uint32_t index) {
   return get_properties(devices[index], &properties) ? properties.coreClockRate : 0;
 }
 
+uint32_t own_index(ze_device_handle_t handle) {
+  const uint32_t index = device_index(handle);
+  return devices[index].handle == handle ? index : UINT32_MAX;
+}
+
 ze_driver_handle_t driver_of(ze_device_handle_t handle) {
-  const Device& known = devices[device_index(handle)];
-  return known.handle == handle ? known.driver : nullptr;  // it may share the last number
+  const uint32_t index = own_index(handle);
+  return index == UINT32_MAX ? nullptr : devices[index].driver;
 }
 
 void announce_device(uint32_t index) {

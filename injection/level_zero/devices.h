@@ -11,6 +11,8 @@ constexpr uint32_t kMaxDevices = 64;  // later ones share the last number
 
 // The number of a device or sub-device, in the order of the drivers.
 uint32_t device_index(ze_device_handle_t device);
+// The same, but UINT32_MAX of one that shares its number.
+uint32_t own_index(ze_device_handle_t device);
 
 // The number of the device that it is a part of; its own where it is none.
 uint32_t whole_of(uint32_t index);

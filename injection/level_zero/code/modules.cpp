@@ -210,11 +210,6 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
   }
 }
 
-uint32_t number_of(ze_device_handle_t device) {
-  const uint32_t number = device_index(device);
-  return handle_of(number) == device ? number : UINT32_MAX;  // it may share the last number
-}
-
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
@@ -222,7 +217,7 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModule != nullptr) {
     const ze_device_handle_t device = *call_with->phDevice;
-    const Origin made = {wants_code() ? number_of(device) : UINT32_MAX, base_address_of(device)};
+    const Origin made = {wants_code() ? own_index(device) : UINT32_MAX, base_address_of(device)};
     loaded(**call_with->pphModule, &made);
     sample_stalls(device);
   }

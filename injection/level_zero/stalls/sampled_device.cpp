@@ -48,11 +48,15 @@ bool reopen(SampledDevice& one, StallWork* work) {
   return true;
 }
 
-void lose(SampledDevice& one, const MetricsApi& zet) {
+void close_for_now(SampledDevice& one, const MetricsApi& zet) {
   one.stream.close(zet);
   one.windows.add_dropped();
   one.lost = true;
   one.next_try_ns = now_ns();
+}
+
+void lose(SampledDevice& one, const MetricsApi& zet) {
+  close_for_now(one, zet);
   if (++one.tries >= kMaxTries) {
     tell_refused(ZE_RESULT_ERROR_DEVICE_LOST, one.device);
     store_release(&one.state, uint32_t{kRefused});
@@ -137,11 +141,8 @@ void read_stream(SampledDevice& one, StallWork* work) {
 }
 
 void pause_stream(SampledDevice& one, StallWork* work) {
-  one.stream.close(*work->zet);
-  one.windows.add_dropped();
-  one.lost = true;
+  close_for_now(one, *work->zet);
   one.tries = 0;
-  one.next_try_ns = 0;
 }
 
 }  // namespace gpuprof::injection::level_zero

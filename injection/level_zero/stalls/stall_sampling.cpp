@@ -179,20 +179,9 @@ bool start_reader() {
   return true;
 }
 
-// Without it a device is not sampled: on a busy machine its holder may be without a CPU for long.
-bool lock_table() {
-  constexpr int kTries = 50;  // one second
-  for (int i = 0; i < kTries; ++i) {
-    if (try_lock_bounded(&sampling.table_lock)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // A place for the device; null: it has one, or there is none. Its state is kOpening.
 SampledDevice* take_place(uint32_t device) {
-  if (!lock_table()) {
+  if (!try_lock_patiently(&sampling.table_lock)) {
     tell_off("another thread was starting its samples for too long", device);
     return nullptr;
   }
@@ -241,7 +230,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   uint32_t parts[kMaxParts];
   const uint32_t count = parts_of(device, parts, kMaxParts);
   one->windows.begin(device, whole_of(device), parts, count);
-  bool started = lock_table();
+  bool started = try_lock_patiently(&sampling.table_lock);
   if (started) {
     started = start_reader();
     unlock(&sampling.table_lock);
@@ -309,9 +298,9 @@ void sample_stalls(ze_device_handle_t handle) {
     return;
   }
   note_work();
-  const uint32_t device = device_index(handle);
-  if (handle_of(device) != handle) {  // it may share the last number
-    tell_off("there are too many devices, or they could not be listed in time", device);
+  const uint32_t device = own_index(handle);
+  if (device == UINT32_MAX) {
+    tell_off("there are too many devices, or they could not be listed in time", kMaxDevices - 1);
     return;
   }
   const uint32_t whole = whole_of(device);
