@@ -56,8 +56,8 @@ std::string losses_text(const analyze::ProfileInfo& info) {
 
 std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
   std::vector<std::string> list;
-  if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
-    list.push_back("the profile is a part of another: " + escaped(part));
+  if (std::string part = analyze::part_warning(info.meta); !part.empty()) {
+    list.push_back(std::move(part));
   }
   if (!info.complete) {
     list.emplace_back("the profile is cut short: it has no END record");

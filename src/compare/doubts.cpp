@@ -67,8 +67,8 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   if (!run.info.complete) {
     told.push_back(file + "the profile is cut short: it has no END record");
   }
-  if (const std::string part = analyze::part_text(run.info.meta); !part.empty()) {
-    told.push_back(file + "the profile is a part of another: " + escaped(part));
+  if (const std::string part = analyze::part_warning(run.info.meta); !part.empty()) {
+    told.push_back(file + part);
   }
   if (run.lost_percent >= kLossToTell) {
     char text[64];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace gpuprof::analyze {
 
 std::string part_text(const std::multimap<std::string, std::string>& meta) {
@@ -19,6 +21,11 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
     }
   }
   return text;
+}
+
+std::string part_warning(const std::multimap<std::string, std::string>& meta) {
+  const std::string part = part_text(meta);
+  return part.empty() ? part : "the profile is a part of another: " + escaped(part);
 }
 
 void PartsSeen::begin_input(std::string_view of) {

@@ -24,6 +24,9 @@ inline constexpr std::string_view kPartCount = "part.count";  // how many parts 
 // "only what matches --rank 0", of a filtered profile or of parts; empty for a whole one.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
+// The same as a warning; empty for a whole one.
+std::string part_warning(const std::multimap<std::string, std::string>& meta);
+
 // The parts that a merge has met. Where all parts of a whole come together, the result is no part any more.
 class PartsSeen {
  public:

@@ -92,7 +92,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
     return failure(path, std::strerror(errno));
   }
   // Somebody to whom the folder around it belongs may have put one of theirs there.
-  if (info.st_uid != ::geteuid() || (info.st_mode & ~kFolderMode & kPermissions) != 0) {
+  if (info.st_uid != ::geteuid()) {
     made.temporary_.clear();
     return failure(path, "somebody else has put something there meanwhile");
   }
