@@ -187,10 +187,10 @@ std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId pro
   }
   size_t left = kMaxLooksInRegions;
   for (const uint64_t region : regions_.at(process)) {
-    const size_t here = std::min(kMaxLooks, left);
-    looks = here;
+    looks = std::min(kMaxLooks, left);
+    left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
-    left -= here - looks;
+    left += looks;  // what it has not used
   }
   return found;
 }
