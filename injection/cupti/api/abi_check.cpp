@@ -9,7 +9,7 @@
 #include "cupti/records.h"
 
 // Ours come first: cuda.h makes macros of some names, and with this one it declares the older functions, too.
-#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): cuda.h's own switch
+#define __CUDA_API_VERSION_INTERNAL  // cuda.h's own switch
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
