@@ -75,11 +75,25 @@ void stalls_slowly(uint32_t count) {
   drain(gpu, list);
 }
 
+// With short ones, so that each reading has some.
+void stalls_steadily(uint32_t count) {
+  CHECK_ZE(zeInit(0));
+  Gpu gpu;
+  ze_command_list_handle_t list = gpu.immediate();
+  ze_kernel_handle_t light = gpu.kernel("light");
+  for (uint32_t i = 0; i < count; ++i) {
+    relax(list, light);
+    usleep(2000);
+  }
+  drain(gpu, list);
+}
+
 }  // namespace
 
 const std::vector<Case> kStallCases = {{"stalls", stalls},
                                        {"stalls_shared", stalls_shared},
                                        {"stalls_devices", stalls_devices},
-                                       {"stalls_slowly", stalls_slowly}};
+                                       {"stalls_slowly", stalls_slowly},
+                                       {"stalls_steadily", stalls_steadily}};
 
 }  // namespace gpuprof::mock

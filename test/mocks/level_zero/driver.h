@@ -37,6 +37,8 @@ struct ZeFaults {
   bool stalls_wrong = false;       // the first values are not what they should be
   bool stalls_foreign = false;     // each launch leaves 5 samples where no code of the program's is
   bool stalls_one_set = false;     // values of several devices can not be calculated
+  bool stalls_say = false;         // "stream open", "stream closed" on standard output
+  bool stalls_stuck = false;       // a reading does not come back
   bool lenient = false;            // a context or pool may go before what was made in it, which goes with it
 };
 const ZeFaults& ze_faults();

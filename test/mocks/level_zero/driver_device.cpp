@@ -40,6 +40,8 @@ constexpr Switch kSwitches[] = {{"query_error", &ZeFaults::query_error},
                                 {"stalls_wrong", &ZeFaults::stalls_wrong},
                                 {"stalls_foreign", &ZeFaults::stalls_foreign},
                                 {"stalls_one_set", &ZeFaults::stalls_one_set},
+                                {"stalls_say", &ZeFaults::stalls_say},
+                                {"stalls_stuck", &ZeFaults::stalls_stuck},
                                 {"lenient", &ZeFaults::lenient}};
 
 ZeFaults read_faults() {

@@ -4,8 +4,10 @@
 // "light" leaves at +0x10 active 1 and sbid 3, and at +0x38 send 2; "heavy" at +0x40 active 4, dist_acc 4 and sync 1,
 // and at +0x48 sbid 10; all others at +0x20 active 1 and other 1.
 #include <level_zero/zet_ddi.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -165,6 +167,12 @@ ze_result_t ZE_APICALL activate(zet_context_handle_t context, zet_device_handle_
   return ZE_RESULT_SUCCESS;
 }
 
+void say(const char* what) {
+  if (ze_faults().stalls_say) {
+    dprintf(STDOUT_FILENO, "stream %s\n", what);
+  }
+}
+
 ze_result_t ZE_APICALL open_streamer(zet_context_handle_t context, zet_device_handle_t device,
                                      zet_metric_group_handle_t group, zet_metric_streamer_desc_t* description,
                                      ze_event_handle_t /*event*/, zet_metric_streamer_handle_t* streamer) {
@@ -193,6 +201,7 @@ ze_result_t ZE_APICALL open_streamer(zet_context_handle_t context, zet_device_ha
   metrics.open->context = &object<Context>(context);
   ++metrics.open->context->live;
   *streamer = reinterpret_cast<zet_metric_streamer_handle_t>(metrics.open);
+  say("open");
   return ZE_RESULT_SUCCESS;
 }
 
@@ -202,10 +211,19 @@ ze_result_t ZE_APICALL close_streamer(zet_metric_streamer_handle_t handle) {
   streamer.of->open = nullptr;
   --streamer.context->live;
   destroy<Streamer>(handle);
+  say("closed");
   return ZE_RESULT_SUCCESS;
 }
 
+// Without a lock: what else the program asks the driver for is answered.
+void hang_if_stuck() {
+  while (ze_faults().stalls_stuck) {
+    pause();
+  }
+}
+
 ze_result_t ZE_APICALL read_data(zet_metric_streamer_handle_t handle, uint32_t most, size_t* bytes, uint8_t* raw) {
+  hang_if_stuck();
   const std::lock_guard<std::mutex> guard(the_lock());
   Metrics& metrics = *object<Streamer>(handle).of;
   if (*bytes == 0) {

@@ -3,7 +3,11 @@
 that launched it; what cannot be had is said in one line, and nothing else of the recording changes for it."""
 
 import collections
+import os
 import re
+import signal
+import subprocess
+import time
 
 import rig
 import ze_rig
@@ -22,7 +26,8 @@ REFUSALS = {"stalls_absent": "offers no EU stall sampling for this GPU.*observat
 
 class Stalls(ze_rig.LevelZeroTest):
     def record_stalls(self, case, count, faults="", drivers=(DRIVER,), **how):
-        return self.record_app(case, str(count), faults=faults, drivers=drivers, options=("--stalls",), **how)
+        options = ("--stalls", *how.pop("options", ()))
+        return self.record_app(case, str(count), faults=faults, drivers=drivers, options=options, **how)
 
     def samples(self, profile):
         """{(site, device, kernel, offset, reason): count}, and whether each was estimated"""
@@ -135,6 +140,48 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertLessEqual(sums["[unknown]"], 6 * 3, stderr)
         self.assertEqual(sums["light"] % 6, 0)
         self.assertGreaterEqual(sums["light"], 6 * 3, "of 1.8 s at least")
+
+    def test_the_last_samples_before_it_is_switched_off(self):
+        profile, _, stderr = self.record_stalls("stalls_steadily", 1500, options=("--duration", "1s"))
+        found, _ = self.samples(profile)
+        launches = sum(row[3] for row in profile.gpu())
+        self.assertGreater(launches, 50, stderr)
+        self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
+        # A reading is each 50 ms, of 20 launches and more: without the last one there were fewer samples by so many. That
+        # one has samples of what was launched since, too.
+        self.assertGreaterEqual(sum(found.values()), 6 * (launches - 3), stderr)
+        self.assertLess(sum(found.values()), 6 * (launches + 200), stderr)
+
+    def test_nothing_is_sampled_while_gpuprof_is_stopped(self):
+        environment = {**os.environ, "ZE_ENABLE_ALT_DRIVERS": DRIVER, "MOCK_ZE_FAULTS": "stalls_say"}
+        command = [rig.GPUPROF, "record", "--stalls", "-o", self.profile_path, "--", APP, "stalls_slowly", "170"]
+        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.PIPE) as recorder:
+            said = [recorder.stdout.readline()]
+            recorder.send_signal(signal.SIGSTOP)  # after 10 s it counts as gone
+            said.append(recorder.stdout.readline())
+            time.sleep(2.5)  # 20 launches
+            recorder.send_signal(signal.SIGCONT)
+            said.append(recorder.stdout.readline())
+            rest, stderr = recorder.communicate()
+        self.assertEqual(said, ["stream open\n", "stream closed\n", "stream open\n"], stderr)
+        self.assertNotIn("stream open", rest)
+        self.assertEqual(recorder.returncode, 0, stderr)
+        profile = rig.Profile(self.profile_path)
+        self.assertEqual(self.stall_meta(profile, "reopened"), ["1"], stderr)
+        self.assertEqual(profile.losses().get("samples_dropped"), 1, profile.losses())
+        found, _ = self.samples(profile)
+        self.assertEqual({key[2] for key in found} - {"[unknown]"}, {"light"}, stderr)
+        self.assertGreater(sum(found.values()), 6 * 90, "those of the first 10 s, and of what came after")
+        self.assertLess(sum(found.values()), 6 * (170 - 15), "none of those between")
+
+    def test_a_driver_that_does_not_give_back_its_samples_keeps_no_program_from_ending(self):
+        profile, expected, stderr = self.record_stalls("immediate", 10, faults="stalls_stuck")
+        self.assert_exact(profile, expected, stderr)
+        self.assertRegex(" ".join(self.stall_meta(profile, "end")), "timed out")
+        profile, _, stderr = self.record_stalls("stalls_slowly", 10, faults="stalls_stuck")
+        self.assertEqual(sum(row[3] for row in profile.gpu()), 10, stderr)
+        self.assertRegex(" ".join(self.stall_meta(profile, "end")), "timed out")
 
     def stall_meta(self, profile, key):
         return [value for name, values in profile.meta().items() for value in values
