@@ -132,19 +132,16 @@ const char* stall_refusal(ze_result_t result) {
     case ZE_RESULT_ERROR_NOT_AVAILABLE:
     case ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE:
       return "another tool, or another process that is recorded, samples this GPU: a GPU has one stream of stalls; "
-             "stop "
-             "it, or record one process";
+             "stop it, or record one process";
     case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:
       return "the Level Zero driver lacks a library for its metrics: install Intel's metrics discovery (Debian, "
-             "Ubuntu: "
-             "apt install libigdmd1 or intel-metrics-discovery)";
+             "Ubuntu: apt install libigdmd1 or intel-metrics-discovery)";
     case ZE_RESULT_ERROR_UNINITIALIZED:
       return "the program has initialized Level Zero without its metrics: leave ZET_ENABLE_METRICS=1 as record sets "
-             "it, "
-             "and start the program with record, not -p";
+             "it, and start the program with record, not -p";
     case ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION:
       return "the driver's metric group for EU stalls has no addresses, or no counts: another version of the driver "
-             "may";
+             "may have them";
     case ZE_RESULT_NOT_READY:
       return "the driver does not activate its metric group for EU stalls: another tool may use the GPU's metrics";
     case ZE_RESULT_ERROR_DEVICE_LOST:
