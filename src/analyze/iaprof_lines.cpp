@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -44,7 +45,7 @@ class Lines {
     for (char& c : out) {
       c = c == ';' ? ':' : static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
     }
-    return out;
+    return escaped(out);
   }
 
   // Each frame with a ';' behind it.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,7 +72,9 @@ class Walk {
   [[nodiscard]] const Aggregate& rows() const { return rows_; }
   [[nodiscard]] const StackOptions& stack_options() const { return stack_options_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
-  [[nodiscard]] const StackView::Trimmed& trimmed() const { return view_.trimmed(); }
+  [[nodiscard]] const StackView::Trimmed& trimmed() const { return folded_ ? *folded_ : view_.trimmed(); }
+  // Of who looks at the rows by fold() instead of run().
+  void note_trimmed(const StackView::Trimmed& trimmed) { folded_ = trimmed; }
 
  private:
   struct Stacks {  // a launch's own, or those of another one
@@ -105,6 +108,7 @@ class Walk {
   StackOptions stack_options_;
   bool instructions_ = false;  // of samples, as in pictures of profiles that hold nothing else
   StackView view_;
+  std::optional<StackView::Trimmed> folded_;
   StackDonors donors_;
   WalkWeight total_;
   size_t parts_ = 0;

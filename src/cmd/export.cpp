@@ -209,26 +209,28 @@ class Export : public Command {
         reader.count_bad();
         continue;
       }
-      ended_ = ended_ || std::holds_alternative<profile::End>(record);
-      if (const auto* loss = std::get_if<profile::Loss>(&record)) {
-        lost_ += std::min(loss->count, UINT64_MAX - lost_);
-      }
+      note(record);
       if (Status added = trace.add(record); !added) {
         return added;
       }
     }
   }
 
-  void warn(const profile::Reader& reader, const output::Timeline& trace) const {
-    if (!ended_) {
-      log::warn("the profile is cut short: it has no END record");
+  // What of the profile as a whole is to be told, where its sums are not made.
+  void note(const profile::Record& record) {
+    info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
+    if (const auto* loss = std::get_if<profile::Loss>(&record)) {
+      uint64_t& sum = info_.losses[std::string(loss->reason)];
+      sum += std::min(loss->count, UINT64_MAX - sum);
+    } else if (const auto* meta = std::get_if<profile::Meta>(&record)) {
+      info_.meta.emplace(meta->key, meta->value);
     }
-    if (lost_ > 0) {
-      log::warn("records were lost: " + std::to_string(lost_), "`gpuprof report` says which");
-    }
-    if (reader.skipped_bad() > 0) {
-      log::warn("bad lines skipped: " + std::to_string(reader.skipped_bad()));
-    }
+  }
+
+  void warn(const profile::Reader& reader, const output::Timeline& trace) {
+    info_.skipped_bad = reader.skipped_bad();
+    info_.skipped_unknown = reader.skipped_unknown();
+    warn_of_gaps(info_);
     if (trace.left_out() > 0) {
       log::warn("events left out, for which a stream had no room: " + std::to_string(trace.left_out()));
     }
@@ -239,8 +241,7 @@ class Export : public Command {
   Window window_;
   std::string format_;
   std::string output_ = "-";
-  bool ended_ = false;
-  uint64_t lost_ = 0;
+  analyze::ProfileInfo info_;
 };
 
 }  // namespace

@@ -124,14 +124,18 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
 
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
   std::vector<std::string> files;
-  std::set<std::pair<dev_t, ino_t>> taken;
+  std::set<std::pair<dev_t, ino_t>> named;
+  std::set<std::pair<dev_t, ino_t>> found_there;  // by folders and patterns
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
     const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !exists(word);
     if (!folder && !pattern) {
       struct stat info {};
       if (word != "-" && ::stat(word.c_str(), &info) == 0) {
-        taken.emplace(info.st_dev, info.st_ino);
+        if (found_there.count({info.st_dev, info.st_ino}) != 0) {
+          continue;
+        }
+        named.emplace(info.st_dev, info.st_ino);
       }
       files.push_back(word);
       continue;
@@ -142,7 +146,8 @@ Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& 
     }
     for (std::string& file : *found) {
       struct stat info {};
-      if (::stat(file.c_str(), &info) != 0 || taken.emplace(info.st_dev, info.st_ino).second) {
+      if (::stat(file.c_str(), &info) != 0 ||
+          (named.count({info.st_dev, info.st_ino}) == 0 && found_there.emplace(info.st_dev, info.st_ino).second)) {
         files.push_back(std::move(file));
       }
     }

@@ -121,7 +121,7 @@ class Listing {
       }
       print_plain(source, std::max(first, 1U), line.line);
       print_line(line, source, 0);
-      next = line.line + 1;
+      next = line.line == UINT32_MAX ? line.line : line.line + 1;
       const uint32_t limit = i + 1 < end ? root(i + 1).line : UINT32_MAX;
       const uint32_t after = std::min(limit, next > UINT32_MAX - kContext ? UINT32_MAX : next + kContext);
       print_plain(source, next, after);

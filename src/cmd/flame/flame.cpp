@@ -290,6 +290,12 @@ class Flame : public Command {
     stacks_.explain(folded.trimmed);
   }
 
+  // Whether the picture is of what the tables beside it are of.
+  [[nodiscard]] bool shows_all_time(const WeightChoice& weight) const {
+    return fold_.ranges != analyze::RangeFrames::filter && fold_.measure == Measure::gpu &&
+           weight.kind != WeightKind::bytes;
+  }
+
   [[nodiscard]] bool shares_out_time(const FoldResult& folded, WeightKind weight) const {
     const bool of_time =
         fold_.measure == Measure::gpu || fold_.measure == Measure::busy || fold_.measure == Measure::exclusive;
@@ -396,7 +402,7 @@ class Flame : public Command {
   [[nodiscard]] Status draw_time_series(const analyze::Aggregate& rows) {
     auto series = analyze::time_series(rows, fold_.measure, output::kMostHeatCells);
     if (!series) {
-      return std::move(series).error();
+      return rows.info.kind == ProfileKind::empty ? why_nothing(rows.info, rows.tables) : std::move(series).error();
     }
     const WeightChoice weight = choose_weight(rows.info, series->total);
     series_total_ = output::raw_weight(series->total, weight.kind);
@@ -429,8 +435,10 @@ class Flame : public Command {
     }
     if (!html_.empty()) {
       constexpr size_t kTableLines = 200;
+      constexpr const char* kOfAll = "These tables are of all GPU work of the profile, by time; the picture is not.";
       const analyze::SummaryOptions tables{.limits = {kTableLines, 1, kTableLines, 1}, .stacks = fold_.stacks};
-      const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight));
+      const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight),
+                                            shows_all_time(weight) ? "" : kOfAll);
       if (Status drawn = put(html_, page); !drawn) {
         return drawn;
       }

@@ -118,7 +118,9 @@ void write_stacks(Walk& walk, TextStream& out) {
     options.leaves = analyze::Leaves{};  // the kernel
   }
   const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
-  write_folded(analyze::fold(walk.rows(), options).tree, {kind, TimeUnit::ns}, out);
+  const analyze::FoldResult folded = analyze::fold(walk.rows(), options);
+  walk.note_trimmed(folded.trimmed);
+  write_folded(folded.tree, {kind, TimeUnit::ns}, out);
 }
 
 }  // namespace gpuprof::output

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +73,7 @@ class Insert {
 
   // The columns in their order, then run().
   Insert& number(uint64_t value) {
-    // SQLite's numbers have a sign: what is larger stands as text.
+    // SQLite's numbers have a sign: a larger one, which only an address can be, stands as text.
     if (value > INT64_MAX) {
       return bound_text(std::to_string(value));
     }
@@ -251,6 +253,10 @@ class Writer {
 }  // namespace
 
 Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use) {
+  const analyze::WalkWeight& total = walk.total();
+  if (std::max({total.ns, total.launches, total.bytes, total.samples}) > INT64_MAX) {
+    return Error{"the sums of this profile are larger than SQLite's numbers can be", "export another format"};
+  }
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);

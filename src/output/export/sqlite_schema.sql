@@ -15,7 +15,7 @@ CREATE TABLE frames (
   name TEXT NOT NULL,   -- of the function
   file TEXT, line INTEGER,
   module TEXT, build_id TEXT,
-  address INTEGER       -- in the module's file
+  address               -- in the module's file; an integer, or from 2^63 on its digits as text
 );
 
 CREATE TABLE stacks (

@@ -117,7 +117,12 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
   end_table(out);
 }
 
-void losses(const analyze::ProfileInfo& info, std::string& out) {
+std::string title_of(const char* what, size_t shown, size_t found) {
+  return what + (found > shown ? " (" + count_text(shown) + " of " + count_text(found) + ")" : std::string());
+}
+
+// `notice`: what the picture says is missing.
+void losses(const analyze::ProfileInfo& info, const std::string& notice, std::string& out) {
   out += "<h2>Losses</h2>\n";
   bool any = false;
   for (const auto& [reason, count] : info.losses) {
@@ -136,8 +141,10 @@ void losses(const analyze::ProfileInfo& info, std::string& out) {
     end_table(out);
   }
   std::vector<std::string> lines = trust_lines(info);
-  if (!info.complete && !any) {
+  if (!info.complete) {
     lines.emplace_back("The profile does not say how it ended, so the end of it may be missing.");
+  } else if (!notice.empty() && !any && lines.empty()) {
+    lines.push_back(notice);
   }
   if (!any && lines.empty()) {
     lines.emplace_back("Nothing was lost.");
@@ -149,7 +156,8 @@ void losses(const analyze::ProfileInfo& info, std::string& out) {
 
 }  // namespace
 
-std::string html(const analyze::FlameTree& tree, const Summary& summary, const SvgOptions& options) {
+std::string html(const analyze::FlameTree& tree, const Summary& summary, const SvgOptions& options,
+                 std::string_view note) {
   std::string picture = svg(tree, options);
   picture.erase(0, picture.find("<svg"));
   const std::string style(embedded(gpuprof_html_style_begin, gpuprof_html_style_end));
@@ -166,9 +174,14 @@ std::string html(const analyze::FlameTree& tree, const Summary& summary, const S
   out += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" + xml_escaped(printable(options.title)) +
          "</title>\n<style>" + style + "</style></head>\n<body><main><div id=\"graph\">" + picture +
          "</div>\n<section id=\"tables\" aria-label=\"Tables\">\n";
-  work_table("Kernels and copies", summary.work, summary, false, out);
-  work_table("Call paths", summary.call_paths, summary, true, out);
-  losses(summary.info, out);
+  if (!note.empty()) {
+    out += "<p>" + text_of(note) + "</p>\n";
+  }
+  work_table(title_of("Kernels and copies", summary.work.size(), summary.found.work), summary.work, summary, false,
+             out);
+  work_table(title_of("Call paths", summary.call_paths.size(), summary.found.call_paths), summary.call_paths, summary,
+             true, out);
+  losses(summary.info, options.notice, out);
   out += "</section></main>\n<script>" + script + "</script></body></html>\n";
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analyze/flame_tree.h"
 #include "analyze/summarize.h"
@@ -10,7 +11,8 @@
 
 namespace gpuprof::output {
 
-// The summary's lines are all put into the tables: limit them where it is made.
-std::string html(const analyze::FlameTree& tree, const analyze::Summary& summary, const SvgOptions& options);
+// The summary's lines are all put into the tables: limit them where it is made. `note` stands above them.
+std::string html(const analyze::FlameTree& tree, const analyze::Summary& summary, const SvgOptions& options,
+                 std::string_view note = {});
 
 }  // namespace gpuprof::output

@@ -165,6 +165,17 @@ class PerfettoTest(rig.RuntimeTest):
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"No space left", run.stderr)
 
+    def test_what_is_missing_is_told(self):
+        profile = os.path.join(GOLDEN, "all_records.txt")
+        with open(profile, encoding="utf-8") as file:
+            path = self.write(file.read().replace("\nEND;", "\nNEWKIND;1\nMETA;filter;--kernel sweep\nEND;"))
+        for form in ("chrome", "perfetto"):
+            run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", "/dev/null", path])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            for words in (b"a part of another: only what matches --kernel sweep", b"lost: late_name 1",
+                          b"of kinds that this version does not know: 1"):
+                self.assertIn(words, run.stderr)
+
     def test_a_large_chrome_trace_names_this_format(self):
         path = self.write("GPUPROF;3.0\nSTRING;1;app\nSTRING;2;" + "f" * 80 + "\nPROCESS;1;7;1;5;1;0;0;0\n" +
                           "CALL;1;7;0;2;123456;50000000001;50000000017\n" * 3_200_000 + "END;9;0;0;0;0;0;0\n")

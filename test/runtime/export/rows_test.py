@@ -115,6 +115,22 @@ class RowsTest(rig.RuntimeTest):
             self.assertIn("Trainer.fit", self.export(form, profile))
             self.assertNotIn("Trainer.fit", self.export(form, profile, "--hide", "^Trainer"))
 
+    def test_what_is_not_found_in_any_stack_is_told_by_all(self):
+        for form in ("pprof", "json", "csv", "folded", "speedscope"):
+            run = self.run_command([rig.GPUPROF, "export", "--format", form, "--root", "nosuch", "-o", "out",
+                                    os.path.join(GOLDEN, "python.txt")])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(b"no stack has a function 'nosuch'", run.stderr, form)
+
+    def test_what_iaprof_would_fold_keeps_control_bytes_from_the_terminal(self):
+        with open(os.path.join(GOLDEN, "import/semicolons.txt"), "rb") as file:
+            text = file.read().replace(b";matmul\n", b";p\xc2\x9b31mX\xe2\x80\xae\xff\n")
+        path = os.path.join(self.folder, "names.txt")
+        with open(path, "wb") as file:
+            file.write(text)
+        out = self.run_command([rig.GPUPROF, "import", "--folded", path]).stdout
+        self.assertIn(rb"p\xc2\x9b31mX\xe2\x80\xae\xff;4242;", out)
+
     def test_ten_thousand_rows_with_every_byte_in_their_names(self):
         profile = os.path.join(self.folder, "bytes.txt")
         with open(profile, "w", encoding="ascii") as file:

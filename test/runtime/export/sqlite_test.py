@@ -99,6 +99,23 @@ class SqliteTest(rig.RuntimeTest):
         with self.database(os.path.join(GOLDEN, "python.txt"), "--hide", "^Trainer") as database:
             self.assertEqual(database.execute("SELECT COUNT(*) FROM frames WHERE name LIKE 'Trainer%'").fetchone(), (0,))
 
+    def test_numbers_that_are_too_large(self):
+        with open(PROFILES[0], encoding="utf-8") as file:
+            text = file.read()
+        large = text.replace(";0x4a1b20\n", ";0xffffffffff600001\n")
+        self.assertNotEqual(large, text)
+        path = os.path.join(self.folder, "profile.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(large)
+        with self.database(path) as database:
+            self.assertIn((str(0xffffffffff600001),), database.execute("SELECT address FROM frames").fetchall())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\nWORK;1;1;7;1;0;0;0;0;0;0;kernel;1;0\n" +
+                       "GPU;0;1;1;9000000000000000001;1;1;0;0;0\n" * 2)
+        run = self.run_command([rig.GPUPROF, "export", "--format", "sqlite", "-o", "out.db", path])
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"larger than SQLite's numbers", run.stderr)
+
     def test_failures_are_told(self):
         run = self.run_command([rig.GPUPROF, "export", "--format", "sqlite", "-o", "out.db",
                                 os.path.join(GOLDEN, "no_work.txt")])

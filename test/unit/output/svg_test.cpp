@@ -198,6 +198,23 @@ TEST_CASE("html: only our own scripts may run, and names stay text") {
   CHECK(bare.find("://") == std::string::npos);
 }
 
+TEST_CASE("html: tables say what they are not, and what is missing") {
+  gpuprof::analyze::Summary summary;
+  summary.timed = true;
+  summary.work.push_back({.work = "one", .weight = {5, 1, 0}});
+  summary.found.work = 300;
+  summary.info.complete = true;
+  SvgOptions options;
+  const std::string whole = html({}, summary, options);
+  CHECK(whole.find("Kernels and copies (1 of 300)") != std::string::npos);
+  CHECK(whole.find("Nothing was lost.") != std::string::npos);
+  options.notice = "bad lines skipped: 1";
+  const std::string lossy = html({}, summary, options, "of everything");
+  CHECK(lossy.find("Nothing was lost.") == std::string::npos);
+  CHECK(lossy.find("<p>of everything</p>") != std::string::npos);
+  CHECK(lossy.find("<p>bad lines skipped: 1</p>") != std::string::npos);
+}
+
 TEST_CASE("svg: an empty tree says so") {
   const std::string text = svg(FlameTree(), {});
   CHECK(text.find("Nothing to show") != std::string::npos);
