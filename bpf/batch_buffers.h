@@ -152,7 +152,10 @@ static __noinline int look_at(struct batch* batch) {
   if (!batch) {
     return 1;
   }
-  __builtin_memset(&batch->scan, 0, sizeof(batch->scan));
+  /* In two: clang makes stores of it, but not of so many at once. */
+  __builtin_memset(&batch->scan, 0, __builtin_offsetof(struct gpuprof_batch_scan, recent));
+  barrier_var(batch);
+  __builtin_memset(batch->scan.recent, 0, sizeof(batch->scan.recent));
   batch->scan.at = batch->address;
   batch->to = 0;
   struct dynamic_key queue = {batch->event.file, batch->event.queue};

@@ -113,12 +113,22 @@ int on_xe_bind(__u64* ctx) {
   return 0;
 }
 
+/* Before the driver frees its number, which it may give to another thread's VM before it returns. */
 /* (struct drm_device*, struct drm_xe_vm_destroy*, struct drm_file*) */
-SEC("fexit")
+SEC("fentry")
 int on_xe_vm_destroyed(__u64* ctx) {
   struct xe_vm_destroy gone;
-  if ((int)ctx[3] == 0 && bpf_probe_read_kernel(&gone, sizeof(gone), (const void*)ctx[1]) == 0) {
+  if (bpf_probe_read_kernel(&gone, sizeof(gone), (const void*)ctx[1]) == 0) {
     forget_vm(number_of(ctx[2]), gone.vm);
+  }
+  return 0;
+}
+
+/* The same; a VM that is in use stays, without what was known of it. */
+SEC("fexit")
+int on_xe_vm_kept(__u64* ctx) {
+  if ((int)ctx[3] == -EBUSY && is_recorded()) {
+    count_job(GPUPROF_DRM_LOST_BINDINGS);
   }
   return 0;
 }

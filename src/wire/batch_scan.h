@@ -34,7 +34,7 @@ struct gpuprof_batch_scan {
   gpuprof_u64 descriptors; /* address of the interface descriptors; 0: not known */
   gpuprof_u64 descriptor;  /* of the one that is read next, in place of a command; 0: none is */
   gpuprof_u32 descriptors_bytes;
-  gpuprof_u32 missed; /* a kernel whose descriptor is not known, or not there */
+  gpuprof_u32 missed; /* a kernel whose descriptor is not known, or not there, or for which there is no room */
   gpuprof_u32 depth;  /* of these */
   gpuprof_u32 jumps;
   gpuprof_u32 noops; /* since the last other command */
@@ -42,13 +42,20 @@ struct gpuprof_batch_scan {
   gpuprof_u32 count;
   gpuprof_u32 pad;
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* relative to the instruction base address */
+  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS]; /* of them, by their low bits: a kernel is mostly started often */
 };
 
 static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpuprof_batch_scan* scan, gpuprof_u32 low,
                                                                     gpuprof_u32 high, gpuprof_u32 kind) {
   gpuprof_u64 start = (((gpuprof_u64)(high & 0xffff) << 32) | low) & ~(gpuprof_u64)63;
   gpuprof_u32 count = scan->count;
+  gpuprof_u64* recent = &scan->recent[(start >> 6) & (GPUPROF_BATCH_KERNELS - 1)];
+  if (*recent == (start | kind | 2)) { /* 2: not the 0 of none */
+    return;
+  }
+  *recent = start | kind | 2;
   if (count >= GPUPROF_BATCH_KERNELS) {
+    scan->missed = 1;
     return;
   }
   scan->starts[count & (GPUPROF_BATCH_KERNELS - 1)] = start | kind;

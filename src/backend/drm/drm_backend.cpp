@@ -50,7 +50,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  void set_recording(bool on) { on_ = on; }
+  // What has happened until now was before it.
+  void set_recording(bool on) {
+    if (on != on_) {
+      drain();
+    }
+    on_ = on;
+  }
 
   [[nodiscard]] bpf_object* programs() const { return programs_->object(); }
 
@@ -193,11 +199,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     // The driver has until the next look to end what a process has left behind.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
+      if (stalls_) {
+        stalls_->end_source(source, now);  // first: its last samples are of jobs that are forgotten then
+      }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
-      if (stalls_) {
-        stalls_->end_source(source, now);
-      }
       submitters_.end(source);
     }
   }
@@ -283,6 +289,12 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
   void tell_lost_times() {
+    if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
+      tell_count(
+          "calls.skipped", skipped,
+          " calls of the driver were not seen, as the kernel does not run a BPF program that it has interrupted on "
+          "the same processor: jobs, batches or binds of these are missing");
+    }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       tell_count("times.lost", lost,
                  " times at which jobs began or ended found the buffer full: these jobs have no time");

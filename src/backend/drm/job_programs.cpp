@@ -75,6 +75,7 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
     programs.push_back({"on_object_closed", "drm_gem_handle_delete", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_closed", "xe_file_close", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_vm_destroyed", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
+    programs.push_back({"on_xe_vm_kept", "xe_vm_destroy_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_mmap_offset", "xe_gem_mmap_offset_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_bind", "xe_vm_bind_ioctl", true, &KernelEvents::xe_batches});
     programs.push_back({"on_xe_wait", "xe_wait_user_fence_ioctl", true, &KernelEvents::xe_batches});
@@ -282,6 +283,20 @@ void JobPrograms::sweep() const {
 
 uint64_t JobPrograms::count(gpuprof_drm_count what) const {
   return sum_of_cpus(counts_, what);
+}
+
+uint64_t JobPrograms::skipped() const {
+  uint64_t sum = 0;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object_.get()) {
+    bpf_prog_info info{};
+    uint32_t bytes = sizeof(info);
+    const int fd = bpf_program__fd(program);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
+      sum += info.recursion_misses;
+    }
+  }
+  return sum;
 }
 
 }  // namespace gpuprof::backend::drm

@@ -62,6 +62,9 @@ class JobPrograms {
   // So far.
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
+  // Calls for which the kernel did not run a program of ours, as it was interrupted in it on the same processor.
+  [[nodiscard]] uint64_t skipped() const;
+
  private:
   explicit JobPrograms(BpfObject object) : object_(std::move(object)) {}
   Status attach(const char* program, const char* target, bool is_function);

@@ -173,7 +173,8 @@ TEST_CASE("a batch that leads back to itself has an end") {
   memory.put(0x1000, walker(0x40) + jump(0x1000));
   const auto scan = memory.scan(0x1000);
   CHECK(scan.state == GPUPROF_BATCH_CUT);
-  CHECK(scan.count == GPUPROF_BATCH_JUMPS + 1);
+  CHECK(scan.jumps == GPUPROF_BATCH_JUMPS);
+  CHECK(scan.count == 1);
 }
 
 TEST_CASE("what is not written yet is told apart from what is complete") {
@@ -196,7 +197,20 @@ TEST_CASE("of very many kernels the first are known") {
   }
   memory.put(0, words + Words{kEnd});
   const auto scan = memory.scan(0);
-  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(scan.state == GPUPROF_BATCH_CUT);
   CHECK(scan.count == GPUPROF_BATCH_KERNELS);
   CHECK(scan.starts[GPUPROF_BATCH_KERNELS - 1] == GPUPROF_BATCH_KERNELS * 64);
+}
+
+TEST_CASE("a kernel that is started again and again takes one place") {
+  Memory memory;
+  Words words;
+  for (uint32_t i = 0; i < 100; ++i) {
+    words = words + walker(0) + walker(0x40);
+  }
+  memory.put(0x1000, words + walker(0x8000) + Words{kEnd});
+  const auto scan = memory.scan(0x1000);
+  CHECK(scan.state == GPUPROF_BATCH_ENDED);
+  CHECK(starts(scan).back() == 0x8000);
+  CHECK(scan.count < 6);
 }

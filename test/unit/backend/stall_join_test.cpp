@@ -170,6 +170,46 @@ TEST_CASE("kernels of two processes at one address share samples by their time i
   CHECK(gpu.seen.shared == Seen::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
 }
 
+TEST_CASE("what waits behind another job of its ring takes no samples") {
+  Gpu gpu;
+  gpu.batch(10, {0x9000});
+  gpu.batch(11, {0x8000});
+  gpu.join.on_batch(Gpu::batch(12, {0x8000}, 88));
+  constexpr uint64_t kRing = 4;
+  const JobKey first = gpu.start(2, 1, kRing, 10, 1000);
+  const JobKey second = gpu.start(2, 2, kRing, 11, 1001);
+  gpu.run(8, 12, 1000, 1600);
+  gpu.sample(0x8008, 5, 1500);
+  gpu.settle(2000);  // the first one still works
+  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 8}, 5}});
+
+  gpu.run(8, 12, 2000, 2600);
+  gpu.sample(0x8008, 5, 2500);
+  Job job{.source = 7, .ring = kRing, .device = kDevice};
+  gpu.join.on_done(first, 2550 * kMs);
+  gpu.join.on_done(second, 2700 * kMs);
+  gpu.join.on_job(second, job, 2550 * kMs);  // it had not begun
+  gpu.settle(3000);
+  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 8}, 10}});
+  CHECK(gpu.seen.shared.empty());
+}
+
+TEST_CASE("where a batch has more kernels than are told, whose a sample is is estimated") {
+  Gpu gpu;
+  std::vector<uint64_t> starts;
+  for (uint64_t i = 1; i <= GPUPROF_BATCH_KERNELS; ++i) {
+    starts.push_back(i * 0x1000);
+  }
+  gpuprof_drm_batch batch = Gpu::batch(10, starts, 77);
+  batch.state = GPUPROF_BATCH_CUT;
+  gpu.join.on_batch(batch);
+  gpu.run(7, 10, 1000, 2000);
+  gpu.sample(0x1008, 3, 1500);
+  gpu.settle(3000);
+  CHECK(gpu.seen.exact.empty());
+  CHECK(gpu.seen.shared == Seen::Places{{{7, "kernel at 0x1000", 8}, 3}});
+}
+
 TEST_CASE("samples wait for what comes late, and then are nobody's") {
   Gpu gpu;
   gpu.batch(10, {});  // not written yet

@@ -35,6 +35,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
     return;
   }
   if (batches_.size() >= kMaxBatches && !batches_.contains(batch.id)) {  // most are of jobs that are done
+    not_followed_ += batches_.size();
     batches_.clear();
   }
   Batch& known = batches_[batch.id];
@@ -74,7 +75,11 @@ void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
 }
 
 void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission) {
-  if (submission.batch == 0 || runs_.size() >= kMaxJobs) {
+  if (submission.batch == 0) {
+    return;
+  }
+  if (runs_.size() >= kMaxJobs) {
+    ++not_followed_;
     return;
   }
   // Engines of i915 go from one context to the other and back.
@@ -91,7 +96,8 @@ void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
   if (run == runs_.end()) {
     return;
   }
-  if (batches_.size() >= kMaxBatches) {
+  if (batches_.size() >= kMaxBatches && !batches_.contains(batch)) {
+    not_followed_ += batches_.size();
     batches_.clear();
   }
   Batch& known = batches_[batch];  // it may be told of later
@@ -105,6 +111,9 @@ void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
 
 uint32_t StallJoin::vm_number(SourceId source, const gpuprof_drm_batch& batch) {
   auto& numbers = vms_[source];
+  if (const auto known = numbers.find({batch.file, batch.vm}); known != numbers.end()) {
+    return known->second;
+  }
   if (numbers.size() >= kMaxSpaces) {
     return static_cast<uint32_t>(numbers.size());
   }
@@ -118,6 +127,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
     }
   }
   if (spaces_.size() >= kMaxSpaces) {  // most are gone
+    not_followed_ += spaces_.size();
     spaces_.clear();
   }
   const uint64_t id = ++next_space_;
@@ -149,7 +159,8 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   if (!run.kernels.empty() && run.kernels.front().space != space) {
     run.kernels.clear();  // the base was not there yet; a batch is always told whole
   }
-  run.is_whole = batch.state == GPUPROF_BATCH_ENDED && batch.count < GPUPROF_BATCH_KERNELS;
+  run.is_whole = batch.state == GPUPROF_BATCH_ENDED;
+  run.is_full = !run.is_whole && batch.count == GPUPROF_BATCH_KERNELS;
   std::vector<KernelId> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const KernelId kernel = kernel_at(space, batch.starts[i]);
@@ -328,11 +339,20 @@ void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
 
 // False: some of its samples wait for what may come late.
 bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
+  // A ring works on one job after the other: behind the first one that is not done, none has begun.
+  std::unordered_map<uint64_t, uint64_t> first_on_ring;
+  for (const auto& [key, run] : runs_) {
+    if (run.in_order && run.run_ns != 0 && run.done_ns == 0) {
+      uint64_t& first = first_on_ring.try_emplace(run.job.ring, run.run_ns).first->second;
+      first = std::min(first, run.run_ns);
+    }
+  }
   std::vector<const Run*> ran;
   for (const auto& [key, run] : runs_) {
     const bool overlaps =
-        run.run_ns != 0 && run.run_ns < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
-    if (run.job.device == window.device && overlaps) {
+        run.run_ns != 0 && run.began_ns() < window.end_ns && (run.done_ns == 0 || run.done_ns > window.start_ns);
+    const bool waits = run.in_order && run.done_ns == 0 && run.run_ns > first_on_ring[run.job.ring];
+    if (run.job.device == window.device && overlaps && !waits) {
       ran.push_back(&run);
     }
   }
@@ -369,13 +389,14 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
     if (kernel == nullptr) {
       continue;
     }
-    const uint64_t from = std::max(run->run_ns, window.start_ns);
+    const uint64_t from = std::max(run->began_ns(), window.start_ns);
     const uint64_t to = run->done_ns == 0 ? window.end_ns : std::min(run->done_ns, window.end_ns);
     Candidate& candidate = found[{run->job.source, *kernel}];
     candidate.source = run->job.source;
     candidate.kernel = *kernel;
     candidate.offset = offset;
     candidate.address = address_of(*kernel, offset);
+    candidate.is_guess = candidate.is_guess || run->is_full;
     candidate.ns += std::max<uint64_t>(to > from ? to - from : 0, 1);
   }
   std::vector<Candidate> list;
@@ -442,7 +463,7 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
     if (samples > 0) {
       told[to[i].source] += samples;
       sink_.on_stalls(to[i].source, window, {to[i].kernel.name(), to[i].offset, to[i].address}, parts[i],
-                      to.size() > 1);
+                      to.size() > 1 || to[i].is_guess);
     }
   }
 }

@@ -99,6 +99,8 @@ class StallJoin {
 
   // Jobs whose end was not told: they had ended when one that ran after them had.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
+  // Jobs, batches and VMs of which nothing could be kept: their samples are nobody's.
+  [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return waiting_count_; }
 
  private:
@@ -124,9 +126,12 @@ class StallJoin {
     uint64_t start_ns = 0;  // told with its work; 0: not yet
     uint64_t batch = 0;
     bool is_whole = false;          // all of the batch is known
+    bool is_full = false;           // it has more kernels than are told
     bool in_order = false;          // its ring runs one job after the other
     bool is_inferred = false;       // done_ns: it was done by then
     std::vector<KernelId> kernels;  // by address
+    // Handed over is not begun: others of its ring may have been before it.
+    [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
   struct Window {
     uint32_t device = 0;
@@ -140,6 +145,7 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
+    bool is_guess = false;  // of a batch that may have a kernel in between
   };
   // Windows that have been told to a source in one turn.
   using Told = std::map<SourceId, uint64_t>;
@@ -179,6 +185,7 @@ class StallJoin {
   std::map<uint64_t, std::set<uint64_t>> running_;                       // what is not done: seqnos by context
   std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // the same, on rings that are in order
   uint64_t ends_inferred_ = 0;
+  uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;
   std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // their numbers, by file and VM
   uint32_t last_window_ = 0;

@@ -42,6 +42,9 @@ void StallSampling::tell_reads() {
   submitters_.add_meta("drm.stalls.drops=" + std::to_string(facts.drops));
   submitters_.add_meta("drm.stalls.resets=" + std::to_string(facts.resets));
   submitters_.add_meta("drm.stalls.ends_inferred=" + std::to_string(join_.ends_inferred()));
+  if (join_.not_followed() > 0) {
+    submitters_.add_meta("drm.stalls.not_followed=" + std::to_string(join_.not_followed()));
+  }
   for (const Error& refused : reader_->refused()) {
     submitters_.add_meta("drm.stalls.refused=" + refused.message);
   }

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kMaxWaiting = 65'536;
 constexpr size_t kMaxAtAddress = 64;                   // one after the other: of those before nobody asks any more
 constexpr size_t kMaxLooks = 64;                       // at what lies before an address
+constexpr size_t kMaxOthers = 4096;                    // at what was not there then
 constexpr size_t kMaxLooksInRegions = 16 * kMaxLooks;  // at what lies before it in all of them
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
@@ -120,6 +121,7 @@ uint64_t LoadedKernels::bytes_of(const Kernel& kernel) const {
 template <typename Wanted, typename Take>
 void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const {
   bool nearest = true;
+  size_t others = kMaxOthers;
   for (auto at = space.upper_bound(address); at != space.begin() && looks > 0;) {
     --at;
     const uint64_t offset = address - at->first;
@@ -128,13 +130,16 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
     }
     bool any = false;
     for (const Kernel& kernel : at->second) {
+      if (!is_wanted(kernel)) {  // those that are gone can be many
+        if (--others == 0) {
+          return;
+        }
+        continue;
+      }
       if (looks == 0) {
         return;
       }
       --looks;
-      if (!is_wanted(kernel)) {
-        continue;
-      }
       any = true;
       const uint64_t bytes = bytes_of(kernel);
       if (bytes == 0 ? nearest : offset < bytes) {

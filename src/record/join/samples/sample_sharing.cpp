@@ -27,17 +27,12 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   if (!out_.admit(&source, sum)) {
     return;
   }
-  const WindowKey key{source.id, samples.window};
-  const auto known = open_.find(key);
+  OpenWindow& window = open_[{source.id, samples.window}];
+  window.told += sum;  // or they would be missing once more when the window is closed
   if (counts_ >= kMaxCounts || !join_.memory().admit()) {
-    if (known != open_.end()) {
-      known->second.told += sum;
-    }
     out_.drop(&source, sum);
     return;
   }
-  OpenWindow& window = known != open_.end() ? known->second : open_[key];
-  window.told += sum;
   auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
     counts.push_back(

@@ -248,11 +248,14 @@ TEST_CASE("more samples than can wait are dropped and counted") {
                                     {.module = 7, .offset = i * 16, .function_id = 1, .window = 5, .reasons = reasons});
   }
   CHECK(rig.dropped() == 2 * reasons.size());
+  rig.correlator.on_place_samples(1, {.module = 7, .offset = 0, .function_id = 1, .window = 6, .reasons = reasons});
+  rig.window(6, reasons.size());  // of which nothing was taken
+  CHECK(rig.dropped() == 3 * reasons.size());
   rig.window(5, records * reasons.size());
   rig.correlator.finish();
   rig.take();
   // What was refused here is not counted a second time as missing from the window.
-  CHECK(rig.correlator.totals().samples + rig.dropped() == records * reasons.size());
+  CHECK(rig.correlator.totals().samples + rig.dropped() == (records + 1) * reasons.size());
 }
 
 TEST_CASE("samples that name their launch are its own, and those of others meanwhile are left out") {
