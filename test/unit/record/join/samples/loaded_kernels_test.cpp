@@ -163,6 +163,17 @@ TEST_CASE("what was unloaded is there no more, and what came later was not there
   CHECK(rig.place_of(kBase + 1, 10 * kMs, 40 * kMs) == kUnknown);
 }
 
+TEST_CASE("many that are gone hide none that is there") {
+  FakeCode code;
+  LoadingRig rig(code);
+  for (uint64_t i = 1; i <= 100; ++i) {
+    rig.load(kScale, kBase + i * 4, i);
+    rig.unload(i, 50 * kMs);
+  }
+  rig.load(kAdd, kBase, 200, 60 * kMs);
+  CHECK(rig.place_of(kBase + 0x200) == "add+512 k.cl:512 [xe_hpc.zebin c0ffee]");
+}
+
 TEST_CASE("the same address on two devices is the kernel's only where both have the same") {
   FakeCode code;
   LoadingRig rig(code);
