@@ -385,8 +385,8 @@ class Session {
   void tell_of_samples() const {
     if (options_.samples && correlator_->totals().samples == 0 && turn_->ever_connected()) {
       log::warn("there are no samples of what happens inside of kernels",
-                "sampled are CUDA programs, on GPUs whose counters this user may read, and with --backend drm Intel "
-                "GPUs of the driver xe: gpuprof doctor");
+                "sampled are CUDA programs, on GPUs whose counters this user may read, and Intel GPUs by Level Zero's "
+                "metrics or, with --backend drm, by the driver xe: gpuprof doctor");
     }
     if (counts() && correlator_->counted() == 0 && turn_->ever_connected()) {
       log::warn("nothing was counted of what instructions do",

@@ -111,7 +111,7 @@ class SqliteTest(rig.RuntimeTest):
             self.assertIn((str(0xffffffffff600001),), database.execute("SELECT address FROM frames").fetchall())
         with open(path, "w", encoding="utf-8") as file:
             file.write("GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\nWORK;1;1;7;1;0;0;0;0;0;0;kernel;1;0\n" +
-                       "GPU;0;1;1;9000000000000000001;1;1;0;0;0\n" * 2)
+                       "GPU;0;1;1;9000000000000000001;9000000000000000001;9000000000000000001;0;0;0\n" * 2)
         run = self.run_command([rig.GPUPROF, "export", "--format", "sqlite", "-o", "out.db", path])
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"larger than SQLite's numbers", run.stderr)
