@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kNobody = "[unknown]";
 constexpr uint64_t kLookNs = 200'000'000;         // from one try to the next
 constexpr uint64_t kLongestNs = 600'000'000'000;  // that a kernel may run on after a window, and still be waited for
+constexpr size_t kMaxRefusing = 65536;            // open windows; of more than these nothing is kept
 
 uint64_t sum_of(const auto& counts) {
   uint64_t sum = 0;
@@ -27,12 +28,17 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   if (!out_.admit(&source, sum)) {
     return;
   }
-  OpenWindow& window = open_[{source.id, samples.window}];
-  window.told += sum;  // or they would be missing once more when the window is closed
+  const WindowKey key{source.id, samples.window};
   if (counts_ >= kMaxCounts || !join_.memory().admit()) {
+    // Or they would be missing once more when the window is closed.
+    if (open_.contains(key) || open_.size() < kMaxRefusing) {
+      open_[key].told += sum;
+    }
     out_.drop(&source, sum);
     return;
   }
+  OpenWindow& window = open_[key];
+  window.told += sum;
   auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
   for (const auto& reason : samples.reasons) {
     counts.push_back(
