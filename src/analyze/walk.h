@@ -2,6 +2,7 @@
 // as `flame` shows them, but with what the profile knows of each: file, line, module, build id and address.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,6 +38,9 @@ struct WalkWeight {
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
   uint64_t samples = 0;  // of GPU code; a sample has no time of its own
+
+  // Whether sums are not larger than numbers of formats can be that have a sign.
+  [[nodiscard]] bool fits_signed() const { return std::max({ns, launches, bytes, samples}) <= INT64_MAX; }
 };
 
 struct WalkRow {

@@ -9,6 +9,7 @@
 #include "analyze/frame_origin.h"
 #include "analyze/kernel_names.h"
 #include "analyze/labels.h"
+#include "base/numbers.h"
 #include "base/utf8.h"
 
 namespace gpuprof::output {
@@ -24,6 +25,10 @@ std::string shown_name(std::string_view name) {
   std::string text;
   append_escaped(name, {}, text);
   return text;
+}
+
+std::string part_shown(size_t shown, size_t found) {
+  return found > shown ? " (" + count_text(shown) + " of " + count_text(found) + ")" : std::string();
 }
 
 void append_right(const std::string& text, size_t width, std::string& out) {

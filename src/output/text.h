@@ -11,6 +11,9 @@ namespace gpuprof::output {
 
 std::string shown_name(std::string_view name);  // valid UTF-8 without control bytes
 
+// " (10 of 34)", behind the title of a table that does not show all that was found; else empty.
+std::string part_shown(size_t shown, size_t found);
+
 void append_right(const std::string& text, size_t width, std::string& out);
 
 // The first kMostShownBytes of a name, with an ellipsis: for JSON, of which one name may come a million times.

@@ -453,8 +453,7 @@ class Pprof {
 }  // namespace
 
 Status fits_pprof(const analyze::Walk& walk) {
-  const WalkWeight& total = walk.total();
-  if (std::max({total.ns, total.launches, total.bytes, total.samples}) > INT64_MAX) {
+  if (!walk.total().fits_signed()) {
     return Error{"the sums of this profile are larger than pprof's numbers can be", "export another format"};
   }
   return {};

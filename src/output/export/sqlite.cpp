@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -253,8 +252,7 @@ class Writer {
 }  // namespace
 
 Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use) {
-  const analyze::WalkWeight& total = walk.total();
-  if (std::max({total.ns, total.launches, total.bytes, total.samples}) > INT64_MAX) {
+  if (!walk.total().fits_signed()) {
     return Error{"the sums of this profile are larger than SQLite's numbers can be", "export another format"};
   }
   sqlite3* opened = nullptr;

@@ -117,10 +117,6 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
   end_table(out);
 }
 
-std::string title_of(const char* what, size_t shown, size_t found) {
-  return what + (found > shown ? " (" + count_text(shown) + " of " + count_text(found) + ")" : std::string());
-}
-
 // `notice`: what the picture says is missing.
 void losses(const analyze::ProfileInfo& info, const std::string& notice, std::string& out) {
   out += "<h2>Losses</h2>\n";
@@ -177,10 +173,10 @@ std::string html(const analyze::FlameTree& tree, const Summary& summary, const S
   if (!note.empty()) {
     out += "<p>" + text_of(note) + "</p>\n";
   }
-  work_table(title_of("Kernels and copies", summary.work.size(), summary.found.work), summary.work, summary, false,
+  work_table("Kernels and copies" + part_shown(summary.work.size(), summary.found.work), summary.work, summary, false,
              out);
-  work_table(title_of("Call paths", summary.call_paths.size(), summary.found.call_paths), summary.call_paths, summary,
-             true, out);
+  work_table("Call paths" + part_shown(summary.call_paths.size(), summary.found.call_paths), summary.call_paths,
+             summary, true, out);
   losses(summary.info, options.notice, out);
   out += "</section></main>\n<script>" + script + "</script></body></html>\n";
   return out;

@@ -77,10 +77,7 @@ void Page::fact(std::string_view word, const std::string& text) {
 void Page::title(std::string_view text, size_t shown, size_t found) {
   std::string& out = stream_.text();
   out.append("\n").append(options_.colors ? kBold : "").append(text).append(options_.colors ? kPlain : "");
-  if (found > shown) {
-    out.append(" (").append(count_text(shown)).append(" of ").append(count_text(found)).append(")");
-  }
-  line("");
+  line(part_shown(shown, found));
 }
 
 void Page::line(const std::string& text) {

@@ -62,30 +62,26 @@ void stalls_devices(uint32_t count) {
   drain(part, lists[2]);
 }
 
-// With pauses, so that there are several readings.
-void stalls_slowly(uint32_t count) {
+void with_pauses(uint32_t count, useconds_t pause) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
   ze_command_list_handle_t list = gpu.immediate();
   ze_kernel_handle_t light = gpu.kernel("light");
   for (uint32_t i = 0; i < count; ++i) {
     relax(list, light);
-    usleep(120000);
+    usleep(pause);
   }
   drain(gpu, list);
 }
 
-// With short ones, so that each reading has some.
+// So that there are several readings.
+void stalls_slowly(uint32_t count) {
+  with_pauses(count, 120000);
+}
+
+// So that each reading has some.
 void stalls_steadily(uint32_t count) {
-  CHECK_ZE(zeInit(0));
-  Gpu gpu;
-  ze_command_list_handle_t list = gpu.immediate();
-  ze_kernel_handle_t light = gpu.kernel("light");
-  for (uint32_t i = 0; i < count; ++i) {
-    relax(list, light);
-    usleep(2000);
-  }
-  drain(gpu, list);
+  with_pauses(count, 2000);
 }
 
 }  // namespace

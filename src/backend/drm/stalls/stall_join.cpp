@@ -34,11 +34,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   if (batch.count > GPUPROF_BATCH_KERNELS) {
     return;
   }
-  if (batches_.size() >= kMaxBatches && !batches_.contains(batch.id)) {  // most are of jobs that are done
-    not_followed_ += batches_.size();
-    batches_.clear();
-  }
-  Batch& known = batches_[batch.id];
+  Batch& known = batch_of(batch.id);
   known.told = batch;
   if (bases_.size() >= kMaxBatches) {
     bases_.clear();
@@ -96,17 +92,21 @@ void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
   if (run == runs_.end()) {
     return;
   }
-  if (batches_.size() >= kMaxBatches && !batches_.contains(batch)) {
-    not_followed_ += batches_.size();
-    batches_.clear();
-  }
-  Batch& known = batches_[batch];  // it may be told of later
+  Batch& known = batch_of(batch);  // it may be told of later
   run->second.batch = batch;
   known.job = key;
   known.has_job = true;
   if (known.told.id != 0) {
     add_kernels(run->second, known.told);
   }
+}
+
+StallJoin::Batch& StallJoin::batch_of(uint64_t id) {
+  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // most are of jobs that are done
+    not_followed_ += batches_.size();
+    batches_.clear();
+  }
+  return batches_[id];
 }
 
 uint32_t StallJoin::vm_number(SourceId source, const gpuprof_drm_batch& batch) {

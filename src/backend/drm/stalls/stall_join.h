@@ -156,6 +156,7 @@ class StallJoin {
   [[nodiscard]] uint64_t oldest_window() const;
   void tell_kernel(const Run& run, const KernelId& kernel);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
+  Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
   uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
   KernelId kernel_at(uint64_t space, uint64_t start);
