@@ -7,7 +7,6 @@ what the profile is held against.
 """
 
 import collections
-import functools
 import os
 import re
 import subprocess
@@ -147,31 +146,24 @@ def python_files():
     return files | {"submit.py": (HERE / "submit.py").read_bytes()}
 
 
-@functools.lru_cache(maxsize=None)
-def output_of(suite, more):
-    """(sections, None), or why there are none; asked once, as each try may take as long as a network is away."""
-    try:
-        programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"],
-                    "frameless": os.environ["DRM_FRAMELESS"], "staller": os.environ["DRM_STALLER"],
-                    "batches": os.environ["DRM_BATCHES"]}
-        return machine.run(suite, programs, lambda modules: script(modules, more),
-                           more_files=python_files()), None
-    except vm.Skipped as reason:
-        return {}, str(reason)
+def run_machine(suite, more):
+    """{section: lines} of a machine with the kernel of the suite, which also runs the script `more`."""
+    programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"], "frameless": os.environ["DRM_FRAMELESS"],
+                "staller": os.environ["DRM_STALLER"], "batches": os.environ["DRM_BATCHES"]}
+    return machine.run(suite, programs, lambda modules: script(modules, more), more_files=python_files())
 
 
 class Jobs:
-    """What holds on each kernel. `suite`: whose; `more`: what else the machine does."""
+    """What holds on each kernel. `suite`: Debian's suite that has it; `more`: what else the machine does."""
 
-    def setUp(self):
-        super().setUp()
-        self.sections, reason = output_of(self.suite, self.more)
-        if reason:
-            self.skipTest(reason)
-        self.assertIn("end", self.sections, "the machine has not come to its end:\n" + self.said(*self.sections))
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # A machine that cannot be started, or panics, is one skip or one error: not one for each test.
+        cls.sections = machine.sections_of(lambda: run_machine(cls.suite, cls.more))
 
     def said(self, *sections):
-        return "\n".join("\n".join([f"--- {name}", *self.sections[name]]) for name in sections)
+        return machine.said(self.sections, *sections)
 
     def profiles(self, what=""):
         """(section, rings, Profile) of each fake driver that this kernel can have, one after the other."""

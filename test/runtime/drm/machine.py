@@ -7,12 +7,13 @@ import struct
 import subprocess
 import tempfile
 import time
+import unittest
 from pathlib import Path
 
 import vm
 
 HERE = Path(__file__).resolve().parent
-BOOT_SECONDS = 600  # without KVM; half a minute where nothing else runs
+BOOT_SECONDS = 1200  # of this machine's time, without KVM; three minutes where nothing else runs
 # What the programs of a newer suite's packages need, where this machine's C library is too old for them.
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
@@ -123,6 +124,22 @@ def build_modules(headers, image, release, folder):
     for name in modules:
         vm.run(["pahole", "-J", "--btf_base", str(types), str(folder / f"{name}.ko")])
     return {f"{name}.ko": (folder / f"{name}.ko").read_bytes() for name in modules}
+
+
+def sections_of(run_machine):
+    """What run_machine() returns, for a setUpClass(): skips the class if there can be no machine, fails if it did not
+    come to its end."""
+    try:
+        sections = run_machine()
+    except vm.Skipped as reason:
+        raise unittest.SkipTest(str(reason)) from reason
+    if "end" not in sections:
+        raise AssertionError("the machine did not come to its end:\n" + said(sections, *sections))
+    return sections
+
+
+def said(sections, *names):
+    return "\n".join("\n".join([f"--- {name}", *sections[name]]) for name in names)
 
 
 def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None, load=LOAD_MODULES):

@@ -6,7 +6,6 @@ fake xe, which tells samples of it. Only this: `ctest -R runtime_drm_names -V`.
 """
 
 import collections
-import functools
 import os
 import re
 import struct
@@ -82,18 +81,6 @@ def files():
     return made, assembler is not None
 
 
-@functools.lru_cache(maxsize=None)
-def output():
-    """(sections, whether instructions have their text, None), or why there are none; asked once."""
-    try:
-        more_files, has_assembler = files()
-        sections = machine.run(SUITE, {"gpuprof": rig.GPUPROF, "named": os.environ["DRM_NAMED"]}, lambda _: SCRIPT,
-                               more_files=more_files, load=machine.LOAD_FAKES, qemu=CPU)
-        return sections, has_assembler, None
-    except vm.Skipped as reason:
-        return {}, False, str(reason)
-
-
 class Sample(collections.namedtuple("Sample", "process path kernel offset line text reason flags")):
     """process: 0 for the first one; path: the function of named.c; line: of the source, 0 for none"""
 
@@ -101,15 +88,19 @@ class Sample(collections.namedtuple("Sample", "process path kernel offset line t
 class Names(rig.RuntimeTest):
     maxDiff = None
 
-    def setUp(self):
-        super().setUp()
-        self.sections, self.has_assembler, reason = output()
-        if reason:
-            self.skipTest(reason)
-        self.assertIn("end", self.sections, "the machine has not come to its end:\n" + self.said(*self.sections))
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.sections = machine.sections_of(cls.run_machine)
+
+    @classmethod
+    def run_machine(cls):
+        more_files, cls.has_assembler = files()
+        return machine.run(SUITE, {"gpuprof": rig.GPUPROF, "named": os.environ["DRM_NAMED"]}, lambda _: SCRIPT,
+                           more_files=more_files, load=machine.LOAD_FAKES, qemu=CPU)
 
     def said(self, *sections):
-        return "\n".join("\n".join([f"--- {name}", *self.sections[name]]) for name in sections)
+        return machine.said(self.sections, *sections)
 
     def samples(self, section):
         """{Sample: count}, and the profile that they are of"""
