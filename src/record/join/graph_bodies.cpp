@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "record/join/patience.h"
+#include "record/join/pending.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -15,15 +15,15 @@ constexpr size_t kMaxNew = 200'000;  // in one turn
 constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
-using Site = GraphLaunches::Site;
+using Origin = GraphLaunches::Origin;
 
 // Any of them will do, but each should have some work.
-GraphLaunches::Launch& any_of(std::span<GraphLaunches::Launch> launches) {
+GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
   const auto idle = std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
   return idle == launches.end() ? launches.back() : *idle;
 }
 
-void charge(backend::GpuOp& op, GraphLaunches::Launch& launch) {
+void charge(backend::GpuOp& op, GraphLaunches::GraphRun& launch) {
   launch.matched = true;
   op.correlation = launch.call.correlation;
   op.unsampled = launch.call.unsampled;
@@ -45,28 +45,28 @@ bool GraphBodies::hold(const backend::GpuOp& op) {
   return new_.size() < kMaxNew;
 }
 
-Site GraphBodies::site_of(backend::SourceId source, const backend::GraphLaunch& call) {
+Origin GraphBodies::origin_of(backend::SourceId source, const backend::GraphLaunch& call) {
   if (call.outside) {
-    return {.kind = Site::Kind::outside};
+    return {.kind = Origin::Kind::outside};
   }
   if (call.unsampled) {
-    return {.kind = Site::Kind::unsampled, .tid = call.tid, .range = call.range};
+    return {.kind = Origin::Kind::unsampled, .tid = call.tid, .range = call.range};
   }
-  const Launch* known = launches_.find(source, call.correlation);
+  const PendingLaunch* known = launches_.find(source, call.correlation);
   return known == nullptr
-             ? Site{}
-             : Site{.kind = Site::Kind::recorded, .tid = known->tid, .range = known->range, .stack = known->stack};
+             ? Origin{}
+             : Origin{.kind = Origin::Kind::recorded, .tid = known->tid, .range = known->range, .stack = known->stack};
 }
 
-bool GraphBodies::are_of_one_site(backend::SourceId source, std::span<GraphLaunches::Launch> launches) {
+bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunches::GraphRun> launches) {
   if (launches.size() == 1) {
     return true;
   }
-  for (GraphLaunches::Launch& launch : launches) {
-    if (launch.site.kind == Site::Kind::unknown) {
-      launch.site = site_of(source, launch.call);
+  for (GraphLaunches::GraphRun& launch : launches) {
+    if (launch.origin.kind == Origin::Kind::unknown) {
+      launch.origin = origin_of(source, launch.call);
     }
-    if (launch.site.kind == Site::Kind::unknown || launch.site != launches.front().site) {
+    if (launch.origin.kind == Origin::Kind::unknown || launch.origin != launches.front().origin) {
       return false;
     }
   }
@@ -74,8 +74,8 @@ bool GraphBodies::are_of_one_site(backend::SourceId source, std::span<GraphLaunc
 }
 
 // Work that several launches may have caused, which differ in what they are charged to, stays without one.
-void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Launch> launches) {
-  for (GraphLaunches::Launch& launch : launches) {
+void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
+  for (GraphLaunches::GraphRun& launch : launches) {
     op.outside = op.outside || launch.call.outside;  // not counted rather than counted where it may not belong
     if (!launch.matched) {
       launches_.match(op.source, launch.call);
@@ -87,14 +87,14 @@ void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Lau
 // Whose work it is. False: that may become known, when more has been read of what ran before and after.
 bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   const auto launches = graphs_.candidates(op);
-  if (are_of_one_site(op.source, launches)) {
+  if (have_one_origin(op.source, launches)) {
     charge(op, any_of(launches));
     return true;
   }
   if (!last) {
     return false;
   }
-  if (GraphLaunches::Launch* found = graphs_.by_order(op, launches); found != nullptr) {
+  if (GraphLaunches::GraphRun* found = graphs_.by_order(op, launches); found != nullptr) {
     charge(op, *found);
   } else {
     charge_to_any(op, launches);
@@ -112,7 +112,7 @@ void GraphBodies::settle(bool last, backend::SourceId only, const Take& take) {
     return found;
   };
   for (Body& body : std::exchange(new_, {})) {
-    const bool full = held_.size() >= kMaxWaiting;
+    const bool full = held_.size() >= kMaxPending;
     if (!is_wanted(body) || !try_now(body, last || full)) {
       held_.push_back(body);
     }

@@ -38,10 +38,10 @@ class GraphBodies {
     backend::GpuOp op;
     uint64_t came_ns = 0;
   };
-  [[nodiscard]] GraphLaunches::Site site_of(backend::SourceId source, const backend::GraphLaunch& call);
-  [[nodiscard]] bool are_of_one_site(backend::SourceId source, std::span<GraphLaunches::Launch> launches);
+  [[nodiscard]] GraphLaunches::Origin origin_of(backend::SourceId source, const backend::GraphLaunch& call);
+  [[nodiscard]] bool have_one_origin(backend::SourceId source, std::span<GraphLaunches::GraphRun> launches);
   [[nodiscard]] bool find_launch(backend::GpuOp& op, bool last);
-  void charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Launch> launches);
+  void charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches);
 
   JoinContext& join_;
   Launches& launches_;

@@ -21,11 +21,11 @@ void GraphLaunches::forget_idle(uint64_t now_ns) {
   }
   looked_ns_ = now_ns;
   std::erase_if(graphs_, [&](const auto& entry) {
-    const std::vector<Launch>& launches = entry.second.launches;
+    const std::vector<GraphRun>& launches = entry.second.launches;
     if (!launches.empty() && launches.back().call.time_ns + kKeepNs > now_ns) {
       return false;
     }
-    for (const Launch& launch : launches) {
+    for (const GraphRun& launch : launches) {
       execs_.erase({entry.first.source, launch.call.correlation});
     }
     launches_ -= launches.size();
@@ -58,8 +58,8 @@ void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& la
   on_stream.insert(place.base(), launch.correlation);
 }
 
-void GraphLaunches::insert(backend::SourceId source, const Launch& launch) {
-  std::vector<Launch>& launches = graphs_[{source, launch.call.exec}].launches;
+void GraphLaunches::insert(backend::SourceId source, const GraphRun& launch) {
+  std::vector<GraphRun>& launches = graphs_[{source, launch.call.exec}].launches;
   if (launches.size() >= kMaxOfOne) {
     execs_.erase({source, launches.front().call.correlation});
     launches.erase(launches.begin());
@@ -67,20 +67,20 @@ void GraphLaunches::insert(backend::SourceId source, const Launch& launch) {
   }
   // Nearly always at the end: two threads that launch one graph have rings of their own.
   const auto after = std::find_if(launches.rbegin(), launches.rend(),
-                                  [&](const Launch& other) { return other.call.time_ns <= launch.call.time_ns; });
+                                  [&](const GraphRun& other) { return other.call.time_ns <= launch.call.time_ns; });
   launches.insert(after.base(), launch);
   execs_[{source, launch.call.correlation}] = launch.call.exec;
   ++launches_;
 }
 
-GraphLaunches::Launch* GraphLaunches::find(backend::SourceId source, uint64_t correlation) {
+GraphLaunches::GraphRun* GraphLaunches::find(backend::SourceId source, uint64_t correlation) {
   const auto exec = execs_.find({source, correlation});
   if (exec == execs_.end()) {
     return nullptr;
   }
-  std::vector<Launch>& launches = graphs_[{source, exec->second}].launches;
+  std::vector<GraphRun>& launches = graphs_[{source, exec->second}].launches;
   const auto found = std::find_if(launches.rbegin(), launches.rend(),
-                                  [&](const Launch& launch) { return launch.call.correlation == correlation; });
+                                  [&](const GraphRun& launch) { return launch.call.correlation == correlation; });
   return found == launches.rend() ? nullptr : &*found;
 }
 
@@ -88,7 +88,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (graphs_.empty() || op.correlation == 0) {
     return;
   }
-  if (Launch* launch = find(op.source, op.correlation); launch != nullptr) {
+  if (GraphRun* launch = find(op.source, op.correlation); launch != nullptr) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
   } else if (const uint32_t exec = op.graph_node >> 32; !is_full() && graphs_.contains({op.source, exec})) {
     // A launch that was not told of, as the ring was full, or recording was off.
@@ -109,26 +109,26 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
   if (last_before != launches.rend()) {
-    if (Launch* launch = find(op.source, *last_before); launch != nullptr) {
+    if (GraphRun* launch = find(op.source, *last_before); launch != nullptr) {
       launch->over_ns = std::min(launch->over_ns, op.start_ns);
     }
   }
   const auto first_after = std::find_if(last_before.base(), launches.end(),
                                         [&](uint64_t other) { return is_before(op.correlation, other); });
   if (first_after != launches.end()) {
-    if (Launch* launch = find(op.source, *first_after); launch != nullptr) {
+    if (GraphRun* launch = find(op.source, *first_after); launch != nullptr) {
       launch->not_before_ns = std::max(launch->not_before_ns, op.start_ns);
     }
   }
 }
 
-std::span<GraphLaunches::Launch> GraphLaunches::candidates(const backend::GpuOp& op) {
+std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuOp& op) {
   const auto found = graphs_.find({op.source, op.exec});
   if (found == graphs_.end() || op.start_ns >= found->second.gap_ns) {
     return {};
   }
   Graph& graph = found->second;
-  const std::span<Launch> possible = called_before(graph.launches, op.start_ns, op.start_ns);
+  const std::span<GraphRun> possible = called_before(graph.launches, op.start_ns, op.start_ns);
   if (possible.empty()) {
     return called_before(graph.launches, op.start_ns, op.start_ns + kClockSlackNs);
   }
@@ -138,14 +138,14 @@ std::span<GraphLaunches::Launch> GraphLaunches::candidates(const backend::GpuOp&
   return possible;
 }
 
-std::span<GraphLaunches::Launch> GraphLaunches::called_before(std::vector<Launch>& launches, uint64_t start_ns,
-                                                              uint64_t called_ns) {
+std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
+                                                                uint64_t called_ns) {
   // Backwards, to the latest one that must be over, or that has begun.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
   while (begin > 0) {
-    const Launch& launch = launches[begin - 1];
+    const GraphRun& launch = launches[begin - 1];
     if (launch.over_ns <= start_ns || (finished != 0 && is_before(launch.call.correlation, finished))) {
       break;
     }
@@ -167,7 +167,7 @@ std::span<GraphLaunches::Launch> GraphLaunches::called_before(std::vector<Launch
   return {launches.data() + begin, end - begin};
 }
 
-GraphLaunches::Launch* GraphLaunches::by_order(const backend::GpuOp& op, std::span<Launch> candidates) const {
+GraphLaunches::GraphRun* GraphLaunches::by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const {
   const auto found = graphs_.find({op.source, op.exec});
   if (found == graphs_.end() || candidates.size() != 2 || candidates[0].first_ns > op.start_ns ||
       candidates[1].first_ns == UINT64_MAX) {

@@ -25,20 +25,20 @@ class GraphLaunches {
       20'000;  // by which work may seem to start before its call, where no other launch fits
 
   // What a launch's work is charged to. Launches that agree in it need not be told apart.
-  struct Site {
+  struct Origin {
     enum class Kind : uint8_t { unknown, recorded, unsampled, outside };
     Kind kind = Kind::unknown;
     uint32_t tid = 0;
     uint32_t range = 0;
     uint64_t stack = 0;
-    bool operator==(const Site&) const = default;
+    bool operator==(const Origin&) const = default;
   };
-  struct Launch {
+  struct GraphRun {
     backend::GraphLaunch call;
     uint64_t first_ns = UINT64_MAX;  // the earliest start of work that is known to be its own
     uint64_t not_before_ns = 0;      // work that was put on its stream before it started then
     uint64_t over_ns = UINT64_MAX;   // work that was put on its stream after it started then
-    Site site;                       // as the caller finds it
+    Origin origin;                   // as the caller finds it
     bool matched = false;            // some work has been found to be its own
   };
 
@@ -51,26 +51,26 @@ class GraphLaunches {
 
   // The launches of `op.exec` that the work can belong to, oldest first, as far as is known now. Valid until the next
   // call of add() or end_source().
-  [[nodiscard]] std::span<Launch> candidates(const backend::GpuOp& op);
+  [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
   // The one of several candidates that it is if it starts between the first work of the one and that of the next.
   // Null: nothing tells them apart.
-  [[nodiscard]] Launch* by_order(const backend::GpuOp& op, std::span<Launch> candidates) const;
+  [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);
 
  private:
   using Key = OwnedId;  // of an executable graph, a stream, or a launch
   struct Graph {
-    std::vector<Launch> launches;  // in the order of the calls
-    bool body_first = false;       // work of its bodies has been seen to start before all other work of its launch
-    uint64_t gap_ns = UINT64_MAX;  // the first launch that was not taken; what has run since may be its work
+    std::vector<GraphRun> launches;  // in the order of the calls
+    bool body_first = false;         // work of its bodies has been seen to start before all other work of its launch
+    uint64_t gap_ns = UINT64_MAX;    // the first launch that was not taken; what has run since may be its work
   };
-  [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
-  [[nodiscard]] static std::span<Launch> called_before(std::vector<Launch>& launches, uint64_t start_ns,
-                                                       uint64_t called_ns);
+  [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);
+  [[nodiscard]] static std::span<GraphRun> called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
+                                                         uint64_t called_ns);
   [[nodiscard]] bool is_full() const { return launches_ >= kMaxLaunches || MemoryBudget::limits(memory_); }
-  void insert(backend::SourceId source, const Launch& launch);
+  void insert(backend::SourceId source, const GraphRun& launch);
   void forget_idle(uint64_t now_ns);
 
   MemoryBudget* memory_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "record/join/patience.h"
+#include "record/join/pending.h"
 
 namespace gpuprof::record {
 namespace {

@@ -10,7 +10,7 @@ constexpr size_t kCompactAbove = 4096;
 
 }  // namespace
 
-void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const Launch& launch) {
+void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch) {
   const Key key{source, correlation};
   make_room();
   launches_.insert_or_assign(key, launch);
@@ -37,12 +37,12 @@ void LaunchTable::make_room() {
   compact();
 }
 
-Launch* LaunchTable::find(backend::SourceId source, uint64_t correlation) {
+PendingLaunch* LaunchTable::find(backend::SourceId source, uint64_t correlation) {
   const auto found = launches_.find({source, correlation});
   return found == launches_.end() ? nullptr : &found->second;
 }
 
-void LaunchTable::match(backend::SourceId source, uint64_t correlation, Launch& launch, uint64_t keep_until_ns) {
+void LaunchTable::match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns) {
   if (keep_until_ns == 0) {
     erase(source, correlation);
     return;

@@ -12,7 +12,7 @@
 
 namespace gpuprof::record {
 
-struct Launch {
+struct PendingLaunch {
   uint64_t stack = 0;
   uint64_t time_ns = 0;  // of the call
   uint32_t thread = 0;   // NameIndex
@@ -32,11 +32,11 @@ class LaunchTable {
   explicit LaunchTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   // An unmatched launch with the same id is gone for good: ids wrap around.
-  void insert(backend::SourceId source, uint64_t correlation, const Launch& launch);
-  [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
+  void insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch);
+  [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
 
   // What the launch caused has come. The entry goes, or is kept until `keep_until_ns` because more may come.
-  void match(backend::SourceId source, uint64_t correlation, Launch& launch, uint64_t keep_until_ns);
+  void match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns);
   void erase(backend::SourceId source, uint64_t correlation);
 
   void expire(uint64_t now_ns);
@@ -66,7 +66,7 @@ class LaunchTable {
 
   MemoryBudget* memory_;
   std::pmr::unsynchronized_pool_resource pool_;  // they come and go by the hundred thousand a second
-  std::pmr::unordered_map<Key, Launch, OwnedIdHash> launches_{&pool_};
+  std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash> launches_{&pool_};
   std::deque<Queued> waiting_;  // in the order of their arrival; some of them have gone
   std::deque<Queued> stale_;    // those that were still waiting after kHoldNs
   std::deque<Queued> matched_;  // those that may be matched again

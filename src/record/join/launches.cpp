@@ -1,6 +1,6 @@
 #include "record/join/launches.h"
 
-#include "record/join/patience.h"
+#include "record/join/pending.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -12,7 +12,7 @@ constexpr uint64_t kKeepCallNs = 500'000'000;
 // Samples are handed over in lots, as GPU records are: some a second after the work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
-uint64_t time_of(const Launch* launch) {
+uint64_t time_of(const PendingLaunch* launch) {
   return launch == nullptr ? 0 : launch->time_ns;
 }
 
@@ -30,7 +30,7 @@ Launches::Table& Launches::table_of(uint64_t correlation) {
   return (correlation & GPUPROF_CORRELATION_HOST) != 0 ? host_calls_ : launches_;
 }
 
-void Launches::add(backend::SourceId source, uint64_t correlation, const Launch& call) {
+void Launches::add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call) {
   if ((correlation & (GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE)) == GPUPROF_CORRELATION_NODE) {
     nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
     return;
@@ -53,11 +53,11 @@ void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode&
   }
 }
 
-Launch* Launches::find(const LaunchSite& site) {
+PendingLaunch* Launches::find(const LaunchSite& site) {
   return site.has_call ? find(site.source, site.correlation) : nullptr;
 }
 
-Launch* Launches::find(backend::SourceId source, uint64_t correlation) {
+PendingLaunch* Launches::find(backend::SourceId source, uint64_t correlation) {
   return table_of(correlation).calls.find(source, correlation);
 }
 
@@ -70,24 +70,24 @@ bool Launches::knows_node(const LaunchSite& site) const {
   return site.graph_node == 0 || nodes_.knows(site.source, site.graph_node);
 }
 
-uint64_t Launches::capture_stack(const LaunchSite& site, const Launch* launch) const {
+uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* launch) const {
   return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
 }
 
 // Of a graph's node as it was told when the node was made, where its work does not say.
-uint32_t Launches::name_id(const LaunchSite& site, const Launch* launch) const {
+uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
   const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
   return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;
 }
 
-void Launches::named(const LaunchSite& site, const Launch* launch) {
+void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
   if (site.graph_node != 0 && site.name_id != 0) {
     nodes_.named(site.source, site.graph_node, site.name_id, time_of(launch));
   }
 }
 
 // A launch of which more work may come keeps an entry, or gets one: it must be counted once.
-void Launches::match(const Source& source, const WorkEvent& event, Launch* launch) {
+void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
   const LaunchSite& site = event.site;
   if (!site.has_call) {
     return;
@@ -129,7 +129,7 @@ uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
 
 void Launches::match(backend::SourceId source, const backend::GraphLaunch& launch) {
   const uint64_t keep_until_ns = join_.now_ns + kKeepGraphNs;
-  Launch* known = launches_.calls.find(source, launch.correlation);
+  PendingLaunch* known = launches_.calls.find(source, launch.correlation);
   if (launch.unsampled) {
     join_.tally.coverage(source).launch_matched();
     launches_.calls.insert(source, launch.correlation,

@@ -25,24 +25,24 @@ class Launches {
   // Whether the id is a launch's: else it is another call whose stack is wanted.
   static bool is_launch(uint64_t correlation);
 
-  void add(backend::SourceId source, uint64_t correlation, const Launch& call);
+  void add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node);
 
   // The call that an event belongs to; null: it is not known (yet).
-  [[nodiscard]] Launch* find(const LaunchSite& site);
-  [[nodiscard]] Launch* find(backend::SourceId source, uint64_t correlation);
+  [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
+  [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
   // Whether the call of an event that find() knows nothing of may still come. Samples come before their launch or after
   // its work: in a source that takes them they wait for the launch, or it for them.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
   // What is known of the node of a graph whose work the event is. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
-  [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const Launch* launch) const;
-  [[nodiscard]] uint32_t name_id(const LaunchSite& site, const Launch* launch) const;
-  void named(const LaunchSite& site, const Launch* launch);
+  [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
+  [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
+  void named(const LaunchSite& site, const PendingLaunch* launch);
 
   // The event has been taken: counts its launch once, and keeps it where more work may come of it.
-  void match(const Source& source, const WorkEvent& event, Launch* launch);
+  void match(const Source& source, const WorkEvent& event, PendingLaunch* launch);
   // A launch has GPU work, though perhaps nobody knows whether this is its own.
   void match(backend::SourceId source, const backend::GraphLaunch& launch);
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "record/join/samples/code_reader.h"
 #include "record/memory_budget.h"
+#include "record/process/code_reader.h"
 #include "record/process/instruments.h"
 
 namespace gpuprof::record {

@@ -44,7 +44,7 @@ void Timeline::settle(Launches& launches, Stacks& stacks) {
   spans_.clear();
 }
 
-void Timeline::add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks) {
+void Timeline::add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks) {
   NewCall made;
   made.call.process = source.process();
   made.call.tid = launch == nullptr || launch->tid == 0 ? call.tid : launch->tid;

@@ -29,7 +29,7 @@ class Timeline {
 
  private:
   [[nodiscard]] bool has_room(size_t lines) const;
-  void add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks);
+  void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 
   JoinContext& join_;
   Producers& producers_;

@@ -143,35 +143,35 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
       any = true;
       const uint64_t bytes = bytes_of(kernel);
       if (bytes == 0 ? nearest : offset < bytes) {
-        take(Place{kernel.source, kernel.module, kernel.name, offset});
+        take(CodeLocation{kernel.source, kernel.module, kernel.name, offset});
       }
     }
     nearest = nearest && !any;
   }
 }
 
-std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
-                                                        uint64_t end_ns) const {
+std::optional<CodeLocation> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                                uint64_t end_ns) const {
   const auto space = spaces_.find(process);
   if (space == spaces_.end()) {
     return std::nullopt;
   }
-  std::optional<Place> found;
+  std::optional<CodeLocation> found;
   bool several = false;
   size_t looks = kMaxLooks;
   look(
       space->second, plain(address), looks,
       [&](const Kernel& kernel) { return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns; },
-      [&](const Place& place) {
-        several = several || (found && *found != place);
-        found = place;
+      [&](const CodeLocation& at) {
+        several = several || (found && *found != at);
+        found = at;
       });
   return several ? std::nullopt : found;
 }
 
-std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId process, const Sampled& sampled,
-                                                          uint64_t start_ns, uint64_t end_ns) const {
-  std::vector<Place> found;
+std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, const Sampled& sampled, uint64_t start_ns,
+                                                  uint64_t end_ns) const {
+  std::vector<CodeLocation> found;
   const auto space = spaces_.find(process);
   if (space == spaces_.end()) {
     return found;
@@ -180,9 +180,9 @@ std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId pro
     return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns &&
            (kernel.device == sampled.device || kernel.device == sampled.whole || kernel.device == UINT32_MAX);
   };
-  const auto take = [&found](const Place& place) {
-    if (found.size() < kMaxFound && std::find(found.begin(), found.end(), place) == found.end()) {
-      found.push_back(place);
+  const auto take = [&found](const CodeLocation& at) {
+    if (found.size() < kMaxFound && std::find(found.begin(), found.end(), at) == found.end()) {
+      found.push_back(at);
     }
   };
   size_t looks = kMaxLooks;

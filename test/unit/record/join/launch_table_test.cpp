@@ -2,14 +2,14 @@
 
 #include "catch.h"
 
-using gpuprof::record::Launch;
 using gpuprof::record::LaunchTable;
+using gpuprof::record::PendingLaunch;
 
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
-Launch at(uint64_t time_ns) {
+PendingLaunch at(uint64_t time_ns) {
   return {.stack = 7, .time_ns = time_ns};
 }
 

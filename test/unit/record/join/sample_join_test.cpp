@@ -6,8 +6,8 @@
 using gpuprof::backend::Sample;
 using gpuprof::backend::SamplingUnit;
 using gpuprof::record::Batch;
+using gpuprof::record::kMaxPending;
 using gpuprof::record::kMaxTurns;
-using gpuprof::record::kMaxWaiting;
 using gpuprof::record::MemoryBudget;
 using gpuprof::record::SampleRows;
 using gpuprof::record::WorkKey;
@@ -279,12 +279,12 @@ TEST_CASE("only so many periods are told apart: of the next ones none is known")
 
 TEST_CASE("only so many samples wait: the next ones have no launch") {
   SampledRig rig;
-  for (size_t i = 0; i < kMaxWaiting + 10; ++i) {
+  for (size_t i = 0; i < kMaxPending + 10; ++i) {
     rig.take_sample(1000 + i);
   }
   CHECK(sum(rig.take()) == 10);
   rig.correlator.settle(true);
-  CHECK(sum(rig.take()) == kMaxWaiting);
+  CHECK(sum(rig.take()) == kMaxPending);
 }
 
 TEST_CASE("beyond the memory budget samples count on, with less detail") {

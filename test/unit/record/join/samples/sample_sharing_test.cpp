@@ -8,6 +8,7 @@
 using gpuprof::backend::PlaceSamples;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
+using gpuprof::record::CodePlaces;
 using gpuprof::record::CodeReader;
 using gpuprof::record::JoinOptions;
 using gpuprof::record::SampleSharing;
@@ -232,7 +233,7 @@ TEST_CASE("samples wait for their code, for a while, and its lines are read once
   code.there = false;
   rig.samples(6, 0x60, 1);
   rig.window(6, 1);
-  rig.pass(SampleSharing::kCodeNs);
+  rig.pass(CodePlaces::kCodeNs);
   const Batch without = rig.take();
   REQUIRE(without.samples.size() == 1);
   REQUIRE(without.gpu_places.size() == 1);

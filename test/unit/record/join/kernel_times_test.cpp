@@ -1,11 +1,11 @@
-#include "record/join/samples/kernel_times.h"
+#include "record/join/kernel_times.h"
 
 #include "catch.h"
 #include "join_rig.h"
 
 using gpuprof::profile::WorkId;
 using gpuprof::record::JoinContext;
-using gpuprof::record::KernelId;
+using gpuprof::record::KernelKey;
 using gpuprof::record::KernelShare;
 using gpuprof::record::KernelTimes;
 using gpuprof::test::Rig;
@@ -13,7 +13,7 @@ using gpuprof::test::Rig;
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
-constexpr KernelId kKernel{1, 0, 5};
+constexpr KernelKey kKernel{1, 0, 5};
 
 uint64_t ns_of(const std::vector<KernelShare>& shares, uint32_t work) {
   uint64_t ns = 0;

@@ -1,4 +1,4 @@
-#include "record/join/samples/kernel_times.h"
+#include "record/join/kernel_times.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -47,7 +47,7 @@ void KernelTimes::expect(backend::SourceId source, uint64_t correlation) {
   }
 }
 
-void KernelTimes::add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
+void KernelTimes::add(const KernelKey& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
                       uint64_t correlation) {
   if (const auto launch = launches_.find({kernel.source, correlation}); launch != launches_.end()) {
     launch->second.since_ns = join_.now_ns;
@@ -80,7 +80,7 @@ std::vector<KernelShare> KernelTimes::of_launch(backend::SourceId source, uint64
                                                                  : std::vector{launch->second.ran};
 }
 
-std::vector<KernelShare> KernelTimes::within(const KernelId& kernel, uint64_t start_ns, uint64_t end_ns) const {
+std::vector<KernelShare> KernelTimes::within(const KernelKey& kernel, uint64_t start_ns, uint64_t end_ns) const {
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) {
     return {};
@@ -97,7 +97,7 @@ std::vector<KernelShare> KernelTimes::within(const KernelId& kernel, uint64_t st
   return shares.take();
 }
 
-std::vector<KernelShare> KernelTimes::before(const KernelId& kernel, uint64_t end_ns) const {
+std::vector<KernelShare> KernelTimes::before(const KernelKey& kernel, uint64_t end_ns) const {
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) {
     return {};

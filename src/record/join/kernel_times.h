@@ -14,11 +14,11 @@
 namespace gpuprof::record {
 
 // Kernels of one name, of one source on one device.
-struct KernelId {
+struct KernelKey {
   backend::SourceId source = 0;
   uint32_t device = 0;  // the source's number
   NameIndex name = 0;
-  auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+  auto operator<=>(const KernelKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
 // Work as which a kernel ran, and for how long.
@@ -42,7 +42,7 @@ class KernelTimes {
   void expect(backend::SourceId source, uint64_t correlation);
 
   // A kernel ran in [start_ns, end_ns).
-  void add(const KernelId& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
+  void add(const KernelKey& kernel, profile::WorkId work, bool has_stack, uint64_t start_ns, uint64_t end_ns,
            uint64_t correlation = 0);
 
   // Whether samples may name the launch. Those of launches that still ran, or that other threads made meanwhile, come,
@@ -53,9 +53,9 @@ class KernelTimes {
   [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;
 
   // As what the kernel ran in [start_ns, end_ns), each work once; of a kernel that ran for no time there, 1 ns.
-  [[nodiscard]] std::vector<KernelShare> within(const KernelId& kernel, uint64_t start_ns, uint64_t end_ns) const;
+  [[nodiscard]] std::vector<KernelShare> within(const KernelKey& kernel, uint64_t start_ns, uint64_t end_ns) const;
   // As what it ran last before `end_ns`: when its samples were read later than they were taken. Empty: it is not known.
-  [[nodiscard]] std::vector<KernelShare> before(const KernelId& kernel, uint64_t end_ns) const;
+  [[nodiscard]] std::vector<KernelShare> before(const KernelKey& kernel, uint64_t end_ns) const;
 
   // After each turn of the drain.
   void expire();
@@ -80,7 +80,7 @@ class KernelTimes {
   };
 
   JoinContext& join_;
-  std::map<KernelId, Runs> kernels_;
+  std::map<KernelKey, Runs> kernels_;
   std::map<std::pair<backend::SourceId, uint64_t>, Expected> launches_;  // by source and correlation id
   size_t count_ = 0;
   uint64_t next_expiry_ns_ = 0;
