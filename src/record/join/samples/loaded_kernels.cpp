@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backend/kernel_addresses.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {
@@ -122,32 +123,28 @@ template <typename Wanted, typename Take>
 void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const {
   bool nearest = true;
   size_t others = kMaxOthers;
-  for (auto at = space.upper_bound(address); at != space.begin() && looks > 0;) {
-    --at;
-    const uint64_t offset = address - at->first;
-    if (offset >= kMaxKernelBytes) {
-      break;
-    }
+  backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
-    for (const Kernel& kernel : at->second) {
+    for (const Kernel& kernel : kernels) {
       if (!is_wanted(kernel)) {  // those that are gone can be many
         if (--others == 0) {
-          return;
+          return false;
         }
         continue;
       }
       if (looks == 0) {
-        return;
+        return false;
       }
       --looks;
       any = true;
       const uint64_t bytes = bytes_of(kernel);
-      if (bytes == 0 ? nearest : offset < bytes) {
-        take(CodeLocation{kernel.source, kernel.module, kernel.name, offset});
+      if (bytes == 0 ? nearest : address - start < bytes) {
+        take(CodeLocation{kernel.source, kernel.module, kernel.name, address - start});
       }
     }
     nearest = nearest && !any;
-  }
+    return looks > 0;
+  });
 }
 
 std::optional<CodeLocation> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,

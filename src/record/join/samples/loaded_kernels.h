@@ -20,8 +20,7 @@ namespace gpuprof::record {
 
 class LoadedKernels {
  public:
-  static constexpr size_t kMaxKernels = 262'144;        // beyond, further ones stay unknown
-  static constexpr uint64_t kMaxKernelBytes = 4 << 20;  // of one whose code has not come
+  static constexpr size_t kMaxKernels = 262'144;  // beyond, further ones stay unknown
 
   LoadedKernels(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
