@@ -28,7 +28,8 @@ class Timeline {
   void take_new(Batch& batch);
 
  private:
-  [[nodiscard]] bool has_room(size_t lines) const;
+  // Whether a line more is wanted beside so many of its kind, and fits.
+  [[nodiscard]] bool admit(size_t lines);
   void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 
   JoinContext& join_;
