@@ -101,7 +101,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   }
   SourceCoverage& coverage = join_.tally.coverage(site.source);
   if (launch == nullptr) {
-    site.unsampled ? coverage.launch_matched() : coverage.orphan_matched();
+    site.unsampled ? coverage.count(profile::CoverageCount::matched) : coverage.orphan_matched();
     if (event.more) {
       table.insert(site.source, site.correlation,
                    {.orphan = true, .matched = true, .keep_until_ns = join_.now_ns + kKeepGraphNs});
@@ -109,7 +109,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     return;
   }
   if (!launch->matched) {
-    coverage.launch_matched();
+    coverage.count(profile::CoverageCount::matched);
   }
   const uint64_t keep = keep_ns(source, event);
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
@@ -131,11 +131,11 @@ void Launches::match(backend::SourceId source, const backend::GraphLaunch& launc
   const uint64_t keep_until_ns = join_.now_ns + kKeepGraphNs;
   PendingLaunch* known = launches_.calls.find(source, launch.correlation);
   if (launch.unsampled) {
-    join_.tally.coverage(source).launch_matched();
+    join_.tally.coverage(source).count(profile::CoverageCount::matched);
     launches_.calls.insert(source, launch.correlation,
                            {.orphan = true, .matched = true, .keep_until_ns = keep_until_ns});
   } else if (known != nullptr && !known->matched) {
-    join_.tally.coverage(source).launch_matched();
+    join_.tally.coverage(source).count(profile::CoverageCount::matched);
     launches_.calls.match(source, launch.correlation, *known, keep_until_ns);
   }
 }

@@ -92,7 +92,7 @@ void SampleJoin::add(Source& source, const Event& event, const PendingLaunch* la
   rows_.add(key, event.time_ns, event.count, work.stack != 0);
   const bool knows_launch = launch != nullptr && !launch->orphan;
   if (!knows_launch && event.site.has_call && !event.site.unsampled) {
-    join_.tally.coverage(source.id).samples_without_launch(event.count);
+    join_.tally.coverage(source.id).count(profile::CoverageCount::samples_without_launch, event.count);
   }
 }
 

@@ -39,7 +39,7 @@ void WorkJoin::settle(bool last, backend::SourceId only) {
 // Work that is not to be in the profile, or that a sum would not hold.
 bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {
-    join_.tally.coverage(event.site.source).outside();
+    join_.tally.coverage(event.site.source).count(profile::CoverageCount::outside_range);
     return true;
   }
   // While recording is off a vendor's library goes on for a while; launches are not told of.
@@ -108,10 +108,10 @@ void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const PendingLa
   } else if (key.stack != 0) {
     ++totals.with_stack;
   } else if (join_.options.stacks_wanted) {
-    coverage.without_stack();
+    coverage.count(profile::CoverageCount::without_stack);
   }
   if (!event.site.unsampled && (launch == nullptr || launch->orphan)) {
-    coverage.without_launch();
+    coverage.count(profile::CoverageCount::without_launch);
   }
 }
 

@@ -69,7 +69,7 @@ void SampleSharing::on_window(const Source& source, const backend::SampleWindow&
     rows_.drop(&source, missing);
   }
   if (rows_.admit(&source, window.foreign)) {
-    join_.tally.coverage(source.id).samples_foreign(window.foreign);
+    join_.tally.coverage(source.id).count(profile::CoverageCount::samples_foreign, window.foreign);
   }
 }
 
@@ -119,7 +119,7 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
   }
   if (shares.empty()) {
     shares.push_back(unknown_work(*source, group));
-    join_.tally.coverage(source->id).samples_without_launch(sum_of(group.counts));
+    join_.tally.coverage(source->id).count(profile::CoverageCount::samples_without_launch, sum_of(group.counts));
   }
   for (const Count& count : group.counts) {
     const CodeLocation at = location_of(*source, group, count);

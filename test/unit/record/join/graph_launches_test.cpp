@@ -216,8 +216,8 @@ TEST_CASE("launches from one place need not be told apart, and each of them has 
   CHECK(rig.work(batch, 1).stack == 77);
   rig.correlator.on_counters(1, {.launches = 2});
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().coverage.matched == 2);
-  CHECK(rig.correlator.totals().coverage.without_launch == 0);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 2);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 0);
 }
 
 TEST_CASE("launches from two places are told apart by what comes later, or not at all") {
@@ -248,8 +248,9 @@ TEST_CASE("launches from two places are told apart by what comes later, or not a
     CHECK(rig.work(batch).stack == 0);
     rig.correlator.on_counters(1, {.launches = 2});
     rig.correlator.on_source_end(1);
-    CHECK(rig.correlator.totals().coverage.without_launch == 1);
-    CHECK(rig.correlator.totals().coverage.matched == 2);  // one of them, and nobody knows which
+    CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 1);
+    CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] ==
+          2);  // one of them, and nobody knows which
   }
 }
 
@@ -269,8 +270,8 @@ TEST_CASE("launches without a stack by choice have work, too, whichever of them 
   CHECK(rig.take().rows.size() == 1);
   rig.correlator.on_counters(1, {.launches = 2});
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().coverage.matched == 2);
-  CHECK(rig.correlator.totals().coverage.without_record == 0);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 2);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_record] == 0);
 }
 
 TEST_CASE("a body of a launch that is left out is left out") {
@@ -292,5 +293,5 @@ TEST_CASE("a body of a launch that is left out is left out") {
   CHECK(rig.work(batch).flags == (gpuprof::profile::kWorkUnsampled | gpuprof::profile::kWorkGraphNode));
   rig.correlator.on_counters(1, {.launches = 1});
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().coverage.outside_range == 1);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::outside_range] == 1);
 }
