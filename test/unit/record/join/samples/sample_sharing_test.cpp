@@ -132,6 +132,20 @@ TEST_CASE("samples of a kernel that one path launched are that path's, and are i
   CHECK(rig.dropped() == 0);
 }
 
+TEST_CASE("a source that numbers places itself has other places than its samples of windows") {
+  SharingRig rig;
+  rig.correlator.on_gpu_place(1, {.id = 1, .function = "its own", .offset = 0x99});
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7);
+  rig.window(5, 7);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  REQUIRE(batch.gpu_places.size() == 2);
+  REQUIRE(batch.samples.size() == 1);
+  CHECK(batch.gpu_places[1].offset == 0x40);
+  CHECK(batch.samples[0].first.place == batch.gpu_places[1].id);
+}
+
 TEST_CASE("two paths share the samples of their kernel by measured time, in whole samples") {
   SharingRig rig;
   rig.run(1, 77, 80 * kMs, 100 * kMs);
