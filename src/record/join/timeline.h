@@ -7,14 +7,12 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
-#include "record/join/context.h"
-#include "record/join/launches.h"
-#include "record/join/stacks.h"
+#include "record/join/context/context.h"
+#include "record/join/launches/launches.h"
+#include "record/join/launches/stacks.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
-
-inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of one kind, that wait for a slow disk
 
 class Timeline {
  public:

@@ -1,7 +1,7 @@
 #include "record/join/work_join.h"
 
-#include "record/join/attribution.h"
-#include "record/join/kernel_times.h"
+#include "record/join/launches/attribution.h"
+#include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
 
 namespace gpuprof::record {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/graph_bodies.h"
-#include "record/join/parts.h"
-#include "record/join/pending.h"
-#include "record/join/work_event.h"
+#include "record/join/context/context.h"
+#include "record/join/context/parts.h"
+#include "record/join/context/pending.h"
+#include "record/join/context/work_event.h"
+#include "record/join/launches/graph_bodies.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/kernel_times.h"
 #include "record/join/samples/loaded_kernels.h"
+#include "record/join/sums/kernel_times.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "record/join/context.h"
+#include "record/join/context/context.h"
 #include "record/process/code_reader.h"
 #include "record/process/producers.h"
 

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
+#include "record/join/context/context.h"
 #include "record/join/samples/code_places.h"
 #include "record/process/producers.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
+#include "record/join/context/context.h"
 #include "record/process/code_reader.h"
 #include "record/process/producers.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "record/join/attribution.h"
+#include "record/join/launches/attribution.h"
 #include "record/join/sums/rows.h"
 
 namespace gpuprof::record {

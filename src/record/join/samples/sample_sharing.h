@@ -15,13 +15,13 @@
 
 #include "backend/event_sink.h"
 #include "base/proportional_split.h"
-#include "record/join/context.h"
-#include "record/join/kernel_times.h"
-#include "record/join/parts.h"
-#include "record/join/pending.h"
+#include "record/join/context/context.h"
+#include "record/join/context/parts.h"
+#include "record/join/context/pending.h"
 #include "record/join/samples/address_lookup.h"
 #include "record/join/samples/code_places.h"
 #include "record/join/samples/loaded_kernels.h"
+#include "record/join/sums/kernel_times.h"
 #include "record/join/sums/sample_rows.h"
 #include "record/process/producers.h"
 

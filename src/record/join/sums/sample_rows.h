@@ -8,7 +8,7 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
-#include "record/join/context.h"
+#include "record/join/context/context.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

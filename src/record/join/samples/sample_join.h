@@ -3,16 +3,16 @@
 #pragma once
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/launch_table.h"
-#include "record/join/parts.h"
-#include "record/join/pending.h"
+#include "record/join/context/context.h"
+#include "record/join/context/parts.h"
+#include "record/join/context/pending.h"
+#include "record/join/context/work_event.h"
+#include "record/join/launches/launch_table.h"
 #include "record/join/samples/code_places.h"
 #include "record/join/samples/instruction_counts.h"
 #include "record/join/samples/loaded_kernels.h"
 #include "record/join/samples/sample_sharing.h"
 #include "record/join/sums/sample_rows.h"
-#include "record/join/work_event.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

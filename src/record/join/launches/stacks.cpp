@@ -1,4 +1,4 @@
-#include "record/join/stacks.h"
+#include "record/join/launches/stacks.h"
 
 #include <algorithm>
 

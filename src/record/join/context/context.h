@@ -1,13 +1,16 @@
 // What the parts of the join share: how it is to be done, the time, and the numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "record/join/options.h"
-#include "record/join/tally.h"
+#include "record/join/context/options.h"
+#include "record/join/context/tally.h"
 
 namespace gpuprof::record {
+
+inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of one kind, that wait for a slow disk
 
 struct JoinContext {
   explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {}

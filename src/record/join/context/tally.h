@@ -10,9 +10,9 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
-#include "record/join/coverage.h"
-#include "record/join/stack_shape.h"
-#include "record/join/totals.h"
+#include "record/join/context/coverage.h"
+#include "record/join/context/stack_shape.h"
+#include "record/join/context/totals.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

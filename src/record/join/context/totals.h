@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "record/join/coverage.h"
+#include "record/join/context/coverage.h"
 
 namespace gpuprof::record {
 

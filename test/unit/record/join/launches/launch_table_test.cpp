@@ -1,4 +1,4 @@
-#include "record/join/launch_table.h"
+#include "record/join/launches/launch_table.h"
 
 #include "catch.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
+#include "record/join/context/context.h"
 #include "record/process/name_table.h"
 
 namespace gpuprof::record {

@@ -1,8 +1,8 @@
-#include "record/join/graph_nodes.h"
+#include "record/join/launches/graph_nodes.h"
 
 #include <algorithm>
 
-#include "record/join/pending.h"
+#include "record/join/context/pending.h"
 
 namespace gpuprof::record {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/graph_nodes.h"
-#include "record/join/launch_table.h"
-#include "record/join/work_event.h"
+#include "record/join/context/context.h"
+#include "record/join/context/work_event.h"
+#include "record/join/launches/graph_nodes.h"
+#include "record/join/launches/launch_table.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

@@ -1,6 +1,6 @@
-#include "record/join/sample_join.h"
+#include "record/join/samples/sample_join.h"
 
-#include "record/join/attribution.h"
+#include "record/join/launches/attribution.h"
 #include "record/join/sums/rows.h"
 
 namespace gpuprof::record {

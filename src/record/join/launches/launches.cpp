@@ -1,6 +1,6 @@
-#include "record/join/launches.h"
+#include "record/join/launches/launches.h"
 
-#include "record/join/pending.h"
+#include "record/join/context/pending.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {

@@ -8,7 +8,7 @@
 #include "backend/event_sink.h"
 #include "profile/coverage.h"
 #include "profile/records.h"
-#include "record/join/stack_shape.h"
+#include "record/join/context/stack_shape.h"
 
 namespace gpuprof::record {
 

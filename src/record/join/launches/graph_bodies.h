@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/graph_launches.h"
-#include "record/join/launches.h"
+#include "record/join/context/context.h"
+#include "record/join/launches/graph_launches.h"
+#include "record/join/launches/launches.h"
 
 namespace gpuprof::record {
 

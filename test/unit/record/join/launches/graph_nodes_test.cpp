@@ -1,6 +1,6 @@
 // Graphs: which stack made a node, and which launch was only captured.
 
-#include "record/join/graph_nodes.h"
+#include "record/join/launches/graph_nodes.h"
 
 #include "catch.h"
 #include "join_rig.h"

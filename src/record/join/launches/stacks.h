@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "record/batch.h"
-#include "record/join/context.h"
-#include "record/join/stack_shape.h"
+#include "record/join/context/context.h"
+#include "record/join/context/stack_shape.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

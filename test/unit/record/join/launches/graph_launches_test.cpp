@@ -1,5 +1,5 @@
 // Work in the bodies of conditional nodes: which launch of its graph it belongs to.
-#include "record/join/graph_launches.h"
+#include "record/join/launches/graph_launches.h"
 
 #include "catch.h"
 #include "join_rig.h"

@@ -2,11 +2,11 @@
 // calls and samples.
 #pragma once
 
-#include "record/join/context.h"
-#include "record/join/launches.h"
-#include "record/join/pending.h"
-#include "record/join/stacks.h"
-#include "record/join/work_event.h"
+#include "record/join/context/context.h"
+#include "record/join/context/pending.h"
+#include "record/join/context/work_event.h"
+#include "record/join/launches/launches.h"
+#include "record/join/launches/stacks.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

@@ -1,4 +1,4 @@
-#include "record/join/kernel_times.h"
+#include "record/join/sums/kernel_times.h"
 
 #include "catch.h"
 #include "join_rig.h"

@@ -1,9 +1,9 @@
-#include "record/join/graph_bodies.h"
+#include "record/join/launches/graph_bodies.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "record/join/pending.h"
+#include "record/join/context/pending.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {

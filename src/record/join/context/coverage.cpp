@@ -1,4 +1,4 @@
-#include "record/join/coverage.h"
+#include "record/join/context/coverage.h"
 
 #include <algorithm>
 

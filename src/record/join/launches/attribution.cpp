@@ -1,4 +1,4 @@
-#include "record/join/attribution.h"
+#include "record/join/launches/attribution.h"
 
 #include "wire/wire.h"
 

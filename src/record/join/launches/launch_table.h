@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "backend/event_sink.h"
-#include "record/join/owned_id.h"
+#include "record/join/context/owned_id.h"
 #include "record/memory_budget.h"
 
 namespace gpuprof::record {

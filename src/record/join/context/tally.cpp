@@ -1,4 +1,4 @@
-#include "record/join/tally.h"
+#include "record/join/context/tally.h"
 
 #include <algorithm>
 #include <array>

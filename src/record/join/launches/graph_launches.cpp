@@ -1,4 +1,4 @@
-#include "record/join/graph_launches.h"
+#include "record/join/launches/graph_launches.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "record/join/work_event.h"
+#include "record/join/context/work_event.h"
 
 #include "wire/wire.h"
 
