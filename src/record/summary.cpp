@@ -14,6 +14,8 @@
 namespace gpuprof::record {
 namespace {
 
+using profile::CoverageCount;
+
 // "lost nothing" stands beside a coverage that lost work lowers, so both go by the same count.
 std::string losses(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
@@ -21,7 +23,7 @@ std::string losses(const SummaryFacts& facts) {
   for (const auto& [reason, count] : t.lost) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, count);
   }
-  if (const uint64_t launches = t.coverage.without_record; launches > 0 && !facts.counts_only) {
+  if (const uint64_t launches = t.coverage[CoverageCount::without_record]; launches > 0 && !facts.counts_only) {
     text += fmt::format("{}the GPU work of {} launches", text.empty() ? "" : ", ", launches);
   }
   return text.empty() ? "lost nothing" : "LOST " + text;
@@ -111,11 +113,11 @@ std::string trust_line(const SummaryFacts& facts) {
       text += fmt::format("{}{} ({}) {}", text.empty() ? "" : ", ", count, percent_text(count, of), what);
     }
   };
-  part(c.without_record, c.launches, "launches without GPU work");
-  part(c.unsampled, c.launches, "launches without a stack because of --max-overhead");
-  part(c.without_stack, facts.totals.gpu_records, "GPU records whose stack is missing");
-  part(c.without_launch, facts.totals.gpu_records, "GPU records of no known launch");
-  part(c.samples_without_launch, facts.totals.samples, "samples of no known launch");
+  part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
+  part(c[CoverageCount::unsampled], c[CoverageCount::launches], "launches without a stack because of --max-overhead");
+  part(c[CoverageCount::without_stack], facts.totals.gpu_records, "GPU records whose stack is missing");
+  part(c[CoverageCount::without_launch], facts.totals.gpu_records, "GPU records of no known launch");
+  part(c[CoverageCount::samples_without_launch], facts.totals.samples, "samples of no known launch");
   return text.empty() ? text : "not all is known: " + text;
 }
 
@@ -188,7 +190,7 @@ profile::WorkCoverage covered_work(const SummaryFacts& facts) {
     return {t.launches, std::min(t.with_stack, t.launches), 0};
   }
   const profile::WorkCoverage work{t.gpu_records, std::min(t.with_stack, t.gpu_records),
-                                   profile::lost_gpu_work(t.lost, t.coverage.without_record)};
+                                   profile::lost_gpu_work(t.lost, t.coverage[CoverageCount::without_record])};
   return work.any() ? work
                     : profile::WorkCoverage{t.samples, std::min(t.samples_with_stack, t.samples),
                                             profile::lost_samples(t.lost)};

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "record/ipc/channel.h"
-#include "record/join/totals.h"
+#include "record/join/context/totals.h"
 #include "symbolize/reading_budget.h"
 
 namespace gpuprof::record {

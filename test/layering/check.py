@@ -49,7 +49,7 @@ def place_of(path, table):
     if path in table:
         return path
     parts = path.split("/")
-    for length in (3, 2, 1):
+    for length in (4, 3, 2, 1):
         place = "/".join(parts[:length])
         if len(parts) > length and place in table:
             return place

@@ -78,13 +78,16 @@ class Layering(unittest.TestCase):
         table = TABLE.replace("## Something else", "| `src/record` | x | `base` `wire` |\n| `src/record/join` | x | `record/batch.h` |\n"
                               "| `injection/base` | x | nothing |\n| `injection/stack` | x | `injection/base` |\n"
                               "## Something else")
+        table = table.replace("## Something else", "| `src/record/join/sums` | x | nothing |\n## Something else")
         files = {"docs/architecture.md": table, "src/record/batch.h": "\n", "src/record/session.h": "\n",
+                 "src/record/join/sums/rows.h": "\n", "src/record/join/work.h": '#include "record/join/sums/rows.h"\n',
                  "src/record/join/join.h": '#include "record/batch.h"\n', "injection/stack/walk.h": "\n",
                  "injection/base/atomics.h": "\n"}
         sound = files | {"src/record/session.cpp": '#include "record/join/join.h"\n',
                          "injection/stack/walk.cpp": '#include "base/atomics.h"\n'}
         self.assertEqual(self.faults(sound), [])
         for path, name in (("src/record/join/join.cpp", "record/session.h"),
+                           ("src/record/join/sums/rows.cpp", "record/join/work.h"),
                            ("injection/base/atomics.cpp", "stack/walk.h")):
             faults = self.faults(files | {path: f'#include "{name}"\n'})
             self.assertEqual(len(faults), 1, faults)

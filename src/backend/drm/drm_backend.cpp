@@ -257,11 +257,13 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (of_kernel == 0) {
       return;
     }
-    const std::string text =
-        std::to_string(of_kernel) +
-        " jobs of this machine's GPUs were queued by threads of the kernel, and for which process is "
-        "not known: they are not in the profile";
-    if (!submitters_.add_meta("note.drm.unknown_submitter=" + text)) {
+    note("unknown_submitter", std::to_string(of_kernel) +
+                                  " jobs of this machine's GPUs were queued by threads of the kernel, and for which "
+                                  "process is not known: they are not in the profile");
+  }
+
+  void note(const std::string& name, const std::string& text) {
+    if (!submitters_.add_meta("note.drm." + name + "=" + text)) {
       log::info(text);
     }
   }
@@ -270,10 +272,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   void tell_count(const std::string& name, uint64_t count, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
-      const std::string text = std::to_string(count) + meaning;
-      if (!submitters_.add_meta("note.drm." + name + "=" + text)) {
-        log::info(text);
-      }
+      note(name, std::to_string(count) + meaning);
     }
   }
 

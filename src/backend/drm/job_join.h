@@ -20,6 +20,10 @@ struct JobKey {
   bool operator==(const JobKey&) const = default;
 };
 
+struct JobKeyHash {
+  size_t operator()(const JobKey& key) const { return gpuprof_mix_hash(key.context, key.seqno); }
+};
+
 struct Job {
   SourceId source = 0;
   uint64_t correlation = 0;  // 0: nobody is to be told of it
@@ -78,10 +82,7 @@ class JobJoin {
   static constexpr size_t kMaxRings = 1 << 16;
 
  private:
-  struct Hash {
-    size_t operator()(const JobKey& key) const { return gpuprof_mix_hash(key.context, key.seqno); }
-  };
-  using Jobs = std::unordered_map<JobKey, Job, Hash>;
+  using Jobs = std::unordered_map<JobKey, Job, JobKeyHash>;
 
   void settle(Jobs::iterator job);
   void drop(const JobKey& key, const Job& job);

@@ -19,23 +19,23 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kSearchNs = 20'000'000'000;  // what the files hold, and how many there are, is their owner's choice
-constexpr size_t kMaxSites = 4096;
+constexpr size_t kMaxPoints = 4096;
 
-struct Site {
+struct ProbePoint {
   std::shared_ptr<symbolize::MappedFile> file;
   uint64_t file_offset = 0;
   std::string_view symbol;
   bool outer = false;
 };
 
-std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
-                             const std::vector<std::unique_ptr<backend::Backend>>& backends,
-                             const std::function<bool()>& stop) {
-  std::vector<Site> sites;
+std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
+                                    const std::vector<std::unique_ptr<backend::Backend>>& backends,
+                                    const std::function<bool()>& stop) {
+  std::vector<ProbePoint> points;
   std::set<const symbolize::MappedFile*> seen;
   bool in_program = true;  // what is mapped first
   for (const symbolize::Mapping& mapping : maps.mappings()) {
-    if (stop() || sites.size() > kMaxSites) {
+    if (stop() || points.size() > kMaxPoints) {
       break;
     }
     if (!mapping.file || !mapping.file->fd || !seen.insert(mapping.file.get()).second) {
@@ -60,28 +60,28 @@ std::vector<Site> find_sites(const symbolize::ProcessMaps& maps,
     }
     for (const symbolize::ElfFunction& function : *functions) {
       const backend::LaunchFunction& wanted = candidates[function.wanted];
-      sites.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
+      points.push_back({mapping.file, function.file_offset, wanted.symbol, wanted.outer});
     }
   }
-  return sites;
+  return points;
 }
 
 // Our signals are blocked, and a process that we attach to can make the search as long as it likes.
-Result<std::vector<Site>> find_sites_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
-                                             const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
+                                                    const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
-  std::vector<Site> sites =
-      find_sites(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
+  std::vector<ProbePoint> points =
+      find_points(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
   const std::string process = "process " + std::to_string(pid);
   if (pending_stop() != 0) {
     return Error{"ended by a signal before " + process + " could be recorded", ""};
   }
-  if (monotonic_ns() > deadline || sites.size() > kMaxSites) {
+  if (monotonic_ns() > deadline || points.size() > kMaxPoints) {
     return Error{
         "the search for launch functions in the files of " + process + " was given up: there is too much in them",
         "start it with gpuprof record -- COMMAND"};
   }
-  return sites;
+  return points;
 }
 
 bool has_mapped(const symbolize::ProcessMaps& maps, std::string_view library) {
@@ -160,27 +160,27 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   }
   symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
   maps.refresh();
-  auto found = find_sites_in_time(maps, pid, backends);
+  auto found = find_points_in_time(maps, pid, backends);
   if (!found) {
     return std::move(found).error();
   }
-  std::vector<Site> sites = std::move(*found);
+  std::vector<ProbePoint> points = std::move(*found);
   // Where an inner function can be probed, the outer ones would count its launches twice.
-  if (std::any_of(sites.begin(), sites.end(), [](const Site& site) { return !site.outer; })) {
-    std::erase_if(sites, [](const Site& site) { return site.outer; });
+  if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
+    std::erase_if(points, [](const ProbePoint& point) { return point.outer; });
   }
 
   engine.on_process(maps);
   std::vector<std::string> attached;
-  for (const Site& site : sites) {
+  for (const ProbePoint& point : points) {
     // By descriptor: right for files of containers and files that have been replaced since.
-    const std::string path = "/proc/self/fd/" + std::to_string(site.file->fd.get());
+    const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
-    if (auto status = engine.attach_function(path, site.file_offset, pid, index); !status) {
+    if (auto status = engine.attach_function(path, point.file_offset, pid, index); !status) {
       return std::move(status).error();
     }
-    attached.emplace_back(site.symbol);
-    log::debug("probing " + attached.back() + " in " + site.file->path);
+    attached.emplace_back(point.symbol);
+    log::debug("probing " + attached.back() + " in " + point.file->path);
   }
   if (attached.empty()) {
     return Error{"process " + std::to_string(pid) + " has no launch function that can be probed",

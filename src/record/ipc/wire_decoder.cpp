@@ -1,5 +1,6 @@
 #include "record/ipc/wire_decoder.h"
 
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,12 @@ bool text_part(std::span<const std::byte> record, uint32_t length, std::string_v
   return true;
 }
 
+struct Input {
+  backend::SourceId source;
+  std::span<const std::byte> record;
+  backend::EventSink& sink;
+};
+
 bool is_stretch(uint64_t start_ns, uint64_t end_ns) {
   return end_ns >= start_ns && end_ns - start_ns <= kMaxDurationNs && end_ns <= kMaxTimeNs;
 }
@@ -58,170 +65,160 @@ bool is_launch_of(uint64_t correlation) {
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
 }
 
-template <typename Take>
-bool decode_name(std::span<const std::byte> record, const Take& take) {
-  gpuprof_name name;
+bool text_of(const gpuprof_name& name, std::span<const std::byte> record, std::string_view& text) {
+  return name.id != 0 && text_part<gpuprof_name>(record, name.length, text);
+}
+
+bool decode(const gpuprof_name& name, const Input& in) {
   std::string_view text;
-  if (!fixed_part(record, name) || name.id == 0 || !text_part<gpuprof_name>(record, name.length, text)) {
+  if (!text_of(name, in.record, text)) {
     return false;
   }
-  take(name.id, text);
+  in.sink.on_name(in.source, name.id, text);
   return true;
 }
 
-bool decode_device(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_device device;
-  if (!fixed_part(record, device) || device.device == UINT32_MAX) {
+bool decode(const gpuprof_device& device, const Input& in) {
+  if (device.device == UINT32_MAX) {
     return false;
   }
-  sink.on_device(source, device.device, device.name_id, device.uuid_id);
+  in.sink.on_device(in.source, device.device, device.name_id, device.uuid_id);
   return true;
 }
 
-bool decode_gpu_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_gpu_op op;
+bool decode(const gpuprof_gpu_op& op, const Input& in) {
   constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
-  if (!fixed_part(record, op) || op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
+  if (op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
       !is_stretch(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
       !is_launch_of(op.correlation)) {
     return false;
   }
   const bool unsampled = (op.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0;
   const bool of_exec = (op.correlation & GPUPROF_CORRELATION_EXEC) != 0;
-  sink.on_gpu_op({.source = source,
-                  .correlation = of_exec ? 0 : op.correlation,
-                  .start_ns = op.start_ns,
-                  .end_ns = op.end_ns,
-                  .queued_ns = op.queued_ns,
-                  .submitted_ns = op.submitted_ns,
-                  .bytes = op.bytes,
-                  .stream = op.stream,
-                  .name_id = op.name_id,
-                  .device = op.device,
-                  .op = op.op,
-                  .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
-                  .unsampled = unsampled,
-                  .graph_node = op.graph_node,
-                  .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0,
-                  .tid = unsampled ? op.tid : 0,
-                  .range = unsampled ? op.range : 0});
+  in.sink.on_gpu_op({.source = in.source,
+                     .correlation = of_exec ? 0 : op.correlation,
+                     .start_ns = op.start_ns,
+                     .end_ns = op.end_ns,
+                     .queued_ns = op.queued_ns,
+                     .submitted_ns = op.submitted_ns,
+                     .bytes = op.bytes,
+                     .stream = op.stream,
+                     .name_id = op.name_id,
+                     .device = op.device,
+                     .op = op.op,
+                     .more = (op.flags & GPUPROF_GPU_OP_MORE) != 0,
+                     .unsampled = unsampled,
+                     .graph_node = op.graph_node,
+                     .exec = of_exec ? static_cast<uint32_t>(op.correlation) : 0,
+                     .tid = unsampled ? op.tid : 0,
+                     .range = unsampled ? op.range : 0});
   return true;
 }
 
-bool decode_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_launch launch;
+bool decode(const gpuprof_launch& launch, const Input& in) {
   // Not only launches: a stack that is wanted for another call is a LAUNCH record, too, where there is no probe.
-  if (!fixed_part(record, launch) || !is_time(launch.time_ns) ||
-      (launch.correlation & kCorrelationBits) == kCorrelationBits) {
+  if (!is_time(launch.time_ns) || (launch.correlation & kCorrelationBits) == kCorrelationBits) {
     return false;
   }
-  sink.on_launch(source, {.correlation = launch.correlation,
-                          .stack = launch.stack,
-                          .time_ns = launch.time_ns,
-                          .tid = launch.tid,
-                          .range = launch.range,
-                          .thread = {launch.thread, ::strnlen(launch.thread, sizeof(launch.thread))}});
+  in.sink.on_launch(in.source, {.correlation = launch.correlation,
+                                .stack = launch.stack,
+                                .time_ns = launch.time_ns,
+                                .tid = launch.tid,
+                                .range = launch.range,
+                                .thread = {launch.thread, ::strnlen(launch.thread, sizeof(launch.thread))}});
   return true;
 }
 
-bool decode_host_op(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_host_op op;
-  if (!fixed_part(record, op) || op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
+bool decode(const gpuprof_host_op& op, const Input& in) {
+  if (op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
       !is_stretch(op.start_ns, op.end_ns)) {
     return false;
   }
   if (op.correlation != 0 && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
     return false;
   }
-  sink.on_host_op({.source = source,
-                   .correlation = op.correlation,
-                   .start_ns = op.start_ns,
-                   .end_ns = op.end_ns,
-                   .bytes = op.bytes,
-                   .count = op.count,
-                   .name_id = op.name_id,
-                   .device = op.device,
-                   .tid = op.tid,
-                   .op = op.op});
+  in.sink.on_host_op({.source = in.source,
+                      .correlation = op.correlation,
+                      .start_ns = op.start_ns,
+                      .end_ns = op.end_ns,
+                      .bytes = op.bytes,
+                      .count = op.count,
+                      .name_id = op.name_id,
+                      .device = op.device,
+                      .tid = op.tid,
+                      .op = op.op});
   return true;
 }
 
-bool decode_graph_node(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_graph_node node;
+bool decode(const gpuprof_graph_node& node, const Input& in) {
   constexpr uint32_t kFlags = GPUPROF_GRAPH_NODE_DESTROYED | GPUPROF_GRAPH_NODE_UPDATED;
-  if (!fixed_part(record, node) || node.node == 0 || !is_launch_id(node.node) || !is_launch_id(node.original) ||
-      node.original == node.node || !is_launch_id(node.launch) || !is_time(node.time_ns) ||
-      (node.flags & ~kFlags) != 0 || node.flags == kFlags) {
+  if (node.node == 0 || !is_launch_id(node.node) || !is_launch_id(node.original) || node.original == node.node ||
+      !is_launch_id(node.launch) || !is_time(node.time_ns) || (node.flags & ~kFlags) != 0 || node.flags == kFlags) {
     return false;
   }
-  sink.on_graph_node(source, {.node = node.node,
-                              .original = node.original,
-                              .launch = node.launch,
-                              .time_ns = node.time_ns,
-                              .name_id = node.name_id,
-                              .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0,
-                              .updated = (node.flags & GPUPROF_GRAPH_NODE_UPDATED) != 0});
+  in.sink.on_graph_node(in.source, {.node = node.node,
+                                    .original = node.original,
+                                    .launch = node.launch,
+                                    .time_ns = node.time_ns,
+                                    .name_id = node.name_id,
+                                    .destroyed = (node.flags & GPUPROF_GRAPH_NODE_DESTROYED) != 0,
+                                    .updated = (node.flags & GPUPROF_GRAPH_NODE_UPDATED) != 0});
   return true;
 }
 
-bool decode_graph_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_graph_launch launch;
+bool decode(const gpuprof_graph_launch& launch, const Input& in) {
   constexpr uint32_t kFlags = GPUPROF_GPU_OP_UNSAMPLED | GPUPROF_GPU_OP_OUTSIDE;
-  if (!fixed_part(record, launch) || launch.exec == 0 || launch.correlation == 0 || !is_launch_id(launch.correlation) ||
+  if (launch.exec == 0 || launch.correlation == 0 || !is_launch_id(launch.correlation) ||
       !is_launch_id(launch.finished) || !is_time(launch.time_ns) || (launch.flags & ~kFlags) != 0) {
     return false;
   }
-  sink.on_graph_launch(source, {.correlation = launch.correlation,
-                                .time_ns = launch.time_ns,
-                                .finished = launch.finished,
-                                .exec = launch.exec,
-                                .stream = launch.stream,
-                                .tid = launch.tid,
-                                .range = launch.range,
-                                .unsampled = (launch.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0,
-                                .outside = (launch.flags & GPUPROF_GPU_OP_OUTSIDE) != 0});
+  in.sink.on_graph_launch(in.source, {.correlation = launch.correlation,
+                                      .time_ns = launch.time_ns,
+                                      .finished = launch.finished,
+                                      .exec = launch.exec,
+                                      .stream = launch.stream,
+                                      .tid = launch.tid,
+                                      .range = launch.range,
+                                      .unsampled = (launch.flags & GPUPROF_GPU_OP_UNSAMPLED) != 0,
+                                      .outside = (launch.flags & GPUPROF_GPU_OP_OUTSIDE) != 0});
   return true;
 }
 
-bool decode_range(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_range range;
-  if (!fixed_part(record, range) || range.id == 0 || range.parent == range.id) {
+bool decode(const gpuprof_range& range, const Input& in) {
+  if (range.id == 0 || range.parent == range.id) {
     return false;
   }
-  sink.on_range(source,
-                {.id = range.id, .parent = range.parent, .domain_id = range.domain_id, .name_id = range.name_id});
+  in.sink.on_range(in.source,
+                   {.id = range.id, .parent = range.parent, .domain_id = range.domain_id, .name_id = range.name_id});
   return true;
 }
 
-bool decode_call(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_call call;
-  if (!fixed_part(record, call) || !is_stretch(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
+bool decode(const gpuprof_call& call, const Input& in) {
+  if (!is_stretch(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
     return false;
   }
-  sink.on_call(source, {.correlation = call.correlation,
-                        .start_ns = call.start_ns,
-                        .end_ns = call.end_ns,
-                        .name_id = call.name_id,
-                        .tid = call.tid});
+  in.sink.on_call(in.source, {.correlation = call.correlation,
+                              .start_ns = call.start_ns,
+                              .end_ns = call.end_ns,
+                              .name_id = call.name_id,
+                              .tid = call.tid});
   return true;
 }
 
-bool decode_span(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_span span;
-  if (!fixed_part(record, span) || !is_stretch(span.start_ns, span.end_ns) || span.range == 0) {
+bool decode(const gpuprof_span& span, const Input& in) {
+  if (!is_stretch(span.start_ns, span.end_ns) || span.range == 0) {
     return false;
   }
-  sink.on_span(source, {.start_ns = span.start_ns, .end_ns = span.end_ns, .range = span.range, .tid = span.tid});
+  in.sink.on_span(in.source, {.start_ns = span.start_ns, .end_ns = span.end_ns, .range = span.range, .tid = span.tid});
   return true;
 }
 
-bool decode_meta(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_meta meta;
+bool decode(const gpuprof_meta& meta, const Input& in) {
   std::string_view text;
-  if (!fixed_part(record, meta) || !text_part<gpuprof_meta>(record, meta.length, text)) {
+  if (!text_part<gpuprof_meta>(in.record, meta.length, text)) {
     return false;
   }
-  sink.on_meta(source, text);
+  in.sink.on_meta(in.source, text);
   return true;
 }
 
@@ -235,16 +232,15 @@ bool is_module(uint64_t number) {
   return number != 0 && number < GPUPROF_MAX_MODULES;
 }
 
-bool decode_stack(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_stack stack;
+bool decode(const gpuprof_stack& stack, const Input& in) {
   constexpr uint32_t kFlags = GPUPROF_STACK_TRUNCATED | GPUPROF_STACK_NO_PYTHON;
-  if (!fixed_part(record, stack) || stack.stack == 0 || stack.count == 0 || stack.count > GPUPROF_STACK_MAX_WORDS ||
-      (stack.flags & ~kFlags) != 0 || stack.modules > GPUPROF_STACK_MAX_MODULES ||
-      (record.size() - sizeof(stack)) / sizeof(uint64_t) < size_t{stack.count} + stack.modules) {
+  if (stack.stack == 0 || stack.count == 0 || stack.count > GPUPROF_STACK_MAX_WORDS || (stack.flags & ~kFlags) != 0 ||
+      stack.modules > GPUPROF_STACK_MAX_MODULES ||
+      (in.record.size() - sizeof(stack)) / sizeof(uint64_t) < size_t{stack.count} + stack.modules) {
     return false;
   }
   std::vector<uint64_t> words(size_t{stack.count} + stack.modules);
-  std::memcpy(words.data(), record.data() + sizeof(stack), words.size() * sizeof(uint64_t));
+  std::memcpy(words.data(), in.record.data() + sizeof(stack), words.size() * sizeof(uint64_t));
   std::vector<uint32_t> modules;
   for (size_t i = stack.count; i < words.size(); ++i) {
     if (!is_module(words[i])) {
@@ -259,18 +255,17 @@ bool decode_stack(backend::SourceId source, std::span<const std::byte> record, b
     }
     word = clean_word(word);
   }
-  sink.on_stack(source, {.id = stack.stack, .words = words, .flags = stack.flags, .modules = modules});
+  in.sink.on_stack(in.source, {.id = stack.stack, .words = words, .flags = stack.flags, .modules = modules});
   return true;
 }
 
-bool decode_module(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_module module;
+bool decode(const gpuprof_module& module, const Input& in) {
   constexpr uint64_t kPageBits = 4095;
   std::string_view path;
-  if (!fixed_part(record, module) || !is_module(module.module) || module.start >= module.end ||
-      module.end > GPUPROF_WORD_ADDRESS || ((module.start | module.end | module.offset) & kPageBits) != 0 ||
-      module.offset > kMaxBytes || module.path_bytes == 0 || module.path_bytes > GPUPROF_WIRE_MAX_PATH ||
-      !text_part<gpuprof_module>(record, module.path_bytes, path) || path.find('\0') != std::string_view::npos) {
+  if (!is_module(module.module) || module.start >= module.end || module.end > GPUPROF_WORD_ADDRESS ||
+      ((module.start | module.end | module.offset) & kPageBits) != 0 || module.offset > kMaxBytes ||
+      module.path_bytes == 0 || module.path_bytes > GPUPROF_WIRE_MAX_PATH ||
+      !text_part<gpuprof_module>(in.record, module.path_bytes, path) || path.find('\0') != std::string_view::npos) {
     return false;
   }
   std::vector<backend::Module::Mark> marks;
@@ -284,52 +279,46 @@ bool decode_module(backend::SourceId source, std::span<const std::byte> record, 
     std::memcpy(marks.emplace_back(backend::Module::Mark{.offset = mark.offset, .bytes = {}}).bytes.data(), mark.bytes,
                 sizeof(mark.bytes));
   }
-  sink.on_module(source, {.module = module.module,
-                          .start = module.start,
-                          .end = module.end,
-                          .offset = module.offset,
-                          .marks = marks,
-                          .path = path});
+  in.sink.on_module(in.source, {.module = module.module,
+                                .start = module.start,
+                                .end = module.end,
+                                .offset = module.offset,
+                                .marks = marks,
+                                .path = path});
   return true;
 }
 
-bool decode_mappings(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_mappings mappings;
-  if (!fixed_part(record, mappings)) {
-    return false;
-  }
-  sink.on_mappings(source);
+bool decode(const gpuprof_mappings& /*mappings*/, const Input& in) {
+  in.sink.on_mappings(in.source);
   return true;
 }
 
-bool decode_code(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_code code;
-  if (!fixed_part(record, code) || code.id == 0 || code.id > kMaxCode || code.name_bytes > kMaxCodeText ||
-      code.file_bytes > kMaxCodeText || code.line_table_bytes > GPUPROF_WIRE_MAX_TEXT) {
+bool decode(const gpuprof_code& code, const Input& in) {
+  if (code.id == 0 || code.id > kMaxCode || code.name_bytes > kMaxCodeText || code.file_bytes > kMaxCodeText ||
+      code.line_table_bytes > GPUPROF_WIRE_MAX_TEXT) {
     return false;
   }
   const size_t bytes = size_t{code.name_bytes} + code.file_bytes + code.line_table_bytes;
-  if (record.size() - sizeof(code) < bytes) {
+  if (in.record.size() - sizeof(code) < bytes) {
     return false;
   }
-  const std::byte* const name = record.data() + sizeof(code);
+  const std::byte* const name = in.record.data() + sizeof(code);
   const std::byte* const file = name + code.name_bytes;
   const std::byte* const lines = file + code.file_bytes;
-  sink.on_code(source, {.id = code.id,
-                        .version = code.version,
-                        .first_line = code.first_line,
-                        .name = {reinterpret_cast<const char*>(name), code.name_bytes},
-                        .file = {reinterpret_cast<const char*>(file), code.file_bytes},
-                        .line_table = {reinterpret_cast<const uint8_t*>(lines), code.line_table_bytes}});
+  in.sink.on_code(in.source, {.id = code.id,
+                              .version = code.version,
+                              .first_line = code.first_line,
+                              .name = {reinterpret_cast<const char*>(name), code.name_bytes},
+                              .file = {reinterpret_cast<const char*>(file), code.file_bytes},
+                              .line_table = {reinterpret_cast<const uint8_t*>(lines), code.line_table_bytes}});
   return true;
 }
 
-bool decode_python(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_python python;
-  if (!fixed_part(record, python) || !is_python_layout(python.layout)) {
+bool decode(const gpuprof_python& python, const Input& in) {
+  if (!is_python_layout(python.layout)) {
     return false;
   }
-  sink.on_python(source, python.layout);
+  in.sink.on_python(in.source, python.layout);
   return true;
 }
 
@@ -344,147 +333,123 @@ bool says_where(const gpuprof_samples& samples) {
          samples.correlation == 0 && (!low || samples.offset <= UINT32_MAX);
 }
 
-bool decode_samples(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_samples samples;
-  if (!fixed_part(record, samples) || samples.window == 0 || !says_where(samples) || samples.count == 0 ||
+bool decode(const gpuprof_samples& samples, const Input& in) {
+  if (samples.window == 0 || !says_where(samples) || samples.count == 0 ||
       samples.count > GPUPROF_SAMPLES_MAX_REASONS ||
-      (record.size() - sizeof(samples)) / sizeof(gpuprof_sample_reason) < samples.count) {
+      (in.record.size() - sizeof(samples)) / sizeof(gpuprof_sample_reason) < samples.count) {
     return false;
   }
   std::vector<backend::PlaceSamples::Reason> reasons;
   for (size_t i = 0; i < samples.count; ++i) {
     gpuprof_sample_reason reason;
-    std::memcpy(&reason, record.data() + sizeof(samples) + i * sizeof(reason), sizeof(reason));
+    std::memcpy(&reason, in.record.data() + sizeof(samples) + i * sizeof(reason), sizeof(reason));
     if (reason.reason_id == 0) {
       return false;
     }
     reasons.push_back({reason.reason_id, reason.samples});
   }
   const bool at_address = (samples.flags & GPUPROF_SAMPLES_ADDRESS) != 0;
-  sink.on_place_samples(source, {.module = samples.module,
-                                 .offset = at_address ? 0 : samples.offset,
-                                 .address = at_address ? samples.offset : 0,
-                                 .function_id = samples.function_id,
-                                 .window = samples.window,
-                                 .correlation = samples.correlation,
-                                 .reasons = reasons,
-                                 .low_address = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0});
+  in.sink.on_place_samples(in.source, {.module = samples.module,
+                                       .offset = at_address ? 0 : samples.offset,
+                                       .address = at_address ? samples.offset : 0,
+                                       .function_id = samples.function_id,
+                                       .window = samples.window,
+                                       .correlation = samples.correlation,
+                                       .reasons = reasons,
+                                       .low_address = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0});
   return true;
 }
 
-bool decode_sampled_launch(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_sampled_launch launch;
-  if (!fixed_part(record, launch) || launch.correlation == 0) {
+bool decode(const gpuprof_sampled_launch& launch, const Input& in) {
+  if (launch.correlation == 0) {
     return false;
   }
-  sink.on_sampled_launch(source, launch.correlation);
+  in.sink.on_sampled_launch(in.source, launch.correlation);
   return true;
 }
 
-bool decode_count(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_count_record count;
-  if (!fixed_part(record, count) || count.function_id == 0 || count.name_id == 0 || count.offset > kMaxBytes ||
-      count.value > kMaxCount) {
+bool decode(const gpuprof_count_record& count, const Input& in) {
+  if (count.function_id == 0 || count.name_id == 0 || count.offset > kMaxBytes || count.value > kMaxCount) {
     return false;
   }
-  sink.on_place_count(source, {.module = count.module,
-                               .offset = count.offset,
-                               .value = count.value,
-                               .function_id = count.function_id,
-                               .name_id = count.name_id,
-                               .device = count.device});
+  in.sink.on_place_count(in.source, {.module = count.module,
+                                     .offset = count.offset,
+                                     .value = count.value,
+                                     .function_id = count.function_id,
+                                     .name_id = count.name_id,
+                                     .device = count.device});
   return true;
 }
 
-bool decode_gpu_kernel(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_gpu_kernel kernel;
-  if (!fixed_part(record, kernel) || kernel.load == 0) {
+bool decode(const gpuprof_gpu_kernel& kernel, const Input& in) {
+  if (kernel.load == 0) {
     return false;
   }
   const bool gone = (kernel.flags & GPUPROF_GPU_KERNEL_GONE) != 0;
   if (!gone && (kernel.name_id == 0 || kernel.address == 0)) {
     return false;
   }
-  sink.on_loaded_kernel(source, {.module = kernel.module,
-                                 .address = kernel.address,
-                                 .time_ns = kernel.time_ns,
-                                 .load = kernel.load,
-                                 .name_id = kernel.name_id,
-                                 .gone = gone,
-                                 .device = kernel.device});
+  in.sink.on_loaded_kernel(in.source, {.module = kernel.module,
+                                       .address = kernel.address,
+                                       .time_ns = kernel.time_ns,
+                                       .load = kernel.load,
+                                       .name_id = kernel.name_id,
+                                       .gone = gone,
+                                       .device = kernel.device});
   return true;
 }
 
-bool decode_sample_window(backend::SourceId source, std::span<const std::byte> record, backend::EventSink& sink) {
-  gpuprof_sample_window window;
-  if (!fixed_part(record, window) || window.window == 0 || !is_stretch(window.start_ns, window.end_ns) ||
-      window.handed > kMaxCount || window.dropped > kMaxCount || window.foreign > kMaxCount ||
-      window.period > kMaxCount) {
+bool decode(const gpuprof_sample_window& window, const Input& in) {
+  if (window.window == 0 || !is_stretch(window.start_ns, window.end_ns) || window.handed > kMaxCount ||
+      window.dropped > kMaxCount || window.foreign > kMaxCount || window.period > kMaxCount) {
     return false;
   }
-  sink.on_sample_window(source,
-                        {.start_ns = window.start_ns,
-                         .end_ns = window.end_ns,
-                         .handed = window.handed,
-                         .dropped = window.dropped,
-                         .foreign = window.foreign,
-                         .period = window.period,
-                         .window = window.window,
-                         .device = window.device,
-                         .whole = window.whole,
-                         .unit = (window.flags & GPUPROF_SAMPLE_WINDOW_NS) != 0 ? backend::SamplingUnit::ns
-                                                                                : backend::SamplingUnit::cycles});
+  in.sink.on_sample_window(in.source,
+                           {.start_ns = window.start_ns,
+                            .end_ns = window.end_ns,
+                            .handed = window.handed,
+                            .dropped = window.dropped,
+                            .foreign = window.foreign,
+                            .period = window.period,
+                            .window = window.window,
+                            .device = window.device,
+                            .whole = window.whole,
+                            .unit = (window.flags & GPUPROF_SAMPLE_WINDOW_NS) != 0 ? backend::SamplingUnit::ns
+                                                                                   : backend::SamplingUnit::cycles});
   return true;
 }
 
-bool decode_one(backend::SourceId source, uint16_t type, std::span<const std::byte> record, backend::EventSink& sink) {
-  switch (type) {
-    case GPUPROF_RECORD_NAME:
-      return decode_name(record, [&](uint32_t id, std::string_view text) { sink.on_name(source, id, text); });
-    case GPUPROF_RECORD_DEVICE:
-      return decode_device(source, record, sink);
-    case GPUPROF_RECORD_GPU_OP:
-      return decode_gpu_op(source, record, sink);
-    case GPUPROF_RECORD_LAUNCH:
-      return decode_launch(source, record, sink);
-    case GPUPROF_RECORD_META:
-      return decode_meta(source, record, sink);
-    case GPUPROF_RECORD_HOST_OP:
-      return decode_host_op(source, record, sink);
-    case GPUPROF_RECORD_GRAPH_NODE:
-      return decode_graph_node(source, record, sink);
-    case GPUPROF_RECORD_GRAPH_LAUNCH:
-      return decode_graph_launch(source, record, sink);
-    case GPUPROF_RECORD_RANGE:
-      return decode_range(source, record, sink);
-    case GPUPROF_RECORD_CALL:
-      return decode_call(source, record, sink);
-    case GPUPROF_RECORD_SPAN:
-      return decode_span(source, record, sink);
-    case GPUPROF_RECORD_STACK:
-      return decode_stack(source, record, sink);
-    case GPUPROF_RECORD_CODE:
-      return decode_code(source, record, sink);
-    case GPUPROF_RECORD_PYTHON:
-      return decode_python(source, record, sink);
-    case GPUPROF_RECORD_MODULE:
-      return decode_module(source, record, sink);
-    case GPUPROF_RECORD_MAPPINGS:
-      return decode_mappings(source, record, sink);
-    case GPUPROF_RECORD_SAMPLES:
-      return decode_samples(source, record, sink);
-    case GPUPROF_RECORD_SAMPLED_LAUNCH:
-      return decode_sampled_launch(source, record, sink);
-    case GPUPROF_RECORD_GPU_KERNEL:
-      return decode_gpu_kernel(source, record, sink);
-    case GPUPROF_RECORD_COUNT:
-      return decode_count(source, record, sink);
-    case GPUPROF_RECORD_SAMPLE_WINDOW:
-      return decode_sample_window(source, record, sink);
-    default:
-      return false;
-  }
+template <typename Record>
+bool decode_as(const Input& in) {
+  Record record;
+  return fixed_part(in.record, record) && decode(record, in);
 }
+
+constexpr auto kDecoders = [] {
+  std::array<bool (*)(const Input&), GPUPROF_RECORD_TYPES> by_type{};
+  by_type[GPUPROF_RECORD_NAME] = decode_as<gpuprof_name>;
+  by_type[GPUPROF_RECORD_DEVICE] = decode_as<gpuprof_device>;
+  by_type[GPUPROF_RECORD_GPU_OP] = decode_as<gpuprof_gpu_op>;
+  by_type[GPUPROF_RECORD_LAUNCH] = decode_as<gpuprof_launch>;
+  by_type[GPUPROF_RECORD_META] = decode_as<gpuprof_meta>;
+  by_type[GPUPROF_RECORD_HOST_OP] = decode_as<gpuprof_host_op>;
+  by_type[GPUPROF_RECORD_GRAPH_NODE] = decode_as<gpuprof_graph_node>;
+  by_type[GPUPROF_RECORD_GRAPH_LAUNCH] = decode_as<gpuprof_graph_launch>;
+  by_type[GPUPROF_RECORD_RANGE] = decode_as<gpuprof_range>;
+  by_type[GPUPROF_RECORD_CALL] = decode_as<gpuprof_call>;
+  by_type[GPUPROF_RECORD_SPAN] = decode_as<gpuprof_span>;
+  by_type[GPUPROF_RECORD_STACK] = decode_as<gpuprof_stack>;
+  by_type[GPUPROF_RECORD_CODE] = decode_as<gpuprof_code>;
+  by_type[GPUPROF_RECORD_PYTHON] = decode_as<gpuprof_python>;
+  by_type[GPUPROF_RECORD_MODULE] = decode_as<gpuprof_module>;
+  by_type[GPUPROF_RECORD_MAPPINGS] = decode_as<gpuprof_mappings>;
+  by_type[GPUPROF_RECORD_SAMPLES] = decode_as<gpuprof_samples>;
+  by_type[GPUPROF_RECORD_SAMPLED_LAUNCH] = decode_as<gpuprof_sampled_launch>;
+  by_type[GPUPROF_RECORD_GPU_KERNEL] = decode_as<gpuprof_gpu_kernel>;
+  by_type[GPUPROF_RECORD_COUNT] = decode_as<gpuprof_count_record>;
+  by_type[GPUPROF_RECORD_SAMPLE_WINDOW] = decode_as<gpuprof_sample_window>;
+  return by_type;
+}();
 
 }  // namespace
 
@@ -524,7 +489,8 @@ size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes
       ++counts.unknown;
     } else if (type != GPUPROF_RECORD_PAD) {
       ++counts.records;
-      counts.malformed += decode_one(source, type, record, sink) ? 0 : 1;
+      const auto decoder = kDecoders[type];
+      counts.malformed += decoder != nullptr && decoder({source, record, sink}) ? 0 : 1;
     }
   });
   if (!sound) {
@@ -537,8 +503,10 @@ size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes
 void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take) {
   size_t at = 0;
   walk_records(bytes, at, [&](uint16_t type, std::span<const std::byte> record) {
-    if (type == GPUPROF_RECORD_NAME) {
-      decode_name(record, take);
+    gpuprof_name name;
+    std::string_view text;
+    if (type == GPUPROF_RECORD_NAME && fixed_part(record, name) && text_of(name, record, text)) {
+      take(name.id, text);
     }
   });
 }

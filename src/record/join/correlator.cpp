@@ -9,8 +9,9 @@ Correlator::Correlator(JoinOptions options)
       launches_(join_),
       rows_(join_, windows_),
       kernel_times_(join_),
-      work_(join_, {producers_, stacks_, launches_, rows_, windows_, kernel_times_}),
-      samples_(join_, {producers_, stacks_, launches_, rows_, windows_, kernel_times_}, work_),
+      attribution_(join_, producers_, stacks_, launches_),
+      work_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
+      samples_(join_, {producers_, attribution_, launches_, rows_, windows_, kernel_times_}),
       timeline_(join_, producers_) {}
 
 void Correlator::on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) {
@@ -97,7 +98,7 @@ void Correlator::on_place_count(backend::SourceId id, const backend::PlaceCount&
 }
 
 void Correlator::on_loaded_kernel(backend::SourceId id, const backend::LoadedKernel& kernel) {
-  with(id, [&](const Source& source) { samples_.sharing().on_loaded_kernel(source, kernel); });
+  with(id, [&](const Source& source) { samples_.loaded_kernels().on_kernel(source, kernel); });
 }
 
 void Correlator::on_sample_window(backend::SourceId id, const backend::SampleWindow& window) {

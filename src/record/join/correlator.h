@@ -11,15 +11,16 @@
 #include "backend/event_sink.h"
 #include "record/batch.h"
 #include "record/bpf/stack_engine.h"
-#include "record/join/context.h"
-#include "record/join/launches.h"
-#include "record/join/options.h"
-#include "record/join/sample_join.h"
-#include "record/join/samples/kernel_times.h"
-#include "record/join/stacks.h"
+#include "record/join/context/context.h"
+#include "record/join/context/options.h"
+#include "record/join/context/tally.h"
+#include "record/join/launches/attribution.h"
+#include "record/join/launches/launches.h"
+#include "record/join/launches/stacks.h"
+#include "record/join/samples/sample_join.h"
+#include "record/join/sums/kernel_times.h"
 #include "record/join/sums/rows.h"
 #include "record/join/sums/windows.h"
-#include "record/join/tally.h"
 #include "record/join/timeline.h"
 #include "record/join/work_join.h"
 #include "record/process/producers.h"
@@ -98,7 +99,9 @@ class Correlator final : public backend::EventSink, public StackSink {
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
   // For the look at the instructions that samples were taken at, after finish().
-  [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) { return samples_.sharing().most_sampled(most); }
+  [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const {
+    return samples_.places().most_sampled(most);
+  }
   [[nodiscard]] GpuCode& gpu_code() { return producers_.gpu_code(); }
   [[nodiscard]] NameTable& names() { return producers_.names(); }
 
@@ -130,6 +133,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   Launches launches_;
   Rows rows_;
   KernelTimes kernel_times_;
+  Attribution attribution_;
   WorkJoin work_;
   SampleJoin samples_;
   Timeline timeline_;

@@ -2,29 +2,23 @@
 
 namespace gpuprof::record {
 
-bool Timeline::has_room(size_t lines) const {
-  return lines < kMaxTimelineLines && !join_.memory().is_limited();
+bool Timeline::admit(size_t lines) {
+  const bool fits = lines < kMaxTimelineLines && !join_.memory().is_limited();
+  if (join_.options.timeline && !fits) {
+    join_.tally.timeline_full();
+  }
+  return join_.options.timeline && fits;
 }
 
 void Timeline::on_call(backend::SourceId source, const backend::Call& call) {
-  if (!join_.options.timeline) {
-    return;
-  }
-  if (has_room(calls_.size() + new_calls_.size())) {
+  if (admit(calls_.size() + new_calls_.size())) {
     calls_.emplace_back(source, call);
-  } else {
-    join_.tally.timeline_full();
   }
 }
 
 void Timeline::on_span(backend::SourceId source, const backend::Span& span) {
-  if (!join_.options.timeline) {
-    return;
-  }
-  if (has_room(spans_.size() + new_spans_.size())) {
+  if (admit(spans_.size() + new_spans_.size())) {
     spans_.emplace_back(source, span);
-  } else {
-    join_.tally.timeline_full();
   }
 }
 
@@ -44,7 +38,7 @@ void Timeline::settle(Launches& launches, Stacks& stacks) {
   spans_.clear();
 }
 
-void Timeline::add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks) {
+void Timeline::add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks) {
   NewCall made;
   made.call.process = source.process();
   made.call.tid = launch == nullptr || launch->tid == 0 ? call.tid : launch->tid;

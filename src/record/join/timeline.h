@@ -7,14 +7,12 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
-#include "record/join/context.h"
-#include "record/join/launches.h"
-#include "record/join/stacks.h"
+#include "record/join/context/context.h"
+#include "record/join/launches/launches.h"
+#include "record/join/launches/stacks.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
-
-inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of one kind, that wait for a slow disk
 
 class Timeline {
  public:
@@ -28,8 +26,9 @@ class Timeline {
   void take_new(Batch& batch);
 
  private:
-  [[nodiscard]] bool has_room(size_t lines) const;
-  void add(Source& source, const backend::Call& call, const Launch* launch, Stacks& stacks);
+  // Whether a line more is wanted beside so many of its kind, and fits.
+  [[nodiscard]] bool admit(size_t lines);
+  void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 
   JoinContext& join_;
   Producers& producers_;

@@ -89,8 +89,14 @@ void GpuCode::add(SourceGpuCode& source, const backend::GpuPlace& place) {
   }
 }
 
-profile::GpuPlaceId GpuCode::add(profile::GpuModuleId module, const backend::GpuPlace& place) {
-  return intern(named(module, place));
+profile::GpuPlaceId GpuCode::intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
+                                    const std::vector<symbolize::SourceFrame>& lines) {
+  std::vector<backend::GpuFrame> frames;
+  frames.reserve(lines.size());
+  for (const symbolize::SourceFrame& line : lines) {
+    frames.push_back({line.name, line.file, line.line});
+  }
+  return intern(named(module, {.function = function, .offset = offset, .instruction = {}, .frames = frames}));
 }
 
 NewGpuPlace GpuCode::named(profile::GpuModuleId module, const backend::GpuPlace& place) {

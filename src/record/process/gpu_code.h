@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "record/batch.h"
 #include "record/memory_budget.h"
 #include "record/process/name_table.h"
+#include "symbolize/source_frame.h"
 
 namespace gpuprof::record {
 
@@ -21,6 +23,15 @@ struct SourceGpuCode {
 
   [[nodiscard]] profile::GpuModuleId module(uint32_t id) const;  // none: not known
   [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // none: not known
+};
+
+// An instruction, by what the source calls it that has handed over its code.
+struct CodeLocation {
+  backend::SourceId source = 0;
+  uint64_t module = 0;  // 0: its code is not known
+  NameIndex function = 0;
+  uint64_t offset = 0;                                    // in the function
+  auto operator<=>(const CodeLocation&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
 class GpuCode {
@@ -35,8 +46,10 @@ class GpuCode {
   void add(SourceGpuCode& source, const backend::GpuModule& module);
   void add(SourceGpuCode& source, const backend::GpuPlace& place);
 
-  // A place that is not a source's, of a module of the session. None: there is no room.
-  profile::GpuPlaceId add(profile::GpuModuleId module, const backend::GpuPlace& place);
+  // The same for code that no source numbers. None: there is no room.
+  profile::GpuModuleId intern(const backend::GpuModule& module);
+  profile::GpuPlaceId intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
+                             const std::vector<symbolize::SourceFrame>& lines);
   // What was found out of a place, once.
   void add(const NewGpuInstruction& instruction) { new_instructions_.push_back(instruction); }
 
@@ -50,7 +63,6 @@ class GpuCode {
 
   // Whether there is room for something more, where there are so many of at most that many.
   [[nodiscard]] bool admits(size_t count, size_t most) const;
-  profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(NewGpuPlace place);
   [[nodiscard]] NewGpuPlace named(profile::GpuModuleId module, const backend::GpuPlace& place);
 

@@ -39,7 +39,7 @@ void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Tota
   }
   facts.totals.with_stack -= std::min(facts.totals.with_stack, sink.without_frames());
   facts.totals.samples_with_stack -= std::min(facts.totals.samples_with_stack, sink.samples_without_frames());
-  facts.totals.coverage.without_stack += facts.counts_only ? 0 : sink.without_frames();
+  facts.totals.coverage[profile::CoverageCount::without_stack] += facts.counts_only ? 0 : sink.without_frames();
   facts.stacks = sink.stacks();
   facts.left_out = sink.left_out();
   facts.file_bytes = sink.bytes_written();

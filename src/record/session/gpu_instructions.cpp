@@ -50,14 +50,9 @@ class Function {
       return;
     }
     const symbolize::SassProducer& producer = waits.producers.front();
-    const auto lines = code_.frames(sampled_.source, sampled_.module, sampled_.name, producer.offset);
-    std::vector<backend::GpuFrame> frames;
-    frames.reserve(lines.size());
-    for (const symbolize::SourceFrame& line : lines) {
-      frames.push_back({line.name, line.file, line.line});
-    }
-    made.waits_for = correlator_.gpu_code().add(
-        sampled_.in, {.function = sampled_.name, .offset = producer.offset, .instruction = {}, .frames = frames});
+    made.waits_for =
+        correlator_.gpu_code().intern(sampled_.in, sampled_.name, producer.offset,
+                                      code_.frames(sampled_.source, sampled_.module, sampled_.name, producer.offset));
     if (profile::index(made.waits_for) != 0) {
       made.what = correlator_.names().intern(symbolize::sass_kind_word(producer.kind));
     }

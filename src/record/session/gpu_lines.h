@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "record/ipc/code_objects.h"
-#include "record/join/samples/code_reader.h"
+#include "record/process/code_reader.h"
 #include "symbolize/cubin_lines.h"
 #include "symbolize/disassembler.h"
 #include "symbolize/reading_budget.h"

@@ -6,7 +6,7 @@
 
 #include "catch.h"
 #include "join_rig.h"
-#include "record/join/launch_table.h"
+#include "record/join/launches/launch_table.h"
 #include "record/join/sums/work_set.h"
 #include "record/process/name_table.h"
 

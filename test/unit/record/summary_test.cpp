@@ -13,8 +13,8 @@ SummaryFacts clean() {
   facts.totals.launches = 1000;
   facts.totals.gpu_records = 1000;
   facts.totals.with_stack = 1000;
-  facts.totals.coverage.launches = 1000;
-  facts.totals.coverage.matched = 1000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::launches] = 1000;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::matched] = 1000;
   facts.file = "p.txt";
   facts.target_end = "0";
   return facts;
@@ -39,7 +39,7 @@ TEST_CASE("samples are told where there are any, and are something that was seen
   facts.totals.samples = 4711;
   CHECK(has(summary_line(facts), ", 4711 samples, "));
   CHECK(trust_line(facts).empty());
-  facts.totals.coverage.samples_without_launch = 2;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::samples_without_launch] = 2;
   CHECK(has(trust_line(facts), "2 (0.04%) samples of no known launch"));
   facts.totals.gpu_records = 0;
   facts.totals.with_stack = 0;
@@ -53,8 +53,9 @@ TEST_CASE("samples are told where there are any, and are something that was seen
 
 TEST_CASE("launches whose GPU work never came are lost work, in the summary as in the coverage") {
   SummaryFacts facts = clean();
-  facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage.matched = 843;
-  facts.totals.coverage.without_record = 157;
+  facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage[gpuprof::profile::CoverageCount::matched] =
+      843;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::without_record] = 157;
   facts.target_end = target_end(SIGKILL, true);
   const std::string line = summary_line(facts);
   CHECK_FALSE(has(line, "lost nothing"));

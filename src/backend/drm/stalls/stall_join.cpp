@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/kernel_addresses.h"
+
 namespace gpuprof::backend::drm {
 namespace {
 
@@ -23,7 +25,7 @@ uint64_t sum_of(const StallCounts& counts) {
 
 }  // namespace
 
-std::string KernelId::name() const {
+std::string BatchKernel::name() const {
   const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
   const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // others have code at the same addresses
@@ -141,7 +143,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
   return id;
 }
 
-KernelId StallJoin::kernel_at(uint64_t space, uint64_t start) {
+BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
   Space& in = spaces_[space];
   if (const auto known = in.live.find(start); known != in.live.end()) {
     return {space, start, known->second, in.vm_number};
@@ -156,31 +158,30 @@ KernelId StallJoin::kernel_at(uint64_t space, uint64_t start) {
 
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
-  if (!run.kernels.empty() && run.kernels.front().space != space) {
+  if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
     run.kernels.clear();  // the base was not there yet; a batch is always told whole
   }
   run.is_whole = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_whole && batch.count == GPUPROF_BATCH_KERNELS;
-  std::vector<KernelId> added;
+  std::vector<BatchKernel> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
-    const KernelId kernel = kernel_at(space, batch.starts[i]);
-    const auto at = std::lower_bound(run.kernels.begin(), run.kernels.end(), kernel);
-    if (at != run.kernels.end() && *at == kernel) {
-      continue;
+    const BatchKernel kernel = kernel_at(space, batch.starts[i]);
+    const auto [first, last] = run.kernels.equal_range(kernel.start);
+    if (std::none_of(first, last, [&](const auto& known) { return known.second == kernel; })) {
+      run.kernels.emplace(kernel.start, kernel);
+      added.push_back(kernel);
     }
-    run.kernels.insert(at, kernel);
-    added.push_back(kernel);
   }
-  for (const KernelId& kernel : added) {
+  for (const BatchKernel& kernel : added) {
     if (run.start_ns != 0) {
       tell_kernel(run, kernel);
     }
   }
 }
 
-void StallJoin::tell_kernel(const Run& run, const KernelId& kernel) {
+void StallJoin::tell_kernel(const Run& run, const BatchKernel& kernel) {
   const auto kernels =
-      std::count_if(run.kernels.begin(), run.kernels.end(), [](const KernelId& one) { return !one.is_routine(); });
+      std::count_if(run.kernels.begin(), run.kernels.end(), [](const auto& one) { return !one.second.is_routine(); });
   sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_whole && kernels == 1 && !kernel.is_routine());
 }
 
@@ -255,7 +256,7 @@ void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
   }
   run->second.job = job;
   run->second.start_ns = start_ns;
-  for (const KernelId& kernel : run->second.kernels) {
+  for (const auto& [start, kernel] : run->second.kernels) {
     tell_kernel(run->second, kernel);
   }
 }
@@ -307,9 +308,7 @@ void StallJoin::flush(uint64_t now_ns, uint64_t period) {
     close(window);
   }
   for (Window& window : waiting_) {
-    const size_t before = window.counts.size();
     resolve(window, now_ns, period, false);
-    waiting_count_ -= before - window.counts.size();
   }
   std::erase_if(waiting_, [](const Window& window) { return window.counts.empty(); });
 }
@@ -326,10 +325,7 @@ void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
     if (!enough && now_ns < window.end_ns + kPatienceNs) {
       break;
     }
-    const size_t before = window.counts.size();
-    const bool done = resolve(window, now_ns, period, enough);
-    waiting_count_ -= before - window.counts.size();
-    if (!done) {
+    if (!resolve(window, now_ns, period, enough)) {
       break;  // those behind it are younger
     }
     waiting_.pop_front();
@@ -359,12 +355,12 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
   const bool gives_up = last || now_ns >= window.end_ns + kLateNs;
   const uint32_t number = ++last_window_;
   Told told;
-  std::erase_if(window.counts, [&](const auto& entry) {
+  waiting_count_ -= std::erase_if(window.counts, [&](const auto& entry) {
     const auto found = candidates(ran, window, entry.first);
     if (!found.empty()) {
       give(number, found, entry.second, told);
     } else if (gives_up) {
-      give_up(window, entry.second);
+      sink_.on_unknown(window.device, window.end_ns, entry.second);
     }
     return !found.empty() || gives_up;
   });
@@ -382,10 +378,10 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
 // The kernels that have this address, in what ran, with the time for which it did.
 std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const Run*>& runs, const Window& window,
                                                         uint64_t address) const {
-  std::map<std::pair<SourceId, KernelId>, Candidate> found;
+  std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
   for (const Run* run : runs) {
     uint64_t offset = 0;
-    const KernelId* kernel = find_kernel(*run, address, offset);
+    const BatchKernel* kernel = find_kernel(*run, address, offset);
     if (kernel == nullptr) {
       continue;
     }
@@ -408,41 +404,36 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
 }
 
 // 0: the instruction base address is not known.
-uint64_t StallJoin::address_of(const KernelId& kernel, uint64_t offset) const {
+uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const {
   const auto space = spaces_.find(kernel.space);
   const bool known = space != spaces_.end() && space->second.base != 0;
   return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
 // The last one that starts before the address, unless another one of the VM starts in between. Null: there is none.
-const KernelId* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
+const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
   if (run.kernels.empty()) {
     return nullptr;
   }
-  const auto space = spaces_.find(run.kernels.front().space);
+  const auto space = spaces_.find(run.kernels.begin()->second.space);
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
   // Records of Xe3p have whole addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
   // Starts are compared with what is in their lowest bit.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
-  const auto after = std::upper_bound(run.kernels.begin(), run.kernels.end(), up_to,
-                                      [](uint64_t wanted, const KernelId& kernel) { return wanted < kernel.start; });
-  if (after == run.kernels.begin()) {
-    return nullptr;
+  const BatchKernel* found = nullptr;
+  for_each_start_before(run.kernels, up_to, [&found](uint64_t /*start*/, const BatchKernel& kernel) {
+    found = &kernel;
+    return false;
+  });
+  if (found != nullptr && space != spaces_.end()) {
+    for_each_start_before(space->second.live, up_to, [&found](uint64_t start, uint32_t /*generation*/) {
+      found = start > found->start ? nullptr : found;
+      return false;
+    });
   }
-  const KernelId& kernel = *std::prev(after);
-  const uint64_t start = kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE};
-  offset = at - start;
-  if (offset >= kMaxKernelBytes) {
-    return nullptr;
-  }
-  if (space != spaces_.end()) {
-    const auto next = space->second.live.upper_bound(kernel.start);
-    if (next != space->second.live.end() && next->first <= up_to) {
-      return nullptr;
-    }
-  }
-  return &kernel;
+  offset = found == nullptr ? 0 : at - (found->start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE});
+  return found;
 }
 
 void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told) {
@@ -466,10 +457,6 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
                       to.size() > 1 || to[i].is_guess);
     }
   }
-}
-
-void StallJoin::give_up(const Window& window, const StallCounts& counts) {
-  sink_.on_unknown(window.device, window.end_ns, counts);
 }
 
 // When the oldest samples that are not given to anybody can have been taken.

@@ -21,13 +21,13 @@
 
 namespace gpuprof::backend::drm {
 
-// Code at one address of one VM, until something else is there.
-struct KernelId {
-  uint64_t space = 0;                                 // of addresses: by process, VM and instruction base address
-  uint64_t start = 0;                                 // in it, as in gpuprof_drm_batch
-  uint32_t generation = 0;                            // how often something else was there before
-  uint32_t vm = 0;                                    // the how-manieth of its source, from 1 on
-  auto operator<=>(const KernelId&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
+// A kernel of a batch: code at one address of one VM, until something else is there.
+struct BatchKernel {
+  uint64_t space = 0;                                    // of addresses: by process, VM and instruction base address
+  uint64_t start = 0;                                    // in it, as in gpuprof_drm_batch
+  uint32_t generation = 0;                               // how often something else was there before
+  uint32_t vm = 0;                                       // the how-manieth of its source, from 1 on
+  auto operator<=>(const BatchKernel&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 
   [[nodiscard]] bool is_routine() const { return (start & GPUPROF_BATCH_SYSTEM_ROUTINE) != 0; }
   [[nodiscard]] std::string name() const;
@@ -70,9 +70,8 @@ class StallJoin {
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;          // of a space
-  static constexpr size_t kMaxWaiting = 262144;         // addresses; beyond, the oldest are taken for nobody's
-  static constexpr uint64_t kMaxKernelBytes = 4 << 20;  // from where a kernel starts
+  static constexpr size_t kMaxKernels = 65536;   // of a space
+  static constexpr size_t kMaxWaiting = 262144;  // addresses; beyond, the oldest are taken for nobody's
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
@@ -125,11 +124,11 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // told with its work; 0: not yet
     uint64_t batch = 0;
-    bool is_whole = false;          // all of the batch is known
-    bool is_full = false;           // it has more kernels than are told
-    bool in_order = false;          // its ring runs one job after the other
-    bool is_inferred = false;       // done_ns: it was done by then
-    std::vector<KernelId> kernels;  // by address
+    bool is_whole = false;                         // all of the batch is known
+    bool is_full = false;                          // it has more kernels than are told
+    bool in_order = false;                         // its ring runs one job after the other
+    bool is_inferred = false;                      // done_ns: it was done by then
+    std::multimap<uint64_t, BatchKernel> kernels;  // by their start
     // Handed over is not begun: others of its ring may have been before it.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
@@ -141,7 +140,7 @@ class StallJoin {
   };
   struct Candidate {
     SourceId source = 0;
-    KernelId kernel;
+    BatchKernel kernel;
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
@@ -154,28 +153,23 @@ class StallJoin {
   void infer_end(const JobKey& key, uint64_t time_ns);
   void stop_running(const JobKey& key, const Run& run);
   [[nodiscard]] uint64_t oldest_window() const;
-  void tell_kernel(const Run& run, const KernelId& kernel);
+  void tell_kernel(const Run& run, const BatchKernel& kernel);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
   uint32_t vm_number(SourceId source, const gpuprof_drm_batch& batch);
-  KernelId kernel_at(uint64_t space, uint64_t start);
+  BatchKernel kernel_at(uint64_t space, uint64_t start);
   void close(Window& window);
   bool resolve(Window& window, uint64_t now_ns, uint64_t period, bool last);
   [[nodiscard]] std::vector<Candidate> candidates(const std::vector<const Run*>& runs, const Window& window,
                                                   uint64_t address) const;
-  [[nodiscard]] const KernelId* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
-  [[nodiscard]] uint64_t address_of(const KernelId& kernel, uint64_t offset) const;
+  [[nodiscard]] const BatchKernel* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
+  [[nodiscard]] uint64_t address_of(const BatchKernel& kernel, uint64_t offset) const;
   void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told);
-  void give_up(const Window& window, const StallCounts& counts);
   void expire(uint64_t now_ns);
 
-  struct Hash {
-    size_t operator()(const JobKey& key) const { return gpuprof_mix_hash(key.context, key.seqno); }
-  };
-
   StallSink& sink_;
-  std::unordered_map<JobKey, Run, Hash> runs_;
+  std::unordered_map<JobKey, Run, JobKeyHash> runs_;
   std::unordered_map<uint64_t, Batch> batches_;
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // by file and queue
   std::unordered_map<uint64_t, Space> spaces_;

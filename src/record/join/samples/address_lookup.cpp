@@ -24,9 +24,9 @@ const AddressLookup::Answer& AddressLookup::find(uint64_t address, bool is_low) 
   asked_ = std::pair(address, is_low);
   answer_ = {};
   answer_.places = loaded_.find_all(source_.process(), sampled, window_.start_ns, window_.end_ns);
-  for (const LoadedKernels::Place& place : answer_.places) {
-    for (const KernelShare& share : shares(place.function)) {
-      answer_.ran.push_back({place, share});
+  for (const CodeLocation& at : answer_.places) {
+    for (const KernelShare& share : shares(at.function)) {
+      answer_.ran.push_back({at, share});
     }
   }
   return answer_;

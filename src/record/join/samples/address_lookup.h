@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/samples/kernel_times.h"
 #include "record/join/samples/loaded_kernels.h"
+#include "record/join/sums/kernel_times.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
@@ -24,12 +24,12 @@ class AddressLookup {
 
   // Work as which the kernel ran in the window.
   struct Candidate {
-    LoadedKernels::Place at;
+    CodeLocation at;
     KernelShare share;
   };
   struct Answer {
-    std::vector<LoadedKernels::Place> places;  // what was loaded there; none: it is nobody's
-    std::vector<Candidate> ran;                // none: nothing of it did, or it is running still
+    std::vector<CodeLocation> places;  // what was loaded there; none: it is nobody's
+    std::vector<Candidate> ran;        // none: nothing of it did, or it is running still
   };
   // Until the next call. The reasons at one address follow each other, so the last answer is kept.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);

@@ -33,24 +33,23 @@ void InstructionCounts::settle(bool last, backend::SourceId only) {
 // False: its names or its code have not come.
 bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) {
   const auto& [id, module, function, offset, device, name] = key;
-  Source* const source = parts_.producers.find(id);
+  Source* const source = producers_.find(id);
   if (source == nullptr) {
     drop();
     return true;
   }
-  const CodeReader* const reader = join_.options.code_reader;
-  const bool patient = !last && join_.now_ns < waiting.since_ns + SampleSharing::kCodeNs;
-  if (patient && (!source->knows_name(function) || !source->knows_name(name) ||
-                  (reader != nullptr && module != 0 && reader->may_come(id, module)))) {
+  const CodeLocation at{id, module, source->name(function), offset};
+  const bool may_wait = !last && join_.now_ns < waiting.since_ns + CodePlaces::kCodeNs;
+  if (may_wait && (!source->knows_name(function) || !source->knows_name(name) || places_.may_come(at))) {
     return false;
   }
-  const std::string_view called = parts_.producers.names().text(source->name(function));
+  const std::string_view called = producers_.names().text(at.function);
   if (join_.options.counted_kernels && !join_.options.counted_kernels(called)) {
     return true;  // by choice
   }
   add({.process = source->process(),
        .device = source->device(device),
-       .place = places_.place(*source, {id, module, source->name(function), offset}),
+       .place = places_.place(*source, at),
        .name = source->name(name)},
       waiting.value);
   return true;

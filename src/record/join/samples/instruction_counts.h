@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/samples/sample_sharing.h"
+#include "record/join/context/context.h"
+#include "record/join/samples/code_places.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
@@ -18,12 +18,12 @@ class InstructionCounts {
  public:
   static constexpr size_t kMaxCounts = 1'000'000;  // that wait, and that are in one batch; what is beyond is dropped
 
-  InstructionCounts(JoinContext& join, const JoinParts& parts, SampleSharing& places)
-      : join_(join), parts_(parts), places_(places) {}
+  InstructionCounts(JoinContext& join, Producers& producers, CodePlaces& places)
+      : join_(join), producers_(producers), places_(places) {}
 
   void on_count(const Source& source, const backend::PlaceCount& count);
 
-  // As of WorkJoin.
+  // As WorkJoin::settle().
   void settle(bool last, backend::SourceId only = 0);
 
   void take_new(Batch& batch);
@@ -41,8 +41,8 @@ class InstructionCounts {
   void drop();
 
   JoinContext& join_;
-  JoinParts parts_;
-  SampleSharing& places_;
+  Producers& producers_;
+  CodePlaces& places_;
   std::map<Key, Waiting> waiting_;
   std::map<CountKey, uint64_t> new_;
   size_t kept_ = 0;

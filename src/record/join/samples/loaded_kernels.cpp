@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backend/kernel_addresses.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {
@@ -122,56 +123,52 @@ template <typename Wanted, typename Take>
 void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const {
   bool nearest = true;
   size_t others = kMaxOthers;
-  for (auto at = space.upper_bound(address); at != space.begin() && looks > 0;) {
-    --at;
-    const uint64_t offset = address - at->first;
-    if (offset >= kMaxKernelBytes) {
-      break;
-    }
+  backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
-    for (const Kernel& kernel : at->second) {
+    for (const Kernel& kernel : kernels) {
       if (!is_wanted(kernel)) {  // those that are gone can be many
         if (--others == 0) {
-          return;
+          return false;
         }
         continue;
       }
       if (looks == 0) {
-        return;
+        return false;
       }
       --looks;
       any = true;
       const uint64_t bytes = bytes_of(kernel);
-      if (bytes == 0 ? nearest : offset < bytes) {
-        take(Place{kernel.source, kernel.module, kernel.name, offset});
+      if (bytes == 0 ? nearest : address - start < bytes) {
+        take(CodeLocation{kernel.source, kernel.module, kernel.name, address - start});
       }
     }
     nearest = nearest && !any;
-  }
+    return looks > 0;
+  });
 }
 
-std::optional<LoadedKernels::Place> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
-                                                        uint64_t end_ns) const {
+std::optional<CodeLocation> LoadedKernels::find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                                uint64_t end_ns) const {
   const auto space = spaces_.find(process);
   if (space == spaces_.end()) {
     return std::nullopt;
   }
-  std::optional<Place> found;
+  std::optional<CodeLocation> found;
   bool several = false;
   size_t looks = kMaxLooks;
   look(
       space->second, plain(address), looks,
       [&](const Kernel& kernel) { return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns; },
-      [&](const Place& place) {
-        several = several || (found && *found != place);
-        found = place;
+      [&](const CodeLocation& at) {
+        several = several || (found && *found != at);
+        found = at;
       });
   return several ? std::nullopt : found;
 }
 
-std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId process, const Sampled& sampled,
-                                                          uint64_t start_ns, uint64_t end_ns) const {
-  std::vector<Place> found;
+std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, const Sampled& sampled, uint64_t start_ns,
+                                                  uint64_t end_ns) const {
+  std::vector<CodeLocation> found;
   const auto space = spaces_.find(process);
   if (space == spaces_.end()) {
     return found;
@@ -180,9 +177,9 @@ std::vector<LoadedKernels::Place> LoadedKernels::find_all(profile::ProcessId pro
     return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns &&
            (kernel.device == sampled.device || kernel.device == sampled.whole || kernel.device == UINT32_MAX);
   };
-  const auto take = [&found](const Place& place) {
-    if (found.size() < kMaxFound && std::find(found.begin(), found.end(), place) == found.end()) {
-      found.push_back(place);
+  const auto take = [&found](const CodeLocation& at) {
+    if (found.size() < kMaxFound && std::find(found.begin(), found.end(), at) == found.end()) {
+      found.push_back(at);
     }
   };
   size_t looks = kMaxLooks;

@@ -12,16 +12,15 @@
 #include <vector>
 
 #include "backend/event_sink.h"
-#include "record/join/context.h"
-#include "record/join/samples/code_reader.h"
+#include "record/join/context/context.h"
+#include "record/process/code_reader.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
 
 class LoadedKernels {
  public:
-  static constexpr size_t kMaxKernels = 262'144;        // beyond, further ones stay unknown
-  static constexpr uint64_t kMaxKernelBytes = 4 << 20;  // of one whose code has not come
+  static constexpr size_t kMaxKernels = 262'144;  // beyond, further ones stay unknown
 
   LoadedKernels(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
@@ -30,18 +29,10 @@ class LoadedKernels {
   void settle();
   void end_source(backend::SourceId source);
 
-  // An instruction in the code of a kernel, by whoever told of it; also when that one has ended.
-  struct Place {
-    backend::SourceId source = 0;
-    uint64_t module = 0;  // by that source's number; 0: its code is not known
-    NameIndex function = 0;
-    uint64_t offset = 0;                             // in it
-    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
-  };
-  // Which kernel of the process was there within [start_ns, end_ns]. Nothing where it is not known, or where several
-  // were, one after the other or on several devices.
-  [[nodiscard]] std::optional<Place> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
-                                          uint64_t end_ns) const;
+  // Which kernel of the process was there within [start_ns, end_ns], also if the source that has loaded it has ended.
+  // Nothing where it is not known, or where several were, one after the other or on several devices.
+  [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
+                                                 uint64_t end_ns) const;
 
   // An address on a device. The hardware samples the low 32 bits of it: kernels lie in some 4 GiB, each device's own.
   struct Sampled {
@@ -51,8 +42,8 @@ class LoadedKernels {
     uint32_t whole = 0;   // ... and those whose device is not known
   };
   // All kernels of the process that may be meant, each once, kMaxFound at most.
-  [[nodiscard]] std::vector<Place> find_all(profile::ProcessId process, const Sampled& sampled, uint64_t start_ns,
-                                            uint64_t end_ns) const;
+  [[nodiscard]] std::vector<CodeLocation> find_all(profile::ProcessId process, const Sampled& sampled,
+                                                   uint64_t start_ns, uint64_t end_ns) const;
   static constexpr size_t kMaxFound = 16;
   static constexpr size_t kMaxRegions = 64;  // of 4 GiB in a process that are looked at
 

@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "profile/records.h"
+#include "record/join/context/work_event.h"
 #include "record/join/sums/histogram.h"
-#include "record/join/work_event.h"
 
 namespace gpuprof::record {
 

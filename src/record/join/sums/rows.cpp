@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "record/join/sums/bounded_sum.h"
-#include "record/join/timeline.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {

@@ -9,12 +9,12 @@
 
 #include "base/hash.h"
 #include "record/batch.h"
-#include "record/join/context.h"
+#include "record/join/context/context.h"
+#include "record/join/context/work_event.h"
 #include "record/join/sums/latencies.h"
 #include "record/join/sums/occupancy.h"
 #include "record/join/sums/windows.h"
 #include "record/join/sums/work_set.h"
-#include "record/join/work_event.h"
 
 namespace gpuprof::record {
 

@@ -1,6 +1,8 @@
 #include "record/join/sums/sample_rows.h"
 
 #include "base/hash.h"
+#include "profile/loss.h"
+#include "record/join/sums/bounded_sum.h"
 
 namespace gpuprof::record {
 
@@ -10,7 +12,20 @@ size_t SampleRows::Hash::operator()(const SampleKey& key) const {
   return hash_of(h ^ key.flags);
 }
 
-profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit unit, NameTable& names) {
+bool SampleRows::admit(const Source* source, uint64_t count) {
+  const bool fits = add_if_it_fits(seen_, count);
+  if (!fits) {
+    drop(source, 1);  // of a count that can not be true at least one is missing
+  }
+  return fits;
+}
+
+void SampleRows::drop(const Source* source, uint64_t count) {
+  const profile::ProcessId process = source == nullptr ? profile::ProcessId{} : source->process();
+  join_.tally.add_loss(process, profile::LossReason::samples_dropped, count);
+}
+
+profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit unit) {
   if (period == 0) {
     return {};
   }
@@ -25,7 +40,7 @@ profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit 
   }
   const profile::SamplingId id{static_cast<uint32_t>(count + 1)};
   known.emplace(period, id);
-  new_samplings_.push_back({id, period, names.intern(is_ns ? "ns" : "cycles")});
+  new_samplings_.push_back({id, period, names_.intern(is_ns ? "ns" : "cycles")});
   return id;
 }
 
@@ -38,8 +53,12 @@ SampleKey SampleRows::bounded(const SampleKey& key) const {
   return {.slice = batch_slice_, .work = key.work, .flags = key.flags};
 }
 
-void SampleRows::add(const SampleKey& key, uint64_t count) {
+void SampleRows::add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) {
+  key.slice = join_.slice_of(at_ns);
   rows_[bounded(key)] += count;
+  Totals& totals = join_.tally.totals();
+  totals.samples += count;
+  totals.samples_with_stack += has_stack ? count : 0;
 }
 
 void SampleRows::take_new(Batch& batch) {

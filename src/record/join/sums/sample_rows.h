@@ -8,8 +8,8 @@
 
 #include "backend/event_sink.h"
 #include "record/batch.h"
-#include "record/join/context.h"
-#include "record/process/name_table.h"
+#include "record/join/context/context.h"
+#include "record/process/producers.h"
 
 namespace gpuprof::record {
 
@@ -18,10 +18,16 @@ class SampleRows {
   static constexpr size_t kMaxRows = 1'000'000;  // of one batch: beyond, samples are told apart by their work alone
   static constexpr size_t kMaxSamplings = 4096;  // of the session: of further ones the period is not known
 
-  explicit SampleRows(JoinContext& join) : join_(join) {}
+  SampleRows(JoinContext& join, NameTable& names) : join_(join), names_(names) {}
 
-  profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit, NameTable& names);
-  void add(const SampleKey& key, uint64_t count);
+  // Whether the sum of all samples still fits with `count` more. What does not fit counts as dropped.
+  [[nodiscard]] bool admit(const Source* source, uint64_t count);
+  // `source`: null, if it has ended.
+  void drop(const Source* source, uint64_t count);
+
+  profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit);
+  // Adds samples that have been admitted. `key.slice` is that of `at_ns`. `has_stack`: their work has one.
+  void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack);
 
   [[nodiscard]] size_t size() const { return rows_.size(); }
   void take_new(Batch& batch);
@@ -33,8 +39,10 @@ class SampleRows {
   [[nodiscard]] SampleKey bounded(const SampleKey& key) const;
 
   JoinContext& join_;
+  NameTable& names_;
   std::unordered_map<SampleKey, uint64_t, Hash> rows_;
   uint64_t batch_slice_ = 0;                                  // of the batch's first moment
+  uint64_t seen_ = 0;                                         // samples, dropped ones too: a sum that must fit
   std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
   std::vector<NewSampling> new_samplings_;

@@ -179,7 +179,7 @@ TEST_CASE("records and counters of all rings come through") {
   CHECK(rig.correlator.totals().lost.at("ring_full") == 3 * GPUPROF_RING_COUNT);
   rig.correlator.close_window(1'000'000);
   rig.correlator.finish();
-  CHECK(rig.correlator.totals().coverage.captured == GPUPROF_RING_COUNT);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::captured] == GPUPROF_RING_COUNT);
 }
 
 TEST_CASE("a ring whose head goes back is not read again") {

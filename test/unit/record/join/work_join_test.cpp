@@ -148,7 +148,7 @@ TEST_CASE("coverage is per process, told when one ends") {
   const Batch batch = rig.take();
   REQUIRE(batch.coverage.size() == 3);
   CHECK(profile::index(batch.coverage.front().process) != 0);
-  CHECK(rig.correlator.totals().coverage.matched == 1);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 1);
   CHECK(rig.correlator.totals().launches == 1);
 }
 

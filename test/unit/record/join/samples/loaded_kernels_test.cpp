@@ -9,6 +9,7 @@ using gpuprof::backend::LoadedKernel;
 using gpuprof::backend::PlaceSamples;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
+using gpuprof::record::CodePlaces;
 using gpuprof::record::CodeReader;
 using gpuprof::record::JoinOptions;
 using gpuprof::record::SampleSharing;
@@ -144,7 +145,7 @@ TEST_CASE("samples wait for the code of their kernel, for a while") {
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   code.there = false;
   CHECK(rig.place_of(kBase + 0x20).empty());
-  fake_now_ns += SampleSharing::kCodeNs;
+  fake_now_ns += CodePlaces::kCodeNs;
   rig.correlator.settle();
   CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
 }

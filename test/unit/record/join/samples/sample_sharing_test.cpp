@@ -8,6 +8,7 @@
 using gpuprof::backend::PlaceSamples;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
+using gpuprof::record::CodePlaces;
 using gpuprof::record::CodeReader;
 using gpuprof::record::JoinOptions;
 using gpuprof::record::SampleSharing;
@@ -131,6 +132,20 @@ TEST_CASE("samples of a kernel that one path launched are that path's, and are i
   CHECK(rig.dropped() == 0);
 }
 
+TEST_CASE("a source that numbers places itself has other places than its samples of windows") {
+  SharingRig rig;
+  rig.correlator.on_gpu_place(1, {.id = 1, .function = "its own", .offset = 0x99});
+  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.samples(5, 0x40, 7);
+  rig.window(5, 7);
+  rig.pass(SampleSharing::kTimesNs);
+  const Batch batch = rig.take();
+  REQUIRE(batch.gpu_places.size() == 2);
+  REQUIRE(batch.samples.size() == 1);
+  CHECK(batch.gpu_places[1].offset == 0x40);
+  CHECK(batch.samples[0].first.place == batch.gpu_places[1].id);
+}
+
 TEST_CASE("two paths share the samples of their kernel by measured time, in whole samples") {
   SharingRig rig;
   rig.run(1, 77, 80 * kMs, 100 * kMs);
@@ -232,7 +247,7 @@ TEST_CASE("samples wait for their code, for a while, and its lines are read once
   code.there = false;
   rig.samples(6, 0x60, 1);
   rig.window(6, 1);
-  rig.pass(SampleSharing::kCodeNs);
+  rig.pass(CodePlaces::kCodeNs);
   const Batch without = rig.take();
   REQUIRE(without.samples.size() == 1);
   REQUIRE(without.gpu_places.size() == 1);

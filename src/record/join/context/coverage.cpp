@@ -1,0 +1,54 @@
+#include "record/join/context/coverage.h"
+
+#include <algorithm>
+
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+
+using profile::CoverageCount;
+
+void CoverageCounts::add(const CoverageCounts& other) {
+  for (size_t what = 0; what < counts_.size(); ++what) {
+    counts_[what] += other.counts_[what];
+  }
+}
+
+void CoverageCounts::append_to(std::vector<profile::Coverage>& out, profile::ProcessId process) const {
+  for (size_t what = 0; what < counts_.size(); ++what) {
+    if (counts_[what] != 0) {
+      out.push_back({process, profile::word(static_cast<CoverageCount>(what)), counts_[what]});
+    }
+  }
+}
+
+void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
+  const bool truncated = (shape.flags & GPUPROF_STACK_TRUNCATED) != 0;
+  count(truncated ? CoverageCount::stack_truncated : CoverageCount::stack_whole, launches);
+  if ((shape.flags & GPUPROF_STACK_NO_PYTHON) != 0) {
+    count(CoverageCount::stack_no_python, launches);
+  }
+}
+
+CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
+  CoverageCounts sum = seen_;
+  sum[CoverageCount::launches] = counters.launches;
+  // Each is taken from what is left.
+  uint64_t rest = counters.launches;
+  const auto take = [&rest](uint64_t wanted) {
+    const uint64_t taken = std::min(wanted, rest);
+    rest -= taken;
+    return taken;
+  };
+  sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
+  sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
+  sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
+  // Work without a known launch belongs to a launch whose event was lost, as long as there are such.
+  sum[CoverageCount::matched] += take(orphans_);
+  sum[CoverageCount::without_record] = rest;
+  sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);
+  sum[CoverageCount::outside_range] += counters.counts[GPUPROF_COUNT_OUTSIDE];
+  return sum;
+}
+
+}  // namespace gpuprof::record

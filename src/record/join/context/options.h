@@ -1,0 +1,36 @@
+// What a recording wants of the join.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "record/memory_budget.h"
+#include "record/process/code_reader.h"
+#include "record/process/instruments.h"
+
+namespace gpuprof::record {
+
+struct JoinOptions {
+  uint64_t start_ns = 0;  // of the session; slices count from here
+  uint64_t interval_ns = 1'000'000'000;
+  std::vector<std::string> counted_functions;  // names behind on_counted_launch's index
+  uint32_t attach_pid = 0;                     // the process of record -p, which may have no source
+  bool stacks_wanted = true;                   // work without one is counted as such
+  bool stacks_from_sources = false;            // they walk them; else the stack engine does
+  bool frame_pointers = false;                 // by which the stack engine walks
+  Instruments instruments;
+  bool timeline = false;              // keep every event
+  bool latency = false;               // histograms of the launches' phases
+  bool samples = false;               // targets tell samples of kernels, without saying of which launch
+  CodeReader* code_reader = nullptr;  // for these and for counts; null: nobody knows the code
+  std::function<bool(std::string_view)> counted_kernels;  // whose counts are kept, by the target's names; none: all
+  uint64_t (*clock)() = monotonic_ns;
+  std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,22 @@
+// The parts of the join that the joins of work and samples put together.
+#pragma once
+
+namespace gpuprof::record {
+
+class Attribution;
+class KernelTimes;
+class Launches;
+class Producers;
+class Rows;
+class Windows;
+
+struct JoinParts {
+  Producers& producers;
+  Attribution& attribution;
+  Launches& launches;
+  Rows& rows;
+  const Windows& windows;
+  KernelTimes& kernel_times;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,132 @@
+#include "record/join/launches/graph_bodies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "record/join/context/pending.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr size_t kMaxNew = 200'000;  // in one turn
+
+// CUPTI hands over what has run at least once a second: by then, what ran before and after some work is known.
+constexpr uint64_t kHoldNs = 1'500'000'000;
+static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
+
+using Origin = GraphLaunches::Origin;
+
+// Any of them will do, but each should have some work.
+GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
+  const auto idle = std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
+  return idle == launches.end() ? launches.back() : *idle;
+}
+
+void charge(backend::GpuOp& op, GraphLaunches::GraphRun& launch) {
+  launch.matched = true;
+  op.correlation = launch.call.correlation;
+  op.unsampled = launch.call.unsampled;
+  op.outside = launch.call.outside;
+  op.tid = launch.call.tid;
+  op.range = launch.call.range;
+}
+
+}  // namespace
+
+void GraphBodies::on_launch(backend::SourceId source, const backend::GraphLaunch& launch) {
+  backend::GraphLaunch taken = launch;
+  taken.time_ns = join_.believed(launch.time_ns);
+  graphs_.add(source, taken);
+}
+
+bool GraphBodies::hold(const backend::GpuOp& op) {
+  new_.push_back({op, join_.now_ns});
+  return new_.size() < kMaxNew;
+}
+
+Origin GraphBodies::origin_of(backend::SourceId source, const backend::GraphLaunch& call) {
+  if (call.outside) {
+    return {.kind = Origin::Kind::outside};
+  }
+  if (call.unsampled) {
+    return {.kind = Origin::Kind::unsampled, .tid = call.tid, .range = call.range};
+  }
+  const PendingLaunch* known = launches_.find(source, call.correlation);
+  return known == nullptr
+             ? Origin{}
+             : Origin{.kind = Origin::Kind::recorded, .tid = known->tid, .range = known->range, .stack = known->stack};
+}
+
+bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunches::GraphRun> launches) {
+  if (launches.size() == 1) {
+    return true;
+  }
+  for (GraphLaunches::GraphRun& launch : launches) {
+    if (launch.origin.kind == Origin::Kind::unknown) {
+      launch.origin = origin_of(source, launch.call);
+    }
+    if (launch.origin.kind == Origin::Kind::unknown || launch.origin != launches.front().origin) {
+      return false;
+    }
+  }
+  return !launches.empty();
+}
+
+// Work that several launches may have caused, which differ in what they are charged to, stays without one.
+void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
+  for (GraphLaunches::GraphRun& launch : launches) {
+    op.outside = op.outside || launch.call.outside;  // not counted rather than counted where it may not belong
+    if (!launch.matched) {
+      launches_.match(op.source, launch.call);
+    }
+    launch.matched = true;
+  }
+}
+
+// Whose work it is. False: that may become known, when more has been read of what ran before and after.
+bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
+  const auto launches = graphs_.candidates(op);
+  if (have_one_origin(op.source, launches)) {
+    charge(op, any_of(launches));
+    return true;
+  }
+  if (!last) {
+    return false;
+  }
+  if (GraphLaunches::GraphRun* found = graphs_.by_order(op, launches); found != nullptr) {
+    charge(op, *found);
+  } else {
+    charge_to_any(op, launches);
+  }
+  return true;
+}
+
+void GraphBodies::settle(bool last, backend::SourceId only, const Take& take) {
+  const auto is_wanted = [&](const Body& body) { return only == 0 || body.op.source == only; };
+  const auto try_now = [&](Body& body, bool now) {
+    const bool found = find_launch(body.op, now);
+    if (found) {
+      take(body.op);
+    }
+    return found;
+  };
+  for (Body& body : std::exchange(new_, {})) {
+    const bool full = held_.size() >= kMaxPending;
+    if (!is_wanted(body) || !try_now(body, last || full)) {
+      held_.push_back(body);
+    }
+  }
+  if (last) {
+    std::erase_if(held_, [&](Body& body) { return is_wanted(body) && try_now(body, true); });
+  }
+  for (; !held_.empty() && held_.front().came_ns + kHoldNs <= join_.now_ns; held_.pop_front()) {
+    try_now(held_.front(), true);
+  }
+}
+
+void GraphBodies::end_source(backend::SourceId source) {
+  graphs_.end_source(source);
+}
+
+}  // namespace gpuprof::record

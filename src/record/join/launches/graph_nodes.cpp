@@ -1,0 +1,157 @@
+#include "record/join/launches/graph_nodes.h"
+
+#include <algorithm>
+
+#include "record/join/context/pending.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr int kMaxChain = 64;           // copies of copies are followed so far
+constexpr size_t kMaxCopies = 100'000;  // that are looked at in each turn
+
+}  // namespace
+
+GraphNodes::Node* GraphNodes::make(const Key& key) {
+  if (const auto known = nodes_.find(key); known != nodes_.end()) {
+    return &known->second;
+  }
+  return nodes_.size() >= kMaxNodes || !MemoryBudget::admits(memory_) ? nullptr : &nodes_[key];
+}
+
+void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stack) {
+  Node* entry = make({source, node});
+  if (entry == nullptr) {
+    return;
+  }
+  // A copy goes through the probe as well, and that event may come after the copy's record: another CPU was in its way.
+  const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
+  if (!is_of_copy) {
+    const uint32_t name = entry->destroyed ? 0 : entry->name.value;
+    *entry = {.stack = {.value = stack}, .name = {.value = name}};
+  }
+}
+
+void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
+  Node* entry = make(key);
+  if (entry == nullptr) {
+    return;
+  }
+  const uint64_t stack = first_of(key.source, key.number, &Node::stack);
+  const uint32_t name = first_of(key.source, key.number, &Node::name);
+  if (node.original == 0) {
+    entry->name.change(name, node.name_id, node.time_ns);
+    return;
+  }
+  entry->stack.change(stack, first_of(key.source, node.original, &Node::stack), node.time_ns);
+  entry->name.change(name, first_of(key.source, node.original, &Node::name), node.time_ns);
+  entry->original = node.original;
+  find_stack_later(key, *entry);
+}
+
+// Of a copy whose original's stack has not come yet.
+void GraphNodes::find_stack_later(const Key& key, const Node& node) {
+  if (node.stack.value == 0 && copies_.size() < kMaxCopies) {
+    copies_.push_back({key, 0});
+  }
+}
+
+void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns) {
+  const Key key{source, node.node};
+  if (node.destroyed) {
+    if (const auto known = nodes_.find(key); known != nodes_.end() && !known->second.destroyed) {
+      known->second.destroyed = true;
+      destroyed_.push_back({key, now_ns + kKeepDestroyedNs});
+    }
+    return;
+  }
+  if (node.updated) {
+    update(key, node);
+    return;
+  }
+  Node* entry = make(key);
+  if (entry == nullptr) {
+    return;
+  }
+  entry->destroyed = false;
+  if (node.name_id != 0) {
+    entry->name.value = node.name_id;
+  }
+  if (node.original != 0) {
+    entry->original = node.original;
+    entry->copied = turns_;
+    entry->stack = {.value = first_of(source, node.original, &Node::stack)};
+    entry->name = {.value = first_of(source, node.original, &Node::name)};
+    find_stack_later(key, *entry);
+  }
+}
+
+template <typename Value>
+Value GraphNodes::first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const {
+  for (int i = 0; i < kMaxChain && node != 0; ++i) {
+    const auto found = nodes_.find({source, node});
+    if (found == nodes_.end()) {
+      return 0;
+    }
+    if ((found->second.*member).value != 0) {
+      return (found->second.*member).value;
+    }
+    node = found->second.original;
+  }
+  return 0;
+}
+
+uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
+  const auto found = nodes_.find({source, node});
+  if (found != nodes_.end() && launched_ns != 0 && launched_ns < found->second.stack.since_ns) {
+    return found->second.stack.at(launched_ns);
+  }
+  return first_of(source, node, &Node::stack);
+}
+
+// Unlike a stack, a name is never given where it may be another one.
+uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
+  const auto found = nodes_.find({source, node});
+  if (found != nodes_.end() && found->second.name.since_ns != 0) {
+    return launched_ns == 0 ? 0 : found->second.name.at(launched_ns);
+  }
+  return first_of(source, node, &Node::name);
+}
+
+void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns) {
+  const auto found = nodes_.find({source, node});
+  if (found == nodes_.end()) {
+    if (Node* made = make({source, node}); made != nullptr) {
+      made->name.value = name_id;
+    }
+  } else if (auto& name = found->second.name; name.value != name_id && launched_ns >= name.since_ns) {
+    name.value = name_id;
+  }
+}
+
+void GraphNodes::settle(uint64_t now_ns) {
+  ++turns_;
+  std::erase_if(copies_, [&](Copy& copy) {
+    const auto found = nodes_.find(copy.key);
+    if (found == nodes_.end()) {
+      return true;
+    }
+    found->second.stack.value = first_of(copy.key.source, copy.key.number, &Node::stack);
+    return found->second.stack.value != 0 || ++copy.turns >= kMaxTurns;
+  });
+  for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
+    // A node that has come again under the same id lives.
+    const auto found = nodes_.find(destroyed_.front().key);
+    if (found != nodes_.end() && found->second.destroyed) {
+      nodes_.erase(found);
+    }
+  }
+}
+
+void GraphNodes::end_source(backend::SourceId source) {
+  std::erase_if(nodes_, [source](const auto& entry) { return entry.first.source == source; });
+  std::erase_if(copies_, [source](const Copy& copy) { return copy.key.source == source; });
+  std::erase_if(destroyed_, [source](const Destroyed& node) { return node.key.source == source; });
+}
+
+}  // namespace gpuprof::record

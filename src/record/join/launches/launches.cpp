@@ -1,0 +1,163 @@
+#include "record/join/launches/launches.h"
+
+#include "record/join/context/pending.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+// Of the timeline's calls, some come only after the work, in another ring: they want the stack, too.
+constexpr uint64_t kKeepCallNs = 500'000'000;
+
+// Samples are handed over in lots, as GPU records are: some a second after the work.
+constexpr uint64_t kKeepSampledNs = 3'000'000'000;
+
+uint64_t time_of(const PendingLaunch* launch) {
+  return launch == nullptr ? 0 : launch->time_ns;
+}
+
+}  // namespace
+
+bool Launches::is_launch(uint64_t correlation) {
+  return (correlation & (GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE)) == 0;
+}
+
+const Launches::Table& Launches::table_of(uint64_t correlation) const {
+  return (correlation & GPUPROF_CORRELATION_HOST) != 0 ? host_calls_ : launches_;
+}
+
+Launches::Table& Launches::table_of(uint64_t correlation) {
+  return (correlation & GPUPROF_CORRELATION_HOST) != 0 ? host_calls_ : launches_;
+}
+
+void Launches::add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call) {
+  if ((correlation & (GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE)) == GPUPROF_CORRELATION_NODE) {
+    nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
+    return;
+  }
+  Table& table = table_of(correlation);
+  table.used = true;
+  table.calls.insert(source, correlation, call);
+}
+
+void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode& node) {
+  nodes_.add(source, node, join_.now_ns);
+  if (node.launch == 0) {
+    return;
+  }
+  // The launch that was captured runs nothing itself: it must not hold the sweep back.
+  if (launches_.calls.find(source, node.launch) != nullptr) {
+    launches_.calls.erase(source, node.launch);
+  } else if (captured_.size() < LaunchTable::kMaxEntries && launches_.used) {
+    captured_.push_back({source, node.launch, 0});
+  }
+}
+
+PendingLaunch* Launches::find(const LaunchSite& site) {
+  return site.has_call ? find(site.source, site.correlation) : nullptr;
+}
+
+PendingLaunch* Launches::find(backend::SourceId source, uint64_t correlation) {
+  return table_of(correlation).calls.find(source, correlation);
+}
+
+bool Launches::may_come(const Source& source, const LaunchSite& site) const {
+  const bool of_sampled_work = source.traits.takes_samples && !site.is_host;
+  return site.has_call && !site.unsampled && (of_sampled_work || table_of(site.correlation).used);
+}
+
+bool Launches::knows_node(const LaunchSite& site) const {
+  return site.graph_node == 0 || nodes_.knows(site.source, site.graph_node);
+}
+
+uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* launch) const {
+  return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
+}
+
+// Of a graph's node as it was told when the node was made, where its work does not say.
+uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
+  const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
+  return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;
+}
+
+void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
+  if (site.graph_node != 0 && site.name_id != 0) {
+    nodes_.named(site.source, site.graph_node, site.name_id, time_of(launch));
+  }
+}
+
+// A launch of which more work may come keeps an entry, or gets one: it must be counted once.
+void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
+  const LaunchSite& site = event.site;
+  if (!site.has_call) {
+    return;
+  }
+  LaunchTable& table = table_of(site.correlation).calls;
+  if (site.is_host) {
+    if (launch != nullptr) {
+      table.match(site.source, site.correlation, *launch, 0);
+    }
+    return;
+  }
+  SourceCoverage& coverage = join_.tally.coverage(site.source);
+  if (launch == nullptr) {
+    site.unsampled ? coverage.count(profile::CoverageCount::matched) : coverage.orphan_matched();
+    if (event.more) {
+      table.insert(site.source, site.correlation,
+                   {.orphan = true, .matched = true, .keep_until_ns = join_.now_ns + kKeepGraphNs});
+    }
+    return;
+  }
+  if (!launch->matched) {
+    coverage.count(profile::CoverageCount::matched);
+  }
+  const uint64_t keep = keep_ns(source, event);
+  table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
+}
+
+// How long the launch of this work may still be asked for. Where launches are many, those whose work is still to come
+// need the room more than samples do.
+uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
+  if (event.more) {
+    return kKeepGraphNs;
+  }
+  if (source.traits.takes_samples && launches_.calls.is_roomy()) {
+    return kKeepSampledNs;
+  }
+  return join_.options.timeline ? kKeepCallNs : 0;
+}
+
+void Launches::match(backend::SourceId source, const backend::GraphLaunch& launch) {
+  const uint64_t keep_until_ns = join_.now_ns + kKeepGraphNs;
+  PendingLaunch* known = launches_.calls.find(source, launch.correlation);
+  if (launch.unsampled) {
+    join_.tally.coverage(source).count(profile::CoverageCount::matched);
+    launches_.calls.insert(source, launch.correlation,
+                           {.orphan = true, .matched = true, .keep_until_ns = keep_until_ns});
+  } else if (known != nullptr && !known->matched) {
+    join_.tally.coverage(source).count(profile::CoverageCount::matched);
+    launches_.calls.match(source, launch.correlation, *known, keep_until_ns);
+  }
+}
+
+void Launches::settle(bool last) {
+  std::erase_if(captured_, [&](Captured& launch) {
+    const bool there = launches_.calls.find(launch.source, launch.correlation) != nullptr;
+    launches_.calls.erase(launch.source, launch.correlation);
+    return there || last || ++launch.turns >= kMaxTurns;
+  });
+  nodes_.settle(join_.now_ns);
+}
+
+void Launches::expire() {
+  launches_.calls.expire(join_.now_ns);
+  host_calls_.calls.expire(join_.now_ns);
+}
+
+void Launches::end_source(backend::SourceId source) {
+  launches_.calls.end_source(source);
+  host_calls_.calls.end_source(source);
+  nodes_.end_source(source);
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,70 @@
+// Samples of GPU code, joined to the launches of their kernels and added up. Samples that name a launch wait for it;
+// those that name none go to SampleSharing.
+#pragma once
+
+#include "backend/event_sink.h"
+#include "record/join/context/context.h"
+#include "record/join/context/parts.h"
+#include "record/join/context/pending.h"
+#include "record/join/context/work_event.h"
+#include "record/join/launches/launch_table.h"
+#include "record/join/samples/code_places.h"
+#include "record/join/samples/instruction_counts.h"
+#include "record/join/samples/loaded_kernels.h"
+#include "record/join/samples/sample_sharing.h"
+#include "record/join/sums/sample_rows.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class SampleJoin {
+ public:
+  SampleJoin(JoinContext& join, const JoinParts& parts);
+
+  void on_sample(const backend::Sample& sample);
+  void on_dropped(backend::SourceId source, uint64_t count);
+
+  // Those that name no launch, ...
+  [[nodiscard]] SampleSharing& sharing() { return sharing_; }
+  // ... the kernels by which those find their place that have only an address, ...
+  [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
+  // ... the code that all of them are in, ...
+  [[nodiscard]] const CodePlaces& places() const { return places_; }
+  // ... and what was counted, and not sampled.
+  [[nodiscard]] InstructionCounts& counts() { return counts_; }
+  [[nodiscard]] const InstructionCounts& counts() const { return counts_; }
+
+  // As WorkJoin::settle().
+  void settle(bool last, backend::SourceId only = 0);
+  void end_source(backend::SourceId source);
+
+  [[nodiscard]] size_t rows() const { return rows_.size(); }
+  void take_new(Batch& batch) {
+    rows_.take_new(batch);
+    counts_.take_new(batch);
+  }
+
+ private:
+  // A sample whose place, reason and period are numbers of the session.
+  struct Event {
+    LaunchSite site;
+    uint64_t time_ns = 0;
+    uint64_t count = 0;
+    SampleKey key;  // but for slice and work
+  };
+  [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
+  bool take(const Event& event, RetryPolicy policy);
+  [[nodiscard]] bool is_left_out(const Event& event, const PendingLaunch* launch);
+  void add(Source& source, const Event& event, const PendingLaunch* launch);
+
+  JoinContext& join_;
+  JoinParts parts_;
+  SampleRows rows_;
+  Pending<Event> pending_;
+  LoadedKernels loaded_;
+  CodePlaces places_;
+  SampleSharing sharing_;
+  InstructionCounts counts_;
+};
+
+}  // namespace gpuprof::record

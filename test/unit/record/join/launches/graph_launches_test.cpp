@@ -1,0 +1,297 @@
+// Work in the bodies of conditional nodes: which launch of its graph it belongs to.
+#include "record/join/launches/graph_launches.h"
+
+#include "catch.h"
+#include "join_rig.h"
+
+using gpuprof::backend::GpuOp;
+using gpuprof::backend::GraphLaunch;
+using gpuprof::record::GraphLaunches;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::Rig;
+
+namespace {
+
+constexpr uint32_t kExec = 3;
+constexpr uint64_t kStream = 13;
+constexpr uint64_t kUs = 1'000'000;  // the tests' unit of time, far above the slack of clocks
+
+GraphLaunch launch_of(uint64_t correlation, uint64_t time, uint64_t finished = 0) {
+  return {.correlation = correlation, .time_ns = time * kUs, .finished = finished, .exec = kExec, .stream = kStream};
+}
+
+GpuOp ran_at(uint64_t correlation, uint64_t time, uint64_t stream = kStream) {
+  GpuOp op;
+  op.source = 1;
+  op.correlation = correlation;
+  op.start_ns = time * kUs;
+  op.stream = stream;
+  return op;
+}
+
+GpuOp body_at(uint64_t time) {
+  GpuOp op = ran_at(0, time, 99);
+  op.exec = kExec;
+  op.graph_node = uint64_t{kExec} << 32 | 1;
+  return op;
+}
+
+std::string candidates(GraphLaunches& launches, uint64_t time) {
+  std::string list;
+  for (const auto& launch : launches.candidates(body_at(time))) {
+    list += (list.empty() ? "" : " ") + std::to_string(launch.call.correlation);
+  }
+  return list;
+}
+
+uint64_t by_order(GraphLaunches& launches, uint64_t time) {
+  const GpuOp op = body_at(time);
+  const auto* found = launches.by_order(op, launches.candidates(op));
+  return found == nullptr ? 0 : found->call.correlation;
+}
+
+}  // namespace
+
+TEST_CASE("a body's work belongs to a launch that was called before it") {
+  GraphLaunches launches;
+  CHECK(candidates(launches, 5).empty());
+  launches.add(1, launch_of(10, 1));
+  launches.add(1, launch_of(20, 8));
+  CHECK(candidates(launches, 0).empty());
+  CHECK(candidates(launches, 5) == "10");
+  CHECK(candidates(launches, 9) == "10 20");  // the second may have waited for the first
+  launches.end_source(1);
+  CHECK(candidates(launches, 5).empty());
+}
+
+TEST_CASE("other work on the stream tells queued launches apart") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  launches.add(1, launch_of(20, 2));
+  launches.add(1, launch_of(30, 3));
+  launches.ran(ran_at(15, 100));  // a copy that was put there between the first two launches
+  CHECK(candidates(launches, 50) == "10");
+  CHECK(candidates(launches, 150) == "20 30");
+  launches.ran(ran_at(25, 200));
+  CHECK(candidates(launches, 150) == "20");
+  CHECK(candidates(launches, 250) == "30");
+  launches.ran(ran_at(35, 170, kStream + 1));  // on another stream: says nothing
+  CHECK(candidates(launches, 250) == "30");
+}
+
+TEST_CASE("work of the launch itself tells launches apart") {
+  GraphLaunches launches;
+  for (const uint64_t correlation : {10, 20, 30}) {
+    launches.add(1, launch_of(correlation, correlation / 10));
+  }
+  launches.ran(ran_at(10, 100, 55));
+  launches.ran(ran_at(20, 200, 55));
+  launches.ran(ran_at(30, 300, 55));
+  SECTION("that comes before the body") {
+    CHECK(candidates(launches, 150) == "10 20");
+    CHECK(by_order(launches, 150) == 10);
+    CHECK(by_order(launches, 250) == 20);
+    CHECK(candidates(launches, 350) == "30");
+  }
+  SECTION("that comes after the body, as the first launch shows") {
+    CHECK(candidates(launches, 50) == "10");
+    CHECK(by_order(launches, 150) == 20);
+    CHECK(by_order(launches, 250) == 30);
+  }
+}
+
+TEST_CASE("a launch after a wait for the stream finds it idle") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  launches.add(1, launch_of(20, 50, 15));  // call 15 waited for everything before it
+  launches.add(1, launch_of(30, 51));
+  CHECK(candidates(launches, 40) == "10");
+  CHECK(candidates(launches, 60) == "20 30");
+}
+
+TEST_CASE("a launch that is called right after work began is not its launch") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  GraphLaunch next = launch_of(20, 50, 15);
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // it has waited for the work, a very short one
+  launches.add(1, next);
+  CHECK(candidates(launches, 50) == "10");
+}
+
+TEST_CASE("work that seems to start before its call, as clocks differ") {
+  GraphLaunches launches;
+  GraphLaunch launch = launch_of(10, 50);
+  launch.time_ns += GraphLaunches::kClockSlackNs / 2;
+  launches.add(1, launch);
+  CHECK(candidates(launches, 50) == "10");
+  launch.time_ns += GraphLaunches::kClockSlackNs;
+  launch.exec = kExec + 1;
+  launches.add(1, launch);
+  GpuOp other = body_at(50);
+  other.exec = kExec + 1;
+  CHECK(launches.candidates(other).empty());
+}
+
+TEST_CASE("correlation ids come round again") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(UINT32_MAX - 1, 1));
+  launches.add(1, launch_of(5, 2));
+  launches.ran(ran_at(1, 100));
+  CHECK(candidates(launches, 50) == std::to_string(UINT32_MAX - 1));
+  CHECK(candidates(launches, 150) == "5");
+}
+
+TEST_CASE("a launch that was not told of is known by its own work") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(10, 1));
+  GpuOp own = ran_at(20, 100);
+  own.graph_node = uint64_t{kExec} << 32 | 5;
+  launches.ran(own);
+  CHECK(candidates(launches, 50) == "10");
+  CHECK(candidates(launches, 150) == "20");
+}
+
+TEST_CASE("launches are bounded, and graphs that nobody launches any more make room") {
+  GraphLaunches launches;
+  launches.add(1, launch_of(1, 1));
+  for (uint64_t i = 2; i <= GraphLaunches::kMaxLaunches + 10; ++i) {
+    GraphLaunch launch = launch_of(i, 1);
+    launch.exec = static_cast<uint32_t>(kExec + i);
+    launch.stream = static_cast<uint32_t>(i);
+    launches.add(1, launch);
+  }
+  launches.add(1, launch_of(GraphLaunches::kMaxLaunches + 11, 100));
+  CHECK(candidates(launches, 50) == "1");
+  CHECK(candidates(launches, 150).empty());  // of a launch that was not taken, for all that is known
+  GraphLaunch later = launch_of(GraphLaunches::kMaxLaunches + 12, 200);
+  later.time_ns += GraphLaunches::kKeepNs;
+  later.exec = 7;
+  launches.add(1, later);
+  GpuOp last = body_at(300);
+  last.exec = 7;
+  last.start_ns += GraphLaunches::kKeepNs;
+  CHECK(launches.candidates(last).size() == 1);
+  for (uint64_t i = 1; i <= 2 * GraphLaunches::kMaxOfOne; ++i) {
+    launches.add(2, launch_of(i, 1));
+  }
+  GpuOp other = body_at(5);
+  other.source = 2;
+  CHECK(launches.candidates(other).size() == GraphLaunches::kMaxOfOne);
+}
+
+namespace {
+
+struct BodyRig : Rig {
+  BodyRig() {
+    stack(77);
+    stack(88);
+    fake_now_ns = 1000 * kUs;
+    correlator.settle();
+  }
+  void launch_graph(uint64_t correlation, uint64_t stack_id, uint64_t time) {
+    launch(correlation, stack_id, time * kUs);
+    correlator.on_graph_launch(1, launch_of(correlation, time));
+  }
+  void body(uint64_t time) {
+    GpuOp op = body_at(time);
+    op.end_ns = op.start_ns + 10;
+    op.name_id = 1;
+    op.more = true;
+    correlator.on_gpu_op(op);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("launches from one place need not be told apart, and each of them has work") {
+  BodyRig rig;
+  rig.launch_graph(10, 77, 1);
+  rig.launch_graph(20, 77, 2);
+  rig.body(50);
+  rig.body(60);
+  rig.correlator.settle();
+  const auto batch = rig.take();
+  REQUIRE(batch.rows.size() == 2);  // in two time slices
+  CHECK(rig.work(batch, 0).stack == 77);
+  CHECK(rig.work(batch, 1).stack == 77);
+  rig.correlator.on_counters(1, {.launches = 2});
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 2);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 0);
+}
+
+TEST_CASE("launches from two places are told apart by what comes later, or not at all") {
+  BodyRig rig;
+  rig.launch_graph(10, 77, 1);
+  rig.launch_graph(20, 88, 2);
+  rig.body(50);
+  rig.correlator.settle();
+  CHECK(rig.take().rows.empty());
+  SECTION("told apart") {
+    GpuOp copy = ran_at(15, 100);
+    copy.end_ns = copy.start_ns + 1;
+    copy.op = GPUPROF_OP_COPY;
+    rig.launch(15, 88);
+    rig.correlator.on_gpu_op(copy);
+    rig.take();
+    fake_now_ns += 2'000'000'000;
+    rig.correlator.settle();
+    const auto batch = rig.take();
+    REQUIRE(batch.rows.size() == 1);
+    CHECK(rig.work(batch).stack == 77);
+  }
+  SECTION("not at all") {
+    fake_now_ns += 2'000'000'000;
+    rig.correlator.settle();
+    const auto batch = rig.take();
+    REQUIRE(batch.rows.size() == 1);
+    CHECK(rig.work(batch).stack == 0);
+    rig.correlator.on_counters(1, {.launches = 2});
+    rig.correlator.on_source_end(1);
+    CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 1);
+    CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] ==
+          2);  // one of them, and nobody knows which
+  }
+}
+
+TEST_CASE("launches without a stack by choice have work, too, whichever of them it is") {
+  BodyRig rig;
+  for (const uint64_t correlation : {10, 20}) {
+    GraphLaunch launch = launch_of(correlation, correlation / 10);
+    launch.unsampled = true;
+    launch.tid = static_cast<uint32_t>(correlation);
+    rig.correlator.on_graph_launch(1, launch);
+  }
+  rig.body(50);
+  rig.correlator.settle();
+  CHECK(rig.take().rows.empty());
+  fake_now_ns += 2'000'000'000;
+  rig.correlator.settle();
+  CHECK(rig.take().rows.size() == 1);
+  rig.correlator.on_counters(1, {.launches = 2});
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] == 2);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_record] == 0);
+}
+
+TEST_CASE("a body of a launch that is left out is left out") {
+  BodyRig rig;
+  GraphLaunch outside = launch_of(10, 1);
+  outside.outside = true;
+  rig.correlator.on_graph_launch(1, outside);
+  rig.body(50);
+  GraphLaunch unsampled = launch_of(20, 100);
+  unsampled.unsampled = true;
+  unsampled.tid = 5;
+  unsampled.finished = 15;
+  rig.correlator.on_graph_launch(1, unsampled);
+  rig.body(150);
+  rig.correlator.settle();
+  const auto batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(rig.work(batch).tid == 5);
+  CHECK(rig.work(batch).flags == (gpuprof::profile::kWorkUnsampled | gpuprof::profile::kWorkGraphNode));
+  rig.correlator.on_counters(1, {.launches = 1});
+  rig.correlator.on_source_end(1);
+  CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::outside_range] == 1);
+}

@@ -1,0 +1,266 @@
+// Graphs: which stack made a node, and which launch was only captured.
+
+#include "record/join/launches/graph_nodes.h"
+
+#include "catch.h"
+#include "join_rig.h"
+
+using gpuprof::backend::GpuOp;
+using gpuprof::backend::GraphNode;
+using gpuprof::record::Batch;
+using gpuprof::record::GraphNodes;
+using gpuprof::test::fake_now_ns;
+using gpuprof::test::Rig;
+namespace profile = gpuprof::profile;
+
+namespace {
+
+GpuOp node_op(uint64_t launch, uint64_t node, uint64_t duration = 10) {
+  GpuOp op = Rig::kernel(launch, duration);
+  op.graph_node = node;
+  op.more = true;
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("a node has the stack of its launch and the stack that captured it") {
+  Rig rig;
+  rig.stack(77);
+  rig.stack(88);
+  rig.launch(GPUPROF_CORRELATION_NODE | 5, 88);
+  rig.correlator.on_graph_node(1, {.node = 5});
+  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});  // instantiated
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(node_op(1, 6));
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(rig.work(batch).stack == 77);
+  CHECK(rig.work(batch).capture == 88);
+  CHECK(rig.work(batch).flags == profile::kWorkGraphNode);
+  CHECK(batch.stacks.size() == 2);
+}
+
+TEST_CASE("a node without a capture stack; in a process that was attached to, it may be older than the recording") {
+  const bool attached = GENERATE(false, true);
+  Rig rig({.attach_pid = attached ? gpuprof::test::kPid : 0});
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.correlator.on_gpu_op(node_op(1, 6));
+  CHECK(rig.take().rows.empty());  // its node may be told of in a ring that comes later
+  rig.correlator.settle();
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 1);
+  CHECK(rig.work(batch).stack == 77);
+  CHECK(rig.work(batch).capture == 0);
+  CHECK(rig.work(batch).flags == (profile::kWorkGraphNode | (attached ? profile::kWorkAttached : 0)));
+}
+
+TEST_CASE("a node whose record comes later in the turn") {
+  Rig rig;
+  rig.stack(88);
+  rig.stack(77);
+  rig.launch(1, 77);
+  rig.launch(GPUPROF_CORRELATION_NODE | 5, 88);
+  rig.correlator.on_gpu_op(node_op(1, 6));
+  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
+  rig.correlator.on_graph_node(1, {.node = 5});
+  rig.correlator.settle();
+  CHECK(rig.work(rig.take()).capture == 88);
+}
+
+TEST_CASE("copies of copies, and originals that are destroyed before them") {
+  GraphNodes nodes;
+  nodes.captured(1, 1, 88);
+  nodes.add(1, {.node = 1}, 0);
+  SECTION("a chain in order") {
+    nodes.add(1, {.node = 2, .original = 1}, 0);
+    nodes.add(1, {.node = 3, .original = 2}, 0);
+    CHECK(nodes.stack(1, 3) == 88);
+  }
+  SECTION("a chain told of in the wrong order") {
+    nodes.add(1, {.node = 3, .original = 2}, 0);
+    CHECK(nodes.stack(1, 3) == 0);
+    nodes.add(1, {.node = 2, .original = 1}, 0);
+    CHECK(nodes.stack(1, 3) == 88);
+    nodes.settle(0);
+    CHECK(nodes.stack(1, 3) == 88);
+  }
+  SECTION("the original is destroyed, and forgotten some seconds later") {
+    nodes.add(1, {.node = 1, .destroyed = true}, 0);
+    nodes.add(1, {.node = 2, .original = 1}, 0);
+    nodes.settle(GraphNodes::kKeepDestroyedNs - 1);
+    CHECK(nodes.knows(1, 1));
+    nodes.settle(GraphNodes::kKeepDestroyedNs);
+    CHECK_FALSE(nodes.knows(1, 1));
+    CHECK(nodes.stack(1, 2) == 88);
+    CHECK(nodes.size() == 1);
+  }
+  SECTION("a destroyed node's number comes back") {
+    nodes.add(1, {.node = 1, .destroyed = true}, 0);
+    nodes.captured(1, 1, 99);
+    nodes.add(1, {.node = 1}, 0);
+    nodes.settle(2 * GraphNodes::kKeepDestroyedNs);
+    CHECK(nodes.stack(1, 1) == 99);
+  }
+  SECTION("a copy's own event comes after its record, but not for ever") {
+    nodes.add(1, {.node = 2}, 0);
+    nodes.add(1, {.node = 2, .original = 1}, 0);
+    nodes.settle(0);
+    nodes.captured(1, 2, 99);  // of the call that instantiated it
+    CHECK(nodes.stack(1, 2) == 88);
+    for (int turn = 0; turn < 100; ++turn) {
+      nodes.settle(0);
+    }
+    nodes.captured(1, 2, 99);  // another node by now
+    CHECK(nodes.stack(1, 2) == 99);
+  }
+  SECTION("copies of each other") {
+    nodes.add(1, {.node = 8, .original = 9}, 0);
+    nodes.add(1, {.node = 9, .original = 8}, 0);
+    CHECK(nodes.stack(1, 8) == 0);
+    for (int turn = 0; turn < 100; ++turn) {
+      nodes.settle(0);
+    }
+    CHECK(nodes.stack(1, 9) == 0);
+  }
+  SECTION("nodes of another process have the same numbers") {
+    nodes.captured(2, 1, 99);
+    CHECK(nodes.stack(1, 1) == 88);
+    CHECK(nodes.stack(2, 1) == 99);
+    nodes.end_source(2);
+    CHECK(nodes.stack(2, 1) == 0);
+    CHECK(nodes.size() == 1);
+  }
+}
+
+TEST_CASE("graphs that are made and destroyed again do not pile up") {
+  GraphNodes nodes;
+  for (uint64_t i = 1; i <= 100'000; ++i) {
+    const uint64_t now = i * 100'000'000;  // ten a second
+    nodes.captured(1, 2 * i, 88);
+    nodes.add(1, {.node = 2 * i}, now);
+    nodes.add(1, {.node = 2 * i + 1, .original = 2 * i}, now);
+    nodes.add(1, {.node = 2 * i, .destroyed = true}, now);
+    nodes.add(1, {.node = 2 * i + 1, .destroyed = true}, now);
+    nodes.settle(now);
+    REQUIRE(nodes.size() <= 2 * 51);
+  }
+}
+
+TEST_CASE("a captured launch runs nothing, and is not taken for one without a record") {
+  Rig rig;
+  rig.stack(88);
+  rig.launch(1, 88);
+  rig.launch(GPUPROF_CORRELATION_NODE | 5, 88);
+  rig.correlator.on_graph_node(1, {.node = 5, .launch = 1});
+  gpuprof::backend::Counters counters;
+  counters.launches = 2;
+  counters.counts[GPUPROF_COUNT_CAPTURED] = 1;
+  rig.correlator.on_counters(1, counters);
+  rig.launch(2, 88);
+  rig.correlator.on_gpu_op(node_op(2, 5));
+  rig.correlator.on_gpu_op(node_op(2, 5));
+  rig.correlator.close_window(fake_now_ns);
+  rig.correlator.finish();
+  auto coverage = gpuprof::test::coverage(rig.take());
+  CHECK(coverage["launches"] == 2);
+  CHECK(coverage["matched"] == 1);
+  CHECK(coverage["captured"] == 1);
+  CHECK(coverage["without_record"] == 0);
+  CHECK(coverage["without_stack"] == 0);
+}
+
+TEST_CASE("N nodes times M replays are N x M records, each with both stacks") {
+  constexpr uint64_t kNodes = 40;
+  constexpr uint64_t kReplays = 500;
+  Rig rig;
+  rig.stack(77);
+  for (uint64_t node = 1; node <= kNodes; ++node) {
+    rig.stack(1000 + node % 2);  // two capture sites
+    rig.launch(GPUPROF_CORRELATION_NODE | node, 1000 + node % 2);
+    rig.correlator.on_graph_node(1, {.node = node});
+    rig.correlator.on_graph_node(1, {.node = 1000 + node, .original = node});
+  }
+  for (uint64_t replay = 0; replay < kReplays; ++replay) {
+    rig.launch(replay, 77);
+    for (uint64_t node = 1; node <= kNodes; ++node) {
+      rig.correlator.on_gpu_op(node_op(replay, 1000 + node, 7));
+    }
+    rig.correlator.settle();
+  }
+  const Batch batch = rig.take();
+  REQUIRE(batch.rows.size() == 2);
+  for (const auto& [key, value] : rig.rows(batch, profile::Op::kernel)) {
+    CHECK(value.count == kNodes / 2 * kReplays);
+    CHECK(value.sum_ns == kNodes / 2 * kReplays * 7);
+    CHECK(key.stack == 77);
+    CHECK((key.capture == 1000 || key.capture == 1001));
+  }
+  CHECK(rig.correlator.totals().with_stack == kNodes * kReplays);
+}
+
+TEST_CASE("a kernel's name is that of its node where its work does not say") {
+  Rig rig;
+  rig.correlator.on_name(1, 3, "first");
+  rig.correlator.on_name(1, 4, "second");
+  rig.stack(77);
+  const auto name_of = [&](uint64_t launch, uint64_t node, uint64_t launched_ns) {
+    rig.launch(launch, 77, launched_ns);
+    GpuOp op = node_op(launch, node);
+    op.name_id = 0;
+    rig.correlator.on_gpu_op(op);
+    rig.correlator.settle();
+    const Batch batch = rig.take();
+    REQUIRE(batch.rows.size() == 1);
+    return rig.names.at(rig.work(batch).name);
+  };
+  rig.correlator.on_graph_node(1, {.node = 5, .name_id = 3});
+  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
+  SECTION("a copy runs what its original runs") {
+    CHECK(name_of(1, 6, 100) == "first");
+    CHECK(name_of(2, 5, 100) == "first");
+  }
+  SECTION("work of a launch before an update, told of after it") {
+    rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 200, .name_id = 4, .updated = true});
+    CHECK(name_of(1, 6, 100) == "first");
+    CHECK(name_of(2, 6, 300) == "second");
+    rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 400, .name_id = 3, .updated = true});
+    CHECK(name_of(3, 6, 300) == "second");
+    CHECK(name_of(4, 6, 500) == "first");
+    CHECK(name_of(5, 6, 100) == "[kernel name not known]");  // nobody keeps all that a node ever ran
+    CHECK(rig.correlator.totals().lost.at("kernel_name") == 1);
+  }
+  SECTION("an update to what another graph's node runs, with its stack") {
+    rig.stack(88);
+    rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
+    rig.correlator.on_graph_node(1, {.node = 9, .name_id = 4});
+    rig.correlator.on_graph_node(1, {.node = 6, .original = 9, .time_ns = 200, .updated = true});
+    CHECK(name_of(1, 6, 300) == "second");
+    CHECK(rig.works.rbegin()->second.capture == 88);
+  }
+  SECTION("copies have no name, and keep their stack through changes of their parameters") {
+    rig.stack(88);
+    rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
+    rig.correlator.on_graph_node(1, {.node = 9});
+    for (const uint64_t time : {200, 300, 400}) {
+      rig.correlator.on_graph_node(1, {.node = 9, .time_ns = time, .updated = true});
+    }
+    GpuOp copy = node_op(1, 9);
+    copy.op = GPUPROF_OP_COPY;
+    copy.name_id = 0;
+    rig.launch(1, 77, 100);
+    rig.correlator.on_gpu_op(copy);
+    rig.correlator.settle();
+    CHECK(rig.work(rig.take()).capture == 88);
+  }
+  SECTION("work that tells its name tells that of the node's later work") {
+    GpuOp told = node_op(1, 70);
+    told.name_id = 4;
+    rig.launch(1, 77, 100);
+    rig.correlator.on_gpu_op(told);
+    rig.correlator.settle();
+    rig.take();
+    CHECK(name_of(2, 70, 100) == "second");
+  }
+}
