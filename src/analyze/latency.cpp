@@ -102,7 +102,7 @@ uint64_t LatencyLine::count() const {
 
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed) {
-  const auto texts = std::make_shared<PathTexts>(rows.tables, options.stacks);
+  const auto texts = std::make_shared<WorkPaths>(rows.tables, options.stacks);
   std::map<PathKey, Group> groups;
   for (const LatencyRow& row : rows.latencies) {
     const p::Work* work = rows.tables.work(row.work);
@@ -112,9 +112,9 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
     }
     PathKey key;
     if (options.paths) {
-      key = texts->key(*work);
+      key = path_key(*work, *texts);
     } else {
-      key.work = texts->work(*work);
+      key.work = texts->work_label(*work);
     }
     if (!options.wanted || options.wanted(std::string(key.work))) {
       groups[key][phase].add(row);

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/call_path.h"
 #include "analyze/dimensions.h"
 #include "analyze/labels.h"
+#include "analyze/work_paths.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "output/chrome_stacks.h"
@@ -50,7 +50,7 @@ struct Place {
 class ChromeTrace::Impl {
  public:
   Impl(const p::Tables& tables, const analyze::StackOptions& stacks, Sink sink)
-      : tables_(tables), works_(tables, stacks), sink_(std::move(sink)) {
+      : tables_(tables), paths_(tables, stacks), sink_(std::move(sink)) {
     out_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   }
 
@@ -98,7 +98,7 @@ class ChromeTrace::Impl {
 
   [[nodiscard]] uint64_t events() const { return events_; }
   [[nodiscard]] uint64_t left_out() const { return left_out_; }
-  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const { return view_.trimmed(); }
+  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() { return paths_.view().trimmed(); }
 
  private:
   Status flush() {
@@ -200,7 +200,8 @@ class ChromeTrace::Impl {
     const Named& named = work_name(work);
     object.key("name") += named.json;
     put_place(object, track, event.start_ns);
-    put_stack(object, named.whole.empty() ? stacks_.of_work(work) : stacks_.child(stacks_.of_work(work), named.whole));
+    const uint32_t stack = stacks_.of(analyze::stacks_of(work));
+    put_stack(object, named.whole.empty() ? stack : stacks_.child(stack, named.whole));
     if (instant) {
       object.word("s", "t");
     } else {
@@ -234,7 +235,7 @@ class ChromeTrace::Impl {
       const std::string_view function = tables_.text(call.function);
       object.text("name", function.empty() ? analyze::kUnknown : cut_middle(shown_ends(function), kMostNameBytes));
       put_place(object, track, call.start_ns);
-      put_stack(object, stacks_.of_stack(call.ustack));
+      put_stack(object, stacks_.of({.ustack = call.ustack}));
       object.key("dur") += microseconds(false, end_ns - call.start_ns);
       JsonObject args(object.key("args"));
       if (call.correlation != 0) {
@@ -404,7 +405,7 @@ class ChromeTrace::Impl {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = names_.try_emplace(key);
     if (is_new) {
-      const std::string name = shown_text(works_.work(work));
+      const std::string name = shown_text(paths_.work_label(work));
       const std::string shown = name.size() <= kMostNameBytes ? name : shown_kernel(name, kMostNameBytes);
       known->second = {json_string(shown), shown == name ? std::string() : name};
     }
@@ -433,8 +434,7 @@ class ChromeTrace::Impl {
   }
 
   const p::Tables& tables_;
-  analyze::PathTexts works_;
-  analyze::StackView& view_ = works_.view();
+  analyze::WorkPaths paths_;
   Sink sink_;
   std::string out_;
   bool first_ = true;
@@ -454,7 +454,7 @@ class ChromeTrace::Impl {
   std::map<uint32_t, DepthCounter> depths_;  // by DeviceId
   RecentTable<Place> calls_;
   RecentTable<Place> events_without_call_;
-  ChromeStacks stacks_{view_};
+  ChromeStacks stacks_{paths_};
   std::unordered_map<uint64_t, Named> names_;         // by operation and name
   std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId; of bounded length
 };

@@ -40,8 +40,8 @@ class PerfettoTrace::Impl {
  public:
   Impl(const p::Tables& tables, const analyze::StackOptions& stacks, Sink sink)
       : tables_(tables),
-        works_(tables, stacks),
-        interned_(tables, works_.view()),
+        frames_(tables, stacks),
+        interned_(frames_),
         packets_(std::move(sink)),
         tracks_(tables, packets_) {}
 
@@ -71,7 +71,7 @@ class PerfettoTrace::Impl {
 
   [[nodiscard]] uint64_t events() const { return events_; }
   [[nodiscard]] uint64_t left_out() const { return left_out_; }
-  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() { return works_.view().trimmed(); }
+  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() { return frames_.paths().view().trimmed(); }
 
  private:
   void take(const p::Meta& meta) {
@@ -134,7 +134,7 @@ class PerfettoTrace::Impl {
     message.number(perfetto::event::kTrackUuid, *track);
     message.number(perfetto::event::kCategoryIids, interned_.text(Table::categories, on_gpu ? "gpu" : "host"));
     message.number(perfetto::event::kNameIid, name_of(work));
-    if (const uint64_t stack = interned_.call_stack(work); stack != 0) {
+    if (const uint64_t stack = interned_.call_stack(analyze::stacks_of(work)); stack != 0) {
       message.number(perfetto::event::kCallstackIid, stack);
       // Of GPU work only: sums over a part of the trace are of what has a weight, and CPU time is none of GPU time.
       if (on_gpu) {
@@ -192,7 +192,7 @@ class PerfettoTrace::Impl {
     const std::string_view function = tables_.text(call.function);
     message.number(perfetto::event::kNameIid,
                    interned_.text(Table::names, function.empty() ? analyze::kUnknown : function));
-    message.number(perfetto::event::kCallstackIid, interned_.call_stack(call.ustack));
+    message.number(perfetto::event::kCallstackIid, interned_.call_stack({.ustack = call.ustack}));
     put_number("correlation", call.correlation, message);
     if (call.correlation != 0) {
       message.fixed64(perfetto::event::kFlowIds, flow_of(call.process, call.correlation));
@@ -274,7 +274,7 @@ class PerfettoTrace::Impl {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = names_.try_emplace(key);
     if (is_new) {
-      known->second = interned_.text(Table::names, works_.work(work));
+      known->second = interned_.text(Table::names, frames_.paths().work_label(work));
     }
     return known->second;
   }
@@ -308,7 +308,7 @@ class PerfettoTrace::Impl {
   }
 
   const p::Tables& tables_;
-  analyze::PathTexts works_;
+  analyze::WalkFrames frames_;
   Interned interned_;
   perfetto::Packets packets_;
   perfetto::Tracks tracks_;
