@@ -39,11 +39,11 @@ uint64_t Interned::text(Table table, std::string_view value) {
   auto& texts = texts_[static_cast<size_t>(table)];
   const auto [known, is_new] = texts.try_emplace(std::string(value), texts.size() + 1);
   if (is_new) {
-    std::string entry;
-    Protobuf message(entry);
-    message.number(interned_text::kIid, known->second);
-    message.bytes(interned_text::kText, table == Table::build_ids ? build_id_bytes(value) : escaped(shown_text(value)));
-    Protobuf(new_).bytes(kFieldOf[static_cast<size_t>(table)], entry);
+    Protobuf(new_).message(kFieldOf[static_cast<size_t>(table)], [&](Protobuf& message) {
+      message.number(interned_text::kIid, known->second);
+      message.bytes(interned_text::kText,
+                    table == Table::build_ids ? build_id_bytes(value) : escaped(shown_text(value)));
+    });
   }
   return known->second;
 }
@@ -60,13 +60,12 @@ uint64_t Interned::call_stack(const analyze::LaunchSite& site) {
         path_.push_back(frame(id));
       }
     }
-    std::string entry;
-    Protobuf message(entry);
-    message.number(callstack::kIid, known->second);
-    for (const uint64_t frame : path_) {
-      message.number(callstack::kFrameIds, frame);
-    }
-    Protobuf(new_).bytes(interned::kCallstacks, entry);
+    Protobuf(new_).message(interned::kCallstacks, [&](Protobuf& message) {
+      message.number(callstack::kIid, known->second);
+      for (const uint64_t frame : path_) {
+        message.number(callstack::kFrameIds, frame);
+      }
+    });
   }
   return known->second;
 }
@@ -79,19 +78,18 @@ uint64_t Interned::frame(uint32_t id) {
   if (known == 0) {
     const analyze::WalkFrame& frame = frames_.frame(id);
     known = ++frame_count_;
-    std::string entry;
-    Protobuf message(entry);
-    message.number(perfetto::frame::kIid, known);
-    message.number(perfetto::frame::kFunctionNameId, text(Table::functions, frame.name));
-    if (!frame.module.empty()) {
-      message.number(perfetto::frame::kMappingId, mapping(frame));
-      message.present(perfetto::frame::kRelPc, frame.address);
-    }
-    if (!frame.file.empty()) {
-      message.number(perfetto::frame::kSourcePathIid, text(Table::source_paths, frame.file));
-      message.number(perfetto::frame::kLineNumber, frame.line);
-    }
-    Protobuf(new_).bytes(interned::kFrames, entry);
+    Protobuf(new_).message(interned::kFrames, [&](Protobuf& message) {
+      message.number(perfetto::frame::kIid, known);
+      message.number(perfetto::frame::kFunctionNameId, text(Table::functions, frame.name));
+      if (!frame.module.empty()) {
+        message.number(perfetto::frame::kMappingId, mapping(frame));
+        message.present(perfetto::frame::kRelPc, frame.address);
+      }
+      if (!frame.file.empty()) {
+        message.number(perfetto::frame::kSourcePathIid, text(Table::source_paths, frame.file));
+        message.number(perfetto::frame::kLineNumber, frame.line);
+      }
+    });
   }
   return known;
 }
@@ -99,14 +97,13 @@ uint64_t Interned::frame(uint32_t id) {
 uint64_t Interned::mapping(const analyze::WalkFrame& frame) {
   const auto [known, is_new] = mappings_.try_emplace(std::pair(frame.module, frame.build_id), mappings_.size() + 1);
   if (is_new) {
-    std::string entry;
-    Protobuf message(entry);
-    message.number(perfetto::mapping::kIid, known->second);
-    if (!frame.build_id.empty()) {
-      message.number(perfetto::mapping::kBuildId, text(Table::build_ids, frame.build_id));
-    }
-    message.number(perfetto::mapping::kPathStringIds, text(Table::mapping_paths, frame.module));
-    Protobuf(new_).bytes(interned::kMappings, entry);
+    Protobuf(new_).message(interned::kMappings, [&](Protobuf& message) {
+      message.number(perfetto::mapping::kIid, known->second);
+      if (!frame.build_id.empty()) {
+        message.number(perfetto::mapping::kBuildId, text(Table::build_ids, frame.build_id));
+      }
+      message.number(perfetto::mapping::kPathStringIds, text(Table::mapping_paths, frame.module));
+    });
   }
   return known->second;
 }

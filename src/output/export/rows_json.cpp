@@ -34,33 +34,15 @@ class JsonRows {
 
  private:
   void put_profile(JsonObject& object) {
-    put_meta(object.key("meta"));
+    json_meta(info_.meta, object.key("meta"), stream_);
     if (const auto window = walk_.rows().looked_at()) {
       json_window(*window, object.key("window"));
     }
-    {
-      JsonObject losses(object.key("losses"));
-      for (const auto& [reason, count] : info_.losses) {
-        losses.foreign_key(reason) += std::to_string(count);
-      }
-    }
+    json_counts(info_.losses, object.key("losses"));
     object.flag("complete", info_.complete);
     JsonObject totals(object.key("totals"));
     for (const WeightName& weight : kWeightNames) {
       totals.number(weight.name, walk_.total().*weight.number);
-    }
-  }
-
-  // A repeated key makes a list.
-  void put_meta(std::string& out) {
-    JsonObject object(out);
-    for (auto begin = info_.meta.begin(); begin != info_.meta.end();) {
-      const auto end = info_.meta.upper_bound(begin->first);
-      json_array(begin, end, object.foreign_key(begin->first), [&](const auto& line) {
-        out_ += json_string(shown_text(line.second));
-        stream_.checkpoint();
-      });
-      begin = end;
     }
   }
 

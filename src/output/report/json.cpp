@@ -119,25 +119,6 @@ void put_place(const analyze::PlaceLine& place, TextStream& stream) {
   object.number("line", place.line);
 }
 
-void put_meta(const ProfileInfo& info, TextStream& stream) {
-  JsonObject object(stream.text());
-  for (auto it = info.meta.begin(); it != info.meta.end();) {
-    const auto [begin, end] = info.meta.equal_range(it->first);
-    json_array(begin, end, object.foreign_key(it->first), [&stream](const auto& meta) {
-      stream.text() += json_string(meta.second);
-      stream.checkpoint();
-    });
-    it = end;
-  }
-}
-
-void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
-  JsonObject object(out);
-  for (const auto& [name, count] : counts) {
-    object.foreign_key(name) += std::to_string(count);
-  }
-}
-
 void put_weight(const analyze::Weight& weight, std::string& out) {
   JsonObject object(out);
   object.number("ns", weight.ns);
@@ -203,7 +184,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   if (!summary.info.coverage.empty()) {
     const profile::WorkCoverage& covered = summary.info.covered;
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
-    put_counts(summary.info.coverage, object.key("coverage"));
+    json_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
     object.number("lost_gpu_work", covered.lost);
   }
@@ -230,10 +211,9 @@ void report_json(const Summary& summary, TextStream& stream) {
     put_weight(summary.with_stack, object.key("shown_with_stack"));
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
-    put_counts(info.losses, object.key("losses"));
+    json_counts(info.losses, object.key("losses"));
     json_array(info.warnings, object.key("warnings"), [&out](const std::string& text) { out += json_string(text); });
-    object.key("meta");
-    put_meta(info, stream);
+    json_meta(info.meta, object.key("meta"), stream);
     const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, stream); };
     json_array(summary.work, object.key("work"), put);
     json_array(summary.functions, object.key("functions"),

@@ -29,7 +29,7 @@ Exported exported(const std::string& profile) {
     return out;
   }
   profile::Tables tables;
-  output::ChromeTrace trace(tables, kShown, [&](std::string_view text) {
+  const auto trace = output::chrome_trace(tables, kShown, [&](std::string_view text) {
     out.text += text;
     return Status();
   });
@@ -40,12 +40,12 @@ Exported exported(const std::string& profile) {
       break;
     }
     if (!tables.add(**next)) {
-      REQUIRE(trace.add(**next));
+      REQUIRE(trace->add(**next));
     }
   }
-  REQUIRE(trace.finish());
-  out.events = trace.events();
-  out.left_out = trace.left_out();
+  REQUIRE(trace->finish());
+  out.events = trace->events();
+  out.left_out = trace->left_out();
   return out;
 }
 
@@ -87,8 +87,9 @@ TEST_CASE("a damaged profile makes a trace that can be read") {
 
 TEST_CASE("a trace ends with the first failure of its file") {
   profile::Tables tables;
-  output::ChromeTrace trace(tables, kShown, [](std::string_view) -> Status { return Error{"disk full"}; });
-  const Status finished = trace.finish();
+  const auto trace =
+      output::chrome_trace(tables, kShown, [](std::string_view) -> Status { return Error{"disk full"}; });
+  const Status finished = trace->finish();
   REQUIRE_FALSE(finished);
   CHECK(finished.error().message == "disk full");
 }

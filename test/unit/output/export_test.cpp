@@ -85,18 +85,18 @@ uint64_t exported_events(const std::string& profile) {
   }
   const analyze::StackOptions stacks;
   profile::Tables tables;
-  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
+  const auto trace = output::perfetto_trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
   for (;;) {
     const auto next = reader->next();
     if (!next || !next->has_value()) {
       break;
     }
     if (!tables.add(**next)) {
-      REQUIRE(trace.add(**next));
+      REQUIRE(trace->add(**next));
     }
   }
-  REQUIRE(trace.finish());
-  return trace.events();
+  REQUIRE(trace->finish());
+  return trace->events();
 }
 
 }  // namespace
@@ -116,15 +116,16 @@ TEST_CASE("a Perfetto trace that cannot be written says so") {
   REQUIRE(reader);
   const analyze::StackOptions stacks;
   profile::Tables tables;
-  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
+  const auto trace =
+      output::perfetto_trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
   Status status;
   for (auto next = reader->next(); status && next && next->has_value(); next = reader->next()) {
     if (!tables.add(**next)) {
-      status = trace.add(**next);
+      status = trace->add(**next);
     }
   }
   if (status) {
-    status = trace.finish();
+    status = trace->finish();
   }
   CHECK(!status == (random.events > 0));
 }
