@@ -8,27 +8,20 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-std::string_view note_text(PathNote note) {
-  switch (note) {
-    case PathNote::separator:
-      return "-";
-    case PathNote::captured_at:
-      return kCapturedAt;
-    case PathNote::all_hidden:
-      return kAllHidden;
-    case PathNote::no_cpu_stack:
-      return kNoCpuStack;
-    case PathNote::not_sampled:
-      return "[stack not sampled]";
-    case PathNote::unknown_capture:
-      return "[capture not known]";
-    case PathNote::early_capture:
-      return "[captured before recording]";
-    case PathNote::none:
-      break;
-  }
-  return {};
-}
+namespace {
+
+// In the order of their enumeration.
+constexpr std::array<std::string_view, 8> kNotes = {"",
+                                                    "-",
+                                                    kCapturedAt,
+                                                    kAllHidden,
+                                                    kNoCpuStack,
+                                                    "[stack not sampled]",
+                                                    "[capture not known]",
+                                                    "[captured before recording]"};
+static_assert(static_cast<size_t>(PathNote::early_capture) + 1 == kNotes.size());
+
+}  // namespace
 
 WorkPaths::WorkPaths(const p::Tables& tables, const StackOptions& stacks, GraphStacks graph)
     : tables_(tables), view_(tables, stacks), graph_(graph) {}
@@ -133,9 +126,9 @@ void WorkPaths::add_capture(const LaunchSite& site) {
 void WorkPaths::add_note(PathNote note) {
   Part& part = notes_[static_cast<size_t>(note)];
   if (part == kNothing && note != PathNote::none) {
-    part = text(note_text(note), note == PathNote::separator     ? FrameClass::separator
-                                 : note == PathNote::captured_at ? FrameClass::mark
-                                                                 : FrameClass::note);
+    part = text(kNotes.at(static_cast<size_t>(note)), note == PathNote::separator     ? FrameClass::separator
+                                                      : note == PathNote::captured_at ? FrameClass::mark
+                                                                                      : FrameClass::note);
   }
   path_.push_back(part);
 }

@@ -26,8 +26,6 @@ inline constexpr std::string_view kCapturedAt = "[captured at]";
 // Stands where a stack has frames, but none that is to be shown.
 inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 
-std::string_view note_text(PathNote note);
-
 // Many works share the parts of their paths: a process, the NVTX ranges, a stack, a note. Each part is put together
 // once. Callers keep their own form of a part by its number.
 class WorkPaths {

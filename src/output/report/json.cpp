@@ -1,3 +1,4 @@
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,35 +25,11 @@ using analyze::SummaryLine;
 
 constexpr int kSchemaVersion = 2;
 
-const char* kind_word(ProfileKind kind) {
-  switch (kind) {
-    case ProfileKind::empty:
-      return "empty";
-    case ProfileKind::durations:
-      return "durations";
-    case ProfileKind::launch_counts:
-      return "launch_counts";
-    case ProfileKind::stall_samples:
-      return "stall_samples";
-    case ProfileKind::mixed:
-      return "mixed";
-  }
-  return "";
-}
-
-const char* origin_word(analyze::Origin origin) {
-  switch (origin) {
-    case analyze::Origin::own:
-      return "own";
-    case analyze::Origin::library:
-      return "library";
-    case analyze::Origin::vendor:
-      return "vendor";
-    case analyze::Origin::none:
-      return "none";
-  }
-  return "";
-}
+// In the order of their enumeration.
+constexpr std::array<const char*, 5> kKinds = {"empty", "durations", "launch_counts", "stall_samples", "mixed"};
+static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
+constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};
+static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
 // Of SummaryLine and GroupLine.
 template <typename Line>
@@ -98,7 +75,7 @@ void put_function(const FunctionLine& line, bool timed, TextStream& stream) {
   if (!line.file.empty()) {
     object.text("file", shown_text(line.file));
   }
-  object.word("origin", origin_word(line.origin));
+  object.word("origin", kOrigins.at(static_cast<size_t>(line.origin)));
   object.number("total_count", line.total.count);
   object.number("direct_count", line.direct.count);
   if (timed) {
@@ -198,7 +175,7 @@ void report_json(const Summary& summary, TextStream& stream) {
   {
     JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
-    object.word("kind", kind_word(info.kind));
+    object.word("kind", kKinds.at(static_cast<size_t>(info.kind)));
     object.flag("complete", info.complete);
     object.number("gpu_ns", summary.all.ns);
     object.number("gpu_records", summary.gpu_records);
