@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyze/dimensions.h"
+#include "base/hash.h"
 #include "base/utf8.h"
-#include "output/chrome_stacks.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -30,6 +30,84 @@ std::string microseconds(bool negative, uint64_t ns) {
                 static_cast<unsigned>(ns % 1000));
   return text;
 }
+
+// Stacks by reference: a tree of frames, of which each event names the one that its stack ends in.
+class StackFrames {
+ public:
+  explicit StackFrames(analyze::WorkPaths& paths) : paths_(paths) {}
+
+  // The number of the innermost frame; 0 for none.
+  uint32_t of(const analyze::LaunchSite& site) {
+    uint32_t node = 0;
+    for (const analyze::WorkPaths::Part part : paths_.launch(site)) {
+      node = descend(node, part);
+    }
+    return node;
+  }
+
+  uint32_t child(uint32_t parent, std::string_view text) {
+    return add(parent, paths_.view().text(text, analyze::FrameClass::gpu));
+  }
+
+  // All of them as a JSON object, handed on piece by piece: `put` may empty the string.
+  template <typename Put>
+  void write(std::string& out, Put put) const {
+    out += '{';
+    for (uint32_t id = 1; id <= nodes_.size(); ++id) {
+      const Node& node = nodes_[id - 1];
+      out.append(id == 1 ? "\n\"" : ",\n\"").append(std::to_string(id)).append("\":");
+      {
+        JsonObject object(out);
+        object.text("name", shown_text(paths_.view().label(node.label)));
+        if (node.parent != 0) {
+          object.word("parent", std::to_string(node.parent));
+        }
+      }
+      put();
+    }
+    out += '}';
+  }
+
+ private:
+  struct Node {
+    uint32_t parent = 0;
+    uint32_t label = 0;  // a frame of the view
+  };
+#ifdef GPUPROF_FUZZING
+  static constexpr size_t kMostNodes = 4096;
+#else
+  static constexpr size_t kMostNodes = 4'000'000;  // further frames are left out: a file may combine any two stacks
+#endif
+
+  uint32_t descend(uint32_t parent, analyze::WorkPaths::Part part) {
+    const auto [known, is_new] = ends_.try_emplace(join_ids(parent, part));
+    if (is_new) {
+      uint32_t node = parent;
+      for (const uint32_t frame : paths_.frames(part)) {
+        node = add(node, frame);
+      }
+      known->second = node;
+    }
+    return known->second;
+  }
+
+  uint32_t add(uint32_t parent, uint32_t label) {
+    if (nodes_.size() >= kMostNodes) {
+      const auto known = ids_.find(join_ids(parent, label));
+      return known == ids_.end() ? parent : known->second;
+    }
+    const auto [known, is_new] = ids_.try_emplace(join_ids(parent, label), static_cast<uint32_t>(nodes_.size() + 1));
+    if (is_new) {
+      nodes_.push_back({parent, label});
+    }
+    return known->second;
+  }
+
+  analyze::WorkPaths& paths_;
+  std::vector<Node> nodes_;                      // the number 1 is the first one
+  std::unordered_map<uint64_t, uint32_t> ids_;   // by parent and label
+  std::unordered_map<uint64_t, uint32_t> ends_;  // by parent and part of a path
+};
 
 class ChromeTrace : public Timeline {
  public:
@@ -288,7 +366,7 @@ class ChromeTrace : public Timeline {
   std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // by ProcessId and tid
   std::map<std::pair<uint64_t, std::string>, uint64_t> extra_tids_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> lanes_;
-  ChromeStacks stacks_{frames_.paths()};
+  StackFrames stacks_{frames_.paths()};
   std::unordered_map<uint64_t, Named> names_;         // by operation and name
   std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId; of bounded length
 };

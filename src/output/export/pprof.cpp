@@ -106,14 +106,12 @@ class Pprof {
 
   void write() {
     put_header();
-    // A stream that has failed says so at its end.
-    static_cast<void>(walk_.run([this](const WalkRow& row) {
+    put_rows(walk_, out_, [this](const WalkRow& row) {
       put_sample(row);
       if (buffer_.size() >= kFlushBytes) {
         flush();
       }
-      return out_.failed() ? Status(Error{}) : Status();
-    }));
+    });
     put_mappings();
     put_strings();
     flush();
