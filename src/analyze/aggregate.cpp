@@ -256,9 +256,14 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // The row of a GPU, SHARE or LAUNCH record. Null, with `reason`, where its work is not good.
+  // The row of a GPU, SHARE or LAUNCH record; one for all that lie outside of the window. Null, with `reason`, where
+  // its work is not good.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
+    if (is_outside(r.slice)) {
+      reason = result_.tables.add(r);
+      return reason ? nullptr : &outside_.sums;
+    }
     const uint32_t position = result_.tables.position(r.work);
     if (position < rows_of_.size() && rows_of_[position] != kNone && result_.rows[rows_of_[position]].kind == kind) {
       return &result_.rows[rows_of_[position]];
@@ -276,26 +281,27 @@ class Aggregator {
     if (!add_to(total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
       return kTooLarge;
     }
-    if (is_outside(r.slice)) {
-      return leave_out_row(r, total);
-    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
       add_sums(*row, r);
-      if (measures_gpu()) {
-        const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
-        result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
-      }
-      if (options_.squares) {
-        add_squares(*row, r.sum_squares_ns2);
-      }
-      if (options_.queue && r.queue_ns > 0) {
-        add_queue(*row, r.queue_ns);
-      }
+      is_outside(r.slice) ? count_outside(r) : add_details(*row, r);
       result_.total = total;
       ++result_.info.records;
     }
     return reason;
+  }
+
+  void add_details(const Row& row, const p::Gpu& r) {
+    if (measures_gpu()) {
+      const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
+      result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
+    }
+    if (options_.squares) {
+      add_squares(row, r.sum_squares_ns2);
+    }
+    if (options_.queue && r.queue_ns > 0) {
+      add_queue(row, r.queue_ns);
+    }
   }
 
   // No sum of the profile depends on these, so that one too large is no reason to refuse a record.
@@ -314,17 +320,10 @@ class Aggregator {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
 
-  Reason leave_out_row(const p::Gpu& r, const Weight& total) {
-    Reason reason = result_.tables.add(r);
-    if (!reason) {
-      add_coverage(outside_.gpu, r.work, r.count);
-      outside_.timed = true;
-      outside_.unsampled += p::is_unsampled(*result_.tables.work(r.work)) ? r.count : 0;
-      outside_.total += {.ns = r.sum_ns, .count = r.count, .bytes = r.bytes};
-      result_.total = total;
-      ++result_.info.records;
-    }
-    return reason;
+  void count_outside(const p::Gpu& r) {
+    add_coverage(outside_.gpu, r.work, r.count);
+    outside_.timed = true;
+    outside_.unsampled += p::is_unsampled(*result_.tables.work(r.work)) ? r.count : 0;
   }
 
   void add_squares(const Row& row, p::Uint128 squares) {
@@ -342,20 +341,12 @@ class Aggregator {
     if (!add_to(count, r.count)) {
       return kTooLarge;
     }
-    if (is_outside(r.slice)) {
-      Reason reason = result_.tables.add(r);
-      if (!reason) {
-        add_coverage(outside_.launches, r.work, r.count);
-        outside_.total.count += r.count;
-        result_.total.count = count;
-        ++result_.info.records;
-      }
-      return reason;
-    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::launch, reason)) {
       row->weight.count += r.count;
-      if (measures_gpu()) {
+      if (is_outside(r.slice)) {
+        add_coverage(outside_.launches, r.work, r.count);
+      } else if (measures_gpu()) {
         result_.slices.add(r.slice, {.count = r.count});
       }
       result_.total.count = count;
@@ -370,22 +361,11 @@ class Aggregator {
     if (!add_to(busy, r.busy_ns) || !add_to(exclusive, r.exclusive_ns) || !fit_together(busy, result_.idle_ns)) {
       return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
     }
-    if (is_outside(r.slice)) {
-      Reason reason = result_.tables.add(r);
-      if (!reason) {
-        outside_.busy_ns += r.busy_ns;
-        outside_.exclusive_ns += r.exclusive_ns;
-        result_.busy_ns = busy;
-        result_.exclusive_ns = exclusive;
-        result_.has_shares = true;
-      }
-      return reason;
-    }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
       row->busy_ns += r.busy_ns;
       row->exclusive_ns += r.exclusive_ns;
-      if (options_.slices == Measure::busy || options_.slices == Measure::exclusive) {
+      if (!is_outside(r.slice) && (options_.slices == Measure::busy || options_.slices == Measure::exclusive)) {
         result_.slices.add(r.slice, {.ns = options_.slices == Measure::busy ? r.busy_ns : r.exclusive_ns});
       }
       result_.busy_ns = busy;

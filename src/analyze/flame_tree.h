@@ -38,6 +38,8 @@ struct Weight {
   uint64_t count = 0;  // GPU records, launches, samples, calls
   uint64_t bytes = 0;
 
+  static constexpr uint64_t Weight::*kNumbers[] = {&Weight::ns, &Weight::count, &Weight::bytes};
+
   Weight& operator+=(const Weight& other) {
     ns += other.ns;
     count += other.count;

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/call_path.h"
 #include "analyze/gpu_places.h"
 #include "analyze/sample_order.h"
 #include "analyze/spread.h"
@@ -68,22 +67,14 @@ Leaves leaves_of(const Aggregate& rows, const FoldOptions& options) {
   return rows.info.samples_tell() ? Leaves{Leaf::line, Leaf::stall} : Leaves{};
 }
 
-// Where the frames of some work go.
-struct Site {
-  const p::Work& work;
-  p::DeviceId device{};  // of the work, or of idle time
-  p::StackId ustack{};   // of the launch: the work's own, or another launch's that stands for it
-  p::StackId kstack{};
-  std::string_view no_stack = kNoCpuStack;  // what stands in the stack's place where there is none
-};
-
 class TreeBuilder {
  public:
   TreeBuilder(const Aggregate& rows, const FoldOptions& options, FoldResult& result)
       : rows_(rows),
         tables_(rows.tables),
         options_(options),
-        view_(rows.tables, options.stacks),
+        paths_(rows.tables, options.stacks, options.graph),
+        view_(paths_.view()),
         result_(result),
         tree_(result.tree),
         places_(rows.tables, view_, result.tree, result.leaves),
@@ -98,9 +89,6 @@ class TreeBuilder {
 
  private:
   static constexpr LabelId kNoLabel{UINT32_MAX};
-  // Each range that work was done in has a path of its own, of up to 1024 ranges: a small file could ask for any amount
-  // of memory.
-  static constexpr size_t kMostRangeFrames = 16'000'000;
 
   void add_all() {
     if (is_of_samples(rows_, options_.measure)) {
@@ -168,8 +156,7 @@ class TreeBuilder {
     if (begin == end || (options_.ranges == RangeFrames::filter && !filter_.passes(work.range))) {
       return false;
     }
-    const size_t stacks =
-        options_.spread && lacks_stack_by_choice(work) ? std::max<size_t>(donors_.of(work).size(), 1) : 1;
+    const size_t stacks = is_spread(work) && p::is_unsampled(work) ? std::max<size_t>(donors_.of(work).size(), 1) : 1;
     if (stacks > 1 && shared_parts_ + stacks * (end - begin) > StackDonors::kMostParts) {
       return false;
     }
@@ -225,26 +212,23 @@ class TreeBuilder {
     const Weight weight{.ns = row.ns};
     const p::Work* work = tables_.work(row.work);
     if (work != nullptr) {
-      add_work(*work, row.device, weight, leaf(*work, FrameClass::mark, [&] { return idle_label(*work); }));
+      add_work(*work, row.device, weight, idle_leaf(*work));
     } else if (options_.ranges != RangeFrames::filter) {
       const p::Work none;
       tree_.add(tree_.child(dimensions(none, row.device), kNothingLaunched, FrameClass::mark), weight);
     }
   }
 
-  // The label of some work: works are many, but their operations and names are few, and a name may be long.
-  template <typename Text>
-  LabelId leaf(const p::Work& work, FrameClass cls, Text text) {
+  // Works are many, but their operations and names are few, and a name may be long.
+  LabelId idle_leaf(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
-    const auto [known, is_new] = leaves_[static_cast<size_t>(cls)].try_emplace(key, kNoLabel);
+    const auto [known, is_new] = idle_leaves_.try_emplace(key, kNoLabel);
     if (is_new) {
-      known->second = tree_.label(tree_.intern(text()), cls);
+      known->second = tree_.label(tree_.intern(idle_label(work)), FrameClass::mark);
     }
     return known->second;
   }
-  LabelId work_leaf(const p::Work& work, FrameClass cls) {
-    return leaf(work, cls, [&] { return work_label(tables_, work); });
-  }
+  LabelId work_leaf(const p::Work& work, FrameClass cls) { return label_of(paths_.work(work, cls)); }
 
   [[nodiscard]] std::string idle_label(const p::Work& work) const {
     if (p::work_kind(work.op) == p::WorkKind::host) {
@@ -264,40 +248,20 @@ class TreeBuilder {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
       return;
     }
-    Site site{.work = work, .device = device, .ustack = work.ustack, .kstack = work.kstack};
-    if (!lacks_stack_by_choice(work)) {
-      add_end(work_path(site), end, weight);
-      return;
-    }
-    static const std::vector<StackDonors::Donor> kNone;
-    const auto& donors = options_.spread && parts_ < StackDonors::kMostParts ? donors_.of(work) : kNone;
-    parts_ += donors.size();
-    if (donors.empty()) {
-      result_.not_sampled += weight;
-      site.no_stack = kNotSampled;
-      add_end(work_path(site), end, weight);
-      return;
-    }
-    result_.spread += weight;
-    const std::vector<Weight> parts = split(weight, donors);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].ns != 0 || parts[i].count != 0 || parts[i].bytes != 0) {
-        site.ustack = donors[i].ustack;
-        site.kstack = donors[i].kstack;
-        add_end(work_path(site), end, parts[i]);
+    const auto add = [&](const LaunchSite& site, const Weight& part) {
+      if (p::is_unsampled(work) && !is_shown_by_capture(work)) {
+        (site.has_stack() ? result_.spread : result_.not_sampled) += part;
       }
-    }
+      add_end(work_path(work, device, site), end, part);
+    };
+    is_spread(work) ? donors_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
-  // A node of a graph does not need its launch's stack where it is shown under its capture's.
-  [[nodiscard]] bool lacks_stack_by_choice(const p::Work& work) const {
-    const bool shown_by_capture = options_.graph == GraphStacks::capture && is_graph_node(work);
-    return p::is_unsampled(work) && !shown_by_capture;
+  // Such a node of a graph does not need its launch's stack.
+  [[nodiscard]] bool is_shown_by_capture(const p::Work& work) const {
+    return options_.graph == GraphStacks::capture && site_of(work).is_graph_node();
   }
-
-  static bool is_graph_node(const p::Work& work) {
-    return (work.flags & p::kWorkGraphNode) != 0 || index(work.capture) != 0;
-  }
+  [[nodiscard]] bool is_spread(const p::Work& work) const { return options_.spread && !is_shown_by_capture(work); }
 
   // The frames of --by.
   NodeId dimensions(const p::Work& work, p::DeviceId device) {
@@ -308,100 +272,37 @@ class TreeBuilder {
     return node;
   }
 
-  NodeId work_path(const Site& site) {
-    const bool own = site.ustack == site.work.ustack && site.kstack == site.work.kstack && site.no_stack == kNoCpuStack;
-    if (!own || &site.work != last_work_ || site.device != last_device_) {
-      last_path_ = make_work_path(site);
-      last_work_ = own ? &site.work : nullptr;
-      last_device_ = site.device;
+  NodeId work_path(const p::Work& work, p::DeviceId device, const LaunchSite& site) {
+    const bool own = site.ustack == work.ustack && site.kstack == work.kstack;
+    if (!own || &work != last_work_ || device != last_device_) {
+      last_path_ = make_work_path(work, device, site);
+      last_work_ = own ? &work : nullptr;
+      last_device_ = device;
     }
     return last_path_;
   }
 
-  // dimensions ; process ; ranges ; user frames ; - ; kernel frames ; [captured at] ; user frames
-  NodeId make_work_path(const Site& site) {
-    NodeId node = dimensions(site.work, site.device);
-    node = tree_.child(node, process_leaf(site.work));
+  NodeId make_work_path(const p::Work& work, p::DeviceId device, const LaunchSite& site) {
+    NodeId node = tree_.descend(dimensions(work, device), run_of(paths_.process(work)));
     if (options_.ranges == RangeFrames::frames) {
-      node = range_path(node, site.work.range);
+      node = tree_.descend(node, run_of(paths_.ranges(work.range)));
     }
-    if (options_.graph == GraphStacks::capture && is_graph_node(site.work)) {
-      return capture_path(node, site.work);
-    }
-    node = launch_path(node, site);
-    if (options_.graph == GraphStacks::both && is_graph_node(site.work)) {
-      if (index(site.work.capture) != 0) {
-        node = tree_.child(node, kCapturedAt, FrameClass::mark);
-      }
-      node = capture_path(node, site.work);
+    for (const WorkPaths::Part part : paths_.launch(site)) {
+      node = tree_.descend(node, run_of(part));
     }
     return node;
   }
 
-  LabelId process_leaf(const p::Work& work) {
-    const auto [known, is_new] = processes_.try_emplace(index(work.process), kNoLabel);
-    if (is_new) {
-      known->second = tree_.label(tree_.intern(process_label(tables_, work)), FrameClass::process);
-    }
-    return known->second;
-  }
-
-  NodeId launch_path(const NodeId parent, const Site& site) {
-    if (index(site.ustack) == 0 && index(site.kstack) == 0) {
-      return tree_.child(parent, site.no_stack, FrameClass::note);
-    }
-    NodeId node = stack_path(parent, false, site.ustack);
-    if (index(site.kstack) != 0 && !is_hidden(true, site.kstack)) {
-      node = tree_.child(node, "-", FrameClass::separator);
-      node = stack_path(node, true, site.kstack);
-    }
-    const bool all_hidden = node == parent && shows_nothing(site.ustack, site.kstack);
-    return all_hidden ? tree_.child(parent, kAllHidden, FrameClass::note) : node;
-  }
-
-  // There are frames, but none that is shown.
-  bool shows_nothing(p::StackId ustack, p::StackId kstack) {
-    const bool user_hidden = is_hidden(false, ustack);
-    const bool kernel_hidden = is_hidden(true, kstack);
-    return (user_hidden || kernel_hidden) && (user_hidden || tables_.stack(false, ustack).empty()) &&
-           (kernel_hidden || tables_.stack(true, kstack).empty());
-  }
-
-  NodeId capture_path(NodeId node, const p::Work& work) {
-    if (index(work.capture) == 0) {
-      return tree_.child(node, no_capture_label(work), FrameClass::note);
-    }
-    const NodeId end = stack_path(node, false, work.capture);
-    return end == node && is_hidden(false, work.capture) ? tree_.child(node, kAllHidden, FrameClass::note) : end;
-  }
-
-  // Outermost first.
-  NodeId range_path(NodeId node, p::RangeId id) {
-    if (index(id) == 0) {
-      return node;
-    }
-    const auto [known, is_new] = ranges_.try_emplace(index(id));
-    if (is_new) {
+  // A part's frames as labels of the tree: looked at once, as many rows share it.
+  FlameTree::Run run_of(WorkPaths::Part part) {
+    while (runs_.size() <= part) {
       path_.clear();
-      for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
-        path_.push_back(range_leaf(*range));
-        if (range_frames_ >= kMostRangeFrames) {
-          break;  // without what is around it
-        }
+      for (const uint32_t frame : paths_.frames(static_cast<WorkPaths::Part>(runs_.size()))) {
+        path_.push_back(label_of(frame));
       }
-      range_frames_ += path_.size();
-      std::reverse(path_.begin(), path_.end());
-      known->second = tree_.keep(path_);
+      runs_.push_back(tree_.keep(path_));
     }
-    return tree_.descend(node, known->second);
-  }
-
-  LabelId range_leaf(const p::Range& range) {
-    const auto [known, is_new] = range_leaves_.try_emplace(index(range.id), kNoLabel);
-    if (is_new) {
-      known->second = tree_.label(tree_.intern(range_label(tables_, range)), FrameClass::mark);
-    }
-    return known->second;
+    return runs_[part];
   }
 
   void add_end(NodeId path, LabelId leaf, const Weight& weight) { tree_.add(tree_.child(path, leaf), weight); }
@@ -482,29 +383,6 @@ class TreeBuilder {
     return end;
   }
 
-  NodeId stack_path(NodeId parent, bool kernel, p::StackId id) { return tree_.descend(parent, shown_run(kernel, id)); }
-
-  // What is shown of a stack: looked at once, as many rows share it.
-  FlameTree::Run shown_run(bool kernel, p::StackId id) {
-    if (index(id) == 0) {
-      return {};
-    }
-    const auto [known, is_new] = stacks_[kernel ? 1 : 0].try_emplace(index(id));
-    if (is_new) {
-      path_.clear();
-      for (const uint32_t frame : view_.frames(kernel, id)) {
-        path_.push_back(label_of(frame));
-      }
-      known->second = tree_.keep(path_);
-    }
-    return known->second;
-  }
-
-  // The stack has frames, but none that is shown.
-  bool is_hidden(bool kernel, p::StackId id) {
-    return !tables_.stack(kernel, id).empty() && shown_run(kernel, id).size == 0;
-  }
-
   LabelId label_of(uint32_t frame) {
     if (frame >= labels_.size()) {
       labels_.resize(std::max<size_t>(frame + size_t{1}, 2 * labels_.size()), kNoLabel);
@@ -519,7 +397,8 @@ class TreeBuilder {
   const Aggregate& rows_;
   const p::Tables& tables_;
   const FoldOptions& options_;
-  StackView view_;
+  WorkPaths paths_;
+  StackView& view_;
   std::vector<LabelId> labels_;  // in the tree, of the frames of view_; kNoLabel: not yet
   FoldResult& result_;
   FlameTree& tree_;
@@ -527,11 +406,9 @@ class TreeBuilder {
   StackDonors donors_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t parts_ = 0;
-  size_t shared_parts_ = 0;       // of spread work, too
+  size_t shared_parts_ = 0;       // samples times the stacks that they are spread over
   uint32_t first_shared_ = 0;     // in the order of the samples
   std::vector<uint64_t> shares_;  // the counts from there on
-  size_t range_frames_ = 0;
   // What was found last, as the same is often looked for again. A node keeps its meaning when it is split.
   const p::Work* last_work_ = nullptr;  // with its own stacks
   p::DeviceId last_device_{};
@@ -552,12 +429,9 @@ class TreeBuilder {
     size_t queued = 0;  // how many were ever put into the queue,
     size_t added = 0;   // and taken out of it
   } waiting_;
-  std::vector<LabelId> path_;                               // being put together
-  std::unordered_map<uint32_t, FlameTree::Run> stacks_[2];  // by kernel or not
-  std::unordered_map<uint32_t, FlameTree::Run> ranges_;
-  std::unordered_map<uint32_t, LabelId> range_leaves_;
-  std::unordered_map<uint32_t, LabelId> processes_;
-  std::array<std::unordered_map<uint64_t, LabelId>, kFrameClasses> leaves_;  // by operation and name
+  std::vector<LabelId> path_;                          // being put together
+  std::vector<FlameTree::Run> runs_;                   // by part of a path
+  std::unordered_map<uint64_t, LabelId> idle_leaves_;  // by operation and name
 };
 
 }  // namespace

@@ -13,17 +13,11 @@
 #include "analyze/leaf.h"
 #include "analyze/measure.h"
 #include "analyze/stack_view.h"
+#include "analyze/work_paths.h"
 #include "base/result.h"
 #include "profile/reader.h"
 
 namespace gpuprof::analyze {
-
-// Which stacks the nodes of CUDA graphs are shown under. Other work is always shown under that of its launch.
-enum class GraphStacks : uint8_t {
-  both,     // launch; "[captured at]"; capture
-  launch,   // of the graph's launch
-  capture,  // of the call that captured or added the node
-};
 
 enum class RangeFrames : uint8_t {
   frames,  // NVTX ranges are frames between the process and the stack

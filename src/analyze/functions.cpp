@@ -43,7 +43,7 @@ class Functions {
 
   // Root first: a node's capture lies below the launch of its graph.
   static std::array<std::pair<bool, p::StackId>, 3> stacks_of(const LaunchSums::Launch& launch) {
-    return {{{false, launch.stacks.ustack}, {true, launch.stacks.kstack}, {false, launch.stacks.capture}}};
+    return {{{false, launch.site.ustack}, {true, launch.site.kstack}, {false, launch.site.capture}}};
   }
 
   void look_at(bool kernel, p::StackId id) {
@@ -149,16 +149,11 @@ size_t chosen(const std::vector<FunctionLine>& lines, std::span<const size_t> ch
 
 }  // namespace
 
-size_t LaunchSums::Hash::operator()(const Stacks& stacks) const {
-  const uint64_t launch = fold_multiply(join_ids(index(stacks.ustack), index(stacks.kstack)) ^ seed, kHashMultiplier);
-  return fold_multiply(launch ^ index(stacks.capture), kHashMultiplier);
-}
-
 void LaunchSums::add(const p::Work& work, const Weight& weight) {
-  const Stacks stacks{.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
-  const auto [known, is_new] = positions_.try_emplace(stacks, static_cast<uint32_t>(launches_.size()));
+  const LaunchSite site = stacks_of(work);
+  const auto [known, is_new] = positions_.try_emplace(site, static_cast<uint32_t>(launches_.size()));
   if (is_new) {
-    launches_.push_back({.stacks = stacks});
+    launches_.push_back({.site = site});
   }
   launches_[known->second].weight += weight;
 }

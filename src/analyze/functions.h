@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyze/flame_tree.h"
+#include "analyze/launch_site.h"
 #include "analyze/stack_view.h"
-#include "base/hash.h"
 #include "profile/records.h"
 
 namespace gpuprof::analyze {
@@ -53,15 +53,8 @@ struct FunctionTable {
 // What was launched from each stack: rows are many, but their stacks are few.
 class LaunchSums {
  public:
-  // The stack of a launch, and for a graph's node that of its capture.
-  struct Stacks {
-    profile::StackId ustack{};
-    profile::StackId kstack{};
-    profile::StackId capture{};
-    bool operator==(const Stacks&) const = default;
-  };
   struct Launch {
-    Stacks stacks;
+    LaunchSite site;
     Weight weight;
   };
 
@@ -69,13 +62,8 @@ class LaunchSums {
   [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
 
  private:
-  struct Hash {
-    Hash() : seed(random_seed()) {}
-    uint64_t seed;
-    size_t operator()(const Stacks& stacks) const;
-  };
   std::vector<Launch> launches_;
-  std::unordered_map<Stacks, uint32_t, Hash> positions_;
+  std::unordered_map<LaunchSite, uint32_t, LaunchSiteHash> positions_;
 };
 
 // What of each stack is shown is the view's choice; what is no function ("[truncated]") is left out. Looks at the

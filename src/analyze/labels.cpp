@@ -1,5 +1,7 @@
 #include "analyze/labels.h"
 
+#include <array>
+
 namespace gpuprof::analyze {
 namespace {
 
@@ -11,47 +13,12 @@ std::string_view or_unknown(std::string_view text) {
   return text.empty() ? kUnknown : text;
 }
 
-std::string_view op_label(p::Op op) {
-  switch (op) {
-    case p::Op::kernel:
-      return kUnknown;  // a kernel without a name
-    case p::Op::copy_htod:
-      return "[copy HtoD]";
-    case p::Op::copy_dtoh:
-      return "[copy DtoH]";
-    case p::Op::copy_dtod:
-      return "[copy DtoD]";
-    case p::Op::copy_htoh:
-      return "[copy HtoH]";
-    case p::Op::copy_ptop:
-      return "[copy PtoP]";
-    case p::Op::copy:
-      return "[copy]";
-    case p::Op::fill:
-      return "[fill]";
-    case p::Op::other:
-      return "[other GPU work]";
-    case p::Op::graph:
-      return "[graph launch]";
-    case p::Op::launch:
-      return "[launches]";
-    case p::Op::sync:
-      return "[sync]";
-    case p::Op::alloc:
-      return "[alloc]";
-    case p::Op::free:
-      return "[free]";
-    case p::Op::fault_gpu:
-      return "[page faults GPU]";
-    case p::Op::fault_cpu:
-      return "[page faults CPU]";
-    case p::Op::migrate_htod:
-      return "[migrate HtoD]";
-    case p::Op::migrate_dtoh:
-      return "[migrate DtoH]";
-  }
-  return kUnknown;
-}
+// In the order of their enumeration; a kernel here is one without a name.
+constexpr std::array<std::string_view, 18> kOpLabels = {
+    kUnknown,  "[copy HtoD]", "[copy DtoH]",       "[copy DtoD]",       "[copy HtoH]",    "[copy PtoP]",
+    "[copy]",  "[fill]",      "[other GPU work]",  "[graph launch]",    "[launches]",     "[sync]",
+    "[alloc]", "[free]",      "[page faults GPU]", "[page faults CPU]", "[migrate HtoD]", "[migrate DtoH]"};
+static_assert(static_cast<size_t>(p::Op::migrate_dtoh) + 1 == kOpLabels.size());
 
 }  // namespace
 
@@ -75,7 +42,7 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         break;
     }
   }
-  return std::string(op_label(work.op));
+  return std::string(kOpLabels.at(static_cast<size_t>(work.op)));
 }
 
 std::string range_label(const p::Tables& tables, const p::Range& range) {

@@ -7,6 +7,7 @@
 
 #include "analyze/call_path.h"
 #include "analyze/labels.h"
+#include "analyze/totals.h"
 #include "profile/latency_bucket.h"
 
 namespace gpuprof::analyze {
@@ -35,14 +36,8 @@ struct Histogram {
     min_ns = std::min(min_ns, row.min_ns);
     max_ns = std::max(max_ns, row.max_ns);
     for (const p::Latency::Bucket& bucket : row.buckets) {
-      const auto place =
-          std::lower_bound(buckets.begin(), buckets.end(), bucket.bucket,
-                           [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
-      if (place == buckets.end() || place->bucket != bucket.bucket) {
-        buckets.insert(place, bucket);
-      } else {
-        place->count = add_capped(place->count, bucket.count);
-      }
+      uint64_t& sum = count_of_bucket(buckets, bucket.bucket);
+      sum = add_capped(sum, bucket.count);
     }
   }
 
@@ -102,7 +97,7 @@ uint64_t LatencyLine::count() const {
 
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed) {
-  const auto texts = std::make_shared<PathTexts>(rows.tables, options.stacks);
+  const auto texts = std::make_shared<WorkPaths>(rows.tables, options.stacks);
   std::map<PathKey, Group> groups;
   for (const LatencyRow& row : rows.latencies) {
     const p::Work* work = rows.tables.work(row.work);
@@ -112,9 +107,9 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
     }
     PathKey key;
     if (options.paths) {
-      key = texts->key(*work);
+      key = path_key(*work, *texts);
     } else {
-      key.work = texts->work(*work);
+      key.work = texts->work_label(*work);
     }
     if (!options.wanted || options.wanted(std::string(key.work))) {
       groups[key][phase].add(row);

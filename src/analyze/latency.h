@@ -35,7 +35,7 @@ struct LatencyLine {
   std::string_view work;     // texts are those of the rows and of `texts`
   std::string_view process;  // of a call path
   CallPath path;             // CPU frames, root first; of a call path
-  std::shared_ptr<PathTexts> texts;
+  std::shared_ptr<WorkPaths> texts;
   std::array<LatencyStats, kPhases> phases;  // by profile::Phase
 
   // Launches that any phase is known for.

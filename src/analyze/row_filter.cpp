@@ -11,7 +11,7 @@ namespace gpuprof::analyze {
 namespace p = gpuprof::profile;
 
 bool RowFilter::matches_name(const p::Work& work) {
-  const std::string_view name = texts_.work(work);
+  const std::string_view name = texts_.work_label(work);
   const auto [known, is_new] = names_.try_emplace(name.data(), false);
   if (is_new) {
     known->second = work_->matches(std::string(name));

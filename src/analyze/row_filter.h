@@ -15,7 +15,7 @@ namespace gpuprof::analyze {
 class RowFilter {
  public:
   // All must outlive it. What is not given takes all.
-  RowFilter(const std::optional<Pattern>& work, const std::optional<Pattern>& path, PathTexts& texts)
+  RowFilter(const std::optional<Pattern>& work, const std::optional<Pattern>& path, WorkPaths& texts)
       : work_(work), path_(path), texts_(texts) {}
 
   [[nodiscard]] bool takes_all() const { return !work_ && !path_; }
@@ -32,8 +32,8 @@ class RowFilter {
 
   const std::optional<Pattern>& work_;
   const std::optional<Pattern>& path_;
-  PathTexts& texts_;
-  std::unordered_map<const char*, bool> names_;  // by the text of a PathTexts, which stays where it is
+  WorkPaths& texts_;
+  std::unordered_map<const char*, bool> names_;  // by the text of a WorkPaths, which stays where it is
   std::unordered_map<uint32_t, bool> frames_;    // of the view
   std::unordered_map<uint64_t, bool> stacks_;    // by id; kernel stacks in the upper half
 };

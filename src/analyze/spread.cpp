@@ -121,7 +121,7 @@ std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& sh
   return parts;
 }
 
-std::vector<Weight> split(const Weight& weight, const std::vector<StackDonors::Donor>& donors) {
+std::vector<uint64_t> shares_of(const std::vector<StackDonors::Donor>& donors) {
   std::vector<uint64_t> shares(donors.size());
   std::transform(donors.begin(), donors.end(), shares.begin(), [](const auto& donor) { return donor.ns; });
   const auto all_zero = [&] { return std::all_of(shares.begin(), shares.end(), [](uint64_t s) { return s == 0; }); };
@@ -131,14 +131,7 @@ std::vector<Weight> split(const Weight& weight, const std::vector<StackDonors::D
   if (all_zero()) {
     std::fill(shares.begin(), shares.end(), 1);
   }
-  const std::vector<uint64_t> ns = apportion(weight.ns, shares);
-  const std::vector<uint64_t> count = apportion(weight.count, shares);
-  const std::vector<uint64_t> bytes = apportion(weight.bytes, shares);
-  std::vector<Weight> parts(donors.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = {.ns = ns[i], .count = count[i], .bytes = bytes[i]};
-  }
-  return parts;
+  return shares;
 }
 
 }  // namespace gpuprof::analyze

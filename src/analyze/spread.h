@@ -1,14 +1,17 @@
 // Launches that got no stack because of --max-overhead were chosen at random: the stacks of the same work's other
-// launches stand for theirs. For fold.cpp and for compare, whose paths are those of `flame`.
+// launches stand for theirs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "analyze/aggregate.h"
+#include "analyze/launch_site.h"
 
 namespace gpuprof::analyze {
 
@@ -32,6 +35,13 @@ class StackDonors {
   // operation, name and range, or, where there are none, of fewer of these; the 1000 heaviest. Empty where even
   // (process, operation, name) has none.
   const std::vector<Donor>& of(const profile::Work& work);
+
+  // Calls `emit(site, part)` for each site that a part of the work's weight is shown under: its own, or those of its
+  // donors. The parts add up to the weight.
+  template <typename W, typename Emit>
+  void each_part(const profile::Work& work, const W& weight, Emit emit);
+  // Before all rows are looked at once more: kMostParts counts from here on.
+  void restart() { parts_ = 0; }
 
  private:
   struct Key {
@@ -58,14 +68,54 @@ class StackDonors {
   const Aggregate& rows_;
   std::array<std::optional<Groups>, kLevels> groups_;  // made when first needed
   std::vector<Donor> none_;
+  size_t parts_ = 0;  // that each_part() has made so far
 };
 
 // `amount` in the proportion of `shares`, whose sum is at least 1 and fits 64 bits. The parts add up to it; what
 // remains after rounding down goes to those who lost most by it.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// Splits `weight` in proportion to the donors' ns (their counts where no time was measured); the parts add up to it
-// exactly, in each of its numbers.
-std::vector<Weight> split(const Weight& weight, const std::vector<StackDonors::Donor>& donors);
+// The donors' ns; their counts if no time was measured; all 1 if nothing was.
+std::vector<uint64_t> shares_of(const std::vector<StackDonors::Donor>& donors);
+
+// Splits each number of `weight` in proportion to the donors' shares. The parts add up to it exactly.
+template <typename W>
+std::vector<W> split(const W& weight, const std::vector<StackDonors::Donor>& donors) {
+  const std::vector<uint64_t> shares = shares_of(donors);
+  std::vector<W> parts(donors.size());
+  for (uint64_t W::*const number : W::kNumbers) {
+    const std::vector<uint64_t> amounts = apportion(weight.*number, shares);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i].*number = amounts[i];
+    }
+  }
+  return parts;
+}
+
+template <typename W>
+bool is_zero(const W& weight) {
+  return std::all_of(std::begin(W::kNumbers), std::end(W::kNumbers),
+                     [&](uint64_t W::*number) { return weight.*number == 0; });
+}
+
+template <typename W, typename Emit>
+void StackDonors::each_part(const profile::Work& work, const W& weight, Emit emit) {
+  LaunchSite site = site_of(work);
+  const std::vector<Donor>& donors = profile::is_unsampled(work) && parts_ < kMostParts ? of(work) : none_;
+  if (donors.empty()) {
+    emit(site, weight);
+    return;
+  }
+  parts_ += donors.size();
+  site.no_launch = PathNote::no_cpu_stack;
+  const std::vector<W> parts = split(weight, donors);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!is_zero(parts[i])) {
+      site.ustack = donors[i].ustack;
+      site.kstack = donors[i].kstack;
+      emit(site, parts[i]);
+    }
+  }
+}
 
 }  // namespace gpuprof::analyze

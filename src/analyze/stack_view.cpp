@@ -237,16 +237,21 @@ uint32_t StackView::look_up_shown(p::Element element, p::FrameKind kind, FrameCl
 }
 
 uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions& options) {
-  const std::string label = frame_label(tables_, element, options);
+  const bool has_file = cls == FrameClass::python && options.files;
+  return show(frame_label(tables_, element, options), frame_name(tables_, element),
+              has_file ? short_python_file(tables_.text(tables_.frame(element).file)) : std::string_view(), cls);
+}
+
+// `file`: of a Python function, part of what tells it from others.
+uint32_t StackView::show(std::string_view label, std::string_view name, std::string_view file, FrameClass cls) {
   const auto [found, added] = shown_ids_.try_emplace(key_of(cls, label), static_cast<uint32_t>(shown_.size()));
   if (!added) {
     return found->second;
   }
-  const std::string name(frame_name(tables_, element));
   // Whether the compiler inlined a call makes no difference to what calls itself.
   std::string function = key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
-  if (cls == FrameClass::python && options.files) {
-    function.append(1, '\0').append(short_python_file(tables_.text(tables_.frame(element).file)));
+  if (cls == FrameClass::python) {
+    function.append(1, '\0').append(file);
   }
   Shown& shown = shown_.emplace_back();
   shown.label = label;
@@ -258,8 +263,9 @@ uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions&
     functions_.push_back({&known->first, name.size()});
   }
   shown.function = known->second;
-  shown.left_out =
-      (!options_.only.empty() && !matches_any(options_.only, name, label)) || matches_any(options_.hide, name, label);
+  const std::string known_name(name);
+  shown.left_out = (!options_.only.empty() && !matches_any(options_.only, known_name, shown.label)) ||
+                   matches_any(options_.hide, known_name, shown.label);
   const std::string& wanted = options_.trim_to;
   shown.trim_here = !wanted.empty() && (name == wanted || without_parameters(name) == wanted || label == wanted);
   return found->second;

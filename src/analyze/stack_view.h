@@ -20,9 +20,6 @@
 
 namespace gpuprof::analyze {
 
-// Stands where a stack has frames, but none that is to be shown.
-inline constexpr const char* kAllHidden = "[all frames hidden]";
-
 // In stacks that have Python frames.
 enum class PythonFrames : uint8_t {
   frames,  // Python's frames; the interpreter's own machine code is left out
@@ -67,6 +64,9 @@ class StackView {
   // A frame of a place in GPU code, which is always shown; for label().
   uint32_t place_frame(profile::Element element) { return known(false, element).shown; }
 
+  // A frame that is no element of a stack: the kernel, or a note in a path. It is shown whatever the options hide.
+  uint32_t text(std::string_view label, FrameClass cls) { return show(label, label, {}, cls); }
+
   [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
   // The label in its two parts; `location` is "train.py:31", empty where the label is a name alone.
   [[nodiscard]] std::string_view name(uint32_t frame) const {
@@ -89,11 +89,6 @@ class StackView {
 
   // A stack that is shown alike: the same one for all that are.
   profile::StackId representative(bool kernel, profile::StackId id);
-
-  // The stack has frames, but none that is shown.
-  bool is_hidden(bool kernel, profile::StackId id) {
-    return !tables_.stack(kernel, id).empty() && frames(kernel, id).empty();
-  }
 
   // Of the user stacks looked at so far.
   struct Trimmed {
@@ -132,6 +127,7 @@ class StackView {
   [[nodiscard]] uint32_t look_up_shown(profile::Element element, profile::FrameKind kind, FrameClass cls);
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
   uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
+  uint32_t show(std::string_view label, std::string_view name, std::string_view file, FrameClass cls);
   bool composes(profile::Element element);
   std::optional<size_t> trim_begin(profile::StackId id, std::span<const profile::Element> elements);
   size_t program_begin(std::span<const profile::Element> elements, bool has_python);

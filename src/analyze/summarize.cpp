@@ -139,7 +139,7 @@ std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t to
   return lines;
 }
 
-std::vector<SummaryLine> path_lines(const std::shared_ptr<PathTexts>& texts, const PathSums& sums, Order order,
+std::vector<SummaryLine> path_lines(const std::shared_ptr<WorkPaths>& texts, const PathSums& sums, Order order,
                                     size_t top, size_t& found) {
   std::vector<SummaryLine> lines;
   for (const auto& entry : heaviest(sums, order, top)) {
@@ -296,7 +296,7 @@ class Summarizer {
   Summarizer(const Aggregate& rows, const SummaryOptions& options)
       : rows_(rows),
         options_(options),
-        texts_(std::make_shared<PathTexts>(rows.tables, options.stacks)),
+        texts_(std::make_shared<WorkPaths>(rows.tables, options.stacks)),
         filter_(options.kernel, options.path, *texts_) {}
 
   Summary run() {
@@ -352,7 +352,7 @@ class Summarizer {
       }
       const size_t position = static_cast<size_t>(&row - rows_.rows.data());
       const double squares = position < rows_.squares.size() ? rows_.squares[position] : 0;
-      const PathKey key = texts_->key(work);
+      const PathKey key = path_key(work, *texts_);
       summary_.total += row.weight;
       work_[key.work].add(row, squares);
       paths_[key].add(row, squares);
@@ -381,7 +381,7 @@ class Summarizer {
       if (filter_.takes(work)) {
         if (tells) {
           const std::string_view kernel = zebin_kernel(rows_.tables, row.key.place);
-          stalls.add(row, kernel.empty() ? texts_->work(work) : kernel);
+          stalls.add(row, kernel.empty() ? texts_->work_label(work) : kernel);
         }
         works[index(row.key.work)] += row.count;
         reasons[index(row.key.reason)].weight.count += row.count;
@@ -416,10 +416,10 @@ class Summarizer {
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {
-      sampled_[texts_->work(work)].weight += weight;
+      sampled_[texts_->work_label(work)].weight += weight;
       return;
     }
-    const PathKey key = texts_->key(work);
+    const PathKey key = path_key(work, *texts_);
     work_[key.work].weight += weight;
     paths_[key].weight += weight;
     launches_.add(work, weight);
@@ -466,12 +466,12 @@ class Summarizer {
       if (!filter_.takes(of)) {
         continue;
       }
-      work[texts_->work(of)].add(row, 0);
+      work[texts_->work_label(of)].add(row, 0);
       if (of.op == p::Op::sync) {
-        waits[texts_->key(of)].add(row, 0);
+        waits[path_key(of, *texts_)].add(row, 0);
         summary_.wait_total += row.weight;
       } else if (of.op == p::Op::alloc) {
-        allocations[texts_->key(of)].add(row, 0);
+        allocations[path_key(of, *texts_)].add(row, 0);
         summary_.allocation_total += row.weight;
       }
     }
@@ -483,7 +483,7 @@ class Summarizer {
 
   const Aggregate& rows_;
   const SummaryOptions& options_;
-  std::shared_ptr<PathTexts> texts_;
+  std::shared_ptr<WorkPaths> texts_;
   RowFilter filter_;
   Summary summary_;
   WorkSums work_;

@@ -96,7 +96,7 @@ struct Summary {
   uint64_t with_stack_records = 0;
   uint64_t recorded_samples = 0;
   uint64_t estimated = 0;
-  std::shared_ptr<PathTexts> texts;  // what its lines refer to, besides the rows
+  std::shared_ptr<WorkPaths> texts;  // what its lines refer to, besides the rows
   Weight all;                        // of the whole profile
   Weight total;                      // of what is shown
   bool filtered = false;             // that may be less than all

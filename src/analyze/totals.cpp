@@ -59,6 +59,15 @@ bool ProfileInfo::samples_tell() const {
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
+uint64_t& count_of_bucket(std::vector<p::Latency::Bucket>& buckets, uint32_t bucket) {
+  auto place = std::lower_bound(buckets.begin(), buckets.end(), bucket,
+                                [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
+  if (place == buckets.end() || place->bucket != bucket) {
+    place = buckets.insert(place, {bucket, 0});
+  }
+  return place->count;
+}
+
 bool add_latency(const p::Latency& r, LatencyRow& row) {
   uint64_t count = row.count;
   uint64_t sum_ns = row.sum_ns;
@@ -72,14 +81,7 @@ bool add_latency(const p::Latency& r, LatencyRow& row) {
   row.count = count;
   row.sum_ns = sum_ns;
   for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
-    const auto place =
-        std::lower_bound(row.buckets.begin(), row.buckets.end(), bucket.bucket,
-                         [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
-    if (place == row.buckets.end() || place->bucket != bucket.bucket) {
-      row.buckets.insert(place, bucket);
-    } else {
-      place->count += bucket.count;
-    }
+    count_of_bucket(row.buckets, bucket.bucket) += bucket.count;
   }
   return true;
 }
@@ -141,15 +143,15 @@ profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside
 }
 
 void leave_out(Aggregate& rows, const Outside& outside) {
-  rows.total.ns -= outside.total.ns;
-  rows.total.count -= outside.total.count;
-  rows.total.bytes -= outside.total.bytes;
+  rows.total.ns -= outside.sums.weight.ns;
+  rows.total.count -= outside.sums.weight.count;
+  rows.total.bytes -= outside.sums.weight.bytes;
   rows.host_total.ns -= outside.host_total.ns;
   rows.host_total.count -= outside.host_total.count;
   rows.host_total.bytes -= outside.host_total.bytes;
   rows.sample_count -= outside.samples.recorded;
-  rows.busy_ns -= outside.busy_ns;
-  rows.exclusive_ns -= outside.exclusive_ns;
+  rows.busy_ns -= outside.sums.busy_ns;
+  rows.exclusive_ns -= outside.sums.exclusive_ns;
   rows.idle_ns -= outside.idle_ns;
 }
 

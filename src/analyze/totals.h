@@ -22,6 +22,9 @@ inline bool add_to(Weight& sum, const Weight& weight) {
   return true;
 }
 
+// The count of a bucket of a histogram, whose buckets ascend; made if need be.
+uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32_t bucket);
+
 // False, with `row` as it was, where a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 
@@ -33,10 +36,8 @@ struct Outside {
   profile::WorkCoverage samples;
   uint64_t unsampled = 0;
   uint64_t estimated = 0;
-  Weight total;
+  Row sums;  // of GPU, LAUNCH and SHARE lines
   Weight host_total;
-  uint64_t busy_ns = 0;
-  uint64_t exclusive_ns = 0;
   uint64_t idle_ns = 0;
 };
 

@@ -159,12 +159,8 @@ class Export : public Command {
       result.bytes += text.size();
       return write_all(fd.get(), text, file->name());
     };
-    std::unique_ptr<output::Timeline> trace;
-    if (format_ == kPerfetto) {
-      trace = std::make_unique<output::PerfettoTrace>(tables, stacks, sink);
-    } else {
-      trace = std::make_unique<output::ChromeTrace>(tables, stacks, sink);
-    }
+    const auto make = format_ == kPerfetto ? output::perfetto_trace : output::chrome_trace;
+    const std::unique_ptr<output::Timeline> trace = make(tables, stacks, sink);
     if (Status read = read_all(reader, tables, *trace); !read) {
       return std::move(read).error();
     }

@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/call_path.h"
 #include "analyze/functions.h"
 #include "analyze/labels.h"
 #include "analyze/spread.h"
+#include "analyze/work_paths.h"
 #include "base/hash.h"
 
 namespace gpuprof::compare {
@@ -113,26 +113,10 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
   return facts;
 }
 
-// Where some work was launched from: equal for all work of one CPU stack as it is shown.
-struct Site {
-  uint32_t ustack = 0;  // representatives
-  uint32_t kstack = 0;
-  uint32_t capture = 0;
-  uint8_t kind = 0;  // a graph's node, a stack left out by choice
-  bool operator==(const Site&) const = default;
-};
-
-struct SiteHash {
-  size_t operator()(const Site& site) const {
-    return fold_multiply(join_ids(site.ustack, site.kstack) ^ kHashMultiplier,
-                         join_ids(site.capture, site.kind) + kHashMultiplier);
-  }
-};
-
 class RunBuilder {
  public:
   RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, Run& run)
-      : rows_(rows), tables_(rows.tables), view_(rows.tables, stacks), donors_(rows), run_(run) {}
+      : rows_(rows), tables_(rows.tables), paths_(rows.tables, stacks), donors_(rows), run_(run) {}
 
   void build() {
     const ProfileKind kind = rows_.info.kind;
@@ -143,7 +127,7 @@ class RunBuilder {
       }
     } else {
       for (const analyze::Row& row : rows_.rows) {
-        add_launched(rows_.work(row), row.weight);
+        add(rows_.work(row), row.weight);
       }
     }
     add_functions();
@@ -156,36 +140,24 @@ class RunBuilder {
   }
 
  private:
-  void add(const p::Work& work, const Cost& cost) {
-    if (cost.ns == 0 && cost.count == 0) {
-      return;
-    }
-    const uint32_t kernel = kernel_of(work);
-    const uint32_t stack = stack_of(work);
-    const auto [known, is_new] = paths_.try_emplace(join_ids(kernel, stack), static_cast<uint32_t>(run_.paths.size()));
+  // What --max-overhead left without a stack is spread as `flame` does it: how much that is differs from run to run.
+  void add(const p::Work& work, const analyze::Weight& weight) {
+    donors_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
+      if (part.ns != 0 || part.count != 0) {
+        add(kernel_of(work), stack_of(site), {part.ns, part.count});
+      }
+    });
+  }
+
+  void add(uint32_t kernel, uint32_t stack, const Cost& cost) {
+    const auto [known, is_new] =
+        paths_by_ids_.try_emplace(join_ids(kernel, stack), static_cast<uint32_t>(run_.paths.size()));
     if (is_new) {
       run_.paths.push_back({.kernel = kernel, .functions = path_functions(stack)});
     }
     run_.paths[known->second].cost += cost;
     run_.kernels[kernel].cost += cost;
     run_.total += cost;
-  }
-
-  // What --max-overhead left without a stack is spread as `flame` does it: how much that is differs from run to run.
-  void add_launched(const p::Work& work, const analyze::Weight& weight) {
-    static const std::vector<analyze::StackDonors::Donor> kNone;
-    const auto& donors = p::is_unsampled(work) && parts_ < analyze::StackDonors::kMostParts ? donors_.of(work) : kNone;
-    if (donors.empty()) {
-      return add(work, {weight.ns, weight.count});
-    }
-    parts_ += donors.size();
-    const std::vector<analyze::Weight> parts = analyze::split(weight, donors);
-    p::Work launched = work;
-    for (size_t at = 0; at < parts.size(); ++at) {
-      launched.ustack = donors[at].ustack;
-      launched.kstack = donors[at].kstack;
-      add(launched, {parts[at].ns, parts[at].count});
-    }
   }
 
   // Works are many, but their operations and names are few, and a name may be long.
@@ -203,20 +175,13 @@ class RunBuilder {
     return known->second;
   }
 
-  uint32_t stack_of(const p::Work& work) {
-    const bool unsampled = p::is_unsampled(work);
-    const bool node = (work.flags & p::kWorkGraphNode) != 0;
-    const bool attached = (work.flags & p::kWorkAttached) != 0;
-    const Site site{.ustack = index(view_.representative(false, work.ustack)),
-                    .kstack = index(view_.representative(true, work.kstack)),
-                    .capture = index(view_.representative(false, work.capture)),
-                    .kind = static_cast<uint8_t>((unsampled ? 1U : 0U) | (node ? 2U : 0U) | (attached ? 4U : 0U))};
-    const auto [known, is_new] = sites_.try_emplace(site, 0);
+  uint32_t stack_of(const analyze::LaunchSite& site) {
+    const auto [known, is_new] = sites_.try_emplace(paths_.representative(site), 0);
     if (is_new) {
-      std::u32string functions = functions_of(work, unsampled);
+      std::u32string functions = functions_of(site);
       if (functions.size() > kMostPathFrames - kept_frames_) {
         functions.erase(0, functions.size() - std::min(functions.size(), kCutPathFrames));
-        functions.insert(functions.begin(), note(kTruncated));
+        functions.insert(functions.begin(), truncated());
       }
       kept_frames_ += std::min(functions.size(), kMostPathFrames - kept_frames_);
       const auto [same, added] = stack_ids_.try_emplace(std::move(functions), static_cast<uint32_t>(stacks_.size()));
@@ -228,51 +193,40 @@ class RunBuilder {
     return known->second;
   }
 
-  // Root first, as analyze::CallPath::frames() has them; none where there is no stack at all.
-  std::u32string functions_of(const p::Work& work, bool unsampled) {
-    std::u32string path;
-    append_stack(false, work.ustack, path);
-    append_stack(true, work.kstack, path);
-    if (path.empty() && (view_.is_hidden(false, work.ustack) || view_.is_hidden(true, work.kstack))) {
-      path.push_back(note(analyze::kAllHidden));
-    } else if (path.empty() && unsampled) {
-      path.push_back(note(analyze::kNotSampled));
+  // Root first; none where there is no stack at all.
+  std::u32string functions_of(analyze::LaunchSite site) {
+    if (site.no_launch == analyze::PathNote::no_cpu_stack) {
+      site.no_launch = analyze::PathNote::none;
     }
-    if (index(work.capture) != 0) {
-      path.push_back(note(analyze::kCapturedAt));
-      append_stack(false, work.capture, path);
-      if (view_.is_hidden(false, work.capture)) {
-        path.push_back(note(analyze::kAllHidden));
+    std::u32string path;
+    for (const analyze::WorkPaths::Part part : paths_.launch(site)) {
+      for (const uint32_t frame : paths_.frames(part)) {
+        if (paths_.view().frame_class(frame) != analyze::FrameClass::separator) {
+          path.push_back(function_of(frame));
+        }
       }
-    } else if ((work.flags & p::kWorkGraphNode) != 0) {
-      path.push_back(note(analyze::no_capture_label(work)));
     }
     return path;
   }
 
-  void append_stack(bool kernel, p::StackId id, std::u32string& path) {
-    for (const uint32_t frame : view_.frames(kernel, id)) {
-      path.push_back(function_of(frame));
-    }
-  }
-
   // Of a shown frame; those of one function are many lines.
   uint32_t function_of(uint32_t frame) {
-    const uint32_t id = view_.function(frame);
+    const analyze::StackView& view = paths_.view();
+    const uint32_t id = view.function(frame);
     const auto [known, is_new] = functions_by_id_.try_emplace(id, 0);
     if (is_new) {
-      const auto [name, file] = view_.function_text(id);
-      const analyze::FrameClass cls = view_.frame_class(frame);
+      const auto [name, file] = view.function_text(id);
+      const analyze::FrameClass cls = view.frame_class(frame);
       known->second = function({.name = std::string(name),
                                 .file = std::string(file),
                                 .note = cls == analyze::FrameClass::note || cls == analyze::FrameClass::mark});
     }
     analyze::Origin& origin = run_.functions[known->second].origin;
-    origin = std::min(origin, view_.origin(frame));
+    origin = std::min(origin, view.origin(frame));
     return known->second;
   }
 
-  uint32_t note(std::string_view name) { return function({.name = std::string(name), .note = true}); }
+  uint32_t truncated() { return function({.name = std::string(kTruncated), .note = true}); }
 
   uint32_t function(Function made) {
     std::string key = std::to_string(made.name.size()).append(" ").append(made.name).append(made.file);
@@ -291,7 +245,7 @@ class RunBuilder {
     }
     path_frames_ -= frames.size() - kCutPathFrames;
     ++cut_paths_;
-    std::vector<uint32_t> cut = {note(kTruncated)};
+    std::vector<uint32_t> cut = {truncated()};
     cut.insert(cut.end(), frames.end() - kCutPathFrames, frames.end());
     return cut;
   }
@@ -346,18 +300,17 @@ class RunBuilder {
 
   const Aggregate& rows_;
   const p::Tables& tables_;
-  analyze::StackView view_;
+  analyze::WorkPaths paths_;
   analyze::StackDonors donors_;
   Run& run_;
-  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // by operation and STRING
-  std::unordered_map<std::string, uint32_t> kernels_;       // by name
-  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // by the view's number
-  std::unordered_map<std::string, uint32_t> functions_;     // by name and file
-  std::unordered_map<Site, uint32_t, SiteHash> sites_;      // in stacks_
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;                              // by operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;                                 // by name
+  std::unordered_map<uint32_t, uint32_t> functions_by_id_;                            // by the view's number
+  std::unordered_map<std::string, uint32_t> functions_;                               // by name and file
+  std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // representatives: in stacks_
   std::unordered_map<std::u32string, uint32_t> stack_ids_;  // the functions of a stack -> its number
   std::vector<const std::u32string*> stacks_;
-  std::unordered_map<uint64_t, uint32_t> paths_;  // by kernel and stack
-  size_t parts_ = 0;                              // that unsampled work was split into
+  std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // by kernel and stack
   size_t kept_frames_ = 0;
   size_t path_frames_ = 0;
   uint64_t cut_paths_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <vector>
 
 #include "base/numbers.h"
 #include "base/utf8.h"
@@ -18,7 +19,6 @@ using analyze::AnnotatedLine;
 using analyze::SampledInstruction;
 
 constexpr size_t kColumn = 9;
-constexpr uint32_t kContext = 2;      // lines before and after one that has samples
 constexpr size_t kMostDepth = 64;     // of what is inlined
 constexpr size_t kReasonLetters = 8;  // of a column's title
 
@@ -112,28 +112,14 @@ class Listing {
     put("");
     put(titles(root(begin).file));
     tell_why_not(root(begin).file, source);
-    uint32_t next = 0;  // the first line that is not shown yet
+    std::vector<uint32_t> numbered;
     for (size_t i = begin; i < end; ++i) {
-      const AnnotatedLine& line = root(i);
-      const uint32_t first = std::max(next, line.line - std::min(line.line, kContext));
-      if (next != 0 && first > next) {
-        put(cells(nullptr) + number(0) + "...");
-      }
-      print_plain(source, std::max(first, 1U), line.line);
-      print_line(line, source, 0);
-      next = line.line == UINT32_MAX ? line.line : line.line + 1;
-      const uint32_t limit = i + 1 < end ? root(i + 1).line : UINT32_MAX;
-      const uint32_t after = std::min(limit, next > UINT32_MAX - kContext ? UINT32_MAX : next + kContext);
-      print_plain(source, next, after);
-      next = std::max(next, std::min<uint32_t>(after, static_cast<uint32_t>(source.lines.size()) + 1));
+      numbered.push_back(root(i).line);
     }
-  }
-
-  // Lines without samples, for who reads.
-  void print_plain(const SourceText& source, uint32_t begin, uint32_t end) {
-    for (uint32_t line = begin; line < end && line <= source.lines.size(); ++line) {
-      put(cells(nullptr) + number(line) + source_line(source, line));
-    }
+    list_lines(
+        source, numbered, [&](size_t i) { print_line(root(begin + i), source, 0); },
+        [&](uint32_t line) { put(cells(nullptr) + number(line) + source_line(source, line)); },
+        [&] { put(cells(nullptr) + number(0) + "..."); });
   }
 
   void print_line(const AnnotatedLine& line, const SourceText& source, size_t depth) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/numbers.h"
 #include "base/utf8.h"
@@ -15,7 +16,6 @@ using analyze::LaunchingLines;
 using analyze::Weight;
 
 constexpr size_t kColumn = 10;
-constexpr uint32_t kContext = 2;  // lines before and after one that launches
 
 class Listing {
  public:
@@ -77,29 +77,23 @@ class Listing {
     if (!source.why_not.empty()) {
       put(cells({}, {}, "") + "(line numbers only, " + source.why_not + ")");
     }
-    uint32_t next = 0;  // the first line that is not shown yet
-    for (size_t i = 0; i < file.lines.size(); ++i) {
+    std::vector<uint32_t> numbered;
+    for (const LaunchingLine& line : file.lines) {
+      numbered.push_back(line.line);
+    }
+    const auto put_line = [&](size_t i) {
       const LaunchingLine& line = file.lines[i];
-      const uint32_t first = std::max(next, line.line - std::min(line.line, kContext));
-      if (next != 0 && first > next && !source.lines.empty()) {
-        put(cells({}, {}, "") + "...");
-      }
-      print_plain(source, std::max(first, 1U), line.line);
-      const std::string text = source_line(source, line.line);
       put(cells(line.self, line.total, std::to_string(line.line)) +
-          (source.lines.empty() ? "in " + shown_name(shown_ends(line.function)) : text));
-      const uint32_t limit = i + 1 < file.lines.size() ? file.lines[i + 1].line : UINT32_MAX;
-      next = line.line == UINT32_MAX ? line.line : line.line + 1;
-      const uint32_t after = std::min(limit, next > UINT32_MAX - kContext ? UINT32_MAX : next + kContext);
-      print_plain(source, next, after);
-      next = std::max(next, std::min(after, static_cast<uint32_t>(source.lines.size()) + 1));
-    }
-  }
-
-  void print_plain(const SourceText& source, uint32_t begin, uint32_t end) {
-    for (uint32_t line = begin; line < end && line <= source.lines.size(); ++line) {
-      put(cells({}, {}, std::to_string(line)) + source_line(source, line));
-    }
+          (source.lines.empty() ? "in " + shown_name(shown_ends(line.function)) : source_line(source, line.line)));
+    };
+    list_lines(
+        source, numbered, put_line,
+        [&](uint32_t line) { put(cells({}, {}, std::to_string(line)) + source_line(source, line)); },
+        [&] {
+          if (!source.lines.empty()) {
+            put(cells({}, {}, "") + "...");
+          }
+        });
   }
 
   const LaunchingLines& lines_;

@@ -5,33 +5,14 @@
 // work that was launched and has not ended. Arrows go from each call to its work.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include "analyze/stack_view.h"
 #include "output/timeline.h"
-#include "profile/records.h"
-#include "profile/tables.h"
 
 namespace gpuprof::output {
 
-class ChromeTrace : public Timeline {
- public:
-  // `tables` knows the definitions of every record before it comes. `stacks` must outlive the trace.
-  ChromeTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink);
-  ChromeTrace(const ChromeTrace&) = delete;
-  ChromeTrace& operator=(const ChromeTrace&) = delete;
-  ~ChromeTrace() override;
-
-  Status add(const profile::Record& record) override;
-  Status finish() override;
-  [[nodiscard]] uint64_t events() const override;
-  [[nodiscard]] uint64_t left_out() const override;
-  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const override;
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// `tables` must outlive the trace.
+std::unique_ptr<Timeline> chrome_trace(const profile::Tables& tables, const analyze::StackOptions& stacks,
+                                       Timeline::Sink sink);
 
 }  // namespace gpuprof::output

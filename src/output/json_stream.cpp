@@ -23,6 +23,25 @@ void json_window(const analyze::TimeWindow& window, std::string& out) {
   }
 }
 
+void json_meta(const std::multimap<std::string, std::string>& meta, std::string& out, TextStream& stream) {
+  JsonObject object(out);
+  for (auto begin = meta.begin(); begin != meta.end();) {
+    const auto end = meta.upper_bound(begin->first);
+    json_array(begin, end, object.foreign_key(begin->first), [&](const auto& line) {
+      out += json_string(line.second);
+      stream.checkpoint();
+    });
+    begin = end;
+  }
+}
+
+void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
+  JsonObject object(out);
+  for (const auto& [name, count] : counts) {
+    object.foreign_key(name) += std::to_string(count);
+  }
+}
+
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream) {
   json_array(frames, out, [&](std::string_view frame) {
     out += json_string(shown_text(frame));

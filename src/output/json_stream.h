@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -64,6 +65,12 @@ void json_array(const Range& range, std::string& out, Put put) {
 
 // {"from_ns":2000000000,"to_ns":3500000000}; no to_ns where it has no end.
 void json_window(const analyze::TimeWindow& window, std::string& out);
+
+// META: a repeated key makes a list.
+void json_meta(const std::multimap<std::string, std::string>& meta, std::string& out, TextStream& stream);
+
+// {"ring_full":3}
+void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out);
 
 // The frames of a call path, each up to kMostShownBytes, in bounded memory.
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream);

@@ -1,6 +1,7 @@
 // Source files beside which numbers are shown.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,5 +21,32 @@ using FindSource = std::function<const SourceText&(std::string_view path)>;
 
 // The text of a line, without what would break a table; empty where it is not known.
 std::string source_line(const SourceText& source, uint32_t line);
+
+// Lists the lines of a file that have numbers: `put(i)` for each of `numbered`, which ascend, `plain(line)` for two
+// before and after it, and `gap()` where others are left out.
+template <typename Put, typename Plain, typename Gap>
+void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered, Put put, Plain plain, Gap gap) {
+  constexpr uint32_t kContext = 2;
+  const auto put_plain = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t line = begin; line < end && line <= source.lines.size(); ++line) {
+      plain(line);
+    }
+  };
+  uint32_t next = 0;  // the first line that is not shown yet
+  for (size_t i = 0; i < numbered.size(); ++i) {
+    const uint32_t line = numbered[i];
+    const uint32_t first = std::max(next, line - std::min(line, kContext));
+    if (next != 0 && first > next) {
+      gap();
+    }
+    put_plain(std::max(first, 1U), line);
+    put(i);
+    next = line == UINT32_MAX ? line : line + 1;
+    const uint32_t limit = i + 1 < numbered.size() ? numbered[i + 1] : UINT32_MAX;
+    const uint32_t after = std::min(limit, next > UINT32_MAX - kContext ? UINT32_MAX : next + kContext);
+    put_plain(next, after);
+    next = std::max(next, std::min(after, static_cast<uint32_t>(source.lines.size()) + 1));
+  }
+}
 
 }  // namespace gpuprof::output

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/call_path.h"
 #include "analyze/frame_origin.h"
 #include "analyze/kernel_names.h"
 #include "analyze/labels.h"
+#include "analyze/work_paths.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 
@@ -107,7 +107,7 @@ std::string one_path_text(std::string begin, std::span<const std::string_view> p
 }  // namespace
 
 std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width) {
-  const auto capture = std::find(path.begin(), path.end(), std::string_view(analyze::kCapturedAt));
+  const auto capture = std::find(path.begin(), path.end(), analyze::kCapturedAt);
   if (capture == path.end()) {
     return one_path_text(std::move(begin), path, width);
   }

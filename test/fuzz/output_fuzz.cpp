@@ -104,23 +104,23 @@ void latencies(const analyze::Aggregate& rows, bool paths) {
 }
 
 // As `export --lenient` reads: definitions that contradict others are left out.
-template <typename Format>
-void timeline(std::string_view text) {
+template <typename Make>
+void timeline(std::string_view text, Make make) {
   auto reader = fuzz::open(text, {.lenient = true});
   require(static_cast<bool>(reader));
   profile::Tables tables;
   const analyze::StackOptions stacks;
-  Format written(tables, stacks, [](std::string_view) { return Status(); });
+  const auto written = make(tables, stacks, [](std::string_view) { return Status(); });
   for (;;) {
     const auto next = reader->next();
     if (!next || !next->has_value()) {
       break;
     }
     if (!tables.add(**next)) {
-      require(static_cast<bool>(written.add(**next)));
+      require(static_cast<bool>(written->add(**next)));
     }
   }
-  require(static_cast<bool>(written.finish()));
+  require(static_cast<bool>(written->finish()));
 }
 
 void exports(const analyze::Aggregate& rows) {
@@ -215,8 +215,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     report(*rows);
     annotate(*rows);
     latencies(*rows, size % 2 != 0);
-    timeline<output::ChromeTrace>(text);
-    timeline<output::PerfettoTrace>(text);
+    timeline(text, output::chrome_trace);
+    timeline(text, output::perfetto_trace);
     exports(*rows);
     compare_runs(*rows, size % 4 < 2);
   }

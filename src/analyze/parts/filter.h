@@ -71,7 +71,7 @@ class Filter {
   RecordSink sink_;
   Whole whole_;
   const std::optional<Pattern> none_;
-  PathTexts texts_;
+  WorkPaths texts_;
   RowFilter paths_;
   RowFilter kernels_;
   std::array<std::vector<uint8_t>, kAspects> known_;  // answers by id + 1: of processes, of WORKs

@@ -45,7 +45,7 @@ bool before(const std::string& a, const std::string& b) {
 }  // namespace
 
 Job::Job(JobOptions options)
-    : options_(std::move(options)), texts_(std::make_shared<PathTexts>(tables_, options_.stacks)) {}
+    : options_(std::move(options)), texts_(std::make_shared<WorkPaths>(tables_, options_.stacks)) {}
 Job::~Job() = default;
 
 Status Job::take(const p::Record& record) {
@@ -99,7 +99,7 @@ Job::WorkFacts Job::make_facts(const p::Work& work, bool idle) {
   if (idle) {
     facts.activity = facts.activity == Activity::collective_wait ? Activity::nothing : Activity::idle;
   }
-  PathKey key = texts_->key(work);
+  PathKey key = path_key(work, *texts_);
   key.process = {};
   const auto [known, is_new] = path_ids_.try_emplace({facts.activity, key}, static_cast<uint32_t>(paths_.size()));
   if (is_new) {
@@ -343,11 +343,11 @@ std::vector<std::unordered_map<uint32_t, PathSum>> Job::sums(uint64_t first, uin
 }
 
 std::string Job::kernel(const JobPath& path) {
-  return std::string(texts_->work(*tables_.work(path.example)));
+  return std::string(texts_->work_label(*tables_.work(path.example)));
 }
 
 CallPath Job::call_path(const JobPath& path) {
-  return {texts_->key(*tables_.work(path.example)), texts_};
+  return {path_key(*tables_.work(path.example), *texts_), texts_};
 }
 
 }  // namespace gpuprof::analyze

@@ -122,7 +122,7 @@ class Job {
 
   JobOptions options_;
   profile::Tables tables_;
-  std::shared_ptr<PathTexts> texts_;
+  std::shared_ptr<WorkPaths> texts_;
   std::vector<JobRank> ranks_;
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyze/stack_view.h"
+#include "analyze/work_paths.h"
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "compare/setup.h"

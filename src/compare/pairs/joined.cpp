@@ -58,6 +58,18 @@ Sides Joined::sides(const std::vector<Cost>& costs) const {
   return sums;
 }
 
+double Joined::launches(const Sides& sums) const {
+  return sums.in_old() ? static_cast<double>(sums.old_sum.count) / static_cast<double>(old_runs_)
+                       : static_cast<double>(sums.new_sum.count) / static_cast<double>(runs_ - old_runs_);
+}
+
+Candidate Joined::candidate(uint32_t line, const Sides& sums) const {
+  const Cost& cost = sums.in_old() ? sums.old_sum : sums.new_sum;
+  return {.line = line,
+          .count = launches(sums),
+          .mean_ns = cost.count == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.count)};
+}
+
 void Joined::add(const Run& run, size_t at) {
   std::vector<uint32_t> kernels;
   kernels.reserve(run.kernels.size());

@@ -47,9 +47,9 @@ class Joined {
   // The functions of a stack, root first.
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
-  [[nodiscard]] size_t old_runs() const { return old_runs_; }
-  [[nodiscard]] size_t new_runs() const { return runs_ - old_runs_; }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
+  [[nodiscard]] double launches(const Sides& sums) const;                     // of a run of the side that has any
+  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // without parents
 
   // Makes one line of each pair. Paths and stacks are numbered anew: those that have become the same are one.
   void join(const Pairs& kernels, const Pairs& functions, Match match);

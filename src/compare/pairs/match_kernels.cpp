@@ -25,7 +25,7 @@ bool is_operation(const std::string& name) {
 // The kernels that are on one side only, with what launches them.
 class Candidates {
  public:
-  Candidates(const Joined& lines, const Landmarks& landmarks) : lines_(lines) {
+  Candidates(const Joined& lines, const Landmarks& landmarks) {
     std::vector<uint32_t> at(lines.kernels().size(), UINT32_MAX);
     for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
       const Sides sums = lines.sides(lines.kernels()[line].costs);
@@ -33,14 +33,14 @@ class Candidates {
         continue;
       }
       at[line] = static_cast<uint32_t>(all_.size());
-      all_.push_back(candidate(line, sums));
+      all_.push_back(lines.candidate(line, sums));
       old_.push_back(sums.in_old());
     }
     for (const Joined::Path& path : lines.paths()) {
       if (at[path.kernel] != UINT32_MAX) {
         Candidate& kernel = all_[at[path.kernel]];
         const Sides sums = lines.sides(path.costs);
-        kernel.parents.push_back({landmarks.id(path.stack), launches(sums)});
+        kernel.parents.push_back({landmarks.id(path.stack), lines.launches(sums)});
         kernel.placed = kernel.placed && landmarks.placed(path.stack);
       }
     }
@@ -61,18 +61,6 @@ class Candidates {
   }
 
  private:
-  [[nodiscard]] double launches(const Sides& sums) const {
-    return sums.in_old() ? static_cast<double>(sums.old_sum.count) / static_cast<double>(lines_.old_runs())
-                         : static_cast<double>(sums.new_sum.count) / static_cast<double>(lines_.new_runs());
-  }
-
-  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const {
-    const Cost& cost = sums.in_old() ? sums.old_sum : sums.new_sum;
-    return {.line = line,
-            .count = launches(sums),
-            .mean_ns = cost.count == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.count)};
-  }
-
   static void add_up(std::vector<Parent>& parents) {
     std::sort(parents.begin(), parents.end(), [](const Parent& a, const Parent& b) { return a.id < b.id; });
     size_t kept = 0;
@@ -86,7 +74,6 @@ class Candidates {
     parents.resize(parents.empty() ? 0 : kept + 1);
   }
 
-  const Joined& lines_;
   std::vector<Candidate> all_;
   std::vector<bool> old_;  // by candidate
 };

@@ -18,15 +18,9 @@ struct Group {
 };
 
 Candidate candidate(const Joined& lines, uint32_t at) {
-  const Joined::Path& path = lines.paths()[at];
-  const Sides sums = lines.sides(path.costs);
-  const Cost& cost = sums.in_old() ? sums.old_sum : sums.new_sum;
-  const double count =
-      static_cast<double>(cost.count) / static_cast<double>(sums.in_old() ? lines.old_runs() : lines.new_runs());
-  return {.line = at,
-          .count = count,
-          .mean_ns = cost.count == 0 ? 0 : static_cast<double>(cost.ns) / static_cast<double>(cost.count),
-          .parents = {{0, count}}};
+  Candidate candidate = lines.candidate(at, lines.sides(lines.paths()[at].costs));
+  candidate.parents = {{0, candidate.count}};
+  return candidate;
 }
 
 std::string key_of(std::string_view name, std::string_view file) {

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -18,17 +19,9 @@ using compare::Judgement;
 constexpr int kSchemaVersion = 1;
 
 const char* what_word(Finding::What what) {
-  switch (what) {
-    case Finding::What::total:
-      return "total";
-    case Finding::What::unmatched:
-      return "unmatched";
-    case Finding::What::kernel:
-      return "kernel";
-    case Finding::What::path:
-      return "path";
-  }
-  return "";
+  static constexpr std::array<const char*, 4> kWords = {"total", "unmatched", "kernel", "path"};
+  static_assert(static_cast<size_t>(Finding::What::path) + 1 == kWords.size());
+  return kWords.at(static_cast<size_t>(what));
 }
 
 // null: not known, or infinite, which JSON does not have.

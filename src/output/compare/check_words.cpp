@@ -1,6 +1,7 @@
 #include "output/compare/check_words.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -32,27 +33,10 @@ const char* outcome_word(Outcome outcome) {
 }
 
 const char* verdict_word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::same:
-      return "same";
-    case Verdict::slower:
-      return "slower";
-    case Verdict::faster:
-      return "faster";
-    case Verdict::moved:
-      return "moved";
-    case Verdict::appeared:
-      return "appeared";
-    case Verdict::gone:
-      return "gone";
-    case Verdict::too_small:
-      return "too_small";
-    case Verdict::excused:
-      return "excused";
-    case Verdict::unclear:
-      return "unclear";
-  }
-  return "";
+  static constexpr std::array<const char*, 9> kWords = {"same", "slower",    "faster",  "moved",  "appeared",
+                                                        "gone", "too_small", "excused", "unclear"};
+  static_assert(static_cast<size_t>(Verdict::unclear) + 1 == kWords.size());
+  return kWords.at(static_cast<size_t>(verdict));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "output/compare/diff_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -293,33 +294,15 @@ std::string_view change_word(Change change) {
 }
 
 std::string_view change_name(Change change) {
-  switch (change) {
-    case Change::both:
-      return "both";
-    case Change::renamed:
-      return "renamed";
-    case Change::moved:
-      return "moved";
-    case Change::appeared:
-      return "appeared";
-    case Change::gone:
-      return "gone";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 5> kNames = {"both", "renamed", "moved", "appeared", "gone"};
+  static_assert(static_cast<size_t>(Change::gone) + 1 == kNames.size());
+  return kNames.at(static_cast<size_t>(change));
 }
 
 std::string_view match_name(compare::Match match) {
-  switch (match) {
-    case compare::Match::exact:
-      return "exact";
-    case compare::Match::normalized:
-      return "normalized";
-    case compare::Match::assigned:
-      return "assigned";
-    case compare::Match::none:
-      return "none";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 4> kNames = {"exact", "normalized", "assigned", "none"};
+  static_assert(static_cast<size_t>(compare::Match::none) + 1 == kNames.size());
+  return kNames.at(static_cast<size_t>(match));
 }
 
 std::string kernel_text(std::string_view name, bool full, size_t width) {

@@ -8,27 +8,11 @@
 #include <memory>
 
 #include "output/timeline.h"
-#include "profile/tables.h"
 
 namespace gpuprof::output {
 
-class PerfettoTrace : public Timeline {
- public:
-  // `tables` knows the definitions of every record before it comes. `stacks` must outlive the trace.
-  PerfettoTrace(const profile::Tables& tables, const analyze::StackOptions& stacks, Sink sink);
-  PerfettoTrace(const PerfettoTrace&) = delete;
-  PerfettoTrace& operator=(const PerfettoTrace&) = delete;
-  ~PerfettoTrace() override;
-
-  Status add(const profile::Record& record) override;
-  Status finish() override;
-  [[nodiscard]] uint64_t events() const override;
-  [[nodiscard]] uint64_t left_out() const override;
-  [[nodiscard]] const analyze::StackView::Trimmed& trimmed() const override;
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// `tables` must outlive the trace.
+std::unique_ptr<Timeline> perfetto_trace(const profile::Tables& tables, const analyze::StackOptions& stacks,
+                                         Timeline::Sink sink);
 
 }  // namespace gpuprof::output

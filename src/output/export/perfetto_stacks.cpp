@@ -1,6 +1,7 @@
 #include "output/export/perfetto_stacks.h"
 
-#include "analyze/labels.h"
+#include <algorithm>
+
 #include "base/utf8.h"
 #include "output/export/perfetto_fields.h"
 #include "output/export/protobuf.h"
@@ -8,8 +9,6 @@
 
 namespace gpuprof::output::perfetto {
 namespace {
-
-namespace p = gpuprof::profile;
 
 constexpr uint32_t kFieldOf[Interned::kTables] = {
     interned::kEventCategories, interned::kEventNames,   interned::kDebugAnnotationNames, interned::kFunctionNames,
@@ -40,106 +39,71 @@ uint64_t Interned::text(Table table, std::string_view value) {
   auto& texts = texts_[static_cast<size_t>(table)];
   const auto [known, is_new] = texts.try_emplace(std::string(value), texts.size() + 1);
   if (is_new) {
-    std::string entry;
-    Protobuf message(entry);
-    message.number(interned_text::kIid, known->second);
-    message.bytes(interned_text::kText, table == Table::build_ids ? build_id_bytes(value) : escaped(shown_text(value)));
-    Protobuf(new_).bytes(kFieldOf[static_cast<size_t>(table)], entry);
+    Protobuf(new_).message(kFieldOf[static_cast<size_t>(table)], [&](Protobuf& message) {
+      message.number(interned_text::kIid, known->second);
+      message.bytes(interned_text::kText,
+                    table == Table::build_ids ? build_id_bytes(value) : escaped(shown_text(value)));
+    });
   }
   return known->second;
 }
 
-uint64_t Interned::call_stack(const Stacks& stacks) {
-  if (stacks == Stacks{}) {
+uint64_t Interned::call_stack(const analyze::LaunchSite& site) {
+  if (site == analyze::LaunchSite{}) {
     return 0;
   }
-  const auto [known, is_new] = call_stacks_.try_emplace(stacks, call_stacks_.size() + 1);
+  const auto [known, is_new] = call_stacks_.try_emplace(site, call_stacks_.size() + 1);
   if (is_new) {
     path_.clear();
-    put_stack(false, stacks.ustack);
-    put_stack(true, stacks.kstack);
-    if (index(stacks.capture) != 0) {
-      path_.push_back(note(analyze::kCapturedAt));
-      put_stack(false, stacks.capture);
+    for (const analyze::WorkPaths::Part part : frames_.paths().launch(site)) {
+      for (const uint32_t id : frames_.of(part)) {
+        path_.push_back(frame(id));
+      }
     }
-    std::string entry;
-    Protobuf message(entry);
-    message.number(callstack::kIid, known->second);
-    for (const uint64_t frame : path_) {
-      message.number(callstack::kFrameIds, frame);
-    }
-    Protobuf(new_).bytes(interned::kCallstacks, entry);
+    Protobuf(new_).message(interned::kCallstacks, [&](Protobuf& message) {
+      message.number(callstack::kIid, known->second);
+      for (const uint64_t frame : path_) {
+        message.number(callstack::kFrameIds, frame);
+      }
+    });
   }
   return known->second;
 }
 
-void Interned::put_stack(bool kernel, p::StackId id) {
-  if (index(id) == 0) {
-    return;
+uint64_t Interned::frame(uint32_t id) {
+  if (id >= frame_ids_.size()) {
+    frame_ids_.resize(std::max<size_t>(id + size_t{1}, 2 * frame_ids_.size()));
   }
-  if (view_.is_hidden(kernel, id)) {
-    path_.push_back(note(analyze::kAllHidden));
-    return;
+  uint64_t& known = frame_ids_[id];
+  if (known == 0) {
+    const analyze::WalkFrame& frame = frames_.frame(id);
+    known = ++frame_count_;
+    Protobuf(new_).message(interned::kFrames, [&](Protobuf& message) {
+      message.number(perfetto::frame::kIid, known);
+      message.number(perfetto::frame::kFunctionNameId, text(Table::functions, frame.name));
+      if (!frame.module.empty()) {
+        message.number(perfetto::frame::kMappingId, mapping(frame));
+        message.present(perfetto::frame::kRelPc, frame.address);
+      }
+      if (!frame.file.empty()) {
+        message.number(perfetto::frame::kSourcePathIid, text(Table::source_paths, frame.file));
+        message.number(perfetto::frame::kLineNumber, frame.line);
+      }
+    });
   }
-  const auto shown = view_.frames(kernel, id);
-  const auto elements = view_.shown_elements();
-  for (size_t i = 0; i < shown.size(); ++i) {
-    path_.push_back(frame(kernel, elements[i], shown[i]));
-  }
+  return known;
 }
 
-uint64_t Interned::frame(bool kernel, p::Element element, uint32_t shown) {
-  const uint64_t key = (uint64_t{kernel} << 33U) | (uint64_t{element.is_label} << 32U) | element.position;
-  if (const auto known = frames_.find(key); known != frames_.end()) {
-    return known->second;
-  }
-  if (element.is_label) {
-    return frames_.emplace(key, note(view_.label(shown))).first->second;
-  }
-  const p::Frame& known = tables_.frame(element);
-  const uint64_t id = ++frame_count_;
-  std::string entry;
-  Protobuf message(entry);
-  message.number(perfetto::frame::kIid, id);
-  message.number(perfetto::frame::kFunctionNameId, text(Table::functions, analyze::frame_name(tables_, element)));
-  if (index(known.module) != 0) {
-    message.number(perfetto::frame::kMappingId, mapping(known));
-    message.present(perfetto::frame::kRelPc, known.address);
-  }
-  if (index(known.file) != 0) {
-    message.number(perfetto::frame::kSourcePathIid, text(Table::source_paths, tables_.text(known.file)));
-    message.number(perfetto::frame::kLineNumber, known.line);
-  }
-  Protobuf(new_).bytes(interned::kFrames, entry);
-  return frames_.emplace(key, id).first->second;
-}
-
-// A frame that is a text alone.
-uint64_t Interned::note(std::string_view value) {
-  const auto [known, is_new] = notes_.try_emplace(std::string(value), frame_count_ + 1);
+uint64_t Interned::mapping(const analyze::WalkFrame& frame) {
+  const auto [known, is_new] = mappings_.try_emplace(std::pair(frame.module, frame.build_id), mappings_.size() + 1);
   if (is_new) {
-    ++frame_count_;
-    std::string entry;
-    Protobuf message(entry);
-    message.number(perfetto::frame::kIid, known->second);
-    message.number(perfetto::frame::kFunctionNameId, text(Table::functions, value));
-    Protobuf(new_).bytes(interned::kFrames, entry);
-  }
-  return known->second;
-}
-
-uint64_t Interned::mapping(const p::Frame& frame) {
-  const auto [known, is_new] =
-      mappings_.try_emplace(join_ids(index(frame.module), index(frame.build_id)), mappings_.size() + 1);
-  if (is_new) {
-    std::string entry;
-    Protobuf message(entry);
-    message.number(perfetto::mapping::kIid, known->second);
-    if (index(frame.build_id) != 0) {
-      message.number(perfetto::mapping::kBuildId, text(Table::build_ids, tables_.text(frame.build_id)));
-    }
-    message.number(perfetto::mapping::kPathStringIds, text(Table::mapping_paths, tables_.text(frame.module)));
-    Protobuf(new_).bytes(interned::kMappings, entry);
+    Protobuf(new_).message(interned::kMappings, [&](Protobuf& message) {
+      message.number(perfetto::mapping::kIid, known->second);
+      if (!frame.build_id.empty()) {
+        message.number(perfetto::mapping::kBuildId, text(Table::build_ids, frame.build_id));
+      }
+      message.number(perfetto::mapping::kPathStringIds, text(Table::mapping_paths, frame.module));
+    });
   }
   return known->second;
 }

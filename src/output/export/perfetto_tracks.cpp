@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "analyze/dimensions.h"
-#include "analyze/labels.h"
 #include "base/utf8.h"
 #include "output/export/perfetto_fields.h"
 #include "output/export/protobuf.h"
@@ -18,25 +17,6 @@ namespace p = gpuprof::profile;
 
 std::string shown(std::string_view text) {
   return escaped(shown_text(text));
-}
-
-// "stream 7 (2)"
-std::string lane_name(const std::string& name, size_t lane) {
-  return lane == 0 ? name : name + " (" + std::to_string(lane + 1) + ")";
-}
-
-std::string process_name(const p::Tables& tables, const p::Process* process) {
-  if (process == nullptr) {
-    return std::string(analyze::kUnknown);
-  }
-  std::string name = shown(tables.text(process->name));
-  const std::pair<const char*, p::StringId> facts[] = {{", rank ", process->rank}, {", host ", process->host}};
-  for (const auto& [word, text] : facts) {
-    if (index(text) != 0) {
-      name.append(word).append(shown(tables.text(text)));
-    }
-  }
-  return name;
 }
 
 }  // namespace
@@ -73,37 +53,32 @@ bool NestingLane::take(uint64_t start_ns, uint64_t end_ns) {
 uint64_t Tracks::process(p::ProcessId id) {
   const auto [known, is_new] = processes_.try_emplace(index(id));
   if (is_new) {
-    known->second = ++count_;
     const p::Process* const row = tables_.process(id);
     std::string process;
     Protobuf message(process);
-    message.number(process::kPid, numbers_.process(id, row == nullptr ? 0 : row->pid));
+    message.number(process::kPid, pid_of(id));
     if (row != nullptr && index(row->command) != 0) {
       message.bytes(process::kCmdline, shown(tables_.text(row->command)));
     }
-    message.bytes(process::kProcessName, process_name(tables_, row));
-    std::string track;
-    Protobuf descriptor(track);
-    descriptor.number(descriptor::kUuid, known->second);
-    descriptor.bytes(descriptor::kProcess, process);
-    std::string packet;
-    Protobuf(packet).bytes(packet::kTrackDescriptor, track);
-    packets_.put(packet);
+    message.bytes(process::kProcessName, escaped(process_name(tables_, id)));
+    known->second = ++count_;
+    describe(known->second, [&](Protobuf& descriptor) { descriptor.bytes(descriptor::kProcess, process); });
   }
   return known->second;
+}
+
+uint64_t Tracks::pid_of(p::ProcessId id) {
+  const p::Process* const row = tables_.process(id);
+  return numbers_.process(id, row == nullptr ? 0 : row->pid);
 }
 
 uint64_t Tracks::device(p::DeviceId id) {
   const auto [known, is_new] = devices_.try_emplace(index(id));
   if (is_new) {
     known->second = ++count_;
-    std::string track;
-    Protobuf descriptor(track);
-    descriptor.number(descriptor::kUuid, known->second);
-    descriptor.bytes(descriptor::kName, shown(analyze::device_label(tables_, id)));
-    std::string packet;
-    Protobuf(packet).bytes(packet::kTrackDescriptor, track);
-    packets_.put(packet);
+    describe(known->second, [&](Protobuf& descriptor) {
+      descriptor.bytes(descriptor::kName, shown(analyze::device_label(tables_, id)));
+    });
   }
   return known->second;
 }
@@ -112,80 +87,62 @@ uint64_t Tracks::child(uint64_t parent, const std::string& name) {
   const auto [known, is_new] = children_.try_emplace(std::pair(parent, name));
   if (is_new) {
     known->second = ++count_;
-    std::string track;
-    Protobuf descriptor(track);
-    descriptor.number(descriptor::kUuid, known->second);
-    descriptor.bytes(descriptor::kName, name);
-    descriptor.number(descriptor::kParentUuid, parent);
-    std::string packet;
-    Protobuf(packet).bytes(packet::kTrackDescriptor, track);
-    packets_.put(packet);
+    describe(known->second, [&](Protobuf& descriptor) {
+      descriptor.bytes(descriptor::kName, name);
+      descriptor.number(descriptor::kParentUuid, parent);
+    });
   }
   return known->second;
 }
 
-uint64_t Tracks::counter(p::DeviceId id, const char* name) {
+Track Tracks::counter(p::DeviceId id, const char* name) {
   const uint64_t uuid = ++count_;
   std::string counter;
   Protobuf(counter).number(counter::kUnit, counter::kUnitCount);
-  std::string track;
-  Protobuf descriptor(track);
-  descriptor.number(descriptor::kUuid, uuid);
-  descriptor.bytes(descriptor::kName, name);
-  descriptor.number(descriptor::kParentUuid, device(id));
-  descriptor.bytes(descriptor::kCounter, counter);
-  std::string packet;
-  Protobuf(packet).bytes(packet::kTrackDescriptor, track);
-  packets_.put(packet);
-  return uuid;
+  const uint64_t parent = device(id);
+  describe(uuid, [&](Protobuf& descriptor) {
+    descriptor.bytes(descriptor::kName, name);
+    descriptor.number(descriptor::kParentUuid, parent);
+    descriptor.bytes(descriptor::kCounter, counter);
+  });
+  return {.tid = uuid};
 }
 
-std::optional<uint64_t> Tracks::of_thread(p::ProcessId id, uint32_t tid, uint64_t start_ns, uint64_t end_ns) {
+std::optional<Track> Tracks::of_thread(p::ProcessId id, uint32_t tid, uint64_t start_ns, uint64_t end_ns) {
   const auto [known, is_new] = threads_.try_emplace({index(id), tid});
   Thread& thread = known->second;
   if (is_new) {
     thread.process = process(id);
-    const p::Process* const row = tables_.process(id);
-    thread.pid = numbers_.process(id, row == nullptr ? 0 : row->pid);
+    thread.pid = pid_of(id);
     thread.uuid = ++count_;
     describe_thread(thread, tid, {});
   }
   return lane(thread.lanes, thread.uuid, thread.process, "thread " + std::to_string(tid), start_ns, end_ns);
 }
 
-std::optional<uint64_t> Tracks::of_ranges(p::ProcessId id, uint32_t tid, uint64_t start_ns, uint64_t end_ns) {
+std::optional<Track> Tracks::of_ranges(p::ProcessId id, uint32_t tid, uint64_t start_ns, uint64_t end_ns) {
   const std::string name = tid == 0 ? "NVTX" : "NVTX of thread " + std::to_string(tid);
   return lane(range_lanes_[{index(id), tid}], 0, process(id), name, start_ns, end_ns);
 }
 
 // `first`: the track of the first lane, where that is not one by `name`.
-std::optional<uint64_t> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
-                                     const std::string& name, uint64_t start_ns, uint64_t end_ns) {
-  for (size_t i = 0; i < kMostLanes; ++i) {
-    if (i == lanes.size()) {
-      lanes.emplace_back();
-    }
-    if (lanes[i].take(start_ns, end_ns)) {
-      return i == 0 && first != 0 ? first : child(parent, lane_name(name, i));
-    }
+std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
+                                  const std::string& name, uint64_t start_ns, uint64_t end_ns) {
+  const auto free = free_lane(lanes, [&](NestingLane& candidate) { return candidate.take(start_ns, end_ns); });
+  if (!free) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return Track{.tid = *free == 0 && first != 0 ? first : child(parent, lane_name(name, *free))};
 }
 
 // Slices of a stream are side by side.
-std::optional<uint64_t> Tracks::of_device(p::DeviceId id, const std::string& name, uint64_t start_ns, uint64_t end_ns) {
-  std::vector<Lane>& lanes = device_lanes_[{index(id), name}];
-  for (size_t i = 0; i < kMostLanes; ++i) {
-    if (i == lanes.size()) {
-      lanes.emplace_back();
-    }
+std::optional<Track> Tracks::of_device(p::DeviceId id, const std::string& name, uint64_t start_ns, uint64_t end_ns) {
+  const auto free = free_lane(device_lanes_[{index(id), name}], [&](Lane& candidate) {
     // Where one before it in the file begins at its end, that one's beginning would come first.
-    const bool touches = end_ns > start_ns && lanes[i].begins_at(end_ns);
-    if (!touches && lanes[i].take(start_ns, end_ns)) {
-      return child(device(id), lane_name(name, i));
-    }
-  }
-  return std::nullopt;
+    const bool touches = end_ns > start_ns && candidate.begins_at(end_ns);
+    return !touches && candidate.take(start_ns, end_ns);
+  });
+  return free ? std::optional(Track{.tid = child(device(id), lane_name(name, *free))}) : std::nullopt;
 }
 
 void Tracks::describe_thread(const Thread& thread, uint32_t tid, std::string_view name) {
@@ -196,23 +153,24 @@ void Tracks::describe_thread(const Thread& thread, uint32_t tid, std::string_vie
   if (!name.empty()) {
     message.bytes(thread::kThreadName, name);
   }
-  std::string track;
-  Protobuf descriptor(track);
-  descriptor.number(descriptor::kUuid, thread.uuid);
-  descriptor.number(descriptor::kParentUuid, thread.process);
-  descriptor.bytes(descriptor::kThread, row);
+  describe(thread.uuid, [&](Protobuf& descriptor) {
+    descriptor.number(descriptor::kParentUuid, thread.process);
+    descriptor.bytes(descriptor::kThread, row);
+  });
+}
+
+template <typename Put>
+void Tracks::describe(uint64_t uuid, Put put_fields) {
   std::string packet;
-  Protobuf(packet).bytes(packet::kTrackDescriptor, track);
+  Protobuf(packet).message(packet::kTrackDescriptor, [&](Protobuf& descriptor) {
+    descriptor.number(descriptor::kUuid, uuid);
+    put_fields(descriptor);
+  });
   packets_.put(packet);
 }
 
 void Tracks::name_threads() {
-  std::map<std::pair<uint32_t, uint32_t>, std::string_view> names;
-  for (const p::Work& work : tables_.works()) {
-    if (index(work.thread) != 0) {
-      names.try_emplace({index(work.process), work.tid}, tables_.text(work.thread));
-    }
-  }
+  const auto names = thread_names(tables_);
   for (const auto& [key, thread] : threads_) {
     if (const auto name = names.find(key); name != names.end()) {
       describe_thread(thread, key.second, shown(name->second));

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "output/chrome_tracks.h"
 #include "output/export/perfetto_packets.h"
+#include "output/timeline_tracks.h"
 #include "profile/tables.h"
 
 namespace gpuprof::output::perfetto {
@@ -35,13 +35,12 @@ class Tracks {
  public:
   Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
 
-  // The numbers (uuid) of tracks for a slice; described to Perfetto when they are first asked for. Nothing where the
-  // track, and all that were made beside it, have no room.
-  std::optional<uint64_t> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
-  std::optional<uint64_t> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
-  std::optional<uint64_t> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns,
-                                    uint64_t end_ns);
-  uint64_t counter(profile::DeviceId device, const char* name);
+  // The tracks for a slice, whose `tid` is their uuid; described to Perfetto when they are first asked for. Nothing
+  // where the track, and all that were made beside it, have no room.
+  std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+  std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
+  std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
+  Track counter(profile::DeviceId device, const char* name);
 
   // What is known of threads only now.
   void name_threads();
@@ -53,13 +52,15 @@ class Tracks {
     uint64_t pid = 0;
     std::vector<NestingLane> lanes;
   };
-  static constexpr size_t kMostLanes = 256;
 
   uint64_t process(profile::ProcessId id);
   uint64_t device(profile::DeviceId id);
   uint64_t child(uint64_t parent, const std::string& name);
-  std::optional<uint64_t> lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
-                               const std::string& name, uint64_t start_ns, uint64_t end_ns);
+  std::optional<Track> lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent, const std::string& name,
+                            uint64_t start_ns, uint64_t end_ns);
+  uint64_t pid_of(profile::ProcessId id);
+  template <typename Put>
+  void describe(uint64_t uuid, Put put_fields);
   void describe_thread(const Thread& thread, uint32_t tid, std::string_view name);
 
   const profile::Tables& tables_;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/dimensions.h"
 #include "analyze/labels.h"
 #include "base/hash.h"
 #include "base/numbers.h"
@@ -101,24 +100,18 @@ uint64_t number_of(std::string_view text) {
 class Pprof {
  public:
   Pprof(analyze::Walk& walk, TextStream& out)
-      : walk_(walk),
-        types_(sample_types(walk.total())),
-        host_(analyze::host_of(walk.rows().info)),
-        gzip_(out),
-        out_(out) {
+      : walk_(walk), types_(sample_types(walk.total())), facts_(walk), gzip_(out), out_(out) {
     text("");  // the string 0 is empty
   }
 
   void write() {
     put_header();
-    // A stream that has failed says so at its end.
-    static_cast<void>(walk_.run([this](const WalkRow& row) {
+    put_rows(walk_, out_, [this](const WalkRow& row) {
       put_sample(row);
       if (buffer_.size() >= kFlushBytes) {
         flush();
       }
-      return out_.failed() ? Status(Error{}) : Status();
-    }));
+    });
     put_mappings();
     put_strings();
     flush();
@@ -144,11 +137,10 @@ class Pprof {
   // ---- about the whole profile ----
 
   void put_value_type(uint32_t field, const WeightName& type) {
-    message_.clear();
-    Protobuf message(message_);
-    message.number(value_type_field::kType, text(type.name));
-    message.number(value_type_field::kUnit, text(type.unit));
-    profile_.bytes(field, message_);
+    profile_.message(field, [&](Protobuf& message) {
+      message.number(value_type_field::kType, text(type.name));
+      message.number(value_type_field::kUnit, text(type.unit));
+    });
   }
 
   void put_header() {
@@ -210,9 +202,7 @@ class Pprof {
     message.packed(sample_field::kLocationId, locations_);
     message.packed(sample_field::kValue, values_);
     message_.append(labels(row.work));
-    if (index(row.stall) != 0) {
-      put_label("stall", string(row.stall), message_);
-    }
+    put_label("stall", walk_.rows().tables.text(row.stall), message_);
     profile_.bytes(profile_field::kSample, message_);
   }
 
@@ -257,22 +247,20 @@ class Pprof {
 
   void put_location(uint64_t id, std::span<const uint32_t> frames) {
     const WalkFrame& outer = walk_.frame(frames[0]);
-    std::string location;
-    Protobuf message(location);
-    message.number(location_field::kId, id);
-    if (!outer.module.empty()) {
-      message.number(location_field::kMappingId, mapping(outer, frames.size() > 1));
-    }
-    message.number(location_field::kAddress, outer.address);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      const WalkFrame& known = walk_.frame(*frame);
-      std::string line;
-      Protobuf line_message(line);
-      line_message.number(line_field::kFunctionId, function(known));
-      line_message.number(line_field::kLine, known.line);
-      message.bytes(location_field::kLine, line);
-    }
-    profile_.bytes(profile_field::kLocation, location);
+    profile_.message(profile_field::kLocation, [&](Protobuf& message) {
+      message.number(location_field::kId, id);
+      if (!outer.module.empty()) {
+        message.number(location_field::kMappingId, mapping(outer, frames.size() > 1));
+      }
+      message.number(location_field::kAddress, outer.address);
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        const WalkFrame& known = walk_.frame(*frame);
+        message.message(location_field::kLine, [&](Protobuf& line) {
+          line.number(line_field::kFunctionId, function(known));
+          line.number(line_field::kLine, known.line);
+        });
+      }
+    });
   }
 
   uint64_t function(const WalkFrame& frame) {
@@ -280,32 +268,31 @@ class Pprof {
     const uint64_t file = foreign(frame.file);
     const auto [known, is_new] = functions_.try_emplace(std::pair(name, file), functions_.size() + 1);
     if (is_new) {
-      std::string function;
-      Protobuf message(function);
-      message.number(function_field::kId, known->second);
-      message.number(function_field::kName, name);
-      message.number(function_field::kFilename, file);
-      profile_.bytes(profile_field::kFunction, function);
+      profile_.message(profile_field::kFunction, [&](Protobuf& message) {
+        message.number(function_field::kId, known->second);
+        message.number(function_field::kName, name);
+        message.number(function_field::kFilename, file);
+      });
     }
     return known->second;
   }
 
   // ---- labels ----
 
-  void put_label(std::string_view key, uint64_t value, std::string& out) {
-    std::string label;
-    Protobuf message(label);
-    message.number(label_field::kKey, text(key));
-    message.number(label_field::kStr, value);
-    Protobuf(out).bytes(sample_field::kLabel, label);
-  }
-
-  uint64_t string(p::StringId id) {
-    const auto [known, is_new] = strings_.try_emplace(index(id));
-    if (is_new) {
-      known->second = foreign(walk_.rows().tables.text(id));
+  // What is not known has no label.
+  void put_label(std::string_view key, std::string_view value, std::string& out) {
+    if (!value.empty()) {
+      const uint64_t string = foreign(value);
+      Protobuf(out).message(sample_field::kLabel, [&](Protobuf& message) {
+        message.number(label_field::kKey, text(key));
+        message.number(label_field::kStr, string);
+      });
     }
-    return known->second;
+  }
+  void put_label(std::string_view key, uint64_t value, std::string& out) {
+    if (value != 0) {
+      put_label(key, std::to_string(value), out);
+    }
   }
 
   // Those of the work that was asked for last are kept: its samples follow each other.
@@ -315,53 +302,17 @@ class Pprof {
     }
     labelled_ = &work;
     labels_.clear();
-    const p::Tables& tables = walk_.rows().tables;
-    if (const p::Process* const process = tables.process(work.process)) {
-      put_string("process", process->name);
-      put_number("pid", process->pid);
-      put_string("rank", process->rank);
-      put_string("host", process->host);
-      if (index(process->host) == 0 && !host_.empty()) {
-        put_label("host", foreign(host_), labels_);
-      }
-    }
-    put_number("tid", work.tid);
-    put_string("thread", work.thread);
-    if (index(work.device) != 0) {
-      put_label("device", device(work.device), labels_);
-      put_label("stream", text(std::to_string(work.stream)), labels_);
-    }
-    if (index(work.range) != 0) {
-      put_label("range", range(work), labels_);
-    }
+    const WorkFacts facts = facts_.of(work);
+    put_label("process", facts.process, labels_);
+    put_label("pid", facts.pid, labels_);
+    put_label("rank", facts.rank, labels_);
+    put_label("host", facts.host, labels_);
+    put_label("tid", facts.tid, labels_);
+    put_label("thread", facts.thread, labels_);
+    put_label("device", facts.device, labels_);
+    put_label("stream", facts.device.empty() ? std::string() : std::to_string(facts.stream), labels_);
+    put_label("range", facts.range, labels_);
     return labels_;
-  }
-
-  void put_string(std::string_view key, p::StringId id) {
-    if (index(id) != 0) {
-      put_label(key, string(id), labels_);
-    }
-  }
-  void put_number(std::string_view key, uint64_t value) {
-    if (value != 0) {
-      put_label(key, text(std::to_string(value)), labels_);
-    }
-  }
-
-  uint64_t device(p::DeviceId id) {
-    const auto [known, is_new] = devices_.try_emplace(index(id));
-    if (is_new) {
-      known->second = foreign(analyze::device_label(walk_.rows().tables, id));
-    }
-    return known->second;
-  }
-
-  uint64_t range(const p::Work& work) {
-    const auto [known, is_new] = ranges_.try_emplace(index(work.range));
-    if (is_new) {
-      known->second = foreign(analyze::range_path(walk_.rows().tables, work.range));
-    }
-    return known->second;
   }
 
   // ---- tables, which come last: pprof takes the parts of a profile in any order ----
@@ -397,17 +348,17 @@ class Pprof {
       order[mapping.id - 1] = &mapping;
     }
     for (const Mapping* const mapping : order) {
-      std::string text;
-      Protobuf message(text);
-      message.number(mapping_field::kId, mapping->id);
-      message.number(mapping_field::kMemoryLimit, mapping->last_address + (mapping->last_address < UINT64_MAX ? 1 : 0));
-      message.number(mapping_field::kFilename, mapping->file);
-      message.number(mapping_field::kBuildId, mapping->build_id);
-      message.number(mapping_field::kHasFunctions, 1);
-      message.number(mapping_field::kHasFilenames, mapping->filenames ? 1 : 0);
-      message.number(mapping_field::kHasLineNumbers, mapping->lines ? 1 : 0);
-      message.number(mapping_field::kHasInlineFrames, mapping->inlined ? 1 : 0);
-      profile_.bytes(profile_field::kMapping, text);
+      profile_.message(profile_field::kMapping, [mapping](Protobuf& message) {
+        message.number(mapping_field::kId, mapping->id);
+        message.number(mapping_field::kMemoryLimit,
+                       mapping->last_address + (mapping->last_address < UINT64_MAX ? 1 : 0));
+        message.number(mapping_field::kFilename, mapping->file);
+        message.number(mapping_field::kBuildId, mapping->build_id);
+        message.number(mapping_field::kHasFunctions, 1);
+        message.number(mapping_field::kHasFilenames, mapping->filenames ? 1 : 0);
+        message.number(mapping_field::kHasLineNumbers, mapping->lines ? 1 : 0);
+        message.number(mapping_field::kHasInlineFrames, mapping->inlined ? 1 : 0);
+      });
     }
   }
 
@@ -428,7 +379,7 @@ class Pprof {
 
   analyze::Walk& walk_;
   std::vector<WeightName> types_;
-  std::string_view host_;
+  FactTexts facts_;
   Gzip gzip_;
   TextStream& out_;
   std::string buffer_;
@@ -440,9 +391,6 @@ class Pprof {
   std::vector<uint64_t> single_;                          // locations of one frame, by that; 0: not yet
   std::unordered_map<std::u32string, uint64_t> inlined_;  // the others, by their frames
   uint64_t location_count_ = 0;
-  std::unordered_map<uint32_t, uint64_t> strings_;  // texts, by STRING, DEVICE, RANGE
-  std::unordered_map<uint32_t, uint64_t> devices_;
-  std::unordered_map<uint32_t, uint64_t> ranges_;
   const p::Work* labelled_ = nullptr;
   std::string labels_;
   std::string message_;  // being put together

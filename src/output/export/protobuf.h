@@ -9,7 +9,7 @@
 
 namespace gpuprof::output {
 
-// Appends to a string. A message within another one is written into a string of its own first.
+// Appends to a string.
 class Protobuf {
  public:
   explicit Protobuf(std::string& out) : out_(out) {}
@@ -29,6 +29,14 @@ class Protobuf {
   void bytes(uint32_t field, std::string_view value) {
     begin(field, value.size());
     out_.append(value);
+  }
+  // A message, to which `put` adds the fields.
+  template <typename Put>
+  void message(uint32_t field, Put put) {
+    std::string fields;
+    Protobuf inner(fields);
+    put(inner);
+    bytes(field, fields);
   }
   // The same for a value of that size, which goes behind it.
   void begin(uint32_t field, size_t size) {

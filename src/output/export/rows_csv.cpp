@@ -37,12 +37,7 @@ class CsvRows {
       out_.append(",").append(weight.name);
     }
     out_ += ",stack\n";
-    // A stream that has failed says so at its end.
-    static_cast<void>(walk_.run([&](const WalkRow& row) {
-      put_row(row);
-      stream_.checkpoint();
-      return stream_.failed() ? Status(Error{}) : Status();
-    }));
+    put_rows(walk_, stream_, [this](const WalkRow& row) { put_row(row); });
   }
 
  private:

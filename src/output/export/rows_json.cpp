@@ -34,16 +34,11 @@ class JsonRows {
 
  private:
   void put_profile(JsonObject& object) {
-    put_meta(object.key("meta"));
+    json_meta(info_.meta, object.key("meta"), stream_);
     if (const auto window = walk_.rows().looked_at()) {
       json_window(*window, object.key("window"));
     }
-    {
-      JsonObject losses(object.key("losses"));
-      for (const auto& [reason, count] : info_.losses) {
-        losses.foreign_key(reason) += std::to_string(count);
-      }
-    }
+    json_counts(info_.losses, object.key("losses"));
     object.flag("complete", info_.complete);
     JsonObject totals(object.key("totals"));
     for (const WeightName& weight : kWeightNames) {
@@ -51,30 +46,14 @@ class JsonRows {
     }
   }
 
-  // A repeated key makes a list.
-  void put_meta(std::string& out) {
-    JsonObject object(out);
-    for (auto begin = info_.meta.begin(); begin != info_.meta.end();) {
-      const auto end = info_.meta.upper_bound(begin->first);
-      json_array(begin, end, object.foreign_key(begin->first), [&](const auto& line) {
-        out_ += json_string(shown_text(line.second));
-        stream_.checkpoint();
-      });
-      begin = end;
-    }
-  }
-
   void put_rows(JsonObject& object) {
     object.key("rows") += '[';
     bool first = true;
-    // A stream that has failed says so at its end.
-    static_cast<void>(walk_.run([&](const WalkRow& row) {
+    output::put_rows(walk_, stream_, [&](const WalkRow& row) {
       out_ += first ? "\n" : ",\n";
       first = false;
       put_row(row);
-      stream_.checkpoint();
-      return stream_.failed() ? Status(Error{}) : Status();
-    }));
+    });
     out_ += "\n]";
   }
 

@@ -7,7 +7,6 @@
 namespace gpuprof::output {
 
 namespace p = gpuprof::profile;
-using analyze::FrameClass;
 
 FactTexts::FactTexts(const analyze::Walk& walk)
     : tables_(walk.rows().tables), host_(analyze::host_of(walk.rows().info)) {}
@@ -49,32 +48,12 @@ WorkFacts FactTexts::of(const p::Work& work) {
   return facts;
 }
 
-std::string_view frame_kind(FrameClass cls) {
-  switch (cls) {
-    case FrameClass::process:
-      return "process";
-    case FrameClass::native:
-      return "native";
-    case FrameClass::inlined:
-      return "inlined";
-    case FrameClass::python:
-      return "python";
-    case FrameClass::interpreter:
-      return "interpreter";
-    case FrameClass::kernel:
-      return "kernel";
-    case FrameClass::separator:
-      return "separator";
-    case FrameClass::gpu:
-      return "gpu";
-    case FrameClass::gpu_detail:
-      return "gpu_detail";
-    case FrameClass::mark:
-      return "mark";
-    case FrameClass::note:
-      break;
-  }
-  return "note";
+std::string_view frame_kind(analyze::FrameClass cls) {
+  // In the order of their enumeration.
+  static constexpr std::array<std::string_view, analyze::kFrameClasses> kKinds = {
+      "process",   "native", "inlined",    "python", "interpreter", "kernel",
+      "separator", "gpu",    "gpu_detail", "note",   "mark"};
+  return kKinds.at(static_cast<size_t>(cls));
 }
 
 const WeightName& main_weight(const analyze::WalkWeight& total) {

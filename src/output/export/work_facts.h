@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analyze/walk.h"
+#include "base/text_stream.h"
 
 namespace gpuprof::output {
 
@@ -74,6 +75,16 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
 
 // The one to show first: GPU time; launches of a profile without times; samples where there is nothing else.
 const WeightName& main_weight(const analyze::WalkWeight& total);
+
+// Hands the rows to `put` for as long as the stream takes text: one that has failed says so at its end.
+template <typename Put>
+void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
+  static_cast<void>(walk.run([&](const analyze::WalkRow& row) {
+    put(row);
+    stream.checkpoint();
+    return stream.failed() ? Status(Error{}) : Status();
+  }));
+}
 
 // The first value of META; empty for none.
 std::string_view first_meta(const analyze::ProfileInfo& info, const char* key);

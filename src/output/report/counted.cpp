@@ -1,6 +1,7 @@
 #include "output/report/counted.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -84,16 +85,9 @@ std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
 }
 
 std::string_view kind_word(CountedKind kind) {
-  switch (kind) {
-    case CountedKind::excess:
-      return "excess";
-    case CountedKind::divergence:
-      return "divergence";
-    case CountedKind::threads:
-      return "threads";
-    default:
-      return "plain";
-  }
+  static constexpr std::array<std::string_view, 4> kWords = {"excess", "divergence", "threads", "plain"};
+  static_assert(static_cast<size_t>(CountedKind::plain) + 1 == kWords.size());
+  return kWords.at(static_cast<size_t>(kind));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,35 +25,11 @@ using analyze::SummaryLine;
 
 constexpr int kSchemaVersion = 2;
 
-const char* kind_word(ProfileKind kind) {
-  switch (kind) {
-    case ProfileKind::empty:
-      return "empty";
-    case ProfileKind::durations:
-      return "durations";
-    case ProfileKind::launch_counts:
-      return "launch_counts";
-    case ProfileKind::stall_samples:
-      return "stall_samples";
-    case ProfileKind::mixed:
-      return "mixed";
-  }
-  return "";
-}
-
-const char* origin_word(analyze::Origin origin) {
-  switch (origin) {
-    case analyze::Origin::own:
-      return "own";
-    case analyze::Origin::library:
-      return "library";
-    case analyze::Origin::vendor:
-      return "vendor";
-    case analyze::Origin::none:
-      return "none";
-  }
-  return "";
-}
+// In the order of their enumeration.
+constexpr std::array<const char*, 5> kKinds = {"empty", "durations", "launch_counts", "stall_samples", "mixed"};
+static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
+constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};
+static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
 // Of SummaryLine and GroupLine.
 template <typename Line>
@@ -98,7 +75,7 @@ void put_function(const FunctionLine& line, bool timed, TextStream& stream) {
   if (!line.file.empty()) {
     object.text("file", shown_text(line.file));
   }
-  object.word("origin", origin_word(line.origin));
+  object.word("origin", kOrigins.at(static_cast<size_t>(line.origin)));
   object.number("total_count", line.total.count);
   object.number("direct_count", line.direct.count);
   if (timed) {
@@ -117,25 +94,6 @@ void put_place(const analyze::PlaceLine& place, TextStream& stream) {
   object.text("source_function", shown_text(place.source_function));
   object.text("file", shown_text(place.file));
   object.number("line", place.line);
-}
-
-void put_meta(const ProfileInfo& info, TextStream& stream) {
-  JsonObject object(stream.text());
-  for (auto it = info.meta.begin(); it != info.meta.end();) {
-    const auto [begin, end] = info.meta.equal_range(it->first);
-    json_array(begin, end, object.foreign_key(it->first), [&stream](const auto& meta) {
-      stream.text() += json_string(meta.second);
-      stream.checkpoint();
-    });
-    it = end;
-  }
-}
-
-void put_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
-  JsonObject object(out);
-  for (const auto& [name, count] : counts) {
-    object.foreign_key(name) += std::to_string(count);
-  }
 }
 
 void put_weight(const analyze::Weight& weight, std::string& out) {
@@ -203,7 +161,7 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
   if (!summary.info.coverage.empty()) {
     const profile::WorkCoverage& covered = summary.info.covered;
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);
-    put_counts(summary.info.coverage, object.key("coverage"));
+    json_counts(summary.info.coverage, object.key("coverage"));
     object.number("unsampled", summary.info.unsampled);
     object.number("lost_gpu_work", covered.lost);
   }
@@ -217,7 +175,7 @@ void report_json(const Summary& summary, TextStream& stream) {
   {
     JsonObject object(out);
     object.number("schema_version", kSchemaVersion);
-    object.word("kind", kind_word(info.kind));
+    object.word("kind", kKinds.at(static_cast<size_t>(info.kind)));
     object.flag("complete", info.complete);
     object.number("gpu_ns", summary.all.ns);
     object.number("gpu_records", summary.gpu_records);
@@ -230,10 +188,9 @@ void report_json(const Summary& summary, TextStream& stream) {
     put_weight(summary.with_stack, object.key("shown_with_stack"));
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
-    put_counts(info.losses, object.key("losses"));
+    json_counts(info.losses, object.key("losses"));
     json_array(info.warnings, object.key("warnings"), [&out](const std::string& text) { out += json_string(text); });
-    object.key("meta");
-    put_meta(info, stream);
+    json_meta(info.meta, object.key("meta"), stream);
     const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, stream); };
     json_array(summary.work, object.key("work"), put);
     json_array(summary.functions, object.key("functions"),

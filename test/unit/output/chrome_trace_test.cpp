@@ -29,7 +29,7 @@ Exported exported(const std::string& profile) {
     return out;
   }
   profile::Tables tables;
-  output::ChromeTrace trace(tables, kShown, [&](std::string_view text) {
+  const auto trace = output::chrome_trace(tables, kShown, [&](std::string_view text) {
     out.text += text;
     return Status();
   });
@@ -40,12 +40,12 @@ Exported exported(const std::string& profile) {
       break;
     }
     if (!tables.add(**next)) {
-      REQUIRE(trace.add(**next));
+      REQUIRE(trace->add(**next));
     }
   }
-  REQUIRE(trace.finish());
-  out.events = trace.events();
-  out.left_out = trace.left_out();
+  REQUIRE(trace->finish());
+  out.events = trace->events();
+  out.left_out = trace->left_out();
   return out;
 }
 
@@ -87,8 +87,19 @@ TEST_CASE("a damaged profile makes a trace that can be read") {
 
 TEST_CASE("a trace ends with the first failure of its file") {
   profile::Tables tables;
-  output::ChromeTrace trace(tables, kShown, [](std::string_view) -> Status { return Error{"disk full"}; });
-  const Status finished = trace.finish();
+  const auto trace =
+      output::chrome_trace(tables, kShown, [](std::string_view) -> Status { return Error{"disk full"}; });
+  const Status finished = trace->finish();
   REQUIRE_FALSE(finished);
   CHECK(finished.error().message == "disk full");
+}
+
+TEST_CASE("the stack of an event is that of a flame graph") {
+  const std::string defined =
+      "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;ioctl\nFRAME;1;native;2;0;0;0;0;0\n"
+      "FRAME;2;kernel;3;0;0;0;0;0\nUSTACK;1;1\nKSTACK;1;2\nPROCESS;1;100;1;1;1;0;0;0\n"
+      "WORK;1;1;7;0;1;1;0;0;0;0;kernel;0;0\nEVENT;1;1;10;20;0;0;0\n";
+  const std::string frames = exported(defined).text;
+  CHECK(frames.find("\"1\":{\"name\":\"main\"},\n\"2\":{\"name\":\"-\",\"parent\":\"1\"},\n"
+                    "\"3\":{\"name\":\"ioctl\",\"parent\":\"2\"}}") != std::string::npos);
 }

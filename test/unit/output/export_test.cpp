@@ -8,6 +8,7 @@
 #include "catch.h"
 #include "output/export/gzip.h"
 #include "output/export/perfetto.h"
+#include "output/export/perfetto_stacks.h"
 #include "output/export/pprof.h"
 #include "output/export/protobuf.h"
 #include "output/export/rows.h"
@@ -85,18 +86,18 @@ uint64_t exported_events(const std::string& profile) {
   }
   const analyze::StackOptions stacks;
   profile::Tables tables;
-  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
+  const auto trace = output::perfetto_trace(tables, stacks, [](std::string_view /*unused*/) { return Status(); });
   for (;;) {
     const auto next = reader->next();
     if (!next || !next->has_value()) {
       break;
     }
     if (!tables.add(**next)) {
-      REQUIRE(trace.add(**next));
+      REQUIRE(trace->add(**next));
     }
   }
-  REQUIRE(trace.finish());
-  return trace.events();
+  REQUIRE(trace->finish());
+  return trace->events();
 }
 
 }  // namespace
@@ -110,21 +111,43 @@ TEST_CASE("a Perfetto trace takes every event of any profile") {
   }
 }
 
+TEST_CASE("a call stack of a Perfetto trace parts user and kernel frames as a flame graph does") {
+  auto reader = test::open_text(
+      "GPUPROF;3.0\nSTRING;1;outer\nSTRING;2;ioctl\nFRAME;1;native;1;0;0;0;0;0\nFRAME;2;kernel;2;0;0;0;0;0\n"
+      "USTACK;1;1\nKSTACK;1;2\n");
+  REQUIRE(reader);
+  profile::Tables tables;
+  for (auto next = reader->next(); next && next->has_value(); next = reader->next()) {
+    REQUIRE(!tables.add(**next));
+  }
+  analyze::WalkFrames frames(tables, {});
+  output::perfetto::Interned interned(frames);
+  CHECK(interned.call_stack({}) == 0);
+  CHECK(interned.call_stack({.ustack = profile::StackId{1}, .kstack = profile::StackId{1}}) == 1);
+  const std::string written = interned.take();
+  const size_t user = written.find("outer");
+  const size_t separator = written.find('-', user);
+  CHECK(user < separator);
+  CHECK(separator < written.find("ioctl", separator));
+  CHECK(written.find("ioctl", separator) != std::string::npos);
+}
+
 TEST_CASE("a Perfetto trace that cannot be written says so") {
   const test::RandomProfile random(1);
   auto reader = test::open_text(random.text);
   REQUIRE(reader);
   const analyze::StackOptions stacks;
   profile::Tables tables;
-  output::PerfettoTrace trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
+  const auto trace =
+      output::perfetto_trace(tables, stacks, [](std::string_view /*unused*/) { return Status(Error{"full"}); });
   Status status;
   for (auto next = reader->next(); status && next && next->has_value(); next = reader->next()) {
     if (!tables.add(**next)) {
-      status = trace.add(**next);
+      status = trace->add(**next);
     }
   }
   if (status) {
-    status = trace.finish();
+    status = trace->finish();
   }
   CHECK(!status == (random.events > 0));
 }

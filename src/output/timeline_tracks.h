@@ -1,15 +1,18 @@
-// Where a trace's slices go: tracks and their numbers. Internal to chrome_trace.cpp.
+// Where the slices of a timeline go: lanes, tracks and their numbers.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/hash.h"
 #include "profile/records.h"
+#include "profile/tables.h"
 
 namespace gpuprof::output {
 
@@ -28,6 +31,24 @@ class Lane {
   std::map<uint64_t, uint64_t> taken_;  // start to end
   uint64_t floor_ns_ = 0;
 };
+
+// The first of the lanes that takes a slice; nothing if all that a track may have are full.
+template <typename L, typename Take>
+std::optional<size_t> free_lane(std::vector<L>& lanes, Take take) {
+  constexpr size_t kMostLanes = 256;
+  for (size_t i = 0; i < kMostLanes; ++i) {
+    if (i == lanes.size()) {
+      lanes.emplace_back();
+    }
+    if (take(lanes[i])) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// "stream 7", "stream 7 (2)".
+std::string lane_name(const std::string& name, size_t lane);
 
 // How many pieces of work are there at a time, in bounded memory: changes are added up in bins, whose width doubles
 // whenever the trace outgrows them.
@@ -57,7 +78,7 @@ class DepthCounter {
   std::vector<int64_t> changes_;
 };
 
-// The numbers by which a trace knows a track; both as Chrome's "pid" and "tid".
+// The numbers by which a trace knows a track: Chrome's "pid" and "tid". Perfetto's uuid is the `tid`.
 struct Track {
   uint64_t pid = 0;
   uint64_t tid = 0;
@@ -77,6 +98,12 @@ class TrackNumbers {
   std::unordered_map<uint64_t, bool> used_;
   uint64_t substitutes_ = 0;
 };
+
+// "python3, rank 3, host node1"
+std::string process_name(const profile::Tables& tables, profile::ProcessId id);
+
+// The names of threads, by process and tid. They are complete when all records have been read.
+std::map<std::pair<uint32_t, uint32_t>, std::string_view> thread_names(const profile::Tables& tables);
 
 // The last launches and pieces of work that an arrow may join: a table that new ones overwrite, so that memory does not
 // grow with the trace.

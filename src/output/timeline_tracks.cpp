@@ -1,8 +1,42 @@
-#include "output/chrome_tracks.h"
+#include "output/timeline_tracks.h"
 
 #include <algorithm>
 
+#include "analyze/labels.h"
+#include "output/text.h"
+
 namespace gpuprof::output {
+
+namespace p = gpuprof::profile;
+
+std::string lane_name(const std::string& name, size_t lane) {
+  return lane == 0 ? name : name + " (" + std::to_string(lane + 1) + ")";
+}
+
+std::string process_name(const p::Tables& tables, p::ProcessId id) {
+  const p::Process* const process = tables.process(id);
+  if (process == nullptr) {
+    return std::string(analyze::kUnknown);
+  }
+  std::string name = shown_text(tables.text(process->name));
+  const std::pair<const char*, p::StringId> facts[] = {{", rank ", process->rank}, {", host ", process->host}};
+  for (const auto& [word, text] : facts) {
+    if (index(text) != 0) {
+      name.append(word).append(shown_text(tables.text(text)));
+    }
+  }
+  return name;
+}
+
+std::map<std::pair<uint32_t, uint32_t>, std::string_view> thread_names(const p::Tables& tables) {
+  std::map<std::pair<uint32_t, uint32_t>, std::string_view> names;
+  for (const p::Work& work : tables.works()) {
+    if (index(work.thread) != 0) {
+      names.try_emplace({index(work.process), work.tid}, tables.text(work.thread));
+    }
+  }
+  return names;
+}
 
 bool Lane::take(uint64_t start_ns, uint64_t end_ns) {
   if (start_ns < floor_ns_) {

@@ -1,4 +1,4 @@
-#include "output/chrome_tracks.h"
+#include "output/timeline_tracks.h"
 
 #include <random>
 #include <set>

@@ -1,0 +1,170 @@
+#include "output/timeline.h"
+
+#include <algorithm>
+
+#include "analyze/labels.h"
+#include "base/numbers.h"
+#include "output/text.h"
+
+namespace gpuprof::output {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr size_t kMostCounters = 256;  // each needs half a megabyte; a file can name any number of devices
+
+}  // namespace
+
+const char* Timeline::word(Category category) {
+  constexpr std::array<const char*, 4> kWords = {"gpu", "host", "call", "nvtx"};
+  return kWords[static_cast<size_t>(category)];
+}
+
+Status Timeline::add(const p::Record& record) {
+  const bool is_slice = std::holds_alternative<p::Event>(record) || std::holds_alternative<p::Call>(record) ||
+                        std::holds_alternative<p::Span>(record);
+  if (is_slice && events_++ == 0) {
+    begin();
+  }
+  if (const auto* event = std::get_if<p::Event>(&record)) {
+    take(*event);
+  } else if (const auto* call = std::get_if<p::Call>(&record)) {
+    take(*call);
+  } else if (const auto* span = std::get_if<p::Span>(&record)) {
+    take(*span);
+  } else if (const auto* meta = std::get_if<p::Meta>(&record)) {
+    if (meta->key == "start_ns" && !start_ns_) {
+      start_ns_ = whole_number(meta->value);
+    }
+    meta_.try_emplace(std::string(meta->key), meta->value);
+  } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
+    uint64_t& sum = losses_[std::string(loss->reason)];
+    sum += std::min(loss->count, UINT64_MAX - sum);
+  }
+  return is_due() ? flush() : Status();
+}
+
+Status Timeline::finish() {
+  constexpr const char* kDepth = "queue depth";
+  for (const auto& [device, depth] : depths_) {
+    const Track track = counter_track(p::DeviceId{device}, kDepth);
+    for (const DepthCounter::Sample& sample : depth.samples()) {
+      put_counter(track, kDepth, sample.time_ns, static_cast<uint64_t>(sample.depth));
+      if (Status written = is_due() ? flush() : Status(); !written) {
+        return written;
+      }
+    }
+  }
+  return end();
+}
+
+void Timeline::take(const p::Event& event) {
+  const p::Work& work = *tables_.work(event.work);
+  const uint64_t end_ns = std::max(event.start_ns, event.end_ns);
+  const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
+  const auto track =
+      on_gpu          ? device_track(work.device, "stream " + std::to_string(work.stream), event.start_ns, end_ns)
+      : work.tid != 0 ? thread_track(work.process, work.tid, event.start_ns, end_ns)
+                      : device_track(work.device, "unified memory", event.start_ns, end_ns);
+  if (!track) {
+    ++left_out_;
+    return;
+  }
+  std::array<Fact, 4> facts{};
+  size_t count = 0;
+  const auto add_fact = [&](bool is_known, const char* name, uint64_t value) {
+    if (is_known) {
+      facts[count++] = {name, value};
+    }
+  };
+  add_fact(event.correlation != 0, "correlation", event.correlation);
+  add_fact(event.bytes != 0, "bytes", event.bytes);
+  add_fact(event.queued_ns != 0 && event.queued_ns <= event.start_ns, "queue_ns", event.start_ns - event.queued_ns);
+  add_fact(event.submitted_ns != 0 && event.submitted_ns <= event.start_ns, "submitted_ns",
+           event.start_ns - event.submitted_ns);
+  put({.track = *track,
+       .category = on_gpu ? Category::gpu : Category::host,
+       .start_ns = event.start_ns,
+       .end_ns = end_ns,
+       .work = &work,
+       .site = analyze::stacks_of(work),
+       .facts = std::span(facts).first(count),
+       .range = work.range,
+       .process = work.process,
+       .arrow = on_gpu ? event.correlation : 0});
+  if (on_gpu) {
+    join(event, work, *track, end_ns);
+  }
+}
+
+// GPU work with the call that put it on the device, which may be in the file before or after it.
+void Timeline::join(const p::Event& event, const p::Work& work, const Track& track, uint64_t end_ns) {
+  uint64_t launched_ns = event.queued_ns != 0 ? std::min(event.queued_ns, event.start_ns) : event.start_ns;
+  const Place* const call = event.correlation == 0 ? nullptr : calls_.find(work.process, event.correlation);
+  if (call != nullptr) {
+    launched_ns = std::min(launched_ns, call->start_ns);
+    put_arrow(*call, {track, event.start_ns});
+  } else if (event.correlation != 0) {
+    work_without_call_.put(work.process, event.correlation, {track, event.start_ns});
+  }
+  if (depths_.size() < kMostCounters || depths_.count(index(work.device)) != 0) {
+    depths_.try_emplace(index(work.device), start_ns_.value_or(launched_ns)).first->second.add(launched_ns, end_ns);
+  }
+}
+
+void Timeline::take(const p::Call& call) {
+  const uint64_t end_ns = std::max(call.start_ns, call.end_ns);
+  const auto track = thread_track(call.process, call.tid, call.start_ns, end_ns);
+  if (!track) {
+    ++left_out_;
+    return;
+  }
+  const std::string_view function = tables_.text(call.function);
+  const Fact correlation{"correlation", call.correlation};
+  put({.track = *track,
+       .category = Category::call,
+       .start_ns = call.start_ns,
+       .end_ns = end_ns,
+       .name = function.empty() ? analyze::kUnknown : function,
+       .site = {.ustack = call.ustack},
+       .facts = std::span(&correlation, call.correlation != 0 ? 1 : 0),
+       .process = call.process,
+       .arrow = call.correlation});
+  if (call.correlation == 0) {
+    return;
+  }
+  const Place place{*track, call.start_ns};
+  if (const Place* work = work_without_call_.find(call.process, call.correlation)) {
+    put_arrow(place, *work);
+    work_without_call_.erase(call.process, call.correlation);
+  }
+  calls_.put(call.process, call.correlation, place);
+}
+
+void Timeline::take(const p::Span& span) {
+  const uint64_t end_ns = std::max(span.start_ns, span.end_ns);
+  const auto track = range_track(span.process, span.tid, span.start_ns, end_ns);
+  if (!track) {
+    ++left_out_;
+    return;
+  }
+  const p::Range* const range = tables_.range(span.range);
+  const std::string name = range == nullptr ? std::string(analyze::kUnknown) : range_name(*range);
+  put({.track = *track,
+       .category = Category::nvtx,
+       .start_ns = span.start_ns,
+       .end_ns = end_ns,
+       .name = name,
+       .process = span.process});
+}
+
+std::string Timeline::range_name(const p::Range& range) const {
+  const std::string_view name = tables_.text(range.name);
+  const std::string_view domain = tables_.text(range.domain);
+  if (name.size() + domain.size() < kMostShownBytes) {
+    return analyze::range_label(tables_, range);
+  }
+  return domain.empty() ? shown_text(name) : shown_text(domain) + ":" + shown_text(name);
+}
+
+}  // namespace gpuprof::output
