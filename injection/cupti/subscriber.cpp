@@ -73,7 +73,7 @@ struct Domains {
 };
 
 Domains domains() {
-  const char* text = secure_getenv("GPUPROF_CUPTI_DOMAINS");
+  const char* text = secure_getenv(GPUPROF_ENV_CUPTI_DOMAINS);
   if (text == nullptr || strcmp(text, "driver") == 0) {
     return {};
   }

@@ -164,7 +164,7 @@ void detach() {
 
 constexpr Vendor::Flush kFlush = {
     .library = "CUPTI",
-    .pace_variable = "GPUPROF_CUPTI_FLUSH_MS",
+    .pace_variable = GPUPROF_ENV_CUPTI_FLUSH_MS,
     .flush = flush,
     .first_work = first_work,
     .set_recording = set_recording,
