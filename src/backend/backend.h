@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "backend/sampling_options.h"
 #include "backend/source_ids.h"
 #include "base/result.h"
 
@@ -67,9 +68,8 @@ struct LaunchFunction {
 struct Recording {
   EventSink& sink;
   SourceIds& ids;
-  pid_t root = 0;        // the work of this process and of its descendants is told to the sink, and nobody else's
-  bool samples = false;  // inside of kernels, where the source can take them
-  uint32_t sampling_period = 0;  // cycles from one to the next, about; 0: the source's choice
+  pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
+  const SamplingOptions& sampling;
 };
 
 // The SM clock of a device while it worked.
