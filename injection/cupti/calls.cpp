@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cupti/session.h"
+#include "wire/cuda_launches.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -12,13 +13,8 @@ struct Beginning {
   CallKind kind;
 };
 
-// The first one that fits. Prefetching and advising (cuMemPrefetchAsync) are no launches: CUPTI has no record of them
-// but the unified memory counters of what they move.
-constexpr Beginning kBeginnings[] = {{"LaunchHostFunc", CallKind::other},
-                                     {"LaunchCooperativeKernelMultiDevice", CallKind::several},
-                                     {"Launch", CallKind::launches_kernel},
-                                     {"GraphLaunch", CallKind::launches_graph},
-                                     {"ModuleUnload", CallKind::unloads_code},
+// Calls that are no launches. The first one that fits counts.
+constexpr Beginning kBeginnings[] = {{"ModuleUnload", CallKind::unloads_code},
                                      {"LibraryUnload", CallKind::drops_code},
                                      {"CtxDestroy", CallKind::drops_code},
                                      {"DevicePrimaryCtxRelease", CallKind::drops_code},
@@ -36,10 +32,6 @@ constexpr Beginning kBeginnings[] = {{"LaunchHostFunc", CallKind::other},
                                      {"GraphNodeSetParams", CallKind::sets_node},
                                      {"GraphExecKernelNodeSetParams", CallKind::sets_exec_kernel_node},
                                      {"GraphExecNodeSetParams", CallKind::sets_exec_node},
-                                     {"MemcpyBatch", CallKind::several},
-                                     {"Memcpy3DBatch", CallKind::several},
-                                     {"Memcpy", CallKind::launch},
-                                     {"Memset", CallKind::launch},
                                      {"CtxSynchronize", CallKind::sync_all},
                                      {"StreamSynchronize", CallKind::sync_stream},
                                      {"EventSynchronize", CallKind::sync},
@@ -54,6 +46,22 @@ constexpr Beginning kBeginnings[] = {{"LaunchHostFunc", CallKind::other},
                                      {"ArrayCreate", CallKind::memory},
                                      {"Array3DCreate", CallKind::memory},
                                      {"ArrayDestroy", CallKind::memory}};
+
+constexpr CallKind kind_of_work(CudaWork work) {
+  switch (work) {
+    case CudaWork::operation:
+      return CallKind::launch;
+    case CudaWork::kernel:
+      return CallKind::launches_kernel;
+    case CudaWork::several:
+      return CallKind::several;
+    case CudaWork::graph:
+      return CallKind::launches_graph;
+    case CudaWork::none:
+      break;
+  }
+  return CallKind::other;
+}
 
 CallKind kinds[2][kMaxCallbackId];
 
@@ -71,6 +79,11 @@ CallKind kind_of_name(const char* name) {
     name += 4;
   } else if (strncmp(name, "cu", 2) == 0) {
     name += 2;
+  }
+  for (const CudaLaunch& launch : kCudaLaunches) {
+    if (strncmp(name, launch.beginning.data(), launch.beginning.size()) == 0) {
+      return kind_of_work(launch.work);
+    }
   }
   for (const Beginning& beginning : kBeginnings) {
     if (strncmp(name, beginning.text, strlen(beginning.text)) == 0) {

@@ -22,150 +22,45 @@ uint64_t image_bytes(cl_mem image, const size_t* region) {
   return volume(region) * element;
 }
 
-#define GPUPROF_WAIT_PARAMETERS cl_uint waits, const cl_event *wait_list, cl_event *event
-
-cl_int CL_API_CALL ndrange_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
-                                  const size_t* global, const size_t* local, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueNDRangeKernel", GPUPROF_OP_KERNEL, 0, false, kernel};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits, wait_list, to);
-  });
+// Of an enqueue function's parameters, the event is the only one of its type: the hook puts another in its place.
+inline cl_event* replaced(cl_event* /*event*/, cl_event* to) {
+  return to;
+}
+template <typename Parameter>
+Parameter replaced(Parameter parameter, cl_event* /*to*/) {
+  return parameter;
 }
 
-cl_int CL_API_CALL task(cl_command_queue queue, cl_kernel kernel, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueTask", GPUPROF_OP_KERNEL, 0, false, kernel};
-  return traced(queue, command, event,
-                [&](cl_event* to) { return target.clEnqueueTask(queue, kernel, waits, wait_list, to); });
+inline cl_event* event_of(cl_event* event) {
+  return event;
+}
+template <typename First, typename... Rest>
+cl_event* event_of(First /*first*/, Rest... rest) {
+  return event_of(rest...);
 }
 
-cl_int CL_API_CALL native_kernel(cl_command_queue queue, void(CL_CALLBACK* function)(void*), void* args,
-                                 size_t args_bytes, cl_uint mem_count, const cl_mem* mems, const void** mem_places,
-                                 GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueNativeKernel", GPUPROF_OP_OTHER};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueNativeKernel(queue, function, args, args_bytes, mem_count, mems, mem_places, waits,
-                                        wait_list, to);
-  });
+// A hook for one of the table's entries. `Describe` makes a Command of the parameters after the queue.
+template <auto Entry, typename Describe, typename Function>
+struct Enqueue;
+template <auto Entry, typename Describe, typename... Parameters>
+struct Enqueue<Entry, Describe, cl_int (CL_API_CALL* cl_icd_dispatch::*)(cl_command_queue, Parameters...)> {
+  static cl_int CL_API_CALL hook(cl_command_queue queue, Parameters... parameters) {
+    return traced(queue, Describe{}(parameters...), event_of(parameters...),
+                  [&](cl_event* to) { return (target.*Entry)(queue, replaced(parameters, to)...); });
+  }
+};
+
+template <auto Entry, typename Describe>
+void hook(cl_icd_dispatch& table, Describe /*describe*/) {
+  if (table.*Entry != nullptr) {
+    table.*Entry = Enqueue<Entry, Describe, decltype(Entry)>::hook;
+  }
 }
 
-cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
-                               void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueReadBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueReadBuffer(queue, buffer, blocking, offset, bytes, to_host, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes,
-                                const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueWriteBuffer", GPUPROF_OP_COPY_HTOD, bytes, blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueWriteBuffer(queue, buffer, blocking, offset, bytes, from_host, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL read_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                    const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
-                                    size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
-                                    void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueReadBufferRect", GPUPROF_OP_COPY_DTOH, volume(region), blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueReadBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
-                                          buffer_slice, host_row, host_slice, to_host, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL write_buffer_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                     const size_t* buffer_origin, const size_t* host_origin, const size_t* region,
-                                     size_t buffer_row, size_t buffer_slice, size_t host_row, size_t host_slice,
-                                     const void* from_host, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueWriteBufferRect", GPUPROF_OP_COPY_HTOD, volume(region), blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueWriteBufferRect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
-                                           buffer_slice, host_row, host_slice, from_host, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem into, size_t from_offset, size_t into_offset,
-                               size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueCopyBuffer", GPUPROF_OP_COPY_DTOD, bytes};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueCopyBuffer(queue, from, into, from_offset, into_offset, bytes, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL copy_buffer_rect(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
-                                    const size_t* into_origin, const size_t* region, size_t from_row, size_t from_slice,
-                                    size_t into_row, size_t into_slice, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueCopyBufferRect", GPUPROF_OP_COPY_DTOD, volume(region)};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueCopyBufferRect(queue, from, into, from_origin, into_origin, region, from_row, from_slice,
-                                          into_row, into_slice, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void* pattern, size_t pattern_bytes,
-                               size_t offset, size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueFillBuffer", GPUPROF_OP_FILL, bytes};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueFillBuffer(queue, buffer, pattern, pattern_bytes, offset, bytes, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL fill_image(cl_command_queue queue, cl_mem image, const void* color, const size_t* origin,
-                              const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueFillImage", GPUPROF_OP_FILL, image_bytes(image, region)};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueFillImage(queue, image, color, origin, region, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
-                              const size_t* region, size_t row, size_t slice, void* to_host, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueReadImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region),
-                           blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to_host, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t* origin,
-                               const size_t* region, size_t row, size_t slice, const void* from_host,
-                               GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueWriteImage", GPUPROF_OP_COPY_HTOD, image_bytes(image, region),
-                           blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice, from_host, waits, wait_list,
-                                      to);
-  });
-}
-
-cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem into, const size_t* from_origin,
-                              const size_t* into_origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueCopyImage", GPUPROF_OP_COPY_DTOD, image_bytes(from, region)};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueCopyImage(queue, from, into, from_origin, into_origin, region, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t* origin,
-                                        const size_t* region, size_t offset, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueCopyImageToBuffer", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueCopyImageToBuffer(queue, image, buffer, origin, region, offset, waits, wait_list, to);
-  });
-}
-
-cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
-                                        const size_t* origin, const size_t* region, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueCopyBufferToImage", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueCopyBufferToImage(queue, buffer, image, offset, origin, region, waits, wait_list, to);
-  });
-}
-
+// Maps return the memory, and their status by a pointer after the event.
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                             size_t bytes, GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
+                             size_t bytes, cl_uint waits, const cl_event* wait_list, cl_event* event,
+                             cl_int* status_ret) {
   void* mapped = nullptr;
   const Command command = {"clEnqueueMapBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
   const cl_int status = traced(queue, command, event, [&](cl_event* to) {
@@ -180,8 +75,8 @@ void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool bloc
 }
 
 void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
-                            const size_t* origin, const size_t* region, size_t* row, size_t* slice,
-                            GPUPROF_WAIT_PARAMETERS, cl_int* status_ret) {
+                            const size_t* origin, const size_t* region, size_t* row, size_t* slice, cl_uint waits,
+                            const cl_event* wait_list, cl_event* event, cl_int* status_ret) {
   void* mapped = nullptr;
   const Command command = {"clEnqueueMapImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region), blocking != CL_FALSE};
   const cl_int status = traced(queue, command, event, [&](cl_event* to) {
@@ -196,30 +91,82 @@ void* CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocki
   return mapped;
 }
 
-cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* mapped, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueUnmapMemObject", GPUPROF_OP_COPY_HTOD};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueUnmapMemObject(queue, memory, mapped, waits, wait_list, to);
+using Table = cl_icd_dispatch;
+
+void hook_kernels(Table& table) {
+  hook<&Table::clEnqueueNDRangeKernel>(table, [](cl_kernel kernel, auto...) -> Command {
+    return {"clEnqueueNDRangeKernel", GPUPROF_OP_KERNEL, 0, false, kernel};
+  });
+  hook<&Table::clEnqueueTask>(table, [](cl_kernel kernel, auto...) -> Command {
+    return {"clEnqueueTask", GPUPROF_OP_KERNEL, 0, false, kernel};
+  });
+  hook<&Table::clEnqueueNativeKernel>(table, [](auto...) -> Command {
+    return {"clEnqueueNativeKernel", GPUPROF_OP_OTHER};
   });
 }
 
-cl_int CL_API_CALL svm_memcpy(cl_command_queue queue, cl_bool blocking, void* into, const void* from, size_t bytes,
-                              GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueSVMMemcpy", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueSVMMemcpy(queue, blocking, into, from, bytes, waits, wait_list, to);
+void hook_buffers(Table& table) {
+  hook<&Table::clEnqueueReadBuffer>(table, [](cl_mem, cl_bool blocking, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueReadBuffer", GPUPROF_OP_COPY_DTOH, bytes, blocking != CL_FALSE};
+  });
+  hook<&Table::clEnqueueWriteBuffer>(table, [](cl_mem, cl_bool blocking, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueWriteBuffer", GPUPROF_OP_COPY_HTOD, bytes, blocking != CL_FALSE};
+  });
+  hook<&Table::clEnqueueReadBufferRect>(
+      table, [](cl_mem, cl_bool blocking, const size_t*, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueReadBufferRect", GPUPROF_OP_COPY_DTOH, volume(region), blocking != CL_FALSE};
+      });
+  hook<&Table::clEnqueueWriteBufferRect>(
+      table, [](cl_mem, cl_bool blocking, const size_t*, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueWriteBufferRect", GPUPROF_OP_COPY_HTOD, volume(region), blocking != CL_FALSE};
+      });
+  hook<&Table::clEnqueueCopyBuffer>(table, [](cl_mem, cl_mem, size_t, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueCopyBuffer", GPUPROF_OP_COPY_DTOD, bytes};
+  });
+  hook<&Table::clEnqueueCopyBufferRect>(
+      table, [](cl_mem, cl_mem, const size_t*, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueCopyBufferRect", GPUPROF_OP_COPY_DTOD, volume(region)};
+      });
+  hook<&Table::clEnqueueFillBuffer>(table, [](cl_mem, const void*, size_t, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueFillBuffer", GPUPROF_OP_FILL, bytes};
+  });
+  hook<&Table::clEnqueueUnmapMemObject>(table, [](auto...) -> Command {
+    return {"clEnqueueUnmapMemObject", GPUPROF_OP_COPY_HTOD};
+  });
+  hook<&Table::clEnqueueSVMMemcpy>(table, [](cl_bool blocking, void*, const void*, size_t bytes, auto...) -> Command {
+    return {"clEnqueueSVMMemcpy", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};
+  });
+  hook<&Table::clEnqueueSVMMemFill>(table, [](void*, const void*, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueSVMMemFill", GPUPROF_OP_FILL, bytes};
   });
 }
 
-cl_int CL_API_CALL svm_fill(cl_command_queue queue, void* memory, const void* pattern, size_t pattern_bytes,
-                            size_t bytes, GPUPROF_WAIT_PARAMETERS) {
-  const Command command = {"clEnqueueSVMMemFill", GPUPROF_OP_FILL, bytes};
-  return traced(queue, command, event, [&](cl_event* to) {
-    return target.clEnqueueSVMMemFill(queue, memory, pattern, pattern_bytes, bytes, waits, wait_list, to);
-  });
+void hook_images(Table& table) {
+  hook<&Table::clEnqueueFillImage>(
+      table, [](cl_mem image, const void*, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueFillImage", GPUPROF_OP_FILL, image_bytes(image, region)};
+      });
+  hook<&Table::clEnqueueReadImage>(
+      table, [](cl_mem image, cl_bool blocking, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueReadImage", GPUPROF_OP_COPY_DTOH, image_bytes(image, region), blocking != CL_FALSE};
+      });
+  hook<&Table::clEnqueueWriteImage>(
+      table, [](cl_mem image, cl_bool blocking, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueWriteImage", GPUPROF_OP_COPY_HTOD, image_bytes(image, region), blocking != CL_FALSE};
+      });
+  hook<&Table::clEnqueueCopyImage>(
+      table, [](cl_mem from, cl_mem, const size_t*, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueCopyImage", GPUPROF_OP_COPY_DTOD, image_bytes(from, region)};
+      });
+  hook<&Table::clEnqueueCopyImageToBuffer>(
+      table, [](cl_mem image, cl_mem, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueCopyImageToBuffer", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
+      });
+  hook<&Table::clEnqueueCopyBufferToImage>(
+      table, [](cl_mem, cl_mem image, size_t, const size_t*, const size_t* region, auto...) -> Command {
+        return {"clEnqueueCopyBufferToImage", GPUPROF_OP_COPY_DTOD, image_bytes(image, region)};
+      });
 }
-
-#undef GPUPROF_WAIT_PARAMETERS
 
 }  // namespace
 
@@ -227,27 +174,11 @@ void hook_commands(cl_icd_dispatch& table) {
   if (table.clSetEventCallback == nullptr) {
     return;  // OpenCL 1.0: nobody would tell us that a command has completed
   }
-  GPUPROF_HOOK(table, clEnqueueNDRangeKernel, ndrange_kernel);
-  GPUPROF_HOOK(table, clEnqueueTask, task);
-  GPUPROF_HOOK(table, clEnqueueNativeKernel, native_kernel);
-  GPUPROF_HOOK(table, clEnqueueReadBuffer, read_buffer);
-  GPUPROF_HOOK(table, clEnqueueWriteBuffer, write_buffer);
-  GPUPROF_HOOK(table, clEnqueueReadBufferRect, read_buffer_rect);
-  GPUPROF_HOOK(table, clEnqueueWriteBufferRect, write_buffer_rect);
-  GPUPROF_HOOK(table, clEnqueueCopyBuffer, copy_buffer);
-  GPUPROF_HOOK(table, clEnqueueCopyBufferRect, copy_buffer_rect);
-  GPUPROF_HOOK(table, clEnqueueFillBuffer, fill_buffer);
-  GPUPROF_HOOK(table, clEnqueueFillImage, fill_image);
-  GPUPROF_HOOK(table, clEnqueueReadImage, read_image);
-  GPUPROF_HOOK(table, clEnqueueWriteImage, write_image);
-  GPUPROF_HOOK(table, clEnqueueCopyImage, copy_image);
-  GPUPROF_HOOK(table, clEnqueueCopyImageToBuffer, copy_image_to_buffer);
-  GPUPROF_HOOK(table, clEnqueueCopyBufferToImage, copy_buffer_to_image);
+  hook_kernels(table);
+  hook_buffers(table);
+  hook_images(table);
   GPUPROF_HOOK(table, clEnqueueMapBuffer, map_buffer);
   GPUPROF_HOOK(table, clEnqueueMapImage, map_image);
-  GPUPROF_HOOK(table, clEnqueueUnmapMemObject, unmap);
-  GPUPROF_HOOK(table, clEnqueueSVMMemcpy, svm_memcpy);
-  GPUPROF_HOOK(table, clEnqueueSVMMemFill, svm_fill);
 }
 
 }  // namespace gpuprof::injection::opencl

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "backend/sampling_options.h"
 #include "backend/source_ids.h"
 #include "base/result.h"
 
@@ -19,9 +20,20 @@ struct bpf_object;
 
 namespace gpuprof::backend {
 
+// An environment variable of gpuprof's own that a backend, or its library in targets, reads.
+struct Variable {
+  const char* name;
+  // What is wrong with a value; nullopt: nothing. Null for a variable that gpuprof sets in targets, and users do not.
+  std::optional<Error> (*check)(const std::string& value) = nullptr;
+};
+
 struct Descriptor {
   const char* name;     // as in --backend and in the profile
   const char* summary;  // one line for doctor and --help
+  std::span<const Variable> variables = {};
+  // How the names of the vendor's own variables begin, which choose a device, for example: a target gets them also
+  // where it runs as another user (--user).
+  std::span<const std::string_view> vendor_variables = {};
 };
 
 // Whether the backend can work on this machine.
@@ -56,9 +68,8 @@ struct LaunchFunction {
 struct Recording {
   EventSink& sink;
   SourceIds& ids;
-  pid_t root = 0;        // the work of this process and of its descendants is told to the sink, and nobody else's
-  bool samples = false;  // inside of kernels, where the source can take them
-  uint32_t sampling_period = 0;  // cycles from one to the next, about; 0: the source's choice
+  pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
+  const SamplingOptions& sampling;
 };
 
 // The SM clock of a device while it worked.
@@ -102,13 +113,6 @@ class Backend {
   [[nodiscard]] bool is_code_only() const { return code_only_; }
 
   virtual Status prepare(LaunchEnv& env) = 0;
-
-  // What is wrong with the value of an environment variable that the backend's libraries read; nothing where it is
-  // none of theirs.
-  [[nodiscard]] virtual std::optional<Error> check_variable(std::string_view /*name*/,
-                                                            const std::string& /*value*/) const {
-    return std::nullopt;
-  }
 
   // How the file begins that a running process must have mapped for library() to be of use when it is brought in there
   // (record -p); empty: the library can not come late.

@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "base/pattern.h"
 #include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
@@ -23,6 +24,7 @@
 #include "record/ipc/channel.h"
 #include "record/session.h"
 #include "record/write/output_name.h"
+#include "symbolize/symbolizer.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -72,7 +74,8 @@ class Record final : public Command {
     if (Status usable = take_options(); !usable) {
       return std::move(usable).error();
     }
-    auto chosen = backend::choose(backend::make_all(), backends_, options_.samples && options_.attach_pid == 0);
+    auto chosen =
+        backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
     if (!chosen) {
       return std::move(chosen).error();
     }
@@ -101,7 +104,7 @@ class Record final : public Command {
   void tell_what_stays_unnamed(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
-    if (options_.samples && options_.attach_pid != 0 && named_by_other) {
+    if (options_.sampling.samples && options_.attach_pid != 0 && named_by_other) {
       log::warn("sampled kernels of process " + std::to_string(options_.attach_pid) +
                     " have addresses instead of names and source lines",
                 "what its code is, is known of programs that are started with gpuprof record --backend drm --stalls -- "
@@ -180,11 +183,11 @@ class Record final : public Command {
     app.add_option("--kernel", kernel_,
                    "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
         ->type_name("REGEX");
-    app.add_option("--sample-every", options_.exact.every,
+    app.add_option("--sample-every", options_.sampling.exact_every,
                    "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
         ->check(CLI::Range(1U, 1'000'000'000U))
         ->type_name("N");
-    app.add_option("--sampling-period", options_.sampling_period,
+    app.add_option("--sampling-period", options_.sampling.period,
                    "cycles of an SM (Intel: of the GPU, about) from one sample to the next, a power of two from 32 to "
                    "2^31; more "
                    "samples cost more "
@@ -248,8 +251,8 @@ class Record final : public Command {
                                             : record::StackChoice::best;
     options_.wait_for_children = wait_ == "all";
     options_.whole_graphs = graphs_ == "whole";
-    options_.samples = !sampling_.empty();
-    options_.exact.on = sampling_ == "exact";
+    options_.sampling.samples = !sampling_.empty();
+    options_.sampling.exact = sampling_ == "exact";
     if (Status exact = take_exact(); !exact) {
       return exact;
     }
@@ -257,14 +260,14 @@ class Record final : public Command {
   }
 
   Status take_exact() {
-    if (!options_.exact.on && app_->count("--sample-every") > 0) {
+    if (!options_.sampling.exact && app_->count("--sample-every") > 0) {
       return Error{"record: --sample-every chooses launches for --pc-sampling=exact", "add --pc-sampling=exact",
                    kExitUsage};
     }
     if (Status metrics = take_metrics(); !metrics || app_->count("--kernel") == 0) {
       return metrics;
     }
-    if (!options_.exact.on && options_.counted.empty()) {
+    if (!options_.sampling.exact && !options_.sampling.counts()) {
       return Error{"record: --kernel chooses kernels for --pc-sampling=exact and --sass-metrics",
                    "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
     }
@@ -272,7 +275,9 @@ class Record final : public Command {
     if (!kernel) {
       return std::move(kernel).error();
     }
-    options_.kernel = std::move(*kernel);
+    options_.sampling.chosen = [kernel = std::move(*kernel)](std::string_view name) {
+      return kernel.matches(symbolize::demangle(name));
+    };
     return {};
   }
 
@@ -284,31 +289,31 @@ class Record final : public Command {
     if (!counted) {
       return std::move(counted).error();
     }
-    if (options_.samples || options_.timeline || options_.latency || options_.whole_graphs) {
+    if (options_.sampling.samples || options_.timeline || options_.latency || options_.whole_graphs) {
       return Error{"record: --sass-metrics with what needs GPU times",
                    "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};
     }
-    options_.counted = std::move(*counted);
+    options_.sampling.counted = std::move(*counted);
     return {};
   }
 
   // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
   Status check_sampling() const {
-    if (options_.sampling_period != 0 && !options_.samples) {
+    if (options_.sampling.period != 0 && !options_.sampling.samples) {
       return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
     }
     constexpr uint32_t kLeast = 32;
     constexpr uint32_t kMost = uint32_t{1} << 31;
-    const uint32_t period = options_.sampling_period;
+    const uint32_t period = options_.sampling.period;
     if (period != 0 && (period < kLeast || period > kMost || (period & (period - 1)) != 0)) {
       return Error{"--sampling-period: " + std::to_string(period) + " is not a power of two from 32 to 2147483648",
                    "try 4096, or leave the choice to the driver", kExitUsage};
     }
-    if (options_.samples && !options_.nvtx_range.empty()) {
+    if (options_.sampling.samples && !options_.nvtx_range.empty()) {
       return Error{"record: both --pc-sampling and --nvtx-range",
                    "samples are taken everywhere; choose the time by --delay and --duration or by signals", kExitUsage};
     }
-    if (options_.samples && options_.whole_graphs) {
+    if (options_.sampling.samples && options_.whole_graphs) {
       return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
                    kExitUsage};
     }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "wire/loss.h"
+
 namespace gpuprof::profile {
 
 enum class LossReason : uint8_t {
@@ -43,6 +45,8 @@ enum class Missing : uint8_t {
 // As in a LOSS line.
 std::string_view word(LossReason reason);
 std::optional<LossReason> loss_reason_of(std::string_view word);
+// The reason for what a target counts under `counted`, which is below GPUPROF_LOSS_USED.
+LossReason loss_reason_of(gpuprof_loss counted);
 Missing missing(LossReason reason);
 
 }  // namespace gpuprof::profile

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/pattern.h"
+#include "backend/sampling_options.h"
 #include "base/result.h"
 #include "profile/coverage.h"
 #include "record/live/live_view.h"
@@ -18,12 +18,6 @@ namespace gpuprof::record {
 
 // best: inproc where our library is in the process, else bpf, else frame pointers.
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
-
-// Samples of single launches, which run one at a time: of one of `every` launches of the chosen kernels.
-struct ExactSamples {
-  bool on = false;
-  uint32_t every = 1;
-};
 
 struct SessionOptions {
   std::vector<std::string> command;   // what to run; empty with `attach_pid`
@@ -36,11 +30,7 @@ struct SessionOptions {
   bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU
   bool timeline = false;                 // every event, not only sums
   bool latency = false;                  // histograms of how long launches wait
-  bool samples = false;                  // inside kernels
-  uint32_t sampling_period = 0;          // cycles from one to the next, a power of two; 0: the vendor's choice
-  ExactSamples exact;                    // with `samples`
-  std::string counted;                   // instead of GPU work: by the vendor's names, ',' between; empty: nothing
-  std::optional<Pattern> kernel;         // whose launches are sampled or counted: demangled names; none: all kernels
+  backend::SamplingOptions sampling;     // inside kernels
   bool whole_graphs = false;             // one record a graph launch
   std::string commit;                    // of the program, as the user says; empty: it is looked for
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside

@@ -16,6 +16,7 @@
 #include <stddef.h> /* NOLINT(modernize-deprecated-headers): this is C, too */
 #include <stdint.h> /* NOLINT(modernize-deprecated-headers) */
 
+#include "wire/loss.h"
 #include "wire/stack.h"
 
 /* Flexible array members are C; both C++ compilers take them. */
@@ -38,6 +39,10 @@
   "GPUPROF_UID" /* the recorder's user, as it sees itself: whoever else listens is somebody else */
 #define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION" /* the CUDA_INJECTION64_PATH that we replaced */
 
+/* What users may set for the CUDA backend: where libcupti is, whose callbacks are used, and how often it is flushed. */
+#define GPUPROF_ENV_CUPTI_PATH "GPUPROF_CUPTI_PATH"
+#define GPUPROF_ENV_CUPTI_DOMAINS "GPUPROF_CUPTI_DOMAINS"
+#define GPUPROF_ENV_CUPTI_FLUSH_MS "GPUPROF_CUPTI_FLUSH_MS"
 /* Milliseconds that GPUPROF_CUPTI_FLUSH_MS may say. */
 #define GPUPROF_FLUSH_MS_LEAST 10
 #define GPUPROF_FLUSH_MS_MOST 1000
@@ -108,24 +113,6 @@ enum gpuprof_state {
   GPUPROF_STATE_ACTIVE = 1,
   GPUPROF_STATE_FINISHED = 2, /* flushed and closed in order */
   GPUPROF_STATE_DISABLED = 3  /* profiling switched itself off; `reason` says why */
-};
-
-/* Why something is missing. Counted per ring; the recorder turns them into LOSS records. */
-enum gpuprof_loss {
-  GPUPROF_LOSS_RING_FULL = 0,         /* a record of GPU work did not fit into the ring */
-  GPUPROF_LOSS_RING_BUSY = 1,         /* the ring's lock could not be had in bounded time */
-  GPUPROF_LOSS_VENDOR_DROPPED = 2,    /* the vendor library (CUPTI, ...) says that it dropped records */
-  GPUPROF_LOSS_INVALID_TIMESTAMP = 3, /* a GPU record with start 0, end 0 or end < start */
-  GPUPROF_LOSS_NO_TIMING = 4,         /* a command for which the driver gave no profiling times */
-  GPUPROF_LOSS_OUT_OF_MEMORY = 5,     /* no memory for a buffer or a name */
-  GPUPROF_LOSS_REENTRANT = 6,         /* seen while our own code was already running on the thread */
-  GPUPROF_LOSS_UNFINISHED = 7,        /* GPU work still running when the target ended */
-  GPUPROF_LOSS_RANGE_LIMIT = 8,       /* launches in more NVTX ranges than are kept apart */
-  GPUPROF_LOSS_STACK = 9,   /* launches that could not be told of, or whose stack could not be taken or handed over */
-  GPUPROF_LOSS_DETAIL = 10, /* a record of something else that did not fit, or not in time: a name, a call, ... */
-  GPUPROF_LOSS_KERNEL_NAME = 11, /* kernels whose name went with their module before it could be read */
-  GPUPROF_LOSS_USED,             /* one more than the last: a new reason goes above */
-  GPUPROF_LOSS_KINDS = 16        /* the room for them */
 };
 
 /* What is no loss, but must be known to check that nothing is missing. Counted per ring. */

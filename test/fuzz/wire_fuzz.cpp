@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                          .stacks_from_sources = true,
                          .timeline = true,
                          .latency = true,
-                         .samples = true});
+                         .sampling = {.samples = true}});
   correlator.open_window(1);
   correlator.on_source(1, pid_for(data, size), "fuzz");
   gpuprof::record::DecodeCounts counts;

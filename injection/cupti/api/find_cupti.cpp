@@ -11,6 +11,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "wire/wire.h"
+
 namespace gpuprof::injection::cupti {
 namespace {
 
@@ -241,7 +243,7 @@ bool search(Library* library, const Mapped& mapped, int driver_version) {
   if (mapped.cupti[0] != '\0' && open_library(library, mapped.cupti, RTLD_NOW | RTLD_NOLOAD)) {
     return true;
   }
-  if (open_from_variable(library, secure_getenv("GPUPROF_CUPTI_PATH"), majors, count)) {
+  if (open_from_variable(library, secure_getenv(GPUPROF_ENV_CUPTI_PATH), majors, count)) {
     return true;
   }
   for (size_t i = 0; i < count; ++i) {

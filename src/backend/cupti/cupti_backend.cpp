@@ -14,6 +14,7 @@
 #include "backend/cupti/nvml.h"
 #include "base/log.h"
 #include "base/nvidia_driver.h"
+#include "wire/cuda_launches.h"
 #include "wire/wire.h"
 
 extern "C" {
@@ -24,7 +25,6 @@ extern const unsigned char gpuprof_embedded_cupti_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs"};
 constexpr std::string_view kFileName = "libgpuprof_cupti.so";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
@@ -56,7 +56,7 @@ std::string from_environment(const char* name) {
 // A libcupti that a program of this machine could get; the injection library looks closer, in the target itself.
 std::string find_cupti() {
   std::vector<std::string> roots;
-  std::istringstream listed(from_environment("GPUPROF_CUPTI_PATH"));  // files or folders, ':' between
+  std::istringstream listed(from_environment(GPUPROF_ENV_CUPTI_PATH));  // files or folders, ':' between
   for (std::string root; std::getline(listed, root, ':');) {
     roots.push_back(root);
   }
@@ -132,27 +132,30 @@ std::optional<Error> check_flush(const std::string& value) {
       "for example GPUPROF_CUPTI_FLUSH_MS=50; unset, it is the default"};
 }
 
+constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
+                                   {GPUPROF_ENV_CUPTI_DOMAINS, check_domains},
+                                   {GPUPROF_ENV_CUPTI_FLUSH_MS, check_flush},
+                                   {GPUPROF_ENV_NEXT_CUDA_INJECTION}};
+constexpr std::string_view kVendorVariables[] = {"CUDA_", "NVIDIA_"};
+constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables,
+                                    kVendorVariables};
+
 // The runtime's launch functions come through libcuda's exported ones (seen on driver 580: 311 637 of 311 720 launches,
 // the rest being those between the two attachments), so those count every launch once, with the runtime's function on
 // the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel.
-constexpr LaunchFunction kLaunchFunctions[] = {
-    {"libcuda.so", "cuLaunchKernel"},
-    {"libcuda.so", "cuLaunchKernel_ptsz"},
-    {"libcuda.so", "cuLaunchKernelEx"},
-    {"libcuda.so", "cuLaunchKernelEx_ptsz"},
-    {"libcuda.so", "cuLaunchCooperativeKernel"},
-    {"libcuda.so", "cuLaunchCooperativeKernel_ptsz"},
-    {"libcuda.so", "cuGraphLaunch"},
-    {"libcuda.so", "cuGraphLaunch_ptsz"},
-    {"libcudart.so", "cudaLaunchKernel", true, true},
-    {"libcudart.so", "cudaLaunchKernel_ptsz", true, true},
-    {"libcudart.so", "cudaLaunchKernelExC", true, true},
-    {"libcudart.so", "cudaLaunchKernelExC_ptsz", true, true},
-    {"libcudart.so", "cudaLaunchCooperativeKernel", true, true},
-    {"libcudart.so", "cudaLaunchCooperativeKernel_ptsz", true, true},
-    {"libcudart.so", "cudaGraphLaunch", true, true},
-    {"libcudart.so", "cudaGraphLaunch_ptsz", true, true},
-};
+std::vector<LaunchFunction> counted_functions() {
+  std::vector<LaunchFunction> functions;
+  for (const CudaLaunch& launch : kCudaLaunches) {
+    for (const std::string_view symbol : launch.in_driver) {
+      functions.push_back({"libcuda.so", symbol});
+    }
+    for (const std::string_view symbol : launch.in_runtime) {
+      functions.push_back({"libcudart.so", symbol, true, true});
+    }
+  }
+  std::erase_if(functions, [](const LaunchFunction& function) { return function.symbol.empty(); });
+  return functions;
+}
 
 // CUPTI calls us from inside the driver's launch function.
 constexpr std::string_view kInstrumentLibraries[] = {"libcupti.so"};
@@ -187,7 +190,10 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kInstrumentLibraries; }
 
-  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override {
+    static const std::vector<LaunchFunction> functions = counted_functions();
+    return functions;
+  }
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
 
@@ -215,13 +221,6 @@ class CuptiBackend final : public Backend {
 
   std::vector<DeviceClock> take_clocks() override {
     return clocks_ ? std::exchange(clocks_, nullptr)->finish() : std::vector<DeviceClock>();
-  }
-
-  [[nodiscard]] std::optional<Error> check_variable(std::string_view name, const std::string& value) const override {
-    return name == "GPUPROF_CUPTI_PATH"       ? check_path(value)
-           : name == "GPUPROF_CUPTI_DOMAINS"  ? check_domains(value)
-           : name == "GPUPROF_CUPTI_FLUSH_MS" ? check_flush(value)
-                                              : std::nullopt;
   }
 
  private:

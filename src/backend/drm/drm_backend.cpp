@@ -45,7 +45,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
         submitters_(recording, kDescriptor.name),
         clients_(recording.root),
         join_(*this) {
-    if (recording.samples) {
+    if (recording.sampling.samples) {
       start_sampling(recording);
     }
   }
@@ -171,7 +171,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
  private:
   // What can not be sampled is recorded all the same.
   void start_sampling(const Recording& recording) {
-    auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling_period);
+    auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {
       log::warn("no stalls are sampled: " + reader.error().message, reader.error().hint);
       if (programs_->used().xe_batches || programs_->used().i915_batches) {
@@ -351,7 +351,7 @@ class DrmBackend final : public Backend {
     if (!events) {
       return impossible(events.error());
     }
-    auto programs = drm::JobPrograms::start(recording.root, *events, recording.samples);
+    auto programs = drm::JobPrograms::start(recording.root, *events, recording.sampling.samples);
     if (!programs) {
       return impossible(programs.error());
     }

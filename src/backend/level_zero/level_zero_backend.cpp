@@ -18,7 +18,9 @@ extern const unsigned char gpuprof_embedded_level_zero_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr Descriptor kDescriptor = {"level_zero", "Level Zero kernels, copies and fills (Intel GPUs)"};
+constexpr std::string_view kVendorVariables[] = {"ZE_"};
+constexpr Descriptor kDescriptor = {
+    "level_zero", "Level Zero kernels, copies and fills (Intel GPUs)", {}, kVendorVariables};
 constexpr std::string_view kFileName = "libgpuprof_level_zero.so";
 constexpr const char* kLoader = "libze_loader.so.1";
 constexpr std::string_view kTracingLayer = "libze_tracing_layer.so.1";

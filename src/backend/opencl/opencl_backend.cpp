@@ -23,7 +23,9 @@ extern const unsigned char gpuprof_embedded_opencl_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr Descriptor kDescriptor = {"opencl", "OpenCL kernels, copies and fills on any driver, the CPU included"};
+constexpr std::string_view kVendorVariables[] = {"OCL_", "OPENCL_", "POCL_"};
+constexpr Descriptor kDescriptor = {
+    "opencl", "OpenCL kernels, copies and fills on any driver, the CPU included", {}, kVendorVariables};
 constexpr const char* kLayersVariable = "OPENCL_LAYERS";
 constexpr std::string_view kFileName = "libgpuprof_opencl.so";
 constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";

@@ -30,6 +30,9 @@ constexpr const char* kRightsHint =
 // A byte of the wire becomes at most about so many of ours: a stack of one word is kept in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // of gpuprof_segment.exact_share
+// A launch that is sampled by itself waits until it has run: that takes at most so much of the time, unless the user
+// has set a limit.
+constexpr double kExactPercent = 10;
 
 // Fields of the segment are shared with a process that writes them at any time.
 template <typename T>
@@ -106,7 +109,7 @@ void Channel::prepare(backend::LaunchEnv& env) const {
   env.set(GPUPROF_ENV_SOCKET, socket_name());
   env.set(GPUPROF_ENV_TOKEN, token());
   env.set(GPUPROF_ENV_UID, std::to_string(::geteuid()));
-  env.samples = options_.samples;
+  env.samples = options_.sampling.samples;
 }
 
 void Channel::add_poll_fds(std::vector<pollfd>& fds) const {
@@ -244,6 +247,7 @@ void Channel::release(backend::SourceId id) {
 void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
   const bool code_only =
       std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
+  const backend::SamplingOptions& sampling = options.sampling;
   gpuprof_segment& segment = *source.segment;
   segment.magic = GPUPROF_WIRE_MAGIC;
   segment.version = GPUPROF_WIRE_VERSION;
@@ -253,13 +257,14 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.options.flags =
       (options.latency ? GPUPROF_OPTION_LATENCY : 0u) | (options.whole_graphs ? GPUPROF_OPTION_WHOLE_GRAPHS : 0u) |
       (options.attached ? GPUPROF_OPTION_ATTACHED : 0u) | (options.stacks ? GPUPROF_OPTION_STACKS : 0u) |
-      (options.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (options.counted.empty() ? 0u : GPUPROF_OPTION_COUNTS) |
-      (options.exact.on ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
-      (options.exact.on && !options.exact.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
-  segment.options.sampling_period = options.sampling_period;
-  std::memcpy(segment.counted, options.counted.data(), std::min(options.counted.size(), kMaxCounted));
-  segment.exact_every = options.exact.every;
-  segment.exact_share = static_cast<uint32_t>(options.exact.percent * kWholeShare / 100);
+      (sampling.samples ? GPUPROF_OPTION_SAMPLES : 0u) | (sampling.counts() ? GPUPROF_OPTION_COUNTS : 0u) |
+      (sampling.exact ? GPUPROF_OPTION_EXACT : 0u) | (code_only ? GPUPROF_OPTION_CODE_ONLY : 0u) |
+      (sampling.exact && !sampling.chosen ? GPUPROF_OPTION_ALL_KERNELS : 0u);
+  segment.options.sampling_period = sampling.period;
+  std::memcpy(segment.counted, sampling.counted.data(), std::min(sampling.counted.size(), kMaxCounted));
+  segment.exact_every = sampling.exact_every;
+  segment.exact_share =
+      static_cast<uint32_t>((options.max_overhead > 0 ? options.max_overhead : kExactPercent) * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
               std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
   store(segment.control,
@@ -334,7 +339,7 @@ void Channel::move_tail(Source& source, size_t ring) {
 
 // Tells the target which of the names that it has just told are those of chosen kernels.
 void Channel::choose_kernels(Source& source, std::span<const std::byte> records) {
-  if (!options_.exact.on || !options_.exact.chosen) {
+  if (!options_.sampling.exact || !options_.sampling.chosen) {
     return;
   }
   decode_names(records, [&](uint32_t id, std::string_view name) {
@@ -343,7 +348,7 @@ void Channel::choose_kernels(Source& source, std::span<const std::byte> records)
       const uint64_t bit = uint64_t{1} << id % kBits;
       uint64_t& chosen = source.segment->chosen[id / kBits];
       uint64_t& decided = source.segment->decided[id / kBits];
-      store(chosen, load(chosen) | (options_.exact.chosen(name) ? bit : 0));
+      store(chosen, load(chosen) | (options_.sampling.chosen(name) ? bit : 0));
       store(decided, load(decided) | bit, std::memory_order_release);
     }
   });

@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/event_sink.h"
+#include "backend/sampling_options.h"
 #include "base/few_warnings.h"
 #include "base/process/process_guard.h"
 #include "base/result.h"
@@ -27,28 +28,17 @@
 
 namespace gpuprof::record {
 
-// Samples of single launches: of one of `every` of each chosen kernel, for at most so much of the time.
-struct ExactSampling {
-  bool on = false;
-  uint32_t every = 1;
-  double percent = 0;
-  std::function<bool(std::string_view)> chosen = {};  // by its name as the target has it; none: all are
-};
-
 struct ChannelOptions {
-  bool launch_records = false;   // ask targets for LAUNCH records (there is no other source of launches)
-  bool stacks = false;           // targets walk their stacks themselves
-  bool hold = false;             // new processes wait in the handshake until release()
-  bool enabled = true;           // targets record from their first call on
-  bool calls = false;            // ask for CALL and SPAN records
-  bool latency = false;          // ask for the times at which work was queued and submitted
-  bool whole_graphs = false;     // one GPU_OP a graph launch instead of one a node
-  bool attached = false;         // targets are processes that run already
-  double max_overhead = 0;       // percent; above it, fewer launches get a stack. 0: no limit
-  bool samples = false;          // sample inside of kernels
-  uint32_t sampling_period = 0;  // cycles, a power of two; 0: as the vendor's library chooses
-  ExactSampling exact = {};      // with `samples`
-  std::string counted;           // what instructions do that is counted, by the vendor's names; empty: nothing is
+  bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
+  bool stacks = false;          // targets walk their stacks themselves
+  bool hold = false;            // new processes wait in the handshake until release()
+  bool enabled = true;          // targets record from their first call on
+  bool calls = false;           // ask for CALL and SPAN records
+  bool latency = false;         // ask for the times at which work was queued and submitted
+  bool whole_graphs = false;    // one GPU_OP a graph launch instead of one a node
+  bool attached = false;        // targets are processes that run already
+  double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
+  backend::SamplingOptions sampling = {};
   std::vector<std::string> code_only = {};  // backends whose libraries hand over code, and tell of nothing
   std::string nvtx_range;                   // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
   CodeLimits code = {};                     // of the GPU code that targets may hand over

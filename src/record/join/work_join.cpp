@@ -76,7 +76,7 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   const profile::WorkId work = parts_.rows.intern(key);
   count(event, key, launch);
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
-  if (join_.options.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
+  if (join_.options.sampling.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
     parts_.kernel_times.add({event.site.source, event.site.device, key.name}, work, key.stack != 0, event.start_ns,
                             event.end_ns, event.site.correlation);
   }
@@ -86,7 +86,7 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
 
 // When a kernel of the work can have run. The work itself is counted by its own event.
 void WorkJoin::add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch) {
-  if (!join_.options.samples || launch == nullptr || event.outside) {
+  if (!join_.options.sampling.samples || launch == nullptr || event.outside) {
     return;
   }
   WorkKey key = parts_.attribution.key_of(source, event.site, launch);

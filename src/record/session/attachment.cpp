@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/process_guard.h"
 #include "record/attach/traced_identity.h"
 #include "record/session/local_sources.h"
 #include "record/session/timing.h"
 #include "record/signals.h"
 
 namespace gpuprof::record {
+
 Status Attachment::begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel,
                          StackSetup& stacks) {
   auto who = TracedIdentity::of(pid_);
@@ -66,6 +68,15 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
   return {};
 }
 
+ExpectedCallers Attachment::expected_callers(const std::optional<TargetUser>& user) const {
+  const auto attached = static_cast<pid_t>(pid_);
+  if (attached == 0) {
+    return {.user = user ? std::optional<uid_t>(user->uid) : std::nullopt};
+  }
+  const auto process = ProcessGuard::of_process(attached);
+  return {.user = process ? std::optional<uid_t>(process->credentials().uid) : std::nullopt, .ancestor = attached};
+}
+
 void Attachment::add_poll_fd(std::vector<pollfd>& fds) const {
   if (pidfd_) {
     fds.push_back({pidfd_.get(), POLLIN, 0});
@@ -75,6 +86,13 @@ void Attachment::add_poll_fd(std::vector<pollfd>& fds) const {
 bool Attachment::has_ended() const {
   pollfd ended{pidfd_.get(), POLLIN, 0};
   return !pidfd_ || ::poll(&ended, 1, 0) == 1;
+}
+
+void Attachment::leave(Turn& turn) const {
+  if (injection_ && !turn.retract_libraries()) {
+    log::info("the library that was brought in leaves process " + std::to_string(pid_) +
+              " at its next call of the GPU's library");
+  }
 }
 
 void Attachment::tell_if_not_connected(uint64_t since_ns, uint64_t now_ns) {

@@ -15,7 +15,9 @@
 #include "record/attach/attach.h"
 #include "record/ipc/channel.h"
 #include "record/session.h"
+#include "record/session/turn.h"
 #include "record/stack_choice.h"
+#include "record/target/target_user.h"
 
 namespace gpuprof::record {
 
@@ -29,13 +31,18 @@ class Attachment {
   // `stacks` becomes what can count.
   Status begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel, StackSetup& stacks);
 
+  // Who may connect: the process and its descendants, or, where a command is recorded, what `user` runs.
+  [[nodiscard]] ExpectedCallers expected_callers(const std::optional<TargetUser>& user) const;
+
   void add_poll_fd(std::vector<pollfd>& fds) const;  // readable at the end of the process
   [[nodiscard]] bool has_ended() const;
 
-  [[nodiscard]] bool has_library() const { return injection_.has_value(); }
   // Why launches are only counted, one line; empty: they are not.
   [[nodiscard]] const std::string& counts_only() const { return counts_only_; }
   [[nodiscard]] const std::vector<std::string>& functions() const { return functions_; }  // that are counted
+
+  // Has the library that was brought in leave the process, which may take some seconds.
+  void leave(Turn& turn) const;
 
   // A library that has been brought in may find no vendor library that it can use, and have no way to say so.
   void tell_if_not_connected(uint64_t since_ns, uint64_t now_ns);

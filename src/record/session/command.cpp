@@ -63,17 +63,20 @@ bool Command::is_survived(Channel& channel) {
   return true;
 }
 
-void Command::pass_on(const Signals::Event& event, int times) const {
+void Command::pass_on_stop(const Signals::Event& event) {
+  const uint64_t now = monotonic_ns();
+  stops_ = now - last_stop_ns_ > kSignalMemoryNs ? 1 : stops_ + 1;
+  last_stop_ns_ = now;
   if (!target_) {
     return;
   }
   // What has a session of its own gets nothing from our terminal.
-  if (times == 1 && (!event.from_terminal || target_->has_own_session())) {
+  if (stops_ == 1 && (!event.from_terminal || target_->has_own_session())) {
     target_->send(event.signal);
-  } else if (times == 2) {
+  } else if (stops_ == 2) {
     log::info("asking the target to end (SIGTERM); once more kills it");
     target_->send(SIGTERM);
-  } else if (times > 2) {
+  } else if (stops_ > 2) {
     target_->send(SIGKILL);
   }
 }

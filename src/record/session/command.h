@@ -30,8 +30,9 @@ class Command {
   // may yet.
   bool is_survived(Channel& channel);
 
-  // A signal that wants us to end, the `times`-th in a row. The first one lets the command clean up; the next insist.
-  void pass_on(const Signals::Event& event, int times) const;
+  // A signal that wants us to end. The first one lets the command clean up; others that follow soon insist.
+  void pass_on_stop(const Signals::Event& event);
+  [[nodiscard]] bool stop_wanted() const { return stops_ > 0; }
 
   // Ctrl-Z, where the command is in a session of its own: there the kernel would ignore its SIGTSTP.
   void pause_with_us() const;
@@ -40,6 +41,8 @@ class Command {
   std::optional<Target> target_;
   std::optional<int> status_;
   uint64_t linger_until_ns_ = 0;
+  uint64_t last_stop_ns_ = 0;
+  int stops_ = 0;  // signals in a row that want us to end
   bool said_waiting_ = false;
 };
 

@@ -32,6 +32,28 @@ std::optional<Error> failure_of(const SummaryFacts& facts, Status written, Statu
 
 }  // namespace
 
+void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
+                     const GpuLines::Functions& without_lines, bool connected) {
+  if (sampling.samples && correlator.totals().samples == 0 && connected) {
+    log::warn("there are no samples of what happens inside of kernels",
+              "sampled are CUDA programs, on GPUs whose counters this user may read, and Intel GPUs by Level Zero's "
+              "metrics or, with --backend drm, by the driver xe: gpuprof doctor");
+  }
+  if (sampling.counts() && correlator.counted() == 0 && connected) {
+    log::warn("nothing was counted of what instructions do",
+              "only CUDA programs are counted, on GPUs whose counters this user may read: gpuprof doctor");
+  }
+  if (without_lines.in_cubins > 0) {
+    log::info(std::to_string(without_lines.in_cubins) +
+              " sampled kernels have no source lines: nvcc adds them with -lineinfo, at no cost at run time");
+  }
+  if (without_lines.in_zebins > 0) {
+    log::info(std::to_string(without_lines.in_zebins) +
+              " sampled kernels have no source lines: icpx adds them with -gline-tables-only, and where a program "
+              "builds them itself, the build option -g does");
+  }
+}
+
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts) {
   facts.totals = totals;
   if (memory.left_out() != 0) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +19,12 @@ namespace {
 constexpr uint64_t kTimeNs = 4'000'000'000;
 constexpr size_t kMostFunctions = 8;
 constexpr size_t kMostWaits = 64;  // places of a function whose cause is looked for
+
+// Where nvdisasm is looked for: the toolkit does not add itself to PATH.
+std::string disassembler_path() {
+  const char* const path = std::getenv("PATH");
+  return std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin";
+}
 
 class Function {
  public:
@@ -65,9 +73,9 @@ class Function {
 
 }  // namespace
 
-void add_gpu_instructions(Correlator& correlator, GpuLines& code, const std::string& search_path) {
+void add_gpu_instructions(Correlator& correlator, GpuLines& code) {
   const auto functions = correlator.most_sampled(kMostFunctions);
-  const auto disassembler = functions.empty() ? std::nullopt : symbolize::Disassembler::find(search_path);
+  const auto disassembler = functions.empty() ? std::nullopt : symbolize::Disassembler::find(disassembler_path());
   const uint64_t until = monotonic_ns() + kTimeNs;
   for (const SampledFunction& function : functions) {
     const uint64_t now = monotonic_ns();

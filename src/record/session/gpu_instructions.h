@@ -2,15 +2,12 @@
 // NVIDIA's nvdisasm and Intel's assembler library where this machine has them; without them both are left out.
 #pragma once
 
-#include <string>
-
 #include "record/join/correlator.h"
 #include "record/session/gpu_lines.h"
 
 namespace gpuprof::record {
 
 // Looks at the functions with the most samples, for a few seconds at most. The correlator has finished.
-// `search_path`: as PATH is one.
-void add_gpu_instructions(Correlator& correlator, GpuLines& code, const std::string& search_path);
+void add_gpu_instructions(Correlator& correlator, GpuLines& code);
 
 }  // namespace gpuprof::record

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "record/session/timing.h"
 
 namespace gpuprof::record {
@@ -66,8 +67,23 @@ void Turn::leave_engine() {
   engine_ = nullptr;
 }
 
-void Turn::pause() {
-  ::usleep(kBusyPollMs * 1000);
+void Turn::take_until(bool (Channel::*done)() const, uint64_t wait_ns) {
+  const uint64_t until = monotonic_ns() + wait_ns;
+  while (channel_.live_sources() > 0 && !(channel_.*done)() && monotonic_ns() < until) {
+    ::usleep(kBusyPollMs * 1000);
+    take();
+  }
+}
+
+void Turn::flush_targets() {
+  channel_.request_flush();
+  take_until(&Channel::all_flushed, kFlushWaitNs);
+}
+
+bool Turn::retract_libraries() {
+  channel_.request_retract();
+  take_until(&Channel::all_retracted, kRetractWaitNs);
+  return channel_.all_retracted();
 }
 
 }  // namespace gpuprof::record

@@ -28,9 +28,10 @@ class Turn {
   // Some process has connected.
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
-  // Turns while processes are connected and `done` does not hold, for at most so long.
-  template <typename Done>
-  void take_until(Done done, uint64_t wait_ns);
+  // Both take turns until it has happened, for some seconds at most. Processes that go on without us hand over what
+  // they still hold; libraries that were brought in leave their processes (false: not all of them have).
+  void flush_targets();
+  bool retract_libraries();
 
   // From here on there are no stacks of the engine.
   void leave_engine();
@@ -38,7 +39,7 @@ class Turn {
  private:
   void feed_engine();
   void forget_stacks();
-  static void pause();
+  void take_until(bool (Channel::*done)() const, uint64_t wait_ns);
 
   Channel& channel_;
   LocalSources& sources_;
@@ -49,14 +50,5 @@ class Turn {
   HeldProcesses held_;
   bool ever_connected_ = false;
 };
-
-template <typename Done>
-void Turn::take_until(Done done, uint64_t wait_ns) {
-  const uint64_t until = monotonic_ns() + wait_ns;
-  while (channel_.live_sources() > 0 && !done() && monotonic_ns() < until) {
-    pause();
-    take();
-  }
-}
 
 }  // namespace gpuprof::record

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <string_view>
 
 #include "base/edits.h"
@@ -15,55 +15,75 @@ namespace {
 constexpr std::string_view kPrefix = "GPUPROF_";
 constexpr size_t kLongestName = 64;
 
-// docs/cli.md lists them.
-constexpr std::array<std::string_view, 5> kVariables = {"GPUPROF_UNWIND_CACHE", "GPUPROF_DEBUG_BPF",
-                                                        "GPUPROF_CUPTI_PATH", "GPUPROF_CUPTI_DOMAINS",
-                                                        "GPUPROF_CUPTI_FLUSH_MS"};
-// What we set for targets.
-constexpr std::array<std::string_view, 4> kInternal = {GPUPROF_ENV_SOCKET, GPUPROF_ENV_TOKEN, GPUPROF_ENV_UID,
-                                                       GPUPROF_ENV_NEXT_CUDA_INJECTION};
+std::optional<Error> accept_any(const std::string& /*value*/) {
+  return std::nullopt;
+}
+
+// All variables of ours, also those of backends that this recording does not use: they may be misspelt, too.
+// docs/cli.md lists those that users may set.
+std::vector<backend::Variable> all_variables() {
+  std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
+                                        {"GPUPROF_DEBUG_BPF", accept_any},
+                                        {GPUPROF_ENV_SOCKET},
+                                        {GPUPROF_ENV_TOKEN},
+                                        {GPUPROF_ENV_UID}};
+  for (const auto& backend : backend::make_all()) {
+    const auto& variables = backend->descriptor().variables;
+    all.insert(all.end(), variables.begin(), variables.end());
+  }
+  return all;
+}
 
 // The one of ours that `name` is most likely meant to be: a few letters are other ones, or a part is missing.
-std::string_view meant_by(std::string_view name) {
+std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kPrefix.size());
   constexpr size_t kMostEdits = 2;
   constexpr size_t kShortestPart = 4;
   std::string_view best;
   size_t fewest = kMostEdits + 1;
-  for (const std::string_view variable : kVariables) {
-    const std::string_view known = variable.substr(kPrefix.size());
+  for (const backend::Variable& variable : variables) {
+    if (variable.check == nullptr) {
+      continue;
+    }
+    const std::string_view known = std::string_view(variable.name).substr(kPrefix.size());
     const bool part = rest.size() >= kShortestPart && known.find(rest) != std::string_view::npos;
     const size_t needed = part ? 0 : name.size() > kLongestName ? fewest : edits(rest, known);
     if (needed < fewest) {
       fewest = needed;
-      best = variable;
+      best = variable.name;
     }
   }
   return best;
+}
+
+bool reads(const backend::Backend& backend, std::string_view name) {
+  const auto& variables = backend.descriptor().variables;
+  return std::any_of(variables.begin(), variables.end(),
+                     [name](const auto& variable) { return variable.name == name; });
 }
 
 }  // namespace
 
 std::vector<Error> check_environment(std::span<const std::string> environment,
                                      const std::vector<std::unique_ptr<backend::Backend>>& backends) {
+  const std::vector<backend::Variable> ours = all_variables();
   std::vector<Error> remarks;
   for (const std::string& entry : environment) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    const auto is_name = [name](std::string_view known) { return known == name; };
-    if (!name.starts_with(kPrefix) || std::any_of(kInternal.begin(), kInternal.end(), is_name)) {
+    if (!name.starts_with(kPrefix)) {
       continue;
     }
-    if (std::none_of(kVariables.begin(), kVariables.end(), is_name)) {
-      if (const std::string_view meant = meant_by(name); !meant.empty()) {
+    const auto found =
+        std::find_if(ours.begin(), ours.end(), [name](const auto& variable) { return variable.name == name; });
+    if (found == ours.end()) {
+      if (const std::string_view meant = meant_by(name, ours); !meant.empty()) {
         remarks.push_back(
             {"the environment variable " + std::string(name) + " is none of gpuprof's, and changes nothing",
              "did you mean " + std::string(meant) + "?"});
       }
-      continue;
-    }
-    for (const auto& backend : backends) {
-      const size_t value = std::min(entry.size(), name.size() + 1);
-      if (auto remark = backend->check_variable(name, entry.substr(value))) {
+    } else if (found->check != nullptr && std::any_of(backends.begin(), backends.end(),
+                                                      [name](const auto& backend) { return reads(*backend, name); })) {
+      if (auto remark = found->check(entry.substr(std::min(entry.size(), name.size() + 1)))) {
         remarks.push_back(std::move(*remark));
       }
     }

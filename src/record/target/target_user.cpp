@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string_view>
 
+#include "backend/backend.h"
 #include "base/exit_status.h"
 #include "base/process/close_range.h"
 
@@ -19,14 +19,21 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // as Debian's sudo
-constexpr std::array<std::string_view, 7> kKept = {"TERM",     "COLORTERM", "NO_COLOR", "LANG",
-                                                   "LANGUAGE", "TZ",        "DISPLAY"};
-constexpr std::array<std::string_view, 8> kKeptBeginnings = {"LC_",     "CUDA_", "NVIDIA_", "OCL_",
-                                                             "OPENCL_", "POCL_", "ZE_",     "GPUPROF_"};
+constexpr std::string_view kKept[] = {"TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "DISPLAY"};
 
-bool is_kept(std::string_view name) {
-  return std::find(kKept.begin(), kKept.end(), name) != kKept.end() ||
-         std::any_of(kKeptBeginnings.begin(), kKeptBeginnings.end(),
+// How the names of variables begin that a target keeps: the language's, ours, and those of all vendors' interfaces.
+std::vector<std::string_view> kept_beginnings() {
+  std::vector<std::string_view> beginnings = {"LC_", "GPUPROF_"};
+  for (const auto& backend : backend::make_all()) {
+    const auto& vendors = backend->descriptor().vendor_variables;
+    beginnings.insert(beginnings.end(), vendors.begin(), vendors.end());
+  }
+  return beginnings;
+}
+
+bool is_kept(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept) ||
+         std::any_of(beginnings.begin(), beginnings.end(),
                      [name](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
@@ -59,6 +66,7 @@ Result<std::optional<TargetUser>> find_user(const std::string& name) {
 std::vector<std::pair<std::string, std::string>> target_environment(std::span<const std::string> own,
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve) {
+  const std::vector<std::string_view> beginnings = kept_beginnings();
   std::vector<std::pair<std::string, std::string>> variables;
   for (const std::string& entry : own) {
     const size_t equals = entry.find('=');
@@ -66,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> target_environment(std::span<co
       continue;
     }
     std::string name = entry.substr(0, equals);
-    if (!user || (!is_of_user(name) && (preserve || is_kept(name)))) {
+    if (!user || (!is_of_user(name) && (preserve || is_kept(name, beginnings)))) {
       variables.emplace_back(std::move(name), entry.substr(equals + 1));
     }
   }

@@ -54,7 +54,8 @@ struct Sink final : EventSink {
 struct Fixture {
   Sink sink;
   SourceIds ids;
-  Submitters submitters{{.sink = sink, .ids = ids, .root = 1}, "drm", "/nonexistent"};
+  gpuprof::backend::SamplingOptions sampling;
+  Submitters submitters{{.sink = sink, .ids = ids, .root = 1, .sampling = sampling}, "drm", "/nonexistent"};
 };
 
 gpuprof_drm_queued queued(uint32_t pid, uint32_t tid, uint64_t image, const char* driver = "xe",

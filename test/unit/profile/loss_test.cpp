@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,15 @@ TEST_CASE("the page has each reason of a loss, and what is missing because of it
     CHECK(missing(*reason) == kinds.at(row.at(1)));
   }
   CHECK_FALSE(loss_reason_of("of_the_future").has_value());
+}
+
+TEST_CASE("what targets count has a reason each") {
+  std::set<LossReason> reasons;
+  for (int counted = 0; counted < GPUPROF_LOSS_USED; ++counted) {
+    reasons.insert(loss_reason_of(static_cast<gpuprof_loss>(counted)));
+  }
+  CHECK(reasons.size() == GPUPROF_LOSS_USED);
+  CHECK(loss_reason_of(GPUPROF_LOSS_STACK) == LossReason::stack_not_taken);
 }
 
 TEST_CASE("the page has each word of the coverage") {

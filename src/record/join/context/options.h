@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "backend/sampling_options.h"
 #include "base/clock.h"
 #include "record/memory_budget.h"
 #include "record/process/code_reader.h"
@@ -26,9 +25,8 @@ struct JoinOptions {
   Instruments instruments;
   bool timeline = false;              // keep every event
   bool latency = false;               // histograms of the launches' phases
-  bool samples = false;               // targets tell samples of kernels, without saying of which launch
-  CodeReader* code_reader = nullptr;  // for these and for counts; null: nobody knows the code
-  std::function<bool(std::string_view)> counted_kernels;  // whose counts are kept, by the target's names; none: all
+  backend::SamplingOptions sampling;  // of targets whose samples name no launch
+  CodeReader* code_reader = nullptr;  // for samples and counts; null: nobody knows the code
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };

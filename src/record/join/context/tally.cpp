@@ -1,10 +1,10 @@
 #include "record/join/context/tally.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "base/utf8.h"
+#include "profile/loss.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -13,14 +13,6 @@ namespace {
 using profile::LossReason;
 
 constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // months of launches; sums over sources must fit into 64 bits
-
-// What targets count, by enum gpuprof_loss.
-constexpr auto kToldByTargets = [] {
-  using enum LossReason;
-  return std::array{ring_full, ring_busy,  vendor_dropped, invalid_timestamp, no_timing,    out_of_memory,
-                    reentrant, unfinished, range_limit,    stack_not_taken,   details_lost, kernel_name};
-}();
-static_assert(kToldByTargets.size() == GPUPROF_LOSS_USED);
 
 // A target can write anything into its counters: only growth counts, up to a limit.
 uint64_t growth(uint64_t& known, uint64_t told) {
@@ -49,8 +41,9 @@ void Tally::add_loss(profile::ProcessId process, LossReason reason, uint64_t cou
 void Tally::on_counters(const Source& source, const backend::Counters& counters) {
   backend::Counters& known = sources_[source.id].counters;
   totals_.launches += growth(known.launches, counters.launches);
-  for (size_t kind = 0; kind < kToldByTargets.size(); ++kind) {
-    add_loss(source.process(), kToldByTargets.at(kind), growth(known.lost[kind], counters.lost[kind]));
+  for (size_t kind = 0; kind < GPUPROF_LOSS_USED; ++kind) {
+    add_loss(source.process(), profile::loss_reason_of(static_cast<gpuprof_loss>(kind)),
+             growth(known.lost[kind], counters.lost[kind]));
   }
   for (size_t what = 0; what < GPUPROF_COUNTS; ++what) {
     growth(known.counts[what], counters.counts[what]);

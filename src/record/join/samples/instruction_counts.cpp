@@ -44,7 +44,7 @@ bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) 
     return false;
   }
   const std::string_view called = producers_.names().text(at.function);
-  if (join_.options.counted_kernels && !join_.options.counted_kernels(called)) {
+  if (join_.options.sampling.chosen && !join_.options.sampling.chosen(called)) {
     return true;  // by choice
   }
   add({.process = source->process(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/backend.h"
 #include "catch.h"
 
 using gpuprof::record::target_environment;
@@ -47,4 +48,14 @@ TEST_CASE("ours is kept where that is asked for, but for the user") {
   CHECK(variables.size() == kOurs.size() - 1);
   CHECK(std::count(variables.begin(), variables.end(), std::pair<std::string, std::string>("SECRET", "a=b")) == 1);
   CHECK(std::count(variables.begin(), variables.end(), std::pair<std::string, std::string>("USER", "ada")) == 1);
+}
+
+TEST_CASE("a user's target keeps what the backends say of their vendors' variables") {
+  for (const auto& backend : gpuprof::backend::make_all()) {
+    for (const std::string_view beginning : backend->descriptor().vendor_variables) {
+      const std::string name = std::string(beginning) + "X";
+      const auto variables = target_environment(std::vector{name + "=1"}, kAda, false);
+      CHECK(variables.front() == std::pair<std::string, std::string>(name, "1"));
+    }
+  }
 }

@@ -33,7 +33,7 @@ struct AddressRig : Rig {
   }
   static JoinOptions sampling() {
     JoinOptions options;
-    options.samples = true;
+    options.sampling.samples = true;
     return options;
   }
 

@@ -60,7 +60,7 @@ struct LoadingRig : Rig {
 
   static JoinOptions options_of(FakeCode& code) {
     JoinOptions options;
-    options.samples = true;
+    options.sampling.samples = true;
     options.code_reader = &code;
     return options;
   }

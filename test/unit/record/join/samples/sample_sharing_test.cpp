@@ -45,7 +45,7 @@ struct FakeCode final : CodeReader {
 
 JoinOptions sampling(FakeCode* code) {
   JoinOptions options;
-  options.samples = true;
+  options.sampling.samples = true;
   options.code_reader = code;
   return options;
 }

@@ -1,0 +1,16 @@
+// What the options of a recording ask of its parts. Pure functions: they look at nothing but their arguments.
+#pragma once
+
+#include "backend/backend.h"
+#include "record/ipc/channel.h"
+#include "record/join/options.h"
+#include "record/session.h"
+#include "record/stack_choice.h"
+
+namespace gpuprof::record {
+
+ChannelOptions plan_channel(const SessionOptions& options, const StackSetup& stacks, const backend::Backends& backends);
+
+JoinOptions plan_join(const SessionOptions& options, const StackSetup& stacks, const backend::Backends& backends);
+
+}  // namespace gpuprof::record

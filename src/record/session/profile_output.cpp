@@ -1,0 +1,77 @@
+#include "record/session/profile_output.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/process/instruments.h"
+#include "record/write/output_name.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr size_t kMaxRows = 200'000;  // then a batch is written before its time
+constexpr size_t kMaxBatches = 4;     // that wait for a slow disk; further work is aggregated meanwhile
+
+}  // namespace
+
+Status ProfileOutput::open(const std::string& name, const std::optional<TargetUser>& owner) {
+  auto file = open_profile_file(name);
+  if (!file) {
+    return std::move(file).error();
+  }
+  file_.emplace(std::move(*file));
+  if (owner) {
+    file_->set_owner(owner->uid, owner->gid);
+  }
+  return {};
+}
+
+void ProfileOutput::take_name() {
+  if (const Status named = file_->commit(); !named) {
+    log::warn(named.error().message, named.error().hint);
+  }
+}
+
+void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live) {
+  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), Instruments::of(backends), memory_, live);
+}
+
+void ProfileOutput::write(Correlator& correlator, const Channel& channel, const StackEngine* engine) {
+  const auto add_growth = [&correlator](profile::LossReason reason, uint64_t& written, uint64_t now) {
+    correlator.add_loss({}, reason, now - std::exchange(written, now));
+  };
+  if (engine != nullptr) {
+    const StackLosses now = engine->losses();
+    add_growth(profile::LossReason::bpf_ring_full, engine_.launches, now.launches);
+    add_growth(profile::LossReason::bpf_stack_lost, engine_.stacks, now.stacks);
+    add_growth(profile::LossReason::stack_unreadable, engine_.unreadable, now.unreadable);
+  }
+  add_growth(profile::LossReason::malformed, malformed_, channel.decode_counts().malformed);
+  add_growth(profile::LossReason::process_refused, refused_, channel.refused());
+  sink_->put(correlator.take_batch());
+  next_ns_ = monotonic_ns() + interval_ns_;
+}
+
+void ProfileOutput::write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel,
+                                 const StackEngine* engine) {
+  const size_t may_wait = memory_->is_limited() ? 1 : kMaxBatches;
+  if ((now_ns >= next_ns_ || correlator.rows_waiting() > kMaxRows) && sink_->waiting() < may_wait) {
+    write(correlator, channel, engine);
+  }
+}
+
+Status ProfileOutput::finish(const Totals& totals, uint64_t end_ns, Signals& signals) {
+  Batch last;
+  last.end = profile::End{.end_ns = end_ns,
+                          .launches = totals.launches,
+                          .gpu_records = totals.gpu_records,
+                          .gpu_ns = totals.gpu_ns,
+                          .with_stack = totals.with_stack,
+                          .samples = totals.samples,
+                          .lost = totals.lost_in_all()};
+  sink_->put(std::move(last));
+  return sink_->finish(signals);
+}
+
+}  // namespace gpuprof::record

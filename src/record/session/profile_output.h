@@ -1,0 +1,57 @@
+// The profile of a session: its file, the batches that are written to it, and what the recorder itself has lost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/backend.h"
+#include "base/files/output_file.h"
+#include "base/result.h"
+#include "record/bpf/stack_engine.h"
+#include "record/ipc/channel.h"
+#include "record/join/correlator.h"
+#include "record/live/live_sums.h"
+#include "record/memory_budget.h"
+#include "record/target/target_user.h"
+#include "record/write/profile_sink.h"
+
+namespace gpuprof::record {
+
+class ProfileOutput {
+ public:
+  // `interval_ns`: between two batches.
+  ProfileOutput(std::shared_ptr<MemoryBudget> memory, uint64_t interval_ns)
+      : memory_(std::move(memory)), interval_ns_(interval_ns) {}
+
+  Status open(const std::string& name, const std::optional<TargetUser>& owner);
+  // The file takes its name, if it can: otherwise that is tried again at the end.
+  void take_name();
+  // `live` sees all records, too; it may be null.
+  void begin(const backend::Backends& backends, LiveSums* live);
+
+  // What has been lost since the last batch goes with this one. `engine` may be null.
+  void write(Correlator& correlator, const Channel& channel, const StackEngine* engine);
+  // If the last batch is old, or there is much to write; and the disk keeps up.
+  void write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel, const StackEngine* engine);
+  [[nodiscard]] bool failed() const { return sink_->failed(); }
+  // The last record.
+  Status finish(const Totals& totals, uint64_t end_ns, Signals& signals);
+
+  [[nodiscard]] OutputFile& file() { return *file_; }
+  [[nodiscard]] const ProfileSink& sink() const { return *sink_; }
+
+ private:
+  std::shared_ptr<MemoryBudget> memory_;
+  uint64_t interval_ns_;
+  uint64_t next_ns_ = 0;
+  std::optional<OutputFile> file_;
+  std::unique_ptr<ProfileSink> sink_;
+  // Losses that have been written: they are counted from the start of the recording.
+  StackLosses engine_;
+  uint64_t malformed_ = 0;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace gpuprof::record
