@@ -37,7 +37,7 @@ class SampleRows {
   uint64_t batch_slice_ = 0;                                  // of the batch's first moment
   std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
-  std::vector<NewSampling> new_samplings_;
+  std::vector<profile::Sampling> new_samplings_;
 };
 
 }  // namespace gpuprof::record
