@@ -15,6 +15,7 @@
 #include "analyze/merge_ids.h"
 #include "analyze/parts/part_meta.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
@@ -22,25 +23,13 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-using merge_detail::Clock;
-using merge_detail::common_clock;
-using merge_detail::Header;
-using merge_detail::is_one_of;
-using merge_detail::kClockKeys;
-using merge_detail::kSummedKeys;
-using merge_detail::look_at;
-using merge_detail::open_again;
-using merge_detail::read_header;
-using merge_detail::Shift;
-using merge_detail::shift_of;
-
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAfterEnd = "there are records after END";
 
 class Merger {
  public:
-  Merger(const Clock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
+  Merger(const MergeClock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
 
   Status begin() {
     const std::pair<const char*, std::optional<uint64_t>> facts[] = {
@@ -48,21 +37,17 @@ class Merger {
     for (const auto& [key, value] : facts) {
       if (value) {
         const std::string text = std::to_string(*value);
-        if (Status put = sink_(p::Meta{key, text}); !put) {
-          return put;
-        }
+        RETURN_IF_ERROR(sink_(p::Meta{key, text}));
       }
     }
     return {};
   }
 
-  Status take(const std::string& name, p::Reader& reader, const Header& header) {
+  Status take(const std::string& name, p::Reader& reader, const InputHeader& header) {
     const std::string_view host = header.text("host").empty() ? "unknown" : header.text("host");
     const auto [host_id, host_is_new] = ids_.begin_input(host);
     if (host_is_new) {
-      if (Status put = sink_(p::String{host_id, host}); !put) {
-        return put;
-      }
+      RETURN_IF_ERROR(sink_(p::String{host_id, host}));
     }
     parts_.begin_input(header.text(kPartOf));
     shift_ = shift_of(header, clock_);
@@ -74,13 +59,9 @@ class Merger {
       result_.warnings.push_back(name + " does not say when it was recorded: it is taken to begin with the others");
     }
     for (const auto& [key, value] : header.meta) {
-      if (Status put = take_meta({key, value}); !put) {
-        return put;
-      }
+      RETURN_IF_ERROR(take_meta({key, value}));
     }
-    if (Status read = take_records(reader, header); !read) {
-      return read;
-    }
+    RETURN_IF_ERROR(take_records(reader, header));
     look_at_the_end(name, reader);
     return {};
   }
@@ -88,25 +69,19 @@ class Merger {
   Result<MergeResult> finish() {
     for (const auto& [key, sum] : sums_) {
       const std::string text = std::to_string(sum);
-      if (Status put = sink_(p::Meta{key, text}); !put) {
-        return put.error();
-      }
+      RETURN_IF_ERROR(sink_(p::Meta{key, text}));
     }
     for (const auto& [key, value] : parts_.rest()) {
-      if (Status put = sink_(p::Meta{key, value}); !put) {
-        return put.error();
-      }
+      RETURN_IF_ERROR(sink_(p::Meta{key, value}));
     }
     if (result_.complete) {
-      if (Status put = sink_(end_); !put) {
-        return put.error();
-      }
+      RETURN_IF_ERROR(sink_(end_));
     }
     return std::move(result_);
   }
 
  private:
-  Status take_records(p::Reader& reader, const Header& header) {
+  Status take_records(p::Reader& reader, const InputHeader& header) {
     if (!header.next) {
       return {};
     }
@@ -114,9 +89,7 @@ class Merger {
     Status taken = take_one(reader, first);
     while (taken) {
       auto batch = reader.next_batch();
-      if (!batch) {
-        return std::move(batch).error();
-      }
+      RETURN_IF_ERROR(batch);
       if (batch->at_end()) {
         return {};
       }
@@ -222,13 +195,10 @@ class Merger {
     if (Reason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
       return reason;
     }
-    bool is_new = true;
     if (Reason reason = shift(record)) {  // first: a process is known by its start
       return reason;
     }
-    if (Reason reason = ids_.map(record, is_new)) {
-      return reason;
-    }
+    bool is_new = ids_.map(record);
     if (Reason reason = count_samples(record)) {
       return reason;
     }
@@ -280,37 +250,22 @@ class Merger {
   Reason take_end(const p::End& end) {
     ended_ = true;
     end_.end_ns = std::max(end_.end_ns, shift_.time(end.end_ns));
-    const std::pair<uint64_t*, uint64_t> sums[] = {{&end_.launches, end.launches}, {&end_.gpu_records, end.gpu_records},
-                                                   {&end_.gpu_ns, end.gpu_ns},     {&end_.with_stack, end.with_stack},
-                                                   {&end_.samples, end.samples},   {&end_.lost, end.lost}};
-    for (const auto& [sum, value] : sums) {
-      if (__builtin_add_overflow(*sum, value, sum)) {
-        return "the sum of all END records exceeds 64 bits";
-      }
-    }
-    return std::nullopt;
+    const bool fits = for_each_field(end_, [&](const auto& field, uint64_t& sum) {
+      return field.name == "end_ns" || !__builtin_add_overflow(sum, end.*field.member, &sum);
+    });
+    return fits ? Reason() : Reason("the sum of all END records exceeds 64 bits");
   }
 
   Reason shift(p::Record& record) const {
-    uint64_t* slice = nullptr;
-    if (auto* gpu = std::get_if<p::Gpu>(&record)) {
-      slice = &gpu->slice;
-    } else if (auto* host = std::get_if<p::Host>(&record)) {
-      slice = &host->slice;
-    } else if (auto* launch = std::get_if<p::Launch>(&record)) {
-      slice = &launch->slice;
-    } else if (auto* share = std::get_if<p::Share>(&record)) {
-      slice = &share->slice;
-    } else if (auto* idle = std::get_if<p::Idle>(&record)) {
-      slice = &idle->slice;
-    } else if (auto* sample = std::get_if<p::EuStall>(&record)) {
-      slice = &sample->slice;
-    }
-    if (slice != nullptr) {
-      return shift_slice(*slice);
-    }
-    shift_times(record);
-    return std::nullopt;
+    return std::visit(
+        [this](auto& r) {
+          if constexpr (requires { r.slice; }) {
+            return shift_slice(r.slice);
+          }
+          shift_times(r);
+          return Reason();
+        },
+        record);
   }
 
   Reason shift_slice(uint64_t& slice) const {
@@ -318,33 +273,27 @@ class Merger {
                                                                 : Reason();
   }
 
-  void shift_times(p::Record& record) const {
-    const auto both = [this](auto& r) {
+  template <typename R>
+  void shift_times(R& r) const {
+    if constexpr (std::is_same_v<R, p::Process>) {
+      r.start_ns = shift_.time_or_unknown(r.start_ns);
+    } else if constexpr (requires { r.start_ns; }) {
       r.start_ns = shift_.time(r.start_ns);
       r.end_ns = shift_.time(r.end_ns);
-    };
-    if (auto* event = std::get_if<p::Event>(&record)) {
-      both(*event);
-      event->queued_ns = shift_.time_or_unknown(event->queued_ns);
-      event->submitted_ns = shift_.time_or_unknown(event->submitted_ns);
-    } else if (auto* call = std::get_if<p::Call>(&record)) {
-      both(*call);
-    } else if (auto* span = std::get_if<p::Span>(&record)) {
-      both(*span);
-    } else if (auto* window = std::get_if<p::Window>(&record)) {
-      both(*window);
-    } else if (auto* process = std::get_if<p::Process>(&record)) {
-      process->start_ns = shift_.time_or_unknown(process->start_ns);
+    }
+    if constexpr (std::is_same_v<R, p::Event>) {
+      r.queued_ns = shift_.time_or_unknown(r.queued_ns);
+      r.submitted_ns = shift_.time_or_unknown(r.submitted_ns);
     }
   }
 
-  Clock clock_;
+  MergeClock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
   p::Tables tables_;                  // of this input
   std::vector<p::WorkId> gpu_works_;  // the result's, by their position in `tables_`; 0: no row of it was taken so far
   p::Record row_;
-  Shift shift_;
+  ClockShift shift_;
   bool ended_ = false;   // this input
   bool has_end_ = true;  // where it is whole
   std::set<std::pair<std::string, std::string>> meta_;
@@ -358,33 +307,23 @@ class Merger {
 }  // namespace
 
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
-  std::vector<Header> headers;
+  std::vector<InputHeader> headers;
   for (MergeInput& input : inputs) {
-    auto header = input.reader ? read_header(*input.reader) : look_at(input);
-    if (!header) {
-      return std::move(header).error();
-    }
+    auto header = input.reader ? read_header(*input.reader) : read_clock_header(input);
+    RETURN_IF_ERROR(header);
     headers.push_back(std::move(header).value());
   }
   const auto clock = common_clock(inputs, headers);
-  if (!clock) {
-    return clock.error();
-  }
+  RETURN_IF_ERROR(clock);
   Merger merger(*clock, sink);
-  if (Status begun = merger.begin(); !begun) {
-    return begun.error();
-  }
+  RETURN_IF_ERROR(merger.begin());
   for (size_t i = 0; i < inputs.size(); ++i) {
     MergeInput& input = inputs[i];
     if (!input.reader) {
       auto again = open_again(input, headers[i]);
-      if (!again) {
-        return std::move(again).error();
-      }
+      RETURN_IF_ERROR(again);
     }
-    if (Status taken = merger.take(input.name, *input.reader, headers[i]); !taken) {
-      return taken.error();
-    }
+    RETURN_IF_ERROR(merger.take(input.name, *input.reader, headers[i]));
     input.reader.reset();
     headers[i] = {};
   }

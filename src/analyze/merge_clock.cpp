@@ -2,17 +2,17 @@
 
 #include <system_error>
 
-namespace gpuprof::analyze::merge_detail {
+#include "base/return_if_error.h"
+
+namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-Result<Header> read_header(p::Reader& reader) {
-  Header header;
+Result<InputHeader> read_header(p::Reader& reader) {
+  InputHeader header;
   for (;;) {
     auto next = reader.next();
-    if (!next) {
-      return std::move(next).error();
-    }
+    RETURN_IF_ERROR(next);
     if (!next->has_value()) {
       return header;
     }
@@ -25,11 +25,9 @@ Result<Header> read_header(p::Reader& reader) {
   }
 }
 
-Result<Header> look_at(const MergeInput& input) {
+Result<InputHeader> read_clock_header(const MergeInput& input) {
   auto reader = input.reopen();
-  if (!reader) {
-    return std::move(reader).error();
-  }
+  RETURN_IF_ERROR(reader);
   auto header = read_header(*reader);
   if (header) {
     header->next.reset();  // of that reader
@@ -38,15 +36,11 @@ Result<Header> look_at(const MergeInput& input) {
   return header;
 }
 
-Status open_again(MergeInput& input, Header& header) {
+Status open_again(MergeInput& input, InputHeader& header) {
   auto reader = input.reopen();
-  if (!reader) {
-    return std::move(reader).error();
-  }
+  RETURN_IF_ERROR(reader);
   auto whole = read_header(*reader);
-  if (!whole) {
-    return std::move(whole).error();
-  }
+  RETURN_IF_ERROR(whole);
   for (const std::string_view key : kClockKeys) {
     if (whole->value(key) != header.value(key)) {
       return Error{input.name + " was changed while it was read", "merge it when its recording has ended"};
@@ -57,8 +51,8 @@ Status open_again(MergeInput& input, Header& header) {
   return {};
 }
 
-Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<Header>& headers) {
-  Clock clock;
+Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<InputHeader>& headers) {
+  MergeClock clock;
   size_t first_with_interval = 0;
   bool has_start = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -86,8 +80,8 @@ Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vec
   return clock;
 }
 
-Shift shift_of(const Header& header, const Clock& clock) {
-  Shift shift;
+ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
+  ClockShift shift;
   uint64_t later_ns = 0;
   if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
     later_ns = *unix_start - *clock.start_unix_ns;  // the clock's is the smallest
@@ -99,4 +93,4 @@ Shift shift_of(const Header& header, const Clock& clock) {
   return shift;
 }
 
-}  // namespace gpuprof::analyze::merge_detail
+}  // namespace gpuprof::analyze

@@ -18,7 +18,7 @@
 #include "profile/reader.h"
 #include "profile/records.h"
 
-namespace gpuprof::analyze::merge_detail {
+namespace gpuprof::analyze {
 
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
@@ -35,44 +35,33 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
 }
 
 // What an input begins with, up to the first record that is not META.
-struct Header {
+struct InputHeader {
   std::vector<std::pair<std::string, std::string>> meta;
   std::optional<profile::Record> next;  // the reader's last record; nothing at the end of the input
 
-  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const {
-    for (const auto& [name, text] : meta) {
-      if (name == key) {
-        return whole_number(text);
-      }
-    }
-    return std::nullopt;
-  }
   [[nodiscard]] std::string_view text(std::string_view key) const {
-    for (const auto& [name, text] : meta) {
-      if (name == key) {
-        return text;
-      }
-    }
-    return {};
+    const auto found = std::find_if(meta.begin(), meta.end(), [key](const auto& line) { return line.first == key; });
+    return found == meta.end() ? std::string_view() : std::string_view(found->second);
   }
+  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const { return whole_number(text(key)); }
 };
 
-Result<Header> read_header(profile::Reader& reader);
+Result<InputHeader> read_header(profile::Reader& reader);
 
 // Of a file that is opened again when it is due: only what the clock is made of is kept until then.
-Result<Header> look_at(const MergeInput& input);
+Result<InputHeader> read_clock_header(const MergeInput& input);
 
 // Fails where the file is another one than when it was looked at.
-Status open_again(MergeInput& input, Header& header);
+Status open_again(MergeInput& input, InputHeader& header);
 
 // The result's clock, and how an input's is put on it.
-struct Clock {
+struct MergeClock {
   uint64_t start_ns = 0;
   std::optional<uint64_t> start_unix_ns;
   std::optional<uint64_t> interval_ns;
 };
 
-struct Shift {
+struct ClockShift {
   Int128 ns = 0;
   uint64_t slices = 0;
 
@@ -83,7 +72,7 @@ struct Shift {
   [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
 };
 
-Result<Clock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<Header>& headers);
-Shift shift_of(const Header& header, const Clock& clock);
+Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<InputHeader>& headers);
+ClockShift shift_of(const InputHeader& header, const MergeClock& clock);
 
-}  // namespace gpuprof::analyze::merge_detail
+}  // namespace gpuprof::analyze

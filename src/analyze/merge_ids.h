@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,22 +12,20 @@
 #include <vector>
 
 #include "profile/id_index.h"
+#include "profile/record_fields.h"
 #include "profile/records.h"
-#include "profile/tables.h"
 
 namespace gpuprof::analyze {
 
-class MergeIds : profile::DefinitionKinds {
+class MergeIds {
  public:
-  using Reason = std::optional<std::string>;
-
   // Forgets the ids of the input before. `host` is that of its META, and not empty. Returns the host's
   // STRING id and whether the result needs a definition of it.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
-  // Puts the result's ids into the record. `is_new` becomes false for a definition that the result has already. The
-  // reason where an id is not defined, or is defined again with another value.
-  Reason map(profile::Record& record, bool& is_new);
+  // Puts the result's ids into a record that profile::Tables has taken: its ids are defined, and definitions do not
+  // contradict each other. False for a definition that the result has already.
+  bool map(profile::Record& record);
 
  private:
   // Equal definitions by the line that they have with the id 0, and with what else tells them apart.
@@ -38,46 +35,25 @@ class MergeIds : profile::DefinitionKinds {
   };
 
   template <typename Id>
-  bool map_id(Kind kind, Id& id);
+  void map_id(profile::IdSpace space, Id& id) const;
   template <typename R>
-  Reason define(Kind kind, R& record, bool& is_new, std::string_view apart = {});
-  std::pair<uint32_t, bool> intern(Kind kind, const profile::Record& record, std::string_view apart);
-
-  Reason map_record(profile::String& r, bool& is_new) { return define(kString, r, is_new); }
-  Reason map_record(profile::Frame& r, bool& is_new);
-  Reason map_record(profile::Stack& r, bool& is_new);
-  Reason map_record(profile::Process& r, bool& is_new);
-  Reason map_record(profile::Device& r, bool& is_new);
-  Reason map_record(profile::Range& r, bool& is_new);
-  Reason map_record(profile::Work& r, bool& is_new);
-  Reason map_record(profile::Idle& r, bool& is_new);
-  Reason map_record(profile::Call& r, bool& is_new);
-  Reason map_record(profile::Span& r, bool& is_new);
-  Reason map_record(profile::GpuModule& r, bool& is_new);
-  Reason map_record(profile::GpuPlace& r, bool& is_new);
-  Reason map_record(profile::GpuInstruction& r, bool& is_new);
-  Reason map_record(profile::Sampling& r, bool& is_new);
-  Reason map_record(profile::GpuCount& r, bool& is_new);
-  Reason map_record(profile::EuStall& r, bool& is_new);
+  bool map_record(R& record);
   template <typename R>
-  Reason map_record(R& r, bool& /*is_new*/) {
-    if constexpr (requires { r.work; }) {
-      return map_id(kWork, r.work) ? Reason() : missing_;
-    } else if constexpr (requires { r.process; }) {
-      return map_id(kProcess, r.process) ? Reason() : missing_;
-    }
-    return std::nullopt;  // META, WINDOW, END and what is not known hold no ids
-  }
+  void map_lists(R& /*record*/) {}
+  void map_lists(profile::Stack& stack);
+  void map_lists(profile::GpuPlace& place);
+  template <typename R>
+  bool define(R& record);
+  std::pair<uint32_t, bool> intern(profile::IdSpace space, const profile::Record& record, std::string_view apart);
 
-  std::array<Definitions, kKinds> definitions_;
-  std::array<profile::IdIndex, kKinds> maps_;  // of the input: its id to the result's
+  std::array<Definitions, profile::kIdSpaces> definitions_;
+  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // of the input: its id to the result's
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
-  std::unordered_set<uint32_t> told_;  // places of the result with a GPU_INSTRUCTION
+  std::unordered_set<uint32_t> explained_;  // places of the result with a GPU_INSTRUCTION
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;
-  Reason missing_;  // what map_id() did not find
 };
 
 }  // namespace gpuprof::analyze

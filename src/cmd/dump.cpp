@@ -1,6 +1,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include "base/files/file.h"
@@ -9,6 +14,7 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "profile/latency_bucket.h"
+#include "profile/record_fields.h"
 #include "profile/tables.h"
 #include "profile/words.h"
 #include "profile/writer.h"
@@ -30,7 +36,7 @@ class Printer {
 
  private:
   Printer& kind(std::string_view name) {
-    out_ += name;
+    std::transform(name.begin(), name.end(), std::back_inserter(out_), [](unsigned char c) { return std::tolower(c); });
     return *this;
   }
   Printer& key(std::string_view name) {
@@ -101,129 +107,93 @@ class Printer {
     }
     return (r.flags & p::kWorkUnsampled) != 0 ? word("unsampled", "yes") : *this;
   }
-  template <typename Interval>
-  Printer& interval(const Interval& r) {
-    return number("start_ns", r.start_ns).number("end_ns", r.end_ns);
-  }
-
-  void put(const p::Meta& r) { kind("meta").text("key", r.key).text("value", r.value); }
-  void put(const p::String& r) { kind("string").number("id", index(r.id)).text("value", r.value); }
-  void put(const p::Frame& r) {
-    kind("frame").number("id", index(r.id)).word("kind", p::word(r.kind)).string("name", r.name);
-    string("file", r.file).number("line", r.line).string("module", r.module).string("build_id", r.build_id);
-    hex("address", r.address);
-  }
-  void put(const p::Stack& r) {
-    kind(r.kernel ? "kstack" : "ustack").number("id", index(r.id)).number("depth", r.elements.size());
-    for (const p::StackElement& element : r.elements) {
-      if (element.is_address) {
-        hex("address", element.address);
-      } else if (!element.text.empty()) {
-        text("frame", element.text);
+  // The fields of the line in their order, where nothing below says more.
+  template <typename R>
+  void put(const R& r) {
+    kind(kind_of(r));
+    for_each_field(r, [&]<typename F, typename T>(const F& field, const T& value) {
+      if constexpr (F::kForm == p::Form::hexadecimal) {
+        hex(field.name, value);
+      } else if constexpr (std::is_same_v<T, p::WorkId>) {
+        // The lines that measure work say all of it; of the many others it is enough to know it by.
+        constexpr bool kMeasured =
+            std::is_same_v<R, p::Gpu> || std::is_same_v<R, p::Host> || std::is_same_v<R, p::Launch>;
+        kMeasured ? work(value) : short_work(value);
       } else {
-        const p::Frame* frame = tables_.frame(element.frame);
-        text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
+        put_field(field.name, value);
       }
-      stream_.checkpoint();  // a frame takes a few bytes of the profile, and its name any number
+      return true;
+    });
+  }
+  void put_field(std::string_view name, std::string_view value) { text(name, value); }
+  void put_field(std::string_view name, p::Uint128 value) { word(name, wide(value)); }
+  void put_field(std::string_view name, p::FrameKind value) { word(name, p::word(value)); }
+  void put_field(std::string_view name, p::Phase value) { word(name, p::word(value)); }
+  void put_field(std::string_view name, uint64_t value) { number(name, value); }
+  void put_field(std::string_view name, uint32_t value) {
+    if (name != "flags") {
+      number(name, value);
+    } else if ((value & p::kSampleEstimated) != 0) {
+      word("estimated", "yes");
     }
   }
-  void put(const p::Process& r) {
-    kind("process").number("id", index(r.id)).number("pid", r.pid).number("ppid", r.ppid);
-    number("start_ns", r.start_ns).string("name", r.name).string("command", r.command);
-    optional_string("rank", r.rank).optional_string("host", r.host);
+  void put_field(std::string_view name, p::StringId id) {
+    const bool optional = name == "rank" || name == "host" || name == "uuid" || name == "what";
+    optional ? optional_string(name, id) : string(name, id);
   }
-  void put(const p::Device& r) {
-    kind("device").number("id", index(r.id)).string("backend", r.backend).number("index", r.index);
-    string("name", r.name).optional_string("uuid", r.uuid);
+  void put_field(std::string_view /*name*/, p::ProcessId id) { process(id); }
+  void put_field(std::string_view name, p::StackId id) { stack(name, id); }
+  void put_field(std::string_view name, p::DeviceId id) { optional_number(name, index(id)); }
+  void put_field(std::string_view name, p::SamplingId id) { optional_number(name, index(id)); }
+  void put_field(std::string_view name, p::GpuPlaceId id) {
+    name == "place" ? place(id) : optional_number(name, index(id));
   }
-  void put(const p::Range& r) {
-    kind("range").number("id", index(r.id)).number("parent", index(r.parent)).string("domain", r.domain);
-    string("name", r.name);
+  void put_field(std::string_view name, p::RangeId id) {
+    number(name, index(id));
+    if (const p::Range* const range = tables_.range(id); name == "range") {
+      string("name", range == nullptr ? p::StringId{} : range->name);
+    }
   }
-  void put(const p::Work& r) { kind("work").number("id", index(r.id)).work_fields(r); }
-  void put(const p::Gpu& r) {
-    kind("gpu").number("slice", r.slice).work(r.work).number("count", r.count).number("sum_ns", r.sum_ns);
-    number("min_ns", r.min_ns).number("max_ns", r.max_ns).word("sum_squares_ns2", wide(r.sum_squares_ns2));
-    number("queue_ns", r.queue_ns).number("bytes", r.bytes);
+  template <p::AnyId Id>
+  void put_field(std::string_view name, Id id) {
+    number(name, index(id));
   }
-  void put(const p::Host& r) {
-    kind("host").number("slice", r.slice).work(r.work).number("count", r.count).number("sum_ns", r.sum_ns);
-    number("min_ns", r.min_ns).number("max_ns", r.max_ns).number("bytes", r.bytes);
-  }
-  void put(const p::Launch& r) { kind("launch").number("slice", r.slice).work(r.work).number("count", r.count); }
-  void put(const p::Share& r) {
-    kind("share").number("slice", r.slice).short_work(r.work).number("busy_ns", r.busy_ns);
-    number("exclusive_ns", r.exclusive_ns);
-  }
-  void put(const p::Idle& r) {
-    kind("idle").number("slice", r.slice).number("device", index(r.device)).short_work(r.work).number("ns", r.ns);
-  }
-  void put(const p::Window& r) { kind("window").interval(r); }
-  void put(const p::Latency& r) {
-    kind("latency")
-        .short_work(r.work)
-        .word("phase", p::word(r.phase))
-        .number("count", r.count)
-        .number("sum_ns", r.sum_ns);
-    number("min_ns", r.min_ns).number("max_ns", r.max_ns);
-    for (const p::Latency::Bucket& bucket : r.buckets) {
+  void put_field(std::string_view /*name*/, std::span<const p::Latency::Bucket> buckets) {
+    for (const p::Latency::Bucket& bucket : buckets) {
       // The reader lets no bucket through that is not one.
       const std::string range =
           std::to_string(p::bucket_low(bucket.bucket)) + ".." + std::to_string(p::bucket_high(bucket.bucket)) + "ns";
       number(range, bucket.count);
     }
   }
-  void put(const p::Event& r) {
-    kind("event").short_work(r.work).number("correlation", r.correlation).interval(r).number("queued_ns", r.queued_ns);
-    number("submitted_ns", r.submitted_ns).number("bytes", r.bytes);
+
+  void put(const p::Stack& r) {
+    kind(kind_of(r)).number("id", index(r.id)).number("depth", r.elements.size());
+    for (const p::StackElement& element : r.elements) {
+      if (element.is_address) {
+        hex("address", element.address);
+      } else if (!element.text.empty()) {
+        text("frame", element.text);
+      } else {
+        put_frame(element.frame);
+      }
+      stream_.checkpoint();  // a frame takes a few bytes of the profile, and its name any number
+    }
   }
-  void put(const p::Call& r) {
-    kind("call").process(r.process).number("tid", r.tid).stack("ustack", r.ustack).string("function", r.function);
-    number("correlation", r.correlation).interval(r);
-  }
-  void put(const p::Span& r) {
-    const p::Range* range = tables_.range(r.range);
-    kind("span").process(r.process).number("tid", r.tid).number("range", index(r.range));
-    string("name", range == nullptr ? p::StringId{} : range->name).interval(r);
-  }
-  void put(const p::Coverage& r) { kind("coverage").process(r.process).text("what", r.what).number("count", r.count); }
-  void put(const p::GpuModule& r) {
-    kind("gpu_module").number("id", index(r.id)).string("name", r.name).string("hash", r.hash);
-  }
+  void put(const p::Work& r) { kind(kind_of(r)).number("id", index(r.id)).work_fields(r); }
   void put(const p::GpuPlace& r) {
-    kind("gpu_place").number("id", index(r.id)).number("module", index(r.module)).string("function", r.function);
+    kind(kind_of(r)).number("id", index(r.id)).number("module", index(r.module)).string("function", r.function);
     hex("offset", r.offset).string("insn", r.instruction);
     for (const p::FrameId id : r.frames) {
-      const p::Frame* frame = tables_.frame(id);
-      text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
+      put_frame(id);
       stream_.checkpoint();
     }
   }
-  void put(const p::GpuInstruction& r) {
-    kind("gpu_instruction").place(r.place).string("text", r.text);
-    optional_number("waits_for", index(r.waits_for)).optional_string("what", r.what);
-  }
-  void put(const p::GpuCount& r) {
-    kind("gpu_count").process(r.process);
-    optional_number("device", index(r.device)).place(r.place).string("name", r.name).number("value", r.value);
-  }
-  void put(const p::Sampling& r) {
-    kind("sampling").number("id", index(r.id)).number("period", r.period).string("unit", r.unit);
-  }
-  void put(const p::EuStall& r) {
-    kind("eustall").number("slice", r.slice).short_work(r.work).place(r.place).string("reason", r.reason);
-    optional_number("sampling", index(r.sampling)).number("count", r.count);
-    if ((r.flags & p::kSampleEstimated) != 0) {
-      word("estimated", "yes");
-    }
-  }
-  void put(const p::Loss& r) { kind("loss").process(r.process).text("reason", r.reason).number("count", r.count); }
-  void put(const p::End& r) {
-    kind("end").number("end_ns", r.end_ns).number("launches", r.launches).number("gpu_records", r.gpu_records);
-    number("gpu_ns", r.gpu_ns).number("with_stack", r.with_stack).number("samples", r.samples);
-    number("lost", r.lost);
-  }
   void put(const p::Unknown& r) { kind("unknown").word("kind", r.kind); }
+  void put_frame(p::FrameId id) {
+    const p::Frame* frame = tables_.frame(id);
+    text("frame", frame == nullptr ? std::string_view() : tables_.text(frame->name));
+  }
 
   static std::string wide(p::Uint128 value) {
     std::string text;

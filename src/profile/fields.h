@@ -39,27 +39,15 @@ class Fields {
     return true;
   }
 
-  bool number(std::string_view field, uint32_t& out) {
+  // 32 bits: an id, too.
+  template <typename Narrow>
+  requires(sizeof(Narrow) == sizeof(uint32_t)) bool number(std::string_view field, Narrow& out) {
     uint64_t value = 0;
     if (!number(field, value)) {
       return false;
     }
-    if (value > std::numeric_limits<uint32_t>::max()) {
-      return fail(field, "is too large");
-    }
-    out = static_cast<uint32_t>(value);
-    return true;
-  }
-
-  template <typename Id>
-  requires std::is_enum_v<Id>
-  bool id(std::string_view field, Id& out) {
-    uint32_t value = 0;
-    if (!number(field, value)) {
-      return false;
-    }
-    out = static_cast<Id>(value);
-    return true;
+    out = static_cast<Narrow>(value);
+    return value <= std::numeric_limits<uint32_t>::max() || fail(field, "is too large");
   }
 
   bool wide(std::string_view field, Uint128& out);

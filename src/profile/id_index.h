@@ -37,22 +37,4 @@ class IdIndex {
   size_t count_ = 0;
 };
 
-// What has ids of its own in a profile: to derive from, for what keeps something for each.
-struct DefinitionKinds {
-  enum Kind : uint8_t {
-    kString,
-    kFrame,
-    kUstack,
-    kKstack,
-    kProcess,
-    kDevice,
-    kRange,
-    kWork,
-    kGpuModule,
-    kGpuPlace,
-    kSampling,
-    kKinds
-  };
-};
-
 }  // namespace gpuprof::profile

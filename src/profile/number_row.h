@@ -23,15 +23,13 @@ class NumberRow {
   NumberRow(const char* begin, const char* limit)
       : at_(begin), limit_(limit), block_(begin), ends_(non_digits(begin)) {}
 
-  bool take(uint64_t& out) { return field(';', out); }
-  bool last(uint64_t& out) { return field('\n', out); }
-
-  template <typename Narrow>
-  bool take_narrow(Narrow& out) {
-    uint64_t value = 0;
-    const bool taken = take(value);
-    out = static_cast<Narrow>(value);
-    return taken && value <= UINT32_MAX;
+  template <typename Number>
+  bool take(Number& out) {
+    return number(';', out);
+  }
+  template <typename Number>
+  bool last(Number& out) {
+    return number('\n', out);
   }
 
   // Behind what was taken.
@@ -39,6 +37,15 @@ class NumberRow {
 
  private:
   static constexpr size_t kBlock = 64;
+
+  // An id is a number of 32 bits; one of 128 bits is taken where 64 are enough for it.
+  template <typename Number>
+  [[gnu::always_inline]] bool number(char end_byte, Number& out) {
+    uint64_t value = 0;
+    const bool taken = field(end_byte, value);
+    out = static_cast<Number>(value);
+    return taken && (sizeof(Number) > sizeof(uint32_t) || value <= UINT32_MAX);
+  }
 
   [[gnu::always_inline]] bool field(char end_byte, uint64_t& out) {
     while (ends_ == 0) {

@@ -21,6 +21,12 @@ inline constexpr size_t kMostPlaceFrames = 1024;
 
 inline constexpr const char* kNoRecord = "this is not a record: a line begins with its kind, in upper case";
 
+// The sum must be possible for that many values between min and max.
+template <typename Sums>
+constexpr bool is_plausible(const Sums& r) {
+  return Uint128{r.count} * r.min_ns <= r.sum_ns && r.sum_ns <= Uint128{r.count} * r.max_ns;
+}
+
 struct ParseContext {
   std::vector<StackElement> elements;    // what a Stack's span points to
   std::vector<FrameId> frames;           // what a GpuPlace's span points to

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/files/packed_input.h"
+#include "base/return_if_error.h"
 #include "profile/number_row.h"
 #include "profile/parse.h"
 #include "profile/published.h"
@@ -224,7 +225,7 @@ struct Reader::State {
   }
 
   template <typename Row>
-  std::span<const Row> take_rows(std::string_view kind, std::array<Row, kMostRows>& rows);
+  std::span<const Row> take_rows(std::array<Row, kMostRows>& rows);
   Batch take_rows();
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
@@ -268,14 +269,15 @@ Status Reader::State::check_version(const Line& header) {
 
 // The rows of that kind that come next and are whole in the buffer. Any other line ends them.
 template <typename Row>
-std::span<const Row> Reader::State::take_rows(std::string_view kind, std::array<Row, kMostRows>& rows) {
+std::span<const Row> Reader::State::take_rows(std::array<Row, kMostRows>& rows) {
+  constexpr std::string_view kKind = kLayout<Row>.kind;
   const std::string_view text = lines.ready();
   const char* const limit = text.data() + text.size();
   const char* at = text.data();
   size_t taken = 0;
-  while (taken < rows.size() && static_cast<size_t>(limit - at) > kind.size() &&
-         std::memcmp(at, kind.data(), kind.size()) == 0) {
-    const char* const next = take_row(at + kind.size(), limit, rows[taken]);
+  while (taken < rows.size() && static_cast<size_t>(limit - at) > kKind.size() + 1 &&
+         std::memcmp(at, kKind.data(), kKind.size()) == 0 && at[kKind.size()] == ';') {
+    const char* const next = take_row(at + kKind.size() + 1, limit, rows[taken]);
     if (next == nullptr) {
       break;
     }
@@ -295,13 +297,13 @@ Reader::Batch Reader::State::take_rows() {
   }
   switch (text.front()) {
     case 'G':
-      batch.gpu = take_rows(kGpuRow, gpu);
+      batch.gpu = take_rows(gpu);
       break;
     case 'E':
-      batch.samples = take_rows(kEuStallRow, samples);
+      batch.samples = take_rows(samples);
       break;
     case 'S':
-      batch.shares = take_rows(kShareRow, shares);
+      batch.shares = take_rows(shares);
       break;
     default:
       break;
@@ -378,19 +380,13 @@ Result<Reader> Reader::open(std::unique_ptr<State> state) {
       return state->read_error();
     }
   }
-  Status header = state->read_header(begin);
-  if (!header) {
-    return std::move(header).error();
-  }
+  RETURN_IF_ERROR(state->read_header(begin));
   return Reader(std::move(state));
 }
 
 Result<std::optional<Record>> Reader::next() {
   std::optional<Record> record;
-  Status read = read_record(record);
-  if (!read) {
-    return std::move(read).error();
-  }
+  RETURN_IF_ERROR(read_record(record));
   return record;
 }
 
@@ -398,9 +394,7 @@ Result<Reader::Batch> Reader::next_batch() {
   State& s = *state_;
   Batch batch = s.take_rows();
   if (batch.at_end()) {
-    if (Status read = read_record(s.record); !read) {
-      return read.error();
-    }
+    RETURN_IF_ERROR(read_record(s.record));
     batch.record = s.record ? &*s.record : nullptr;
   }
   return batch;

@@ -39,9 +39,9 @@ std::string of(std::string_view field, const char* what) {
 }  // namespace
 
 // Takes a line's fields, from left to right. After a failure reason() says why.
-class TabbedForm::Fields {
+class TabbedForm::TabFields {
  public:
-  Fields(std::string_view text, bool has_fields) : text_(text), left_(has_fields) {}
+  TabFields(std::string_view text, bool has_fields) : text_(text), left_(has_fields) {}
 
   bool number(std::string_view field, uint64_t& out) {
     std::string_view digits;
@@ -129,7 +129,7 @@ std::optional<Record> TabbedForm::take(Line line, std::string& reason) {
   const std::string_view text(line.begin, static_cast<size_t>(line.end - line.begin));
   const std::string_view kind = text.substr(0, text.find('\t'));
   const bool has_fields = kind.size() < text.size();
-  Fields in(has_fields ? text.substr(kind.size() + 1) : std::string_view(), has_fields);
+  TabFields in(has_fields ? text.substr(kind.size() + 1) : std::string_view(), has_fields);
   records_.begin_line();
   elements_.clear();
   reason_.clear();
@@ -150,17 +150,17 @@ std::optional<Record> TabbedForm::take(Line line, std::string& reason) {
   return next();
 }
 
-bool TabbedForm::take_kind(std::string_view kind, Fields& in, bool& known) {
+bool TabbedForm::take_kind(std::string_view kind, TabFields& in, bool& known) {
   if (kind == "e") return take_short_stall(in);
   if (kind == "eustall") return take_stall(in);
   if (kind == "string") return take_string(in);
-  if (kind == "proc_name") return take_field(&Site::process_name, in);
+  if (kind == "proc_name") return take_field(&FileOrigin::process_name, in);
   if (kind == "pid") return take_pid(in);
-  if (kind == "ustack") return take_field(&Site::ustack, in);
-  if (kind == "kstack") return take_field(&Site::kstack, in);
-  if (kind == "gpu_file") return take_field(&Site::file, in);
-  if (kind == "gpu_symbol") return take_field(&Site::symbol, in);
-  if (kind == "insn_text") return take_field(&Site::instruction, in);
+  if (kind == "ustack") return take_field(&FileOrigin::ustack, in);
+  if (kind == "kstack") return take_field(&FileOrigin::kstack, in);
+  if (kind == "gpu_file") return take_field(&FileOrigin::file, in);
+  if (kind == "gpu_symbol") return take_field(&FileOrigin::symbol, in);
+  if (kind == "insn_text") return take_field(&FileOrigin::instruction, in);
   if (kind == "kernel") return take_kernel(in);
   if (kind == "interval_start" || kind == "interval") return take_interval(kind, in);
   if (kind == "interval_end" || kind == "shader_type" || kind == "frame") return true;
@@ -168,7 +168,7 @@ bool TabbedForm::take_kind(std::string_view kind, Fields& in, bool& known) {
   return false;
 }
 
-bool TabbedForm::take_string(Fields& in) {
+bool TabbedForm::take_string(TabFields& in) {
   uint64_t id = 0;
   std::string_view text;
   if (!in.number("id", id) || !in.rest("value", text)) {
@@ -188,7 +188,7 @@ bool TabbedForm::take_string(Fields& in) {
 }
 
 // Of a time, or in profiles that have none, of a number.
-bool TabbedForm::take_interval(std::string_view kind, Fields& in) {
+bool TabbedForm::take_interval(std::string_view kind, TabFields& in) {
   uint64_t number = 0;
   uint64_t ns = 0;
   if (!in.number("number", number)) {
@@ -208,47 +208,48 @@ bool TabbedForm::take_interval(std::string_view kind, Fields& in) {
   return true;
 }
 
-bool TabbedForm::take_field(uint64_t Site::*field, Fields& in) {
-  return in.number("id", site_.*field) && in.done();
+bool TabbedForm::take_field(uint64_t FileOrigin::*field, TabFields& in) {
+  return in.number("id", origin_.*field) && in.done();
 }
 
-bool TabbedForm::take_pid(Fields& in) {
-  return in.number("pid", site_.pid) && in.done();
+bool TabbedForm::take_pid(TabFields& in) {
+  return in.number("pid", origin_.pid) && in.done();
 }
 
-bool TabbedForm::take_kernel(Fields& in) {
+bool TabbedForm::take_kernel(TabFields& in) {
   uint64_t address = 0;  // it says where the kernel was, not what it is
-  Site site;
-  if (!in.hexadecimal("address", address) || !in.number("command_name", site.process_name) ||
-      !in.number("pid", site.pid) || !in.number("stack", site.ustack) || !in.number("file", site.file) ||
-      !in.number("symbol", site.symbol) || !in.done()) {
+  FileOrigin origin;
+  if (!in.hexadecimal("address", address) || !in.number("command_name", origin.process_name) ||
+      !in.number("pid", origin.pid) || !in.number("stack", origin.ustack) || !in.number("file", origin.file) ||
+      !in.number("symbol", origin.symbol) || !in.done()) {
     return false;
   }
-  site_ = site;
+  origin_ = origin;
   return true;
 }
 
 // Both dialects that have this kind have twelve fields. In the third one the first field is an offset.
-bool TabbedForm::take_stall(Fields& in) {
+bool TabbedForm::take_stall(TabFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }
 
-bool TabbedForm::take_whole_stall(Fields& in) {
-  Site site;
+bool TabbedForm::take_whole_stall(TabFields& in) {
+  FileOrigin origin;
   uint64_t is_debug_area = 0;
   uint64_t is_system_routine = 0;
   uint64_t stall = 0;
   uint64_t offset = 0;
   uint64_t count = 0;
-  return in.number("proc_name", site.process_name) && in.number("pid", site.pid) && in.number("ustack", site.ustack) &&
-         in.number("kstack", site.kstack) && in.number("is_debug_area", is_debug_area) &&
-         in.number("is_system_routine", is_system_routine) && in.number("gpu_file", site.file) &&
-         in.number("gpu_symbol", site.symbol) && in.number("insn_text", site.instruction) &&
-         in.number("stall_type", stall) && in.hexadecimal("offset", offset) && in.number("count", count) && in.done() &&
-         add_sample(site, stall, offset, count);
+  return in.number("proc_name", origin.process_name) && in.number("pid", origin.pid) &&
+         in.number("ustack", origin.ustack) && in.number("kstack", origin.kstack) &&
+         in.number("is_debug_area", is_debug_area) && in.number("is_system_routine", is_system_routine) &&
+         in.number("gpu_file", origin.file) && in.number("gpu_symbol", origin.symbol) &&
+         in.number("insn_text", origin.instruction) && in.number("stall_type", stall) &&
+         in.hexadecimal("offset", offset) && in.number("count", count) && in.done() &&
+         add_sample(origin, stall, offset, count);
 }
 
-bool TabbedForm::take_short_stall(Fields& in) {
+bool TabbedForm::take_short_stall(TabFields& in) {
   uint64_t whole_stack = 0;  // the folded line as a string: it says nothing more
   uint64_t stall = 0;
   uint64_t offset = 0;
@@ -256,13 +257,13 @@ bool TabbedForm::take_short_stall(Fields& in) {
   const bool has_whole_stack = in.count() == 4;
   return (!has_whole_stack || in.number("stack", whole_stack)) && in.number("stall_type", stall) &&
          in.hexadecimal("offset", offset) && in.number("count", count) && in.done() &&
-         add_sample(site_, stall, offset, count);
+         add_sample(origin_, stall, offset, count);
 }
 
-bool TabbedForm::take_stall_counts(Fields& in) {
+bool TabbedForm::take_stall_counts(TabFields& in) {
   uint64_t offset = 0;
   std::array<uint64_t, kStallReasons.size()> counts{};
-  if (!in.hexadecimal("offset", offset) || !in.number("insn_text", site_.instruction)) {
+  if (!in.hexadecimal("offset", offset) || !in.number("insn_text", origin_.instruction)) {
     return false;
   }
   for (size_t i = 1; i < counts.size(); ++i) {
@@ -270,49 +271,49 @@ bool TabbedForm::take_stall_counts(Fields& in) {
       return false;
     }
   }
-  Names names;
-  if (!in.done() || !resolve(site_, names)) {
+  OwnOrigin own;
+  if (!in.done() || !resolve(origin_, own)) {
     return false;
   }
   for (size_t i = 1; i < counts.size(); ++i) {
     if (counts[i] > 0) {
-      names.reason = reason_of_column(i);
-      add_sample(names, offset, counts[i]);
+      add_sample(own, reason_of_column(i), offset, counts[i]);
     }
   }
   return true;
 }
 
-bool TabbedForm::add_sample(const Site& site, uint64_t stall, uint64_t offset, uint64_t count) {
-  Names names;
-  if (!string(stall, names.reason) || !resolve(site, names)) {
+bool TabbedForm::add_sample(const FileOrigin& origin, uint64_t stall, uint64_t offset, uint64_t count) {
+  OwnOrigin own;
+  StringId reason{};
+  if (!string(stall, reason) || !resolve(origin, own)) {
     return false;
   }
-  add_sample(names, offset, count);
+  add_sample(own, reason, offset, count);
   return true;
 }
 
 // Leaves no trace, so that a line that is refused leaves none.
-bool TabbedForm::resolve(const Site& site, Names& names) {
-  names.pid = site.pid;
-  return string(site.process_name, names.process) && string(site.ustack, names.ustack) &&
-         string(site.kstack, names.kstack) && string(site.file, names.file) && string(site.symbol, names.symbol) &&
-         string(site.instruction, names.instruction) && is_stack(false, names.ustack) && is_stack(true, names.kstack);
+bool TabbedForm::resolve(const FileOrigin& origin, OwnOrigin& own) {
+  own.pid = origin.pid;
+  return string(origin.process_name, own.process_name) && string(origin.ustack, own.ustack) &&
+         string(origin.kstack, own.kstack) && string(origin.file, own.file) && string(origin.symbol, own.symbol) &&
+         string(origin.instruction, own.instruction) && is_stack(false, own.ustack) && is_stack(true, own.kstack);
 }
 
-void TabbedForm::add_sample(const Names& names, uint64_t offset, uint64_t count) {
-  define_stack(false, names.ustack);
-  define_stack(true, names.kstack);
-  if (index(names.file) != 0 && !modules_.has(index(names.file))) {
-    modules_.insert(index(names.file), 0);
-    records_.add(GpuModule{GpuModuleId{index(names.file)}, names.file, StringId{}});
+void TabbedForm::add_sample(const OwnOrigin& origin, StringId reason, uint64_t offset, uint64_t count) {
+  define_stack(false, origin.ustack);
+  define_stack(true, origin.kstack);
+  if (index(origin.file) != 0 && !modules_.has(index(origin.file))) {
+    modules_.insert(index(origin.file), 0);
+    records_.add(GpuModule{GpuModuleId{index(origin.file)}, origin.file, StringId{}});
   }
   EuStall sample;
   sample.slice = slice_;
-  sample.work = records_.work(records_.process(names.process, names.pid), StackId{index(names.ustack)},
-                              StackId{index(names.kstack)}, names.symbol);
-  sample.place = records_.place(names.file, names.symbol, names.instruction, offset);
-  sample.reason = names.reason;
+  sample.work = records_.work(records_.process(origin.process_name, origin.pid), StackId{index(origin.ustack)},
+                              StackId{index(origin.kstack)}, origin.symbol);
+  sample.place = records_.place(origin.file, origin.symbol, origin.instruction, offset);
+  sample.reason = reason;
   sample.count = count;
   records_.add(sample);
 }

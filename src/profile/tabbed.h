@@ -31,44 +31,36 @@ class TabbedForm {
   std::optional<Record> next() { return records_.next(); }
 
  private:
-  class Fields;
+  class TabFields;
 
-  // Whose samples are: all of it in a line of the first dialect, what was said last in the others. Ids of strings.
-  struct Site {
-    uint64_t process_name = 0;
+  // Whose samples are: all of it in a line of the first dialect, what was said last in the others. A text is a string's
+  // id in the file, or ours.
+  template <typename TextId>
+  struct SampleOrigin {
+    TextId process_name{};
     uint32_t pid = 0;
-    uint64_t ustack = 0;
-    uint64_t kstack = 0;
-    uint64_t file = 0;
-    uint64_t symbol = 0;
-    uint64_t instruction = 0;
+    TextId ustack{};
+    TextId kstack{};
+    TextId file{};
+    TextId symbol{};
+    TextId instruction{};
   };
+  using FileOrigin = SampleOrigin<uint64_t>;
+  using OwnOrigin = SampleOrigin<StringId>;
 
-  // The same as ids of ours, with the reason of a sample.
-  struct Names {
-    StringId process{};
-    uint32_t pid = 0;
-    StringId ustack{};
-    StringId kstack{};
-    StringId file{};
-    StringId symbol{};
-    StringId instruction{};
-    StringId reason{};
-  };
-
-  bool take_kind(std::string_view kind, Fields& in, bool& known);
-  bool take_string(Fields& in);
-  bool take_interval(std::string_view kind, Fields& in);
-  bool take_field(uint64_t Site::*field, Fields& in);
-  bool take_pid(Fields& in);
-  bool take_kernel(Fields& in);
-  bool take_stall(Fields& in);         // `eustall`
-  bool take_whole_stall(Fields& in);   // of the first dialect
-  bool take_stall_counts(Fields& in);  // of the third
-  bool take_short_stall(Fields& in);   // `e`, of the second
-  bool add_sample(const Site& site, uint64_t stall, uint64_t offset, uint64_t count);
-  bool resolve(const Site& site, Names& names);
-  void add_sample(const Names& names, uint64_t offset, uint64_t count);
+  bool take_kind(std::string_view kind, TabFields& in, bool& known);
+  bool take_string(TabFields& in);
+  bool take_interval(std::string_view kind, TabFields& in);
+  bool take_field(uint64_t FileOrigin::*field, TabFields& in);
+  bool take_pid(TabFields& in);
+  bool take_kernel(TabFields& in);
+  bool take_stall(TabFields& in);         // `eustall`
+  bool take_whole_stall(TabFields& in);   // of the first dialect
+  bool take_stall_counts(TabFields& in);  // of the third
+  bool take_short_stall(TabFields& in);   // `e`, of the second
+  bool add_sample(const FileOrigin& origin, uint64_t stall, uint64_t offset, uint64_t count);
+  bool resolve(const FileOrigin& origin, OwnOrigin& own);
+  void add_sample(const OwnOrigin& origin, StringId reason, uint64_t offset, uint64_t count);
 
   bool string(uint64_t id, StringId& name);  // false where it is not defined; 0 is none
   bool is_stack(bool kernel, StringId id);
@@ -83,7 +75,7 @@ class TabbedForm {
   IdIndex modules_;                                 // the same of GPU_MODULE
   std::array<StringId, 11> reasons_{};              // of the third dialect, by stall_type
   std::deque<std::vector<StackElement>> elements_;  // of the line's stacks
-  Site site_;
+  FileOrigin origin_;                               // as said last
   bool begun_ = false;
   bool timed_ = false;
   uint64_t first_ns_ = 0;  // the first interval's time, or its number in slices

@@ -10,11 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "profile/id_index.h"
+#include "profile/record_fields.h"
 #include "profile/records.h"
 
 namespace gpuprof::profile {
@@ -43,30 +45,31 @@ class Tables {
  public:
   // Takes a definition, checks the ids of any other record. The reason why it can not be accepted, or nothing.
   std::optional<std::string> add(const Record& record);
-  std::optional<std::string> add(const EuStall& record) { return define(record); }  // without the detour of a Record
+  std::optional<std::string> add(const EuStall& record);  // without the detour of a Record
 
   // Null for 0 and for what is not defined.
-  [[nodiscard]] const Process* process(ProcessId id) const { return row_of(processes_, process_rows_, id); }
-  [[nodiscard]] const Device* device(DeviceId id) const { return row_of(devices_, device_rows_, id); }
-  [[nodiscard]] const Frame* frame(FrameId id) const { return row_of(frames_, frame_rows_, id); }
-  [[nodiscard]] const Range* range(RangeId id) const { return row_of(ranges_, range_rows_, id); }
-  [[nodiscard]] const Work* work(WorkId id) const { return row_of(works_, work_rows_, id); }
-  [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const { return row_of(gpu_modules_, gpu_module_rows_, id); }
-  [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of(gpu_places_, gpu_place_rows_, id); }
-  [[nodiscard]] uint32_t position(WorkId id) const { return works_.find(index(id)); }  // in works(), or IdIndex::kNone
+  [[nodiscard]] const Process* process(ProcessId id) const { return row_of<Process>(id); }
+  [[nodiscard]] const Device* device(DeviceId id) const { return row_of<Device>(id); }
+  [[nodiscard]] const Frame* frame(FrameId id) const { return row_of<Frame>(id); }
+  [[nodiscard]] const Range* range(RangeId id) const { return row_of<Range>(id); }
+  [[nodiscard]] const Work* work(WorkId id) const { return row_of<Work>(id); }
+  [[nodiscard]] const GpuModule* gpu_module(GpuModuleId id) const { return row_of<GpuModule>(id); }
+  [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of<GpuPlace>(id); }
+  [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of<Sampling>(id); }
 
-  [[nodiscard]] uint32_t position(GpuPlaceId id) const {
-    return gpu_places_.find(index(id));
-  }  // in gpu_places(), alike
+  // In works() or gpu_places(), or IdIndex::kNone.
+  [[nodiscard]] uint32_t position(WorkId id) const { return ids_[kWorkIds].find(index(id)); }
+  [[nodiscard]] uint32_t position(GpuPlaceId id) const { return ids_[kGpuPlaceIds].find(index(id)); }
 
-  [[gnu::always_inline]] void prefetch(WorkId id) const { works_.prefetch(index(id)); }  // for position()
-  [[gnu::always_inline]] void prefetch(GpuPlaceId id) const { gpu_places_.prefetch(index(id)); }
+  // For position().
+  [[gnu::always_inline]] void prefetch(WorkId id) const { ids_[kWorkIds].prefetch(index(id)); }
+  [[gnu::always_inline]] void prefetch(GpuPlaceId id) const { ids_[kGpuPlaceIds].prefetch(index(id)); }
 
   // All of them, in the order of their definitions.
-  [[nodiscard]] std::span<const Process> processes() const { return process_rows_; }
-  [[nodiscard]] std::span<const Device> devices() const { return device_rows_; }
-  [[nodiscard]] std::span<const Work> works() const { return work_rows_; }
-  [[nodiscard]] std::span<const GpuPlace> gpu_places() const { return gpu_place_rows_; }
+  [[nodiscard]] std::span<const Process> processes() const { return rows<Process>(); }
+  [[nodiscard]] std::span<const Device> devices() const { return rows<Device>(); }
+  [[nodiscard]] std::span<const Work> works() const { return rows<Work>(); }
+  [[nodiscard]] std::span<const GpuPlace> gpu_places() const { return rows<GpuPlace>(); }
 
   [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for what is not defined
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
@@ -78,7 +81,7 @@ class Tables {
   // What was counted at places, of all processes and devices: by the ids of the place and of what was counted.
   using GpuCounts = std::map<std::pair<GpuPlaceId, StringId>, uint64_t>;
   [[nodiscard]] const GpuCounts& gpu_counts() const { return gpu_counts_; }
-  [[nodiscard]] const Frame& frame(Element element) const { return frame_rows_[element.position]; }
+  [[nodiscard]] const Frame& frame(Element element) const { return rows<Frame>()[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
  private:
@@ -86,83 +89,57 @@ class Tables {
     size_t begin = 0;
     size_t size = 0;
   };
-  template <typename Row, typename Id>
-  static const Row* row_of(const IdIndex& ids, const std::vector<Row>& rows, Id id) {
-    const uint32_t position = ids.find(index(id));
-    return position == IdIndex::kNone ? nullptr : &rows[position];
-  }
   using Reason = std::optional<std::string>;
-  template <typename Id>
-  static bool none_or_known(const IdIndex& ids, Id id) {
-    return index(id) == 0 || ids.has(index(id));
-  }
 
-  Reason define(const String& r);
-  Reason define(const Frame& r);
-  Reason define(const Stack& r);
-  Reason define(const Process& r);
-  Reason define(const Device& r);
-  Reason define(const Range& r);
-  Reason define(const Work& r);
-  [[nodiscard]] Reason define(const Gpu& r) const { return check_work(r.work, "GPU", WorkKind::gpu); }
-  [[nodiscard]] Reason define(const Share& r) const { return check_work(r.work, "SHARE", WorkKind::gpu); }
-  [[nodiscard]] Reason define(const Latency& r) const { return check_work(r.work, "LATENCY", WorkKind::gpu); }
-  [[nodiscard]] Reason define(const Launch& r) const { return check_work(r.work, "LAUNCH", WorkKind::launch); }
-  [[nodiscard]] Reason define(const Host& r) const { return check_work(r.work, "HOST", WorkKind::host); }
-  [[nodiscard]] Reason define(const Idle& r) const;
-  [[nodiscard]] Reason define(const Event& r) const;
-  [[nodiscard]] Reason define(const Call& r) const;
-  [[nodiscard]] Reason define(const Span& r) const;
-  [[nodiscard]] Reason define(const Coverage& r) const;
-  Reason define(const GpuModule& r);
-  Reason define(const GpuPlace& r);
-  Reason define(const GpuInstruction& r);
-  Reason define(const GpuCount& r);
-  Reason define(const Sampling& r);
-  [[nodiscard]] Reason define(const EuStall& r) const;
-  [[nodiscard]] Reason define(const Loss& r) const;
-  template <typename Other>
-  static Reason define(const Other& /*meta, window, end, unknown*/) {
-    return std::nullopt;
+  template <typename R>
+  [[nodiscard]] const std::vector<R>& rows() const {
+    return std::get<std::vector<R>>(rows_);
   }
-
-  [[nodiscard]] Reason check_strings(std::initializer_list<StringId> ids) const;
-  [[nodiscard]] Reason check_place(ProcessId process, StackId ustack, StackId kstack) const;
+  template <typename R>
+  [[nodiscard]] const R* row_of(decltype(R::id) id) const {
+    const uint32_t position = ids_[kSpaceOf<decltype(R::id)>].find(index(id));
+    return position == IdIndex::kNone ? nullptr : &rows<R>()[position];
+  }
   [[nodiscard]] std::span<const Element> run(const FrameRun& run) const {
     return std::span(elements_).subspan(run.begin, run.size);
   }
-  [[nodiscard]] Reason check_range(RangeId range) const;
-  [[nodiscard]] Reason check_work(WorkId work, const char* record, WorkKind wanted) const;
+
+  Reason define(const String& r);
+  Reason define(const Stack& r);
+  Reason define(const Range& r);
+  Reason define(const GpuPlace& r);
+  Reason define(const GpuInstruction& r);
+  Reason define(const GpuCount& r);
+  Reason define(const Event& r);
+  Reason define(const Idle& r);
+  template <typename Other>
+  Reason define(const Other& r);
+
+  template <typename R>
+  Reason define_row(const R& r);
+  template <typename R>
+  [[nodiscard]] Reason check_ids(const R& r) const;  // each is 0 or defined
+  template <typename Id>
+  [[nodiscard]] Reason check_needed(Id id) const;  // is defined
+  template <typename Row>
+  [[nodiscard]] Reason check_work(const Row& r) const;
+  [[nodiscard]] Reason add_frame(FrameId id);                    // to scratch_
   std::optional<uint32_t> intern_label(std::string_view label);  // nothing: there are too many
 
-  IdIndex strings_;
+  std::array<IdIndex, kIdSpaces> ids_;  // to positions in rows_, and in what else keeps one for each definition
+  std::tuple<std::vector<Frame>, std::vector<Process>, std::vector<Device>, std::vector<Range>, std::vector<Work>,
+             std::vector<GpuModule>, std::vector<GpuPlace>, std::vector<Sampling>>
+      rows_;
   std::deque<std::string> texts_;
-  IdIndex frames_;
-  std::vector<Frame> frame_rows_;
   std::deque<std::string> labels_;
   std::unordered_map<std::string_view, uint32_t> label_ids_;
-  std::array<IdIndex, 2> stacks_;  // by Stack::kernel
   std::vector<FrameRun> stack_rows_;
   std::vector<Element> elements_;  // of stacks and places
   std::vector<Element> scratch_;
-  IdIndex processes_;
-  std::vector<Process> process_rows_;
-  IdIndex devices_;
-  std::vector<Device> device_rows_;
-  IdIndex ranges_;
-  std::vector<Range> range_rows_;
   std::vector<uint32_t> range_depths_;
-  IdIndex works_;
-  std::vector<Work> work_rows_;
-  IdIndex gpu_modules_;
-  std::vector<GpuModule> gpu_module_rows_;
-  IdIndex gpu_places_;
-  std::vector<GpuPlace> gpu_place_rows_;
   std::vector<FrameRun> gpu_place_frames_;                         // by the position of a place
   std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by the id of a place
   GpuCounts gpu_counts_;
-  IdIndex samplings_;
-  std::vector<Sampling> sampling_rows_;
 };
 
 }  // namespace gpuprof::profile

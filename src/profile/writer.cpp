@@ -10,10 +10,11 @@
 #include <climits>
 #include <concepts>
 #include <cstring>
-#include <type_traits>
+#include <span>
 
 #include "base/files/special_output.h"
 #include "base/utf8.h"
+#include "profile/record_fields.h"
 #include "profile/words.h"
 
 namespace gpuprof::profile {
@@ -25,42 +26,35 @@ void escape(std::string_view text, std::string& out) {
 
 // Appends the fields of one line; each adds its own ';'. Numbers are put together here first: they are what a large
 // profile is made of, and a string checks its capacity for each piece.
-class Line {
+class LineBuilder {
  public:
-  Line(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  ~Line() {
+  LineBuilder(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
+  LineBuilder(const LineBuilder&) = delete;
+  LineBuilder& operator=(const LineBuilder&) = delete;
+  ~LineBuilder() {
     text_[size_++] = '\n';
     hand_over();
   }
 
-  template <typename T>
-  requires std::unsigned_integral<T> Line& operator<<(T value) { return number(value); }
-  template <typename Id>
-  requires std::is_enum_v<Id> Line& operator<<(Id id) { return number(index(id)); }
-  Line& operator<<(std::string_view text) {
-    text_[size_++] = ';';
-    hand_over();
+  template <std::unsigned_integral Number>
+  void put(Number value) {
+    digits(";", value, 10);
+  }
+  template <AnyId Id>
+  void put(Id id) {
+    put(index(id));
+  }
+  void put(FrameKind kind) { put_word(word(kind)); }
+  void put(Op op) { put_word(word(op)); }
+  void put(Phase phase) { put_word(word(phase)); }
+  void put(std::string_view text) {
+    put_word({});
     escape(text, out_);
-    return *this;
-  }
-  Line& word(std::string_view text) {
-    text_[size_++] = ';';
-    hand_over();
-    out_ += text;
-    return *this;
-  }
-  Line& hex(uint64_t value) {
-    make_room();
-    std::memcpy(&text_[size_], ";0x", 3);
-    put(&text_[size_ + 3], value, 16);
-    return *this;
   }
   // 128 bits are slow to divide: once by what leaves 64 of them.
-  Line& wide(Uint128 value) {
+  void put(Uint128 value) {
     if (value <= UINT64_MAX) {
-      return number(static_cast<uint64_t>(value));
+      return put(static_cast<uint64_t>(value));
     }
     std::array<char, 40> text{};
     size_t at = text.size();
@@ -72,43 +66,53 @@ class Line {
         text[--at] = static_cast<char>('0' + part % 10);
       }
     }
-    return word(std::string_view(&text[at], text.size() - at));
+    put_word(std::string_view(&text[at], text.size() - at));
   }
+  void put_hexadecimal(uint64_t value) { digits(";0x", value, 16); }
+
   // A text element must not look like a frame id or an address: its first byte is escaped where it would.
-  Line& element(const StackElement& element) {
+  void put(const StackElement& element) {
     if (element.is_address) {
-      return hex(element.address);
+      return put_hexadecimal(element.address);
     }
     if (element.text.empty()) {
-      return *this << element.frame;
+      return put(element.frame);
     }
     const char first = element.text.front();
     if (first < '0' || first > '9') {
-      return *this << element.text;
+      return put(element.text);
     }
-    word({});
+    put_word({});
     append_hex_escape(static_cast<unsigned char>(first), out_);
     escape(element.text.substr(1), out_);
-    return *this;
+  }
+  void put(const Latency::Bucket& bucket) {
+    put(bucket.bucket);
+    put(bucket.count);
+  }
+  template <typename T>
+  void put(std::span<const T> list) {
+    for (const T& one : list) {
+      put(one);
+    }
   }
 
  private:
   static constexpr size_t kMostDigits = 20;
 
-  Line& number(uint64_t value) {
-    make_room();
-    text_[size_] = ';';
-    put(&text_[size_ + 1], value, 10);
-    return *this;
+  void put_word(std::string_view text) {
+    text_[size_++] = ';';
+    hand_over();
+    out_ += text;
   }
-  void put(char* at, uint64_t value, int base) {
-    const auto end = std::to_chars(at, at + kMostDigits, value, base);
-    size_ = static_cast<size_t>(end.ptr - text_.data());
-  }
-  void make_room() {
+  template <size_t kSize>
+  void digits(const char (&before)[kSize], uint64_t value, int base) {
     if (text_.size() - size_ < kMostDigits + 8) {
       hand_over();
     }
+    std::memcpy(&text_[size_], before, kSize - 1);
+    char* const at = &text_[size_ + kSize - 1];
+    size_ = static_cast<size_t>(std::to_chars(at, at + kMostDigits, value, base).ptr - text_.data());
   }
   void hand_over() {
     out_.append(text_.data(), size_);
@@ -120,120 +124,17 @@ class Line {
   size_t size_ = 0;
 };
 
-void put(const Meta& r, std::string& out) {
-  Line("META", out) << r.key << r.value;
-}
-void put(const String& r, std::string& out) {
-  Line("STRING", out) << r.id << r.value;
-}
-
-void put(const Frame& r, std::string& out) {
-  Line line("FRAME", out);
-  (line << r.id).word(word(r.kind)) << r.name << r.file << r.line << r.module << r.build_id;
-  line.hex(r.address);
-}
-
-void put(const Stack& r, std::string& out) {
-  Line line(r.kernel ? "KSTACK" : "USTACK", out);
-  line << r.id;
-  for (const StackElement& element : r.elements) {
-    line.element(element);
-  }
-}
-
-void put(const Process& r, std::string& out) {
-  Line("PROCESS", out) << r.id << r.pid << r.ppid << r.start_ns << r.name << r.command << r.rank << r.host;
-}
-void put(const Device& r, std::string& out) {
-  Line("DEVICE", out) << r.id << r.backend << r.index << r.name << r.uuid;
-}
-void put(const Range& r, std::string& out) {
-  Line("RANGE", out) << r.id << r.parent << r.domain << r.name;
-}
-
-void put(const Work& r, std::string& out) {
-  Line line("WORK", out);
-  line << r.id << r.process << r.tid << r.thread << r.ustack << r.kstack << r.capture << r.range << r.device
-       << r.stream;
-  line.word(word(r.op)) << r.name << r.flags;
-}
-
-void put(const Gpu& r, std::string& out) {
-  Line line("GPU", out);
-  line << r.slice << r.work << r.count << r.sum_ns << r.min_ns << r.max_ns;
-  line.wide(r.sum_squares_ns2) << r.queue_ns << r.bytes;
-}
-
-void put(const Host& r, std::string& out) {
-  Line("HOST", out) << r.slice << r.work << r.count << r.sum_ns << r.min_ns << r.max_ns << r.bytes;
-}
-void put(const Launch& r, std::string& out) {
-  Line("LAUNCH", out) << r.slice << r.work << r.count;
-}
-void put(const Share& r, std::string& out) {
-  Line("SHARE", out) << r.slice << r.work << r.busy_ns << r.exclusive_ns;
-}
-void put(const Idle& r, std::string& out) {
-  Line("IDLE", out) << r.slice << r.device << r.work << r.ns;
-}
-void put(const Window& r, std::string& out) {
-  Line("WINDOW", out) << r.start_ns << r.end_ns;
-}
-
-void put(const Latency& r, std::string& out) {
-  Line line("LATENCY", out);
-  (line << r.work).word(word(r.phase)) << r.count << r.sum_ns << r.min_ns << r.max_ns;
-  for (const Latency::Bucket& bucket : r.buckets) {
-    line << bucket.bucket << bucket.count;
-  }
-}
-
-void put(const Event& r, std::string& out) {
-  Line line("EVENT", out);
-  line << r.work << r.correlation << r.start_ns << r.end_ns << r.queued_ns << r.submitted_ns << r.bytes;
-}
-void put(const Call& r, std::string& out) {
-  Line line("CALL", out);
-  line << r.process << r.tid << r.ustack << r.function << r.correlation << r.start_ns << r.end_ns;
-}
-void put(const Span& r, std::string& out) {
-  Line("SPAN", out) << r.process << r.tid << r.range << r.start_ns << r.end_ns;
-}
-void put(const Coverage& r, std::string& out) {
-  Line("COVERAGE", out) << r.process << r.what << r.count;
-}
-void put(const GpuModule& r, std::string& out) {
-  Line("GPU_MODULE", out) << r.id << r.name << r.hash;
-}
-
-void put(const GpuPlace& r, std::string& out) {
-  Line line("GPU_PLACE", out);
-  (line << r.id << r.module << r.function).hex(r.offset) << r.instruction;
-  for (const FrameId frame : r.frames) {
-    line << frame;
-  }
-}
-
-void put(const GpuInstruction& r, std::string& out) {
-  Line("GPU_INSTRUCTION", out) << r.place << r.text << r.waits_for << r.what;
-}
-
-void put(const GpuCount& r, std::string& out) {
-  Line("GPU_COUNT", out) << r.process << r.device << r.place << r.name << r.value;
-}
-
-void put(const Sampling& r, std::string& out) {
-  Line("SAMPLING", out) << r.id << r.period << r.unit;
-}
-void put(const EuStall& r, std::string& out) {
-  Line("EUSTALL", out) << r.slice << r.work << r.place << r.reason << r.sampling << r.count << r.flags;
-}
-
-void put(const Loss& r, std::string& out) {
-  Line("LOSS", out) << r.process << r.reason << r.count;
-}
-void put(const End& r, std::string& out) {
-  Line("END", out) << r.end_ns << r.launches << r.gpu_records << r.gpu_ns << r.with_stack << r.samples << r.lost;
+template <typename R>
+void put(const R& record, std::string& out) {
+  LineBuilder line(kind_of(record), out);
+  for_each_field(record, [&]<typename F>(const F& /*field*/, const auto& value) {
+    if constexpr (F::kForm == Form::hexadecimal) {
+      line.put_hexadecimal(value);
+    } else {
+      line.put(value);
+    }
+    return true;
+  });
 }
 void put(const Unknown& /*unused*/, std::string& /*unused*/) {}
 

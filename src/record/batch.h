@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "profile/loss.h"
 #include "profile/records.h"
 #include "record/join/sums/histogram.h"
 #include "record/process/process_table.h"
@@ -19,6 +18,11 @@ namespace gpuprof::record {
 
 using NameIndex = uint32_t;  // of a text in this session; 0 is none
 using CodeIndex = uint32_t;  // of a Python code object in this session, 31 bits; 0 is none
+
+// As the StringId of a record in a batch.
+constexpr profile::StringId name_id(NameIndex name) {
+  return profile::StringId{name};
+}
 
 // What a text is called that there was no room for.
 inline constexpr std::string_view kMoreNames = "[more names]";
@@ -34,13 +38,6 @@ struct NewDevice {
   uint32_t index = 0;
   std::string name;
   std::string uuid;
-};
-
-struct NewRange {
-  profile::RangeId id{};
-  profile::RangeId parent{};
-  NameIndex domain = 0;
-  NameIndex name = 0;
 };
 
 struct NewStack {
@@ -112,30 +109,14 @@ struct NewLatency {
 };
 
 struct NewCall {
-  profile::Call call;  // but for ...
-  uint64_t stack = 0;  // ... the stack as in NewStack and ...
-  NameIndex name = 0;  // ... the function
-};
-
-// GPU code that was loaded, and a place in it: their texts are names of the session.
-struct NewGpuModule {
-  profile::GpuModuleId id{};
-  NameIndex name = 0;
-  NameIndex hash = 0;
+  profile::Call call;  // without its ustack
+  uint64_t stack = 0;  // as in NewStack
 };
 
 struct GpuLine {
   NameIndex function = 0;
   NameIndex file = 0;
   uint32_t line = 0;
-};
-
-// As profile::GpuInstruction.
-struct NewGpuInstruction {
-  profile::GpuPlaceId place{};
-  NameIndex text = 0;
-  profile::GpuPlaceId waits_for{};
-  NameIndex what = 0;
 };
 
 struct NewGpuPlace {
@@ -156,12 +137,6 @@ struct CountKey {
   auto operator<=>(const CountKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
-struct NewSampling {
-  profile::SamplingId id{};
-  uint64_t period = 0;
-  NameIndex unit = 0;
-};
-
 // One EUSTALL line to be, but for its count.
 struct SampleKey {
   uint64_t slice = 0;
@@ -173,23 +148,18 @@ struct SampleKey {
   bool operator==(const SampleKey&) const = default;
 };
 
-struct NewLoss {
-  profile::ProcessId process{};
-  profile::LossReason reason{};
-  uint64_t count = 0;
-};
-
+// The StringIds of its records are names of this session (name_id()). The writer puts the profile's STRINGs there.
 struct Batch {
   std::vector<std::shared_ptr<const ProcessImage>> processes;
   std::vector<NewName> names;
   std::vector<NewDevice> devices;
-  std::vector<NewRange> ranges;
+  std::vector<profile::Range> ranges;
   std::vector<NewCode> codes;
   std::vector<NewStack> stacks;
-  std::vector<NewGpuModule> gpu_modules;
+  std::vector<profile::GpuModule> gpu_modules;
   std::vector<NewGpuPlace> gpu_places;
-  std::vector<NewGpuInstruction> gpu_instructions;
-  std::vector<NewSampling> samplings;
+  std::vector<profile::GpuInstruction> gpu_instructions;
+  std::vector<profile::Sampling> samplings;
   std::vector<NewWork> works;
   std::vector<std::pair<RowKey, RowValue>> rows;
   std::vector<std::pair<SampleKey, uint64_t>> samples;
@@ -201,7 +171,7 @@ struct Batch {
   std::vector<profile::Event> events;
   std::vector<NewCall> calls;
   std::vector<profile::Span> spans;
-  std::vector<NewLoss> losses;
+  std::vector<profile::Loss> losses;
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
   uint64_t swept_ns = 0;                  // up to then (CLOCK_MONOTONIC) `shares` are complete

@@ -7,6 +7,8 @@
 #include "analyze/parts/part_meta.h"
 #include "base/exit_status.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
+#include "profile/record_fields.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -33,9 +35,7 @@ Filter::Filter(const Conditions& conditions, RecordSink sink)
 
 Status Filter::take(const p::Record& record) {
   const auto is_row = whole_.take(record);
-  if (!is_row) {
-    return is_row.error();
-  }
+  RETURN_IF_ERROR(is_row);
   return *is_row ? take_row(record) : Status();
 }
 
@@ -52,7 +52,7 @@ Status Filter::take_row(const p::Record& row) {
   if (answer == Answer::unknown) {
     // What is lost may be of what is kept.
     if (!std::holds_alternative<p::Loss>(row)) {
-      ++left_out_[std::string(row_word(row))];
+      ++left_out_[std::string(kind_of(row))];
       return {};
     }
     answer = Answer::yes;
@@ -64,9 +64,7 @@ Status Filter::take_row(const p::Record& row) {
   }
   if (!part_) {
     part_.emplace(whole_, sink_, PartMeta{});
-    if (Status begun = part_->begin({{std::string(kFilterKey), conditions_.text}}); !begun) {
-      return begun;
-    }
+    RETURN_IF_ERROR(part_->begin({{std::string(kFilterKey), conditions_.text}}));
   }
   return part_->add(row);
 }
@@ -115,26 +113,29 @@ std::optional<Filter::Answer> Filter::ask(Aspect aspect, const Belongs& row) {
 }
 
 // Each process and WORK is looked at once.
+template <typename Takes>
+Filter::Answer Filter::known_or(Aspect aspect, uint32_t id, const Takes& takes) {
+  std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
+  known.resize(std::max(known.size(), size_t{id} + 1));
+  if (known[id] == 0) {
+    known[id] = takes() ? 2 : 1;
+  }
+  return known[id] == 2 ? Answer::yes : Answer::no;
+}
+
 Filter::Answer Filter::ask_process(Aspect aspect, p::ProcessId id) {
   const p::Process* const process = whole_.tables().process(id);
   if (process == nullptr) {
     return Answer::no;
   }
-  std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
-  known.resize(std::max(known.size(), size_t{index(id)} + 1));
-  uint8_t& answer = known[index(id)];
-  if (answer == 0) {
+  return known_or(aspect, index(id), [&] {
     const p::Tables& tables = whole_.tables();
-    bool takes = false;
     if (aspect == Aspect::rank) {
-      takes = analyze::has(*conditions_.ranks, whole_number(tables.text(process->rank)));
-    } else {
-      takes = conditions_.pid ? process->pid == *conditions_.pid
-                              : conditions_.process_name->matches(std::string(tables.text(process->name)));
+      return analyze::has(*conditions_.ranks, whole_number(tables.text(process->rank)));
     }
-    answer = takes ? 2 : 1;
-  }
-  return answer == 2 ? Answer::yes : Answer::no;
+    return conditions_.pid ? process->pid == *conditions_.pid
+                           : conditions_.process_name->matches(std::string(tables.text(process->name)));
+  });
 }
 
 Filter::Answer Filter::ask_work(Aspect aspect, p::WorkId id) {
@@ -142,13 +143,7 @@ Filter::Answer Filter::ask_work(Aspect aspect, p::WorkId id) {
   if (work == nullptr) {
     return Answer::no;
   }
-  std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
-  known.resize(std::max(known.size(), size_t{index(id)} + 1));
-  uint8_t& answer = known[index(id)];
-  if (answer == 0) {
-    answer = (aspect == Aspect::path ? paths_ : kernels_).takes(*work) ? 2 : 1;
-  }
-  return answer == 2 ? Answer::yes : Answer::no;
+  return known_or(aspect, index(id), [&] { return (aspect == Aspect::path ? paths_ : kernels_).takes(*work); });
 }
 
 bool Filter::is_of_time(uint64_t slice) const {

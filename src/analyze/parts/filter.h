@@ -61,6 +61,8 @@ class Filter {
   Status take_row(const profile::Record& row);
   Answer judge(const profile::Record& row);
   std::optional<Answer> ask(Aspect aspect, const Belongs& row);
+  template <typename Takes>
+  Answer known_or(Aspect aspect, uint32_t id, const Takes& takes);
   Answer ask_process(Aspect aspect, profile::ProcessId id);
   Answer ask_work(Aspect aspect, profile::WorkId id);
   [[nodiscard]] bool is_of_time(uint64_t slice) const;

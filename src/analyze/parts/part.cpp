@@ -4,7 +4,9 @@
 
 #include "analyze/merge_clock.h"
 #include "analyze/parts/part_meta.h"
+#include "base/return_if_error.h"
 #include "profile/coverage.h"
+#include "profile/record_fields.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -19,9 +21,7 @@ bool add_to(uint64_t& sum, uint64_t value) {
 
 Status Part::put_lines(const MetaLines& lines) {
   for (const auto& [key, value] : lines) {
-    if (Status put = sink_(p::Meta{key, value}); !put) {
-      return put;
-    }
+    RETURN_IF_ERROR(sink_(p::Meta{key, value}));
   }
   return {};
 }
@@ -30,22 +30,18 @@ Status Part::put_meta() {
   const MetaLines& lines = whole_.meta();
   for (; meta_written_ < std::min(lines.size(), meta_.most); ++meta_written_) {
     const auto& [key, value] = lines[meta_written_];
-    if (!meta_.sums && merge_detail::is_one_of(merge_detail::kSummedKeys, key)) {
+    if (!meta_.sums && is_one_of(kSummedKeys, key)) {
       continue;
     }
     const std::string nested =
         meta_.parts_nested && key.starts_with(kPartPrefix) ? std::string(kPartPrefix) + key : key;
-    if (Status put = sink_(p::Meta{nested, value}); !put) {
-      return put;
-    }
+    RETURN_IF_ERROR(sink_(p::Meta{nested, value}));
   }
   return {};
 }
 
 Status Part::begin(const MetaLines& own) {
-  if (Status put = put_meta(); !put) {
-    return put;
-  }
+  RETURN_IF_ERROR(put_meta());
   return put_lines(own);
 }
 
@@ -75,36 +71,28 @@ bool Part::count(const p::Record& row) {
 Status Part::add(p::Record row) {
   is_empty_ = is_empty_ && (std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row));
   if (!count(row)) {
-    return Error{"the sum of all " + std::string(row_word(row)) + " records exceeds 64 bits"};
+    return Error{"the sum of all " + std::string(kind_of(row)) + " records exceeds 64 bits"};
   }
-  if (Status mapped = ids_.map(row); !mapped) {
-    return mapped;
-  }
+  RETURN_IF_ERROR(ids_.map(row));
   return sink_(row);
 }
 
 Status Part::add_definitions(std::span<const p::ProcessId> processes, std::span<const p::DeviceId> devices) {
   for (const p::ProcessId id : processes) {
-    ids_.process(id);
+    ids_.add(id);
   }
   for (const p::DeviceId id : devices) {
-    ids_.device(id);
+    ids_.add(id);
   }
   return ids_.status();
 }
 
 Status Part::finish(const Last& last) {
-  if (Status put = ids_.explain_places(); !put) {
-    return put;
-  }
+  RETURN_IF_ERROR(ids_.explain_places());
   for (const p::Window& window : last.windows) {
-    if (Status put = sink_(window); !put) {
-      return put;
-    }
+    RETURN_IF_ERROR(sink_(window));
   }
-  if (Status put = put_meta(); !put) {
-    return put;
-  }
+  RETURN_IF_ERROR(put_meta());
   std::set<uint32_t> pids = last.pids;
   for (const p::ProcessId id : ids_.processes()) {
     pids.insert(whole_.tables().process(id)->pid);
@@ -114,9 +102,7 @@ Status Part::finish(const Last& last) {
     if (lines == whole_.process_meta().end()) {
       continue;
     }
-    if (Status put = put_lines(lines->second); !put) {
-      return put;
-    }
+    RETURN_IF_ERROR(put_lines(lines->second));
   }
   if (Status put = put_lines(last.meta); !put || !whole_.end()) {
     return put;

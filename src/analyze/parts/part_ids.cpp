@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 namespace gpuprof::analyze {
 namespace {
@@ -33,178 +34,95 @@ void PartIds::put(const p::Record& record) {
   }
 }
 
-template <typename Id, typename Make>
-Id PartIds::known_or(Kind kind, Id id, const Make& make) {
+p::Process PartIds::definition(p::ProcessId id) {
+  processes_.push_back(id);
+  return *tables().process(id);
+}
+
+p::Device PartIds::definition(p::DeviceId id) {
+  devices_.push_back(id);
+  return *tables().device(id);
+}
+
+p::GpuPlace PartIds::definition(p::GpuPlaceId id) {
+  places_.push_back(id);
+  return *tables().gpu_place(id);
+}
+
+void PartIds::map_frames(p::Stack& stack) {
+  elements_.clear();
+  for (const p::Element element : tables().stack(stack.kernel, stack.id)) {
+    if (element.is_label) {
+      elements_.push_back(label_element(tables().label(element)));
+    } else {
+      p::FrameId& frame = elements_.emplace_back().frame;
+      frame = tables().frame(element).id;
+      map_id(p::kFrameIds, frame);
+    }
+  }
+  stack.elements = elements_;
+}
+
+void PartIds::map_frames(p::GpuPlace& place) {
+  frames_.clear();
+  for (const p::Element element : tables().place_frames(place.id)) {
+    map_id(p::kFrameIds, frames_.emplace_back(tables().frame(element).id));
+  }
+  place.frames = frames_;
+}
+
+template <typename Id>
+void PartIds::map_id(p::IdSpace space, Id& id) {
   if (index(id) == 0) {
-    return id;
+    return;
   }
-  const uint32_t known = ids_[kind].find(index(id));
-  if (known != p::IdIndex::kNone) {
-    return Id{known};
+  if (!ids_[space].has(index(id))) {
+    auto made = definition(id);
+    if constexpr (std::is_same_v<Id, p::StackId>) {
+      made.kernel = space == p::kKstackIds;
+    }
+    map_ids(made);  // first, as a reader needs them before
+    map_frames(made);
+    made.id = Id{++last_[space]};
+    ids_[space].insert(index(id), last_[space]);
+    put(made);
   }
-  auto definition = make();  // with the ids that it needs, which are written by now
-  const uint32_t added = ++last_[kind];
-  ids_[kind].insert(index(id), added);
-  definition.id = Id{added};
-  put(definition);
-  return Id{added};
+  id = Id{ids_[space].find(index(id))};
 }
 
-p::StringId PartIds::string(p::StringId id) {
-  return known_or(kString, id, [&] { return p::String{{}, whole_.tables().text(id)}; });
-}
-
-p::FrameId PartIds::frame(const p::Frame& known) {
-  return known_or(kFrame, known.id, [&] {
-    p::Frame r = known;
-    r.name = string(r.name);
-    r.file = string(r.file);
-    r.module = string(r.module);
-    r.build_id = string(r.build_id);
-    return r;
+template <typename R>
+void PartIds::map_ids(R& record) {
+  for_each_id(record, [&](p::IdSpace space, auto& id) {
+    map_id(space, id);
+    return true;
   });
 }
 
-p::StackId PartIds::stack(bool kernel, p::StackId id) {
-  std::vector<p::StackElement> elements;
-  return known_or(kernel ? kKstack : kUstack, id, [&] {
-    for (const p::Element element : whole_.tables().stack(kernel, id)) {
-      if (element.is_label) {
-        elements.push_back(label_element(whole_.tables().label(element)));
-      } else {
-        elements.push_back({.frame = frame(whole_.tables().frame(element))});
-      }
-    }
-    return p::Stack{.kernel = kernel, .elements = elements};
-  });
+void PartIds::add(p::ProcessId id) {
+  map_id(p::kProcessIds, id);
 }
 
-p::ProcessId PartIds::process(p::ProcessId id) {
-  return known_or(kProcess, id, [&] {
-    processes_.push_back(id);
-    p::Process r = *whole_.tables().process(id);
-    r.name = string(r.name);
-    r.command = string(r.command);
-    r.rank = string(r.rank);
-    r.host = string(r.host);
-    return r;
-  });
-}
-
-p::DeviceId PartIds::device(p::DeviceId id) {
-  return known_or(kDevice, id, [&] {
-    devices_.push_back(id);
-    p::Device r = *whole_.tables().device(id);
-    r.backend = string(r.backend);
-    r.name = string(r.name);
-    r.uuid = string(r.uuid);
-    return r;
-  });
-}
-
-p::RangeId PartIds::range(p::RangeId id) {  // the reader bounds how deep they lie in each other
-  return known_or(kRange, id, [&] {
-    p::Range r = *whole_.tables().range(id);
-    r.parent = range(r.parent);
-    r.domain = string(r.domain);
-    r.name = string(r.name);
-    return r;
-  });
-}
-
-p::WorkId PartIds::work(p::WorkId id) {
-  return known_or(kWork, id, [&] {
-    p::Work r = *whole_.tables().work(id);
-    r.process = process(r.process);
-    r.thread = string(r.thread);
-    r.ustack = stack(false, r.ustack);
-    r.kstack = stack(true, r.kstack);
-    r.capture = stack(false, r.capture);
-    r.range = range(r.range);
-    r.device = device(r.device);
-    r.name = string(r.name);
-    return r;
-  });
-}
-
-p::GpuModuleId PartIds::gpu_module(p::GpuModuleId id) {
-  return known_or(kGpuModule, id, [&] {
-    p::GpuModule r = *whole_.tables().gpu_module(id);
-    r.name = string(r.name);
-    r.hash = string(r.hash);
-    return r;
-  });
-}
-
-p::GpuPlaceId PartIds::gpu_place(p::GpuPlaceId id) {
-  std::vector<p::FrameId> frames;
-  return known_or(kGpuPlace, id, [&] {
-    places_.push_back(id);
-    p::GpuPlace r = *whole_.tables().gpu_place(id);
-    r.module = gpu_module(r.module);
-    r.function = string(r.function);
-    r.instruction = string(r.instruction);
-    for (const p::Element element : whole_.tables().place_frames(id)) {
-      frames.push_back(frame(whole_.tables().frame(element)));
-    }
-    r.frames = frames;
-    return r;
-  });
-}
-
-p::SamplingId PartIds::sampling(p::SamplingId id) {
-  return known_or(kSampling, id, [&] {
-    p::Sampling r = whole_.sampling(id);
-    r.unit = string(r.unit);
-    return r;
-  });
+void PartIds::add(p::DeviceId id) {
+  map_id(p::kDeviceIds, id);
 }
 
 Status PartIds::map(p::Record& row) {
-  std::visit(
-      [this]<typename R>(R& r) {
-        if constexpr (kIsRow<R>) {
-          if constexpr (requires { r.work; }) {
-            r.work = work(r.work);
-          }
-          if constexpr (requires { r.process; }) {
-            r.process = process(r.process);
-          }
-          if constexpr (requires { r.device; }) {
-            r.device = device(r.device);
-          }
-          if constexpr (requires { r.place; }) {
-            r.place = gpu_place(r.place);
-          }
-          if constexpr (requires { r.range; }) {
-            r.range = range(r.range);
-          }
-          if constexpr (std::is_same_v<R, p::Call>) {
-            r.ustack = stack(false, r.ustack);
-            r.function = string(r.function);
-          } else if constexpr (std::is_same_v<R, p::GpuCount>) {
-            r.name = string(r.name);
-          } else if constexpr (std::is_same_v<R, p::EuStall>) {
-            r.reason = string(r.reason);
-            r.sampling = sampling(r.sampling);
-          }
-        }
-      },
-      row);
+  if (const auto* idle = std::get_if<p::Idle>(&row)) {
+    p::WorkId work = idle->work;
+    map_id(p::kWorkIds, work);  // its definitions come in front of the device's, as for other rows
+  }
+  std::visit([this](auto& r) { map_ids(r); }, row);
   return status_;
 }
 
 Status PartIds::explain_places() {
   for (size_t i = 0; i < places_.size(); ++i) {  // which grow meanwhile
-    p::GpuInstruction r = whole_.tables().instruction(places_[i]);
-    const bool said_by_place = index(whole_.tables().gpu_place(places_[i])->instruction) != 0;
+    p::GpuInstruction r = tables().instruction(places_[i]);
+    const bool said_by_place = index(tables().gpu_place(places_[i])->instruction) != 0;
     if ((said_by_place || index(r.text) == 0) && index(r.waits_for) == 0 && index(r.what) == 0) {
       continue;
     }
-    r.place = gpu_place(r.place);
-    r.text = string(r.text);
-    r.waits_for = gpu_place(r.waits_for);
-    r.what = string(r.what);
+    map_ids(r);
     put(r);
   }
   return status_;

@@ -30,7 +30,7 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta) {
 
 void PartsSeen::begin_input(std::string_view of) {
   windows_.clear();
-  current_ = of.empty() ? nullptr : &wholes_[std::string(of)];
+  current_ = of.empty() ? nullptr : &groups_[std::string(of)];
   if (current_ != nullptr) {
     ++current_->inputs;
   }
@@ -68,16 +68,16 @@ bool PartsSeen::is_new(const profile::Window& window) {
 
 PartsSeen::Lines PartsSeen::rest() const {
   Lines lines;
-  for (const auto& [of, whole] : wholes_) {
-    const bool complete = whole.complete();
-    for (const auto& [key, value] : whole.inherited) {
+  for (const auto& [of, group] : groups_) {
+    const bool complete = group.complete();
+    for (const auto& [key, value] : group.inherited) {
       lines.emplace_back(complete ? key.substr(kPartPrefix.size()) : key, value);
     }
     if (complete) {
       continue;
     }
     lines.emplace_back(kPartOf, of);
-    for (const auto& [key, values] : {std::pair(kPartWhich, &whole.which), {kPartCount, &whole.counts}}) {
+    for (const auto& [key, values] : {std::pair(kPartWhich, &group.which), {kPartCount, &group.counts}}) {
       for (const std::string& value : *values) {
         lines.emplace_back(key, value);
       }

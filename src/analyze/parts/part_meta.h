@@ -43,7 +43,7 @@ class PartsSeen {
   [[nodiscard]] Lines rest() const;
 
  private:
-  struct Whole {
+  struct Group {  // the parts of one whole
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
@@ -53,8 +53,8 @@ class PartsSeen {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
-  std::map<std::string, Whole, std::less<>> wholes_;
-  Whole* current_ = nullptr;
+  std::map<std::string, Group, std::less<>> groups_;
+  Group* current_ = nullptr;
   std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // of the input
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analyze/merge_clock.h"
 #include "analyze/time_window.h"
 #include "base/exit_status.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -39,10 +41,6 @@ std::string safe(std::string_view name) {
   return text;
 }
 
-std::string joined(const std::string& text, const std::string& more) {
-  return more.empty() ? text : text + "-" + more;
-}
-
 // By chance: what a profile says of itself may be the same in another one, and parts of two would pass for a whole.
 std::string new_identity() {
   std::random_device random;
@@ -51,13 +49,23 @@ std::string new_identity() {
   return text.data();
 }
 
+// The ids of all definitions but the known ones.
+template <typename Definition, typename Id>
+std::vector<Id> ids_but(std::span<const Definition> all, const std::set<Id>& known) {
+  std::vector<Id> ids;
+  for (const Definition& definition : all) {
+    if (!known.contains(definition.id)) {
+      ids.push_back(definition.id);
+    }
+  }
+  return ids;
+}
+
 }  // namespace
 
 Status Split::take(const p::Record& record) {
   const auto is_row = whole_.take(record);
-  if (!is_row) {
-    return is_row.error();
-  }
+  RETURN_IF_ERROR(is_row);
   if (!*is_row) {
     return {};
   }
@@ -71,9 +79,7 @@ Status Split::take(const p::Record& record) {
                  "choose at least these, or record with a shorter --interval", kExitUsage};
   }
   auto part = part_of(record);
-  if (!part) {
-    return std::move(part).error();
-  }
+  RETURN_IF_ERROR(part);
   return (*part)->add(record);
 }
 
@@ -100,45 +106,44 @@ std::optional<uint64_t> Split::key_of(const Belongs& row) const {
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
 }
 
-std::string Split::name_of(uint64_t key) const {
+// What tells a part from others: a number or nothing, and a name.
+std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
   const p::Tables& tables = whole_.tables();
-  std::string name(word(by_));
+  const auto id = static_cast<uint32_t>(key);
   switch (by_) {
     case SplitBy::process: {
-      const p::Process* const process = tables.process(p::ProcessId{static_cast<uint32_t>(key)});
-      name += "-" + std::to_string(process->pid);
-      return joined(name, safe(tables.text(process->name)));
+      const p::Process* const process = tables.process(p::ProcessId{id});
+      return {std::to_string(process->pid), std::string(tables.text(process->name))};
     }
     case SplitBy::rank:
-      return joined(name, safe(tables.text(p::StringId{static_cast<uint32_t>(key)})));
+      return {"", std::string(tables.text(p::StringId{id}))};
     case SplitBy::device: {
-      const p::Device* const device = tables.device(p::DeviceId{static_cast<uint32_t>(key)});
-      name += "-" + std::to_string(device->index);
-      return joined(name, safe(tables.text(device->name)));
+      const p::Device* const device = tables.device(p::DeviceId{id});
+      return {std::to_string(device->index), std::string(tables.text(device->name))};
     }
     case SplitBy::time:
       break;
   }
-  constexpr size_t kDigits = 6;  // so that names sort as times do
-  const std::string number = std::to_string(key);
-  return name + "-" + std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
+  return {std::to_string(key), ""};
+}
+
+std::string Split::name_of(uint64_t key) const {
+  auto [number, name] = identity_of(key);
+  if (by_ == SplitBy::time) {
+    constexpr size_t kDigits = 6;  // so that names sort as times do
+    number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
+  }
+  std::string file(word(by_));
+  for (const std::string& part : {number, safe(name)}) {
+    file += part.empty() ? "" : "-" + part;
+  }
+  return file;
 }
 
 std::string Split::which_of(uint64_t key) const {
-  const p::Tables& tables = whole_.tables();
-  switch (by_) {
-    case SplitBy::process: {
-      const p::Process* const process = tables.process(p::ProcessId{static_cast<uint32_t>(key)});
-      return "process " + std::to_string(process->pid) + " " + std::string(tables.text(process->name));
-    }
-    case SplitBy::rank:
-      return "rank " + std::string(tables.text(p::StringId{static_cast<uint32_t>(key)}));
-    case SplitBy::device: {
-      const p::Device* const device = tables.device(p::DeviceId{static_cast<uint32_t>(key)});
-      return "device " + std::to_string(device->index) + " " + std::string(tables.text(device->name));
-    }
-    case SplitBy::time:
-      break;
+  if (by_ != SplitBy::time) {
+    const auto [number, name] = identity_of(key);
+    return std::string(word(by_)) + " " + (number.empty() ? "" : number + " ") + name;
   }
   const p::Uint128 begin = p::Uint128{key} * length_ns_;
   const p::Uint128 end = begin + length_ns_;
@@ -159,13 +164,9 @@ MetaLines Split::own_meta(const std::string& which) {
 Result<Part*> Split::rest() {
   if (!rest_) {
     auto sink = open_(kRest);
-    if (!sink) {
-      return std::move(sink).error();
-    }
+    RETURN_IF_ERROR(sink);
     rest_.emplace(whole_, std::move(sink).value(), PartMeta{.parts_nested = true});
-    if (Status begun = rest_->begin(own_meta("what belongs to no part")); !begun) {
-      return std::move(begun).error();
-    }
+    RETURN_IF_ERROR(rest_->begin(own_meta("what belongs to no part")));
   }
   return &*rest_;
 }
@@ -191,48 +192,31 @@ Result<Part*> Split::part_of(const p::Record& row) {
     which = which_of(*key) + " (" + std::to_string(i) + ")";
   }
   auto sink = open_(name);
-  if (!sink) {
-    return std::move(sink).error();
-  }
+  RETURN_IF_ERROR(sink);
   Part& part = parts_.emplace_back(whole_, std::move(sink).value(),
                                    PartMeta{.sums = false, .most = kMostMeta, .parts_nested = true});
   by_key_.emplace(*key, &part);
-  if (Status begun = part.begin(own_meta(which)); !begun) {
-    return std::move(begun).error();
-  }
+  RETURN_IF_ERROR(part.begin(own_meta(which)));
   return &part;
 }
 
 // What no part says.
 Status Split::add_leftovers() {
-  std::set<uint32_t> processes;
-  std::set<uint32_t> devices;
-  std::set<uint32_t> pids;
+  std::set<p::ProcessId> processes;
+  std::set<p::DeviceId> devices;
   const auto add_all_of = [&](const Part& part) {
-    for (const p::ProcessId id : part.ids().processes()) {
-      processes.insert(index(id));
-    }
-    for (const p::DeviceId id : part.ids().devices()) {
-      devices.insert(index(id));
-    }
+    processes.insert(part.ids().processes().begin(), part.ids().processes().end());
+    devices.insert(part.ids().devices().begin(), part.ids().devices().end());
   };
   std::for_each(parts_.begin(), parts_.end(), add_all_of);
   if (rest_) {
     add_all_of(*rest_);
   }
-  std::vector<p::ProcessId> more_processes;
-  for (const p::Process& process : whole_.tables().processes()) {
-    if (!processes.contains(index(process.id))) {
-      more_processes.push_back(process.id);
-    }
-  }
-  std::vector<p::DeviceId> more_devices;
-  for (const p::Device& device : whole_.tables().devices()) {
-    if (!devices.contains(index(device.id))) {
-      more_devices.push_back(device.id);
-    }
-  }
-  for (const p::Process& process : whole_.tables().processes()) {
+  const p::Tables& tables = whole_.tables();
+  const auto more_processes = ids_but(tables.processes(), processes);
+  const auto more_devices = ids_but(tables.devices(), devices);
+  std::set<uint32_t> pids;
+  for (const p::Process& process : tables.processes()) {
     pids.insert(process.pid);
   }
   Part::Last last{.meta = {}, .windows = whole_.windows(), .pids = {}, .launches = 0};
@@ -248,25 +232,18 @@ Status Split::add_leftovers() {
     launches -= of_parts.back();
   }
   const MetaLines& meta = whole_.meta();
-  const bool sums = std::any_of(meta.begin(), meta.end(), [](const auto& line) {
-    return merge_detail::is_one_of(merge_detail::kSummedKeys, line.first);
-  });
+  const bool sums =
+      std::any_of(meta.begin(), meta.end(), [](const auto& line) { return is_one_of(kSummedKeys, line.first); });
   if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows || !last.pids.empty() ||
       !more_processes.empty() || !more_devices.empty()) {
     auto made = rest();
-    if (!made) {
-      return std::move(made).error();
-    }
+    RETURN_IF_ERROR(made);
   }
   last.meta = {{std::string(kPartCount), std::to_string(parts_.size() + (rest_ ? 1 : 0))}};
   if (rest_) {
-    if (Status added = rest_->add_definitions(more_processes, more_devices); !added) {
-      return added;
-    }
+    RETURN_IF_ERROR(rest_->add_definitions(more_processes, more_devices));
     last.launches = launches;
-    if (Status written = rest_->finish(last); !written) {
-      return written;
-    }
+    RETURN_IF_ERROR(rest_->finish(last));
   }
   last.pids.clear();
   if (whole_.windows().size() > kMostWindows) {
@@ -274,9 +251,7 @@ Status Split::add_leftovers() {
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     last.launches = of_parts[i];
-    if (Status written = parts_[i].finish(last); !written) {
-      return written;
-    }
+    RETURN_IF_ERROR(parts_[i].finish(last));
   }
   return {};
 }

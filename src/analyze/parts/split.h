@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "analyze/merge.h"
 #include "analyze/parts/part.h"
@@ -39,6 +40,7 @@ class Split {
  private:
   Result<Part*> part_of(const profile::Record& row);
   [[nodiscard]] std::optional<uint64_t> key_of(const Belongs& row) const;
+  [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
   [[nodiscard]] std::string name_of(uint64_t key) const;   // of its file
   [[nodiscard]] std::string which_of(uint64_t key) const;  // for META
   Result<Part*> rest();

@@ -1,9 +1,12 @@
 #include "analyze/parts/whole.h"
 
 #include <charconv>
+#include <type_traits>
+#include <variant>
 
 #include "analyze/totals.h"
 #include "base/numbers.h"
+#include "profile/record_fields.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -20,39 +23,6 @@ std::optional<uint32_t> pid_of(std::string_view key) {
   const char* const last = key.data() + key.size();
   const auto [end, error] = std::from_chars(key.data() + kPrefix.size(), last, pid);
   return error == std::errc() && end != last && *end == '.' ? std::optional(pid) : std::nullopt;
-}
-
-template <typename R>
-constexpr std::string_view word_of() {
-  if constexpr (std::is_same_v<R, p::Gpu>) {
-    return "GPU";
-  } else if constexpr (std::is_same_v<R, p::Host>) {
-    return "HOST";
-  } else if constexpr (std::is_same_v<R, p::Launch>) {
-    return "LAUNCH";
-  } else if constexpr (std::is_same_v<R, p::Share>) {
-    return "SHARE";
-  } else if constexpr (std::is_same_v<R, p::Idle>) {
-    return "IDLE";
-  } else if constexpr (std::is_same_v<R, p::Latency>) {
-    return "LATENCY";
-  } else if constexpr (std::is_same_v<R, p::Event>) {
-    return "EVENT";
-  } else if constexpr (std::is_same_v<R, p::Call>) {
-    return "CALL";
-  } else if constexpr (std::is_same_v<R, p::Span>) {
-    return "SPAN";
-  } else if constexpr (std::is_same_v<R, p::Coverage>) {
-    return "COVERAGE";
-  } else if constexpr (std::is_same_v<R, p::GpuCount>) {
-    return "GPU_COUNT";
-  } else if constexpr (std::is_same_v<R, p::EuStall>) {
-    return "EUSTALL";
-  } else if constexpr (std::is_same_v<R, p::Loss>) {
-    return "LOSS";
-  } else {
-    return {};
-  }
 }
 
 template <typename R>
@@ -90,10 +60,6 @@ Belongs belongs_to(const R& r, const Whole& whole) {
 
 }  // namespace
 
-std::string_view row_word(const p::Record& record) {
-  return std::visit([]<typename R>(const R& /*unused*/) { return word_of<R>(); }, record);
-}
-
 // Sums that do not fit fail in the part that they are of.
 void Whole::count(const p::Record& row) {
   if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
@@ -121,7 +87,7 @@ std::vector<std::string> Whole::mismatches() const {
 Result<bool> Whole::take(const p::Record& record) {
   return std::visit(
       [&]<typename R>(const R& r) -> Result<bool> {
-        if constexpr (kIsRow<R>) {
+        if constexpr (p::kIsRow<R>) {
           count(record);
           return true;
         } else if constexpr (std::is_same_v<R, p::Meta>) {
@@ -131,9 +97,6 @@ Result<bool> Whole::take(const p::Record& record) {
         } else if constexpr (std::is_same_v<R, p::End>) {
           end_ = r;
         } else if constexpr (!std::is_same_v<R, p::Unknown>) {
-          if constexpr (std::is_same_v<R, p::Sampling>) {
-            samplings_.push_back(r);
-          }
           if (auto reason = tables_.add(record)) {
             return Error{*reason};
           }

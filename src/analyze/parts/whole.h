@@ -5,9 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -15,18 +13,6 @@
 #include "profile/tables.h"
 
 namespace gpuprof::analyze {
-
-// Records that go into a part, or do not. All others are definitions, or are about the profile as a whole.
-template <typename R>
-inline constexpr bool kIsRow =
-    std::is_same_v<R, profile::Gpu> || std::is_same_v<R, profile::Host> || std::is_same_v<R, profile::Launch> ||
-    std::is_same_v<R, profile::Share> || std::is_same_v<R, profile::Idle> || std::is_same_v<R, profile::Latency> ||
-    std::is_same_v<R, profile::Event> || std::is_same_v<R, profile::Call> || std::is_same_v<R, profile::Span> ||
-    std::is_same_v<R, profile::Coverage> || std::is_same_v<R, profile::GpuCount> ||
-    std::is_same_v<R, profile::EuStall> || std::is_same_v<R, profile::Loss>;
-
-// A row's line kind, "GPU"; empty for what is none.
-std::string_view row_word(const profile::Record& record);
 
 using MetaLines = std::vector<std::pair<std::string, std::string>>;
 
@@ -38,7 +24,6 @@ class Whole {
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
-  [[nodiscard]] const profile::Sampling& sampling(profile::SamplingId id) const { return samplings_[index(id) - 1]; }
   [[nodiscard]] uint32_t process_count() const { return static_cast<uint32_t>(tables_.processes().size()); }
 
   [[nodiscard]] const MetaLines& meta() const { return meta_; }  // but for what is said of a process
@@ -60,7 +45,6 @@ class Whole {
   void count(const profile::Record& row);
 
   profile::Tables tables_;
-  std::vector<profile::Sampling> samplings_;
   MetaLines meta_;
   std::map<uint32_t, MetaLines> process_meta_;
   std::vector<profile::Window> windows_;

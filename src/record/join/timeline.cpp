@@ -45,7 +45,7 @@ void Timeline::add(Source& source, const backend::Call& call, const PendingLaunc
   made.call.correlation = call.correlation;
   made.call.start_ns = call.start_ns;
   made.call.end_ns = call.end_ns;
-  made.name = source.name(call.name_id);
+  made.call.function = name_id(source.name(call.name_id));
   made.stack = launch == nullptr ? 0 : stacks.use(*source.image, launch->stack);
   new_calls_.push_back(made);
 }

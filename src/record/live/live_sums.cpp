@@ -48,7 +48,7 @@ bool LiveSums::has_room() {
 void LiveSums::add(const profile::Record& record) {
   std::visit(
       [&](const auto& row) {
-        if constexpr (kIsDefinition<std::decay_t<decltype(row)>>) {
+        if constexpr (kIsKept<std::decay_t<decltype(row)>>) {
           if (!has_room() || tables_.add(record)) {
             return;  // there is no room for it, or it is refused
           }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/record_fields.h"
 #include "profile/records.h"
 #include "profile/tables.h"
 #include "record/live/live_view.h"
@@ -40,11 +41,10 @@ class LiveSums {
   };
   using Key = std::pair<uint32_t, uint32_t>;  // of a path: its place and its kernel, by their numbers
 
+  // The definitions that kernels and call paths are made of.
   template <typename Row>
-  static constexpr bool kIsDefinition =
-      std::is_same_v<Row, profile::String> || std::is_same_v<Row, profile::Frame> ||
-      std::is_same_v<Row, profile::Stack> || std::is_same_v<Row, profile::Process> ||
-      std::is_same_v<Row, profile::Device> || std::is_same_v<Row, profile::Range> || std::is_same_v<Row, profile::Work>;
+  static constexpr bool kIsKept = profile::kIsDefinition<Row> && !std::is_same_v<Row, profile::GpuModule> &&
+                                  !std::is_same_v<Row, profile::GpuPlace> && !std::is_same_v<Row, profile::Sampling>;
 
   bool has_room();
   void see(const profile::Work& work);

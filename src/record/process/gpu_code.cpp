@@ -16,8 +16,9 @@ Id find(const std::unordered_map<uint32_t, Id>& known, uint32_t id) {
 }
 
 // The same bytes are the same code, under whatever name they were loaded; without a hash only the name tells.
-uint64_t key_of(const NewGpuModule& module) {
-  return module.hash != 0 ? join_ids(1, module.hash) : join_ids(0, module.name);
+uint64_t key_of(const profile::GpuModule& module) {
+  const uint32_t hash = profile::index(module.hash);
+  return hash != 0 ? join_ids(1, hash) : join_ids(0, profile::index(module.name));
 }
 
 std::vector<uint64_t> key_of(const NewGpuPlace& place) {
@@ -66,7 +67,7 @@ void GpuCode::add(SourceGpuCode& source, const backend::GpuModule& module) {
 }
 
 profile::GpuModuleId GpuCode::intern(const backend::GpuModule& module) {
-  NewGpuModule made{.name = names_.intern(module.name), .hash = names_.intern(module.hash)};
+  profile::GpuModule made{.name = name_id(names_.intern(module.name)), .hash = name_id(names_.intern(module.hash))};
   const uint64_t key = key_of(made);
   if (const auto known = modules_.find(key); known != modules_.end()) {
     return known->second;

@@ -51,7 +51,7 @@ class GpuCode {
   profile::GpuPlaceId intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
                              const std::vector<symbolize::SourceFrame>& lines);
   // What was found out of a place, once.
-  void add(const NewGpuInstruction& instruction) { new_instructions_.push_back(instruction); }
+  void add(const profile::GpuInstruction& instruction) { new_instructions_.push_back(instruction); }
 
   void take_new(Batch& batch);
 
@@ -70,9 +70,9 @@ class GpuCode {
   MemoryBudget* memory_;
   std::unordered_map<uint64_t, profile::GpuModuleId> modules_;  // by the name of the hash, or of the module
   std::unordered_map<Key, profile::GpuPlaceId, KeyHash> places_;
-  std::vector<NewGpuModule> new_modules_;
+  std::vector<profile::GpuModule> new_modules_;
   std::vector<NewGpuPlace> new_places_;
-  std::vector<NewGpuInstruction> new_instructions_;
+  std::vector<profile::GpuInstruction> new_instructions_;
 };
 
 }  // namespace gpuprof::record

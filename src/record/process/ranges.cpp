@@ -12,7 +12,7 @@ profile::RangeId RangeTable::intern(profile::RangeId parent, NameIndex domain, N
   }
   const profile::RangeId id{static_cast<uint32_t>(ids_.size() + 1)};
   ids_.emplace(key, id);
-  new_.push_back({id, parent, domain, name});
+  new_.push_back({id, parent, name_id(domain), name_id(name)});
   return id;
 }
 

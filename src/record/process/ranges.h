@@ -49,14 +49,14 @@ class RangeTable {
     return made;
   }
 
-  std::vector<NewRange> take_new() { return std::exchange(new_, {}); }
+  std::vector<profile::Range> take_new() { return std::exchange(new_, {}); }
 
  private:
   profile::RangeId intern(profile::RangeId parent, NameIndex domain, NameIndex name);
 
   MemoryBudget* memory_;
   std::map<std::tuple<uint32_t, NameIndex, NameIndex>, profile::RangeId> ids_;
-  std::vector<NewRange> new_;
+  std::vector<profile::Range> new_;
 };
 
 }  // namespace gpuprof::record

@@ -42,7 +42,7 @@ class Function {
       if (found == instructions.end() || found->offset != place.offset) {
         continue;
       }
-      NewGpuInstruction made{.place = place.place, .text = correlator_.names().intern(found->text)};
+      profile::GpuInstruction made{.place = place.place, .text = name_id(correlator_.names().intern(found->text))};
       if (is_sass && ++waits <= kMostWaits) {
         add_cause(slice, place, made);
       }
@@ -52,7 +52,7 @@ class Function {
 
  private:
   // The nearest one that surely, or of which no other is known, makes what is waited for.
-  void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, NewGpuInstruction& made) {
+  void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {
       return;
@@ -62,7 +62,7 @@ class Function {
         correlator_.gpu_code().intern(sampled_.in, sampled_.name, producer.offset,
                                       code_.frames(sampled_.source, sampled_.module, sampled_.name, producer.offset));
     if (profile::index(made.waits_for) != 0) {
-      made.what = correlator_.names().intern(symbolize::sass_kind_word(producer.kind));
+      made.what = name_id(correlator_.names().intern(symbolize::sass_kind_word(producer.kind)));
     }
   }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "profile/coverage.h"
 #include "profile/loss.h"
+#include "profile/record_fields.h"
 #include "profile/tables.h"
 #include "record/write/stack_frames.h"
 #include "record/write/watched_writer.h"
@@ -28,10 +30,10 @@ constexpr int kMostWaitMs = 20;  // between two looks at the thread
 }  // namespace
 
 // Owned by the thread; others read its byte counter, and the rest once the thread has ended.
-class ProfileSink::Writer {
+class ProfileSink::BatchWriter {
  public:
-  Writer(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, const std::atomic<bool>& give_up,
-         LiveSums* live)
+  BatchWriter(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory,
+              const std::atomic<bool>& give_up, LiveSums* live)
       : out_(std::move(fd), &give_up, live),
         memory_(std::move(memory)),
         stack_frames_(std::move(instruments), [memory = memory_] { return memory->room(); }) {
@@ -42,12 +44,8 @@ class ProfileSink::Writer {
     memory_->look();
     add_definitions(batch);
     add_measurements(batch);
-    for (const NewLoss& loss : batch.losses) {
-      out_.add(profile::Loss{loss.process, profile::word(loss.reason), loss.count});
-    }
-    for (const profile::Coverage& coverage : batch.coverage) {
-      out_.add(coverage);
-    }
+    put_all(batch.losses);
+    put_all(batch.coverage);
     for (const profile::ProcessId process : batch.ended) {
       const auto begin = stacks_.lower_bound({profile::index(process), 0});
       stacks_.erase(begin, stacks_.upper_bound({profile::index(process), UINT64_MAX}));
@@ -109,10 +107,7 @@ class ProfileSink::Writer {
       const profile::StringId name = string(device.name);
       out_.add(profile::Device{device.id, backend, device.index, name, string(device.uuid)});
     }
-    for (const NewRange& range : batch.ranges) {
-      const profile::StringId domain = named(range.domain, false);
-      out_.add(profile::Range{range.id, range.parent, domain, named(range.name, false)});
-    }
+    put_all(batch.ranges);
     for (const NewCode& code : batch.codes) {
       if (has_room(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
         stack_frames_.add(code);
@@ -121,28 +116,35 @@ class ProfileSink::Writer {
     for (const NewStack& stack : batch.stacks) {
       add_stack(stack);
     }
-    add_gpu_code(batch);
+    for (const profile::GpuModule& module : batch.gpu_modules) {
+      gpu_modules_[module.id] = put(module);
+    }
+    for (const NewGpuPlace& place : batch.gpu_places) {
+      add_gpu_place(place);
+    }
+    put_all(batch.samplings);
     for (const NewWork& work : batch.works) {
       add_work(work);
     }
   }
 
-  void add_gpu_code(const Batch& batch) {
-    for (const NewGpuModule& module : batch.gpu_modules) {
-      add_gpu_module(module);
-    }
-    for (const NewGpuPlace& place : batch.gpu_places) {
-      add_gpu_place(place);
-    }
-    for (const NewSampling& sampling : batch.samplings) {
-      out_.add(profile::Sampling{sampling.id, sampling.period, named(sampling.unit, false)});
-    }
+  // Writes a record of a batch, with the profile's strings for the names of the session, and returns it.
+  template <typename R>
+  R put(R record) {
+    profile::for_each_id(record, [&]<typename Id>(profile::IdSpace /*space*/, Id& id) {
+      if constexpr (std::is_same_v<Id, profile::StringId>) {
+        id = named(profile::index(id), false);
+      }
+      return true;
+    });
+    out_.add(record);
+    return record;
   }
-
-  void add_gpu_module(const NewGpuModule& made) {
-    const profile::GpuModule module{made.id, named(made.name, false), named(made.hash, false)};
-    out_.add(module);
-    gpu_modules_[made.id] = module;
+  template <typename R>
+  void put_all(const std::vector<R>& records) {
+    for (const R& record : records) {
+      put(record);
+    }
   }
 
   // A place that there is no room for has no lines.
@@ -172,43 +174,28 @@ class ProfileSink::Writer {
     for (const auto& [key, value] : batch.rows) {
       add_row(key, value);
     }
-    for (const NewGpuInstruction& found : batch.gpu_instructions) {
-      out_.add(
-          profile::GpuInstruction{found.place, named(found.text, false), found.waits_for, named(found.what, false)});
-    }
+    put_all(batch.gpu_instructions);
     for (const auto& [key, value] : batch.gpu_counts) {
-      out_.add(profile::GpuCount{key.process, key.device, key.place, named(key.name, false), value});
+      put(profile::GpuCount{key.process, key.device, key.place, name_id(key.name), value});
     }
     for (const auto& [key, count] : batch.samples) {
       samples_without_frames_ += works_[profile::index(key.work)].without_frames ? count : 0;
-      out_.add(
-          profile::EuStall{key.slice, key.work, key.place, named(key.reason, false), key.sampling, count, key.flags});
+      put(profile::EuStall{key.slice, key.work, key.place, name_id(key.reason), key.sampling, count, key.flags});
     }
-    for (const profile::Share& share : batch.shares) {
-      out_.add(share);
-    }
-    for (const profile::Idle& idle : batch.idle) {
-      out_.add(idle);
-    }
-    for (const profile::Window& window : batch.windows) {
-      out_.add(window);
-    }
+    put_all(batch.shares);
+    put_all(batch.idle);
+    put_all(batch.windows);
     for (const NewLatency& latency : batch.latencies) {
       const Histogram& h = latency.histogram;
       out_.add(profile::Latency{latency.work, latency.phase, h.count, h.sum_ns, h.min_ns, h.max_ns, h.buckets});
     }
-    for (const profile::Event& event : batch.events) {
-      out_.add(event);
-    }
+    put_all(batch.events);
     for (const NewCall& made : batch.calls) {
       profile::Call call = made.call;
-      call.function = named(made.name, false);
       call.ustack = stack_ids(call.process, made.stack).user;
-      out_.add(call);
+      put(call);
     }
-    for (const profile::Span& span : batch.spans) {
-      out_.add(span);
-    }
+    put_all(batch.spans);
   }
 
   void add_end(profile::End end) {
@@ -403,7 +390,7 @@ class ProfileSink::Writer {
 };
 
 ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, LiveSums* live)
-    : writer_(std::make_unique<Writer>(std::move(fd), std::move(instruments), std::move(memory), give_up_, live)),
+    : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(instruments), std::move(memory), give_up_, live)),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {

@@ -53,13 +53,13 @@ class ProfileSink {
   [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // for want of which names are missing
 
  private:
-  class Writer;
+  class BatchWriter;
   void loop();
   void close();
   [[nodiscard]] bool ended() const;
 
   std::atomic<bool> give_up_ = false;  // on a reader
-  std::unique_ptr<Writer> writer_;
+  std::unique_ptr<BatchWriter> writer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Batch> queue_;

@@ -1,15 +1,22 @@
-// FORMAT.md and the tables of words say the same.
+// FORMAT.md, the fields of records and the tables of words say the same.
 #include "profile/loss.h"
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "catch.h"
 #include "profile/coverage.h"
+#include "profile/record_fields.h"
 
 using namespace gpuprof::profile;
 
@@ -34,7 +41,57 @@ std::vector<std::vector<std::string>> table(const std::string& head) {
   return rows;
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// As the page writes them: "slice; ->WORK; reason->STRING", without the list that a line may end with.
+template <typename R>
+std::string fields_of(R record) {
+  std::string text;
+  const auto add = [&](const std::string& field) { text += (text.empty() ? "" : "; ") + field; };
+  for_each_field(record, [&]<typename F, typename T>(const F& field, T& /*value*/) {
+    if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string_view>) {
+      return false;
+    } else if constexpr (AnyId<T> && F::kForm != Form::own_id) {
+      const IdSpace space = F::kForm == Form::kernel_stack ? kKstackIds : kSpaceOf<T>;
+      add((lower(word(space)).ends_with(field.name) ? "" : std::string(field.name)) + "->" + std::string(word(space)));
+      return true;
+    } else {
+      add(std::string(field.name));
+      return true;
+    }
+  });
+  return text;
+}
+
+template <typename R>
+void check_fields(std::map<std::string, std::string>& page) {
+  if constexpr (!std::is_same_v<R, Unknown>) {
+    const std::string kind(kind_of(R{}));
+    INFO(kind);
+    const std::string fields = std::regex_replace(page[kind], std::regex(R"(!| \([^)]*\))"), "");
+    CHECK((fields + ";").starts_with(fields_of(R{}) + ";"));
+    page.erase(kind);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("the page has each kind of record with its fields") {
+  std::map<std::string, std::string> page;
+  for (const auto& row : table("| kind | fields |")) {
+    page[row.at(0)] = row.at(1);
+  }
+  [&]<size_t... kIndex>(std::index_sequence<kIndex...> /*all*/) {
+    (check_fields<std::variant_alternative_t<kIndex, Record>>(page), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Record>>());
+  CHECK(page.size() == 1);
+  CHECK(page.contains("KSTACK"));
+}
 
 TEST_CASE("the page has each reason of a loss, and what is missing because of it") {
   const std::map<std::string, Missing> kinds = {

@@ -84,7 +84,7 @@ void Tally::take_new(Batch& batch) {
   add_loss({}, LossReason::late_name, std::exchange(late_names_, 0));
   add_loss({}, LossReason::timeline_full, std::exchange(timeline_dropped_, 0));
   for (const auto& [key, count] : std::exchange(losses_, {})) {
-    batch.losses.push_back({key.first, key.second, count});
+    batch.losses.push_back({key.first, profile::word(key.second), count});
   }
   batch.coverage = std::exchange(closed_, {});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/event_sink.h"
+#include "profile/loss.h"
 #include "record/batch.h"
 #include "record/join/context/coverage.h"
 #include "record/join/context/stack_shape.h"

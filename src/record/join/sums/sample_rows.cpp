@@ -40,7 +40,7 @@ profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit 
   }
   const profile::SamplingId id{static_cast<uint32_t>(count + 1)};
   known.emplace(period, id);
-  new_samplings_.push_back({id, period, names_.intern(is_ns ? "ns" : "cycles")});
+  new_samplings_.push_back({id, period, name_id(names_.intern(is_ns ? "ns" : "cycles"))});
   return id;
 }
 

@@ -45,7 +45,7 @@ class SampleRows {
   uint64_t seen_ = 0;                                         // samples, dropped ones too: a sum that must fit
   std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
-  std::vector<NewSampling> new_samplings_;
+  std::vector<profile::Sampling> new_samplings_;
 };
 
 }  // namespace gpuprof::record

@@ -56,8 +56,8 @@ TEST_CASE("a module is told by its hash, and by its name where it has none") {
   CHECK(index(t.first.module(3)) == 0);
   const Batch batch = t.take();
   REQUIRE(batch.gpu_modules.size() == 3);
-  CHECK(t.names.text(batch.gpu_modules[0].name) == "a.cubin");
-  CHECK(t.names.text(batch.gpu_modules[0].hash) == "aa");
+  CHECK(t.names.text(index(batch.gpu_modules[0].name)) == "a.cubin");
+  CHECK(t.names.text(index(batch.gpu_modules[0].hash)) == "aa");
   CHECK(t.take().gpu_modules.empty());
 }
 

@@ -139,8 +139,8 @@ TEST_CASE("samples are one row for each slice, work, place, reason, period and f
   CHECK(batch.gpu_places.size() == 2);
   REQUIRE(batch.samplings.size() == 2);
   CHECK(batch.samplings[0].period == 512);
-  CHECK(rig.names.at(batch.samplings[0].unit) == "cycles");
-  CHECK(rig.names.at(batch.samplings[1].unit) == "ns");
+  CHECK(rig.names.at(index(batch.samplings[0].unit)) == "cycles");
+  CHECK(rig.names.at(index(batch.samplings[1].unit)) == "ns");
   CHECK(std::count_if(batch.samples.begin(), batch.samples.end(),
                       [](const auto& row) { return row.first.flags == profile::kSampleEstimated; }) == 1);
   CHECK(rig.take().samples.empty());

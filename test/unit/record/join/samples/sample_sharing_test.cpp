@@ -239,7 +239,7 @@ TEST_CASE("samples wait for their code, for a while, and its lines are read once
   CHECK(code.asked == 2);
   REQUIRE(batch.gpu_modules.size() == 1);
   REQUIRE(batch.gpu_places.size() == 2);
-  CHECK(rig.names[batch.gpu_modules[0].name] == "sm_90.cubin");
+  CHECK(rig.names[index(batch.gpu_modules[0].name)] == "sm_90.cubin");
   REQUIRE(batch.gpu_places[1].lines.size() == 1);
   CHECK(batch.gpu_places[1].lines[0].line == 0x50);
   CHECK(profile::index(batch.gpu_places[1].module) != 0);
