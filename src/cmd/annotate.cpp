@@ -42,8 +42,7 @@ class Annotate : public Command {
     input_.declare(app);
     auto* const gpu = app.add_flag("--gpu", gpu_, "the code of GPU kernels, with its samples (default)");
     app.add_flag("--cpu", cpu_, "the lines of the CPU that launch work, with the GPU time below them")->excludes(gpu);
-    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches (POSIX extended)")
-        ->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
     app.add_option("--limit", options_.kernels,
                    "kernels to show, those with most samples, or files of --cpu; 0 for all (default 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));

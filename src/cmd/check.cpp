@@ -110,10 +110,8 @@ class Check final : public Command {
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_,
                     "file that says what may be slower, by how much, until when and why");
-    app.add_option("--function", function_, "with --max: functions, by a regular expression (POSIX extended)")
-        ->type_name("REGEX");
-    app.add_option("--kernel", kernel_, "with --max: kernels, by a regular expression (POSIX extended)")
-        ->type_name("REGEX");
+    app.add_option("--function", function_, "with --max: functions, by a regular expression")->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "with --max: kernels, by a regular expression")->type_name("REGEX");
     app.add_option("--max", max_, "GPU time that a run may spend below these functions, or in these kernels: 250ms")
         ->type_name("TIME");
   }

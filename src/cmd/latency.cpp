@@ -21,8 +21,7 @@ class Latency : public Command {
   void declare(CLI::App& app) override {
     input_.declare(app);
     app.add_flag("--paths", options_.paths, "a histogram for each call path, not only for each kernel");
-    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches (POSIX extended)")
-        ->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
     app.add_option("--top", options_.top, "kernels or call paths to show, 0 for all (default 10)")
         ->check(CLI::Range(size_t{0}, kMostLines));
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")

@@ -32,7 +32,7 @@ class Ranks : public Command {
     app.add_option(
            "--collective", collective_,
            "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits "
-           "of the CPU with such a frame (POSIX extended; default: those of NCCL, RCCL and oneCCL, all_reduce, "
+           "of the CPU with such a frame (default: those of NCCL, RCCL and oneCCL, all_reduce, "
            "barrier)")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")

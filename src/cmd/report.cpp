@@ -44,8 +44,7 @@ class Report : public Command {
         app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT"),
         analyze::dimension_list());
     kernel_option_ =
-        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
-            ->type_name("REGEX");
+        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
     path_option_ =
         app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
             ->type_name("REGEX");

@@ -33,8 +33,7 @@ void StackChoices::declare(CLI::App& app) {
   app.add_flag("--collapse-recursion", collapse_recursion_,
                "where up to " + std::to_string(analyze::kLongestCycle) +
                    " functions call themselves in a cycle, show the innermost round only");
-  app.add_option("--hide", hide_,
-                 "leave out CPU frames whose name this regular expression matches (POSIX extended); may be repeated")
+  app.add_option("--hide", hide_, "leave out CPU frames whose name this regular expression matches; may be repeated")
       ->allow_extra_args(false)
       ->type_name("REGEX");
   app.add_option("--only", only_, "leave out all CPU frames but those whose name matches; may be repeated")

@@ -132,7 +132,7 @@ Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& bud
     if (one.matched.empty()) {
       return Error{"no " + std::string(budget.of_function ? "function" : "kernel") + " in " + run.facts.file +
                        " matches '" + escaped(budget.regex) + "': a budget of nothing would always be kept",
-                   "`gpuprof report` lists the names; the expression is a POSIX extended one", kExitUsage};
+                   "`gpuprof report` lists the names; regular expressions have the syntax of RE2", kExitUsage};
     }
     over = over || one.ns > budget.max_ns;
     const uint64_t unknown = cost_without_stack(run, budget, matches);

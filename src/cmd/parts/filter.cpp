@@ -45,7 +45,7 @@ class FilterCommand : public Command {
     window_.declare(app);
     process_option_ = app.add_option("--process", process_,
                                      "only of processes with this id, or with a name that this regular expression "
-                                     "matches (POSIX extended)")
+                                     "matches")
                           ->type_name("PID|REGEX");
     rank_option_ = app.add_option("--rank", rank_, "only of these ranks: 3, or 0-7,12")->type_name("N,...");
     device_option_ =
@@ -54,8 +54,7 @@ class FilterCommand : public Command {
         app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
             ->type_name("REGEX");
     kernel_option_ =
-        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
-            ->type_name("REGEX");
+        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
     app.add_flag("--not", conditions_.inverted, "keep what does not match all of it, instead");
     add_file_option(app, "-o,--output", output_,
                     "profile to write; - is standard output (default); an existing file is kept as FILE.old");
