@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/common/input.h"
 #include "profile/latency_bucket.h"
 #include "profile/tables.h"
 #include "profile/words.h"

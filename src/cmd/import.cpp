@@ -9,10 +9,10 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/merged_profile.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/common/input.h"
+#include "cmd/common/merged_profile.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
 #include "profile/records.h"
 
 namespace gpuprof::cmd {

@@ -6,10 +6,10 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "cmd/command.h"
-#include "cmd/merged_profile.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/sources.h"
+#include "cmd/common/merged_profile.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/sources.h"
 
 namespace gpuprof::cmd {
 namespace {

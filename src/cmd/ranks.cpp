@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/sources.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/sources.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {

@@ -6,11 +6,11 @@
 #include "analyze/summarize.h"
 #include "base/files/file.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
-#include "cmd/window.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
+#include "cmd/common/window.h"
 
 namespace gpuprof::cmd {
 namespace {

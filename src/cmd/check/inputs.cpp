@@ -11,7 +11,7 @@
 #include "base/hints.h"
 #include "base/log.h"
 #include "base/numbers.h"
-#include "cmd/input.h"
+#include "cmd/common/input.h"
 
 namespace gpuprof::cmd {
 namespace {

@@ -13,8 +13,9 @@
 
 #include "base/files/output_file.h"
 #include "base/files/special_output.h"
-#include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "cmd/common/options.h"
+#include "cmd/common/terminal.h"
+#include "output/compare/budget.h"
 #include "output/compare/check.h"
 
 namespace gpuprof::cmd {
@@ -119,13 +120,13 @@ Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judge
   return {};
 }
 
-Status CheckOutputs::write(const Budget& budget, const BudgetResult& result) const {
-  if (Status written =
-          write_to(in_place_of_text() == 0 ? kStdout : "", [&](TextStream& out) { budget_text(budget, result, out); });
+Status CheckOutputs::write(const compare::Budget& budget, const compare::BudgetResult& result) const {
+  if (Status written = write_to(in_place_of_text() == 0 ? kStdout : "",
+                                [&](TextStream& out) { output::budget_text(budget, result, out); });
       !written) {
     return written;
   }
-  return write_to(json_, [&](TextStream& out) { budget_json(budget, result, out); });
+  return write_to(json_, [&](TextStream& out) { output::budget_json(budget, result, out); });
 }
 
 }  // namespace gpuprof::cmd
