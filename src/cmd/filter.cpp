@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/merged_profile.h"
@@ -65,16 +66,10 @@ class FilterCommand : public Command {
   }
 
   Result<int> run() override {
-    if (Status chosen = choose(); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(choose());
     auto inputs = inputs_.open();
-    if (!inputs) {
-      return std::move(inputs).error();
-    }
-    if (Status may = may_write_profile(output_, inputs_.files); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(inputs);
+    RETURN_IF_ERROR(may_write_profile(output_, inputs_.files));
     std::optional<analyze::TimeWindow> looked_at;
     std::string left_out;
     const auto written =
@@ -82,12 +77,8 @@ class FilterCommand : public Command {
           analyze::Filter filter(conditions_, sink);
           auto merged = analyze::merge(std::move(inputs).value(),
                                        [&](const profile::Record& record) { return filter.take(record); });
-          if (!merged) {
-            return std::move(merged).error();
-          }
-          if (Status finished = filter.finish(); !finished) {
-            return std::move(finished).error();
-          }
+          RETURN_IF_ERROR(merged);
+          RETURN_IF_ERROR(filter.finish());
           looked_at = filter.looked_at();
           left_out = filter.left_out();
           std::vector<std::string> warnings = std::move(merged).value().warnings;
@@ -96,9 +87,7 @@ class FilterCommand : public Command {
           }
           return warnings;
         });
-    if (!written) {
-      return written.error();
-    }
+    RETURN_IF_ERROR(written);
     if (looked_at &&
         !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
       log::info("the profile's time slices are kept whole: " + analyze::window_text(*looked_at));
@@ -117,9 +106,7 @@ class FilterCommand : public Command {
   }
 
   Status choose() {
-    if (Status good = window_.check(); !good) {
-      return good;
-    }
+    RETURN_IF_ERROR(window_.check());
     conditions_.window = window_.chosen();
     if (const auto& window = conditions_.window) {
       std::string words = window->from_ns > 0 || !window->has_end()
@@ -139,9 +126,7 @@ class FilterCommand : public Command {
       if (option->count() == 0) {
         continue;
       }
-      if (Status taken = take(aspect, name, *text); !taken) {
-        return taken;
-      }
+      RETURN_IF_ERROR(take(aspect, name, *text));
       given(aspect, std::string(name) + " " + shell_word(*text));
     }
     if (conditions_.text.empty()) {
@@ -157,9 +142,7 @@ class FilterCommand : public Command {
   Status take(Aspect aspect, const std::string& name, const std::string& text) {
     if (aspect == Aspect::rank || aspect == Aspect::device) {
       auto ranges = parse_ranges(name, text);
-      if (!ranges) {
-        return std::move(ranges).error();
-      }
+      RETURN_IF_ERROR(ranges);
       (aspect == Aspect::rank ? conditions_.ranks : conditions_.devices) = std::move(ranges).value();
       return {};
     }
@@ -176,9 +159,7 @@ class FilterCommand : public Command {
       return {};
     }
     auto pattern = Pattern::compile(name, text);
-    if (!pattern) {
-      return std::move(pattern).error();
-    }
+    RETURN_IF_ERROR(pattern);
     (aspect == Aspect::process ? conditions_.process_name
      : aspect == Aspect::path  ? conditions_.path
                                : conditions_.kernel) = std::move(pattern).value();

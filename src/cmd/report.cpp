@@ -5,6 +5,7 @@
 
 #include "analyze/summarize.h"
 #include "base/files/file.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
@@ -60,18 +61,12 @@ class Report : public Command {
   }
 
   Result<int> run() override {
-    if (Status chosen = choose(); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(choose());
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
+    RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(
         *reader, {.host = true, .idle = true, .squares = true, .stall_slices = true, .window = window_.chosen()});
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
@@ -85,12 +80,8 @@ class Report : public Command {
     Status written = write_output("-", [&](TextStream& out) {
       json_ ? output::report_json(summary, out) : output::report_text(summary, shape_, out);
     });
-    if (!written) {
-      return std::move(written).error();
-    }
-    if (Status enough = coverage_.check(rows->info); !enough) {
-      return std::move(enough).error();
-    }
+    RETURN_IF_ERROR(written);
+    RETURN_IF_ERROR(coverage_.check(rows->info));
     if (has_nothing) {
       return no_gpu_work(rows->tables);
     }
@@ -100,12 +91,8 @@ class Report : public Command {
  private:
   // From the texts of options.
   Status choose() {
-    if (Status good = window_.check(); !good) {
-      return good;
-    }
-    if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
-      return chosen;
-    }
+    RETURN_IF_ERROR(window_.check());
+    RETURN_IF_ERROR(stacks_.apply(options_.stacks));
     options_.stacks.lines = true;
     options_.chains = !json_ && !shape_.full;
     for (const auto& [option, name, text, pattern] :
@@ -119,9 +106,7 @@ class Report : public Command {
                      "leave " + std::string(name) + " out to see everything", kExitUsage};
       }
       auto compiled = Pattern::compile(name, *text);
-      if (!compiled) {
-        return std::move(compiled).error();
-      }
+      RETURN_IF_ERROR(compiled);
       *pattern = std::move(compiled).value();
     }
     if (by_option_->count() > 0) {

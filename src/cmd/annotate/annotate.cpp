@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/pattern.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
@@ -54,26 +55,18 @@ class Annotate : public Command {
   }
 
   Result<int> run() override {
-    if (Status good = window_.check(); !good) {
-      return std::move(good).error();
-    }
+    RETURN_IF_ERROR(window_.check());
     if (!kernel_.empty()) {
       auto pattern = Pattern::compile("--kernel", kernel_);
-      if (!pattern) {
-        return std::move(pattern).error();
-      }
+      RETURN_IF_ERROR(pattern);
       options_.wanted = [pattern = std::move(pattern).value()](std::string_view name) {
         return pattern.matches(std::string(name));
       };
     }
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
+    RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(*reader, {.window = window_.chosen()});
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     SourceFiles sources(start_of(rows->info), access_of(input_.files));
     const output::FindSource find = [&sources](std::string_view path) -> const output::SourceText& {

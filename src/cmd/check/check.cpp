@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "cmd/check/baseline.h"
 #include "cmd/check/inputs.h"
 #include "cmd/check/outputs.h"
@@ -118,18 +119,10 @@ class Check final : public Command {
 
   Result<int> run_as_asked() {
     words_ = app_->remaining();
-    if (Status usable = check_options(); !usable) {
-      return std::move(usable).error();
-    }
-    if (Status usable = check_words(); !usable) {
-      return std::move(usable).error();
-    }
-    if (Status usable = outputs_.usable(is_budget(), folder_); !usable) {
-      return std::move(usable).error();
-    }
-    if (Status prepared = prepare(); !prepared) {
-      return std::move(prepared).error();
-    }
+    RETURN_IF_ERROR(check_options());
+    RETURN_IF_ERROR(check_words());
+    RETURN_IF_ERROR(outputs_.usable(is_budget(), folder_));
+    RETURN_IF_ERROR(prepare());
     return is_budget()          ? run_budget()
            : self_runs_ > 0     ? run_self()
            : !baseline_.empty() ? run_baseline()
@@ -204,12 +197,8 @@ class Check final : public Command {
 
   // What is wrong with files and expressions is found out before anything is recorded.
   Status prepare() {
-    if (Status chosen = stacks_.apply(stack_options_); !chosen) {
-      return chosen;
-    }
-    if (Status may = save_ ? Baseline(baseline_).may_keep() : Status(); !may) {
-      return may;
-    }
+    RETURN_IF_ERROR(stacks_.apply(stack_options_));
+    RETURN_IF_ERROR(save_ ? Baseline(baseline_).may_keep() : Status());
     if (is_budget()) {
       const auto most = parse_duration(max_, 0);
       if (!most) {
@@ -223,9 +212,7 @@ class Check final : public Command {
       return {};
     }
     auto thresholds = read_thresholds(thresholds_);
-    if (!thresholds) {
-      return std::move(thresholds).error();
-    }
+    RETURN_IF_ERROR(thresholds);
     options_.thresholds = std::move(*thresholds);
     return {};
   }
@@ -246,12 +233,8 @@ class Check final : public Command {
     if (!failures.empty()) {
       judgement.outcome = Outcome::inconclusive;
     }
-    if (Status may = outputs_.may_write(opened_); !may) {
-      return std::move(may).error();
-    }
-    if (Status written = outputs_.write(runs, judgement); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(outputs_.may_write(opened_));
+    RETURN_IF_ERROR(outputs_.write(runs, judgement));
     tell_where();
     return static_cast<int>(judgement.outcome);
   }
@@ -276,18 +259,12 @@ class Check final : public Command {
 
   Result<int> run_files() {
     const auto sides = two_sides_of_files(words_);
-    if (!sides) {
-      return sides.error();
-    }
+    RETURN_IF_ERROR(sides);
     RunReader reader(stack_options_, opened_);
     const auto old_runs = reader.read(sides->old_words);
-    if (!old_runs) {
-      return old_runs.error();
-    }
+    RETURN_IF_ERROR(old_runs);
     const auto new_runs = reader.read(sides->new_words);
-    if (!new_runs) {
-      return new_runs.error();
-    }
+    RETURN_IF_ERROR(new_runs);
     return compare_runs(*old_runs, *new_runs, {});
   }
 
@@ -307,15 +284,11 @@ class Check final : public Command {
 
   Result<int> run_commands() {
     const auto commands = two_commands(words_);
-    if (!commands) {
-      return commands.error();
-    }
+    RETURN_IF_ERROR(commands);
     // Which commit the old program is of is not to be found where both are run.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
     auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
-    if (!recorded) {
-      return std::move(recorded).error();
-    }
+    RETURN_IF_ERROR(recorded);
     RunReader reader(stack_options_, opened_);
     const Runs old_runs = read_recorded(reader, recorded->files[0], recorded->failures);
     const Runs new_runs = read_recorded(reader, recorded->files[1], recorded->failures);
@@ -325,13 +298,9 @@ class Check final : public Command {
 
   Result<int> run_self() {
     auto command = one_command(words_);
-    if (!command) {
-      return std::move(command).error();
-    }
+    RETURN_IF_ERROR(command);
     auto recorded = record({{"run", std::move(*command), commit_}}, self_runs_);
-    if (!recorded) {
-      return std::move(recorded).error();
-    }
+    RETURN_IF_ERROR(recorded);
     RunReader reader(stack_options_, opened_);
     const Runs runs = read_recorded(reader, recorded->files[0], recorded->failures);
     if (runs.empty()) {
@@ -352,13 +321,9 @@ class Check final : public Command {
     NewSide side;
     if (runs_ > 0) {
       auto command = one_command(words_);
-      if (!command) {
-        return std::move(command).error();
-      }
+      RETURN_IF_ERROR(command);
       auto recorded = record({{name, std::move(*command), commit_}}, runs_);
-      if (!recorded) {
-        return std::move(recorded).error();
-      }
+      RETURN_IF_ERROR(recorded);
       side.files = std::move(recorded->files[0]);
       side.failures = std::move(recorded->failures);
       side.runs = read_recorded(reader, side.files, side.failures);
@@ -366,9 +331,7 @@ class Check final : public Command {
     }
     side.files = files_of_one_side(words_);
     auto runs = reader.read(side.files);
-    if (!runs) {
-      return std::move(runs).error();
-    }
+    RETURN_IF_ERROR(runs);
     side.runs = std::move(*runs);
     return side;
   }
@@ -376,9 +339,7 @@ class Check final : public Command {
   Result<int> run_baseline() {
     RunReader reader(stack_options_, opened_);
     auto side = new_side(reader, "new");
-    if (!side) {
-      return std::move(side).error();
-    }
+    RETURN_IF_ERROR(side);
     if (side->runs.empty()) {
       return nothing_to_judge(side->failures);
     }
@@ -388,9 +349,7 @@ class Check final : public Command {
     }
     const Baseline baseline(baseline_);
     const auto kept = baseline.newest(like);
-    if (!kept) {
-      return kept.error();
-    }
+    RETURN_IF_ERROR(kept);
     const Words unfit = save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Words();
     auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side, unfit);
     if (!code || !save_) {
@@ -403,18 +362,14 @@ class Check final : public Command {
       return code;
     }
     const auto place = baseline.keep(like, side->files);
-    if (!place) {
-      return place.error();
-    }
+    RETURN_IF_ERROR(place);
     log::info("kept as a baseline: " + *place);
     return code;
   }
 
   Result<int> compare_with(const KeptRuns& kept, RunReader& reader, const NewSide& side) {
     const auto old_runs = reader.read(kept.files);
-    if (!old_runs) {
-      return old_runs.error();
-    }
+    RETURN_IF_ERROR(old_runs);
     log::info((kept.commit.empty() ? "the baseline is of a commit that is not known, "
                                    : "the baseline is commit " + kept.commit + ", ") +
               kept.folder);
@@ -436,23 +391,15 @@ class Check final : public Command {
   Result<int> run_budget() {
     RunReader reader(stack_options_, opened_);
     const auto side = new_side(reader, "run");
-    if (!side) {
-      return side.error();
-    }
+    RETURN_IF_ERROR(side);
     auto result = compare::hold_to_budget(side->runs, budget_, options_.max_loss_percent);
-    if (!result) {
-      return std::move(result).error();
-    }
+    RETURN_IF_ERROR(result);
     result->reasons.insert(result->reasons.begin(), side->failures.begin(), side->failures.end());
     if (result->outcome == Outcome::pass && !side->failures.empty()) {
       result->outcome = Outcome::inconclusive;
     }
-    if (Status may = outputs_.may_write(opened_); !may) {
-      return std::move(may).error();
-    }
-    if (Status written = outputs_.write(budget_, *result); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(outputs_.may_write(opened_));
+    RETURN_IF_ERROR(outputs_.write(budget_, *result));
     tell_where();
     return static_cast<int>(result->outcome);
   }

@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/hints.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
@@ -93,9 +94,7 @@ std::string input_name(const std::string& path) {
 
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files) {
   auto fd = open_input(path);
-  if (!fd) {
-    return std::move(fd).error();
-  }
+  RETURN_IF_ERROR(fd);
   const std::string name = input_name(path);
   files.push_back(FileId::of(fd->get()));
   wait_for_first_bytes(fd->get(), name);

@@ -4,6 +4,7 @@
 
 #include "base/files/output_file.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "profile/writer.h"
 
 namespace gpuprof::cmd {
@@ -25,9 +26,7 @@ Result<MergedProfile> write_records(
     const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make) {
   const FileLimitAsError limit;
   auto file = OutputFile::open(output, {.keep_old = true, .mode = 0644, .stop = {}});
-  if (!file) {
-    return std::move(file).error();
-  }
+  RETURN_IF_ERROR(file);
   profile::Writer writer(file->take_fd());
   writer.header();
   uint32_t waiting = 0;
@@ -35,16 +34,10 @@ Result<MergedProfile> write_records(
     writer.add(record);
     return ++waiting % kFlushEvery == 0 ? writer.flush() : Status();
   });
-  if (!warnings) {
-    return std::move(warnings).error();
-  }
-  if (Status flushed = writer.flush(); !flushed) {
-    return std::move(flushed).error();
-  }
+  RETURN_IF_ERROR(warnings);
+  RETURN_IF_ERROR(writer.flush());
   auto named = file->finish();
-  if (!named) {
-    return std::move(named).error();
-  }
+  RETURN_IF_ERROR(named);
   return MergedProfile{
       .file = {.place = std::move(*named), .bytes = writer.bytes_written(), .regular = file->is_regular()},
       .warnings = std::move(warnings).value()};
@@ -57,9 +50,7 @@ Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, cons
       see(record);
       return sink(record);
     });
-    if (!merged) {
-      return std::move(merged).error();
-    }
+    RETURN_IF_ERROR(merged);
     return std::move(merged).value().warnings;
   });
 }

@@ -11,6 +11,7 @@
 #include "base/exit_status.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "base/shell.h"
 #include "output/text.h"
 #include "profile/reader.h"
@@ -116,9 +117,7 @@ Status write_file(const std::string& path, std::string_view advice, const std::f
     return write_output(path, write);
   }
   const auto written = write_keeping_old(path, write);
-  if (!written) {
-    return written.error();
-  }
+  RETURN_IF_ERROR(written);
   tell_written(*written, advice);
   return {};
 }

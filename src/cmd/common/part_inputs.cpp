@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "base/return_if_error.h"
 #include "cmd/common/input.h"
 #include "cmd/common/sources.h"
 
@@ -21,9 +22,7 @@ Result<std::vector<analyze::MergeInput>> PartInputs::open() {
   Input input;
   input.lenient = lenient;
   auto reader = input.open();
-  if (!reader) {
-    return std::move(reader).error();
-  }
+  RETURN_IF_ERROR(reader);
   files = input.files;
   std::vector<analyze::MergeInput> inputs;
   inputs.push_back({.name = input_name(input.opened), .reader = std::move(reader).value(), .reopen = {}});

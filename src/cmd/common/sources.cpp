@@ -17,6 +17,7 @@
 
 #include "base/files/packed_input.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/unique_fd.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
@@ -141,9 +142,7 @@ Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& 
       continue;
     }
     auto found = folder ? files_in(word) : files_like(word);
-    if (!found) {
-      return std::move(found).error();
-    }
+    RETURN_IF_ERROR(found);
     for (std::string& file : *found) {
       struct stat info {};
       if (::stat(file.c_str(), &info) != 0 ||
@@ -161,15 +160,11 @@ Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::str
     return Error{"standard input is named more than once", "write one of the profiles to a file", kExitUsage};
   }
   const auto paths = expand_sources(words);
-  if (!paths) {
-    return paths.error();
-  }
+  RETURN_IF_ERROR(paths);
   std::vector<analyze::MergeInput> inputs;
   for (const std::string& path : *paths) {
     auto reader = open_profile(path, lenient, files);
-    if (!reader) {
-      return std::move(reader).error();
-    }
+    RETURN_IF_ERROR(reader);
     struct stat info {};
     const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
     analyze::MergeInput input{.name = input_name(path), .reader = std::nullopt, .reopen = {}};

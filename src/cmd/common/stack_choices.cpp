@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 
@@ -13,9 +14,7 @@ namespace {
 Status compile(const char* option, const std::vector<std::string>& texts, std::vector<Pattern>& patterns) {
   for (const std::string& text : texts) {
     auto pattern = Pattern::compile(option, text);
-    if (!pattern) {
-      return std::move(pattern).error();
-    }
+    RETURN_IF_ERROR(pattern);
     patterns.push_back(std::move(pattern).value());
   }
   return {};
@@ -63,12 +62,8 @@ Status StackChoices::apply(analyze::StackOptions& options) const {
   if (trim_to_option_->count() > 0 && trim_to_.empty()) {
     return Error{"--root: the function's name is empty", "`gpuprof flame` shows how functions are named", kExitUsage};
   }
-  if (Status compiled = compile("--hide", hide_, options.hide); !compiled) {
-    return compiled;
-  }
-  if (Status compiled = compile("--only", only_, options.only); !compiled) {
-    return compiled;
-  }
+  RETURN_IF_ERROR(compile("--hide", hide_, options.hide));
+  RETURN_IF_ERROR(compile("--only", only_, options.only));
   options.trim_to = trim_to_;
   options.from_start = from_start_;
   options.numbers = !no_lines_;

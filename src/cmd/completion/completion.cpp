@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/files/file.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
 
 namespace gpuprof::cmd {
@@ -29,9 +30,7 @@ class Completion final : public Command {
     const std::string text = shell_ == "bash"  ? bash_completion(commands)
                              : shell_ == "zsh" ? zsh_completion(commands)
                                                : fish_completion(commands);
-    if (Status written = write_all(STDOUT_FILENO, text, "standard output"); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write_all(STDOUT_FILENO, text, "standard output"));
     return 0;
   }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/return_if_error.h"
+
 namespace gpuprof::cmd {
 namespace {
 
@@ -19,9 +21,7 @@ Fact engine_fact(const char* name, const Result<std::string>& tried, const char*
 
 Result<std::string> try_bpf(record::BpfWalk walk) {
   auto engine = record::make_bpf_engine(walk);
-  if (!engine) {
-    return std::move(engine).error();
-  }
+  RETURN_IF_ERROR(engine);
   std::string note((*engine)->note());
   if (walk == record::BpfWalk::tables && (*engine)->name() != "bpf") {
     return Error{std::move(note), ""};  // it has taken the other walk instead

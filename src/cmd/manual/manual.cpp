@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/files/file.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
 #include "cmd/manual/page.h"
 
@@ -31,9 +32,7 @@ class Manual final : public Command {
   Result<int> run() override {
     const std::string page = command_.empty() ? main_page(describe_commands(), manual_text())
                                               : command_page(describe(*find_command(command_)), manual_text());
-    if (Status written = write_all(STDOUT_FILENO, page, "standard output"); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write_all(STDOUT_FILENO, page, "standard output"));
     return 0;
   }
 

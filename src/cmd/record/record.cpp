@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
@@ -66,23 +67,15 @@ class Record final : public Command {
   }
 
   Result<int> run() override {
-    if (Status usable = take_command(); !usable) {
-      return std::move(usable).error();
-    }
-    if (Status usable = take_options(); !usable) {
-      return std::move(usable).error();
-    }
+    RETURN_IF_ERROR(take_command());
+    RETURN_IF_ERROR(take_options());
     auto chosen = backend::choose(backend::make_all(), backends_, options_.samples && options_.attach_pid == 0);
-    if (!chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(chosen);
     tell_what_stays_unnamed(*chosen);
     TopView view;
     options_.live = top_ ? &view : nullptr;
     const auto result = record::run_session(options_, std::move(*chosen));
-    if (!result) {
-      return result.error();
-    }
+    RETURN_IF_ERROR(result);
     if (!result->file.empty()) {
       log::info("next: " + report_command(result->file));
     }
@@ -250,9 +243,7 @@ class Record final : public Command {
     options_.whole_graphs = graphs_ == "whole";
     options_.samples = !sampling_.empty();
     options_.exact.on = sampling_ == "exact";
-    if (Status exact = take_exact(); !exact) {
-      return exact;
-    }
+    RETURN_IF_ERROR(take_exact());
     return check_sampling();
   }
 
@@ -269,9 +260,7 @@ class Record final : public Command {
                    "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
     }
     auto kernel = Pattern::compile("--kernel", kernel_);
-    if (!kernel) {
-      return std::move(kernel).error();
-    }
+    RETURN_IF_ERROR(kernel);
     options_.kernel = std::move(*kernel);
     return {};
   }
@@ -281,9 +270,7 @@ class Record final : public Command {
       return {};
     }
     auto counted = record::counted_metrics(metrics_);
-    if (!counted) {
-      return std::move(counted).error();
-    }
+    RETURN_IF_ERROR(counted);
     if (options_.samples || options_.timeline || options_.latency || options_.whole_graphs) {
       return Error{"record: --sass-metrics with what needs GPU times",
                    "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};

@@ -15,6 +15,7 @@
 
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "profile/writer.h"
 
@@ -65,9 +66,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   }
   const std::string parent = slash == std::string::npos ? "." : made.path_.substr(0, slash + 1);
   auto opened = open_folder(parent);
-  if (!opened) {
-    return std::move(opened).error();
-  }
+  RETURN_IF_ERROR(opened);
   made.parent_ = std::move(opened).value();
   struct stat info {};
   struct stat before {};
@@ -153,12 +152,8 @@ Status PartFolder::flush(File& file) {
     return failure(path_, file.name + ": something else was put there meanwhile");
   }
   const std::string shown = path_ + "/" + file.name;
-  if (Status written = write_all(fd.get(), file.waiting, shown); !written) {
-    return written;
-  }
-  if (Status closed = close_written(std::move(fd), shown); !closed) {
-    return closed;
-  }
+  RETURN_IF_ERROR(write_all(fd.get(), file.waiting, shown));
+  RETURN_IF_ERROR(close_written(std::move(fd), shown));
   bytes_ += file.waiting.size();
   waiting_ -= file.waiting.size();
   file.waiting = {};  // also its memory: there may be thousands
@@ -167,17 +162,13 @@ Status PartFolder::flush(File& file) {
 
 Status PartFolder::flush_all() {
   for (File& file : files_) {
-    if (Status flushed = flush(file); !flushed) {
-      return flushed;
-    }
+    RETURN_IF_ERROR(flush(file));
   }
   return {};
 }
 
 Status PartFolder::finish() {
-  if (Status flushed = flush_all(); !flushed) {
-    return flushed;
-  }
+  RETURN_IF_ERROR(flush_all());
   if (owner_) {
     (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // root may
   }

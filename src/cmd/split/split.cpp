@@ -7,6 +7,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
@@ -35,37 +36,23 @@ class SplitCommand : public Command {
   }
 
   Result<int> run() override {
-    if (Status chosen = choose(); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(choose());
     auto inputs = inputs_.open();
-    if (!inputs) {
-      return std::move(inputs).error();
-    }
+    RETURN_IF_ERROR(inputs);
     const FileLimitAsError limit;
     auto folder = PartFolder::create(output_);
-    if (!folder) {
-      return std::move(folder).error();
-    }
+    RETURN_IF_ERROR(folder);
     analyze::Split split(by_what_, length_ns_, [&](const std::string& name) -> Result<analyze::RecordSink> {
       auto file = folder->add(name);
-      if (!file) {
-        return std::move(file).error();
-      }
+      RETURN_IF_ERROR(file);
       return analyze::RecordSink(
           [&folder, file = *file](const profile::Record& record) { return folder->put(file, record); });
     });
     const auto merged =
         analyze::merge(std::move(inputs).value(), [&](const profile::Record& record) { return split.take(record); });
-    if (!merged) {
-      return merged.error();
-    }
-    if (Status finished = split.finish(); !finished) {
-      return std::move(finished).error();
-    }
-    if (Status finished = folder->finish(); !finished) {
-      return std::move(finished).error();
-    }
+    RETURN_IF_ERROR(merged);
+    RETURN_IF_ERROR(split.finish());
+    RETURN_IF_ERROR(folder->finish());
     log::info("wrote " + count_text(split.parts()) + (split.parts() == 1 ? " part" : " parts") +
               (split.has_rest() ? " and rest.txt" : "") + ", " + bytes_text(folder->bytes()) + ", into " +
               escaped(folder->path()));
