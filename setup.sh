@@ -27,7 +27,7 @@ die() {
 # A leading '?' marks a package that may be missing: what needs it is skipped, with a reason, by those who need it.
 readonly BUILD_PACKAGES="
   g++ clang cmake ninja-build pkg-config
-  libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev libsqlite3-dev
+  libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev libsqlite3-dev libre2-dev
   libfmt-dev libcli11-dev nlohmann-json3-dev opencl-c-headers|opencl-headers ocl-icd-opencl-dev ?libze-dev|level-zero-dev"
 readonly DEMO_PACKAGES="pocl-opencl-icd"
 readonly TEST_PACKAGES="

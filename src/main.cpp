@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "cmd/command.h"
-#include "cmd/options.h"
+#include "cmd/common/options.h"
 
 namespace {
 

@@ -1,16 +1,11 @@
 #include "base/pattern.h"
 
-#include <array>
+#include <re2/re2.h>
 
 namespace gpuprof {
 namespace {
 
 constexpr int kUsage = 2;  // exit code
-
-void free_regex(regex_t* regex) {
-  ::regfree(regex);
-  delete regex;
-}
 
 }  // namespace
 
@@ -18,19 +13,20 @@ Result<Pattern> Pattern::compile(std::string_view option, const std::string& tex
   if (text.empty()) {
     return Error{std::string(option) + ": the regular expression is empty", "a . matches every name", kUsage};
   }
-  auto plain = std::make_unique<regex_t>();
-  const int error = ::regcomp(plain.get(), text.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (error != 0) {
-    std::array<char, 256> reason{};
-    ::regerror(error, plain.get(), reason.data(), reason.size());
-    return Error{std::string(option) + ": not a regular expression: " + reason.data(),
-                 "put a \\ before what is meant literally", kUsage};
+  re2::RE2::Options options;
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // bytes: names need not be UTF-8
+  options.set_dot_nl(true);
+  options.set_log_errors(false);
+  auto regex = std::make_shared<const re2::RE2>(text, options);
+  if (!regex->ok()) {
+    return Error{std::string(option) + ": not a regular expression: " + regex->error(),
+                 "put a \\ before what is meant literally; lookahead and backreferences are not supported", kUsage};
   }
-  return Pattern(std::shared_ptr<const regex_t>(std::shared_ptr<regex_t>(plain.release(), free_regex)));
+  return Pattern(std::move(regex));
 }
 
-bool Pattern::matches(const std::string& text) const {
-  return ::regexec(regex_.get(), text.c_str(), 0, nullptr, 0) == 0;
+bool Pattern::matches(std::string_view text) const {
+  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *regex_);
 }
 
 }  // namespace gpuprof

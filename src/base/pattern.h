@@ -1,8 +1,6 @@
-// Regular expressions that a user gives. POSIX extended: unlike std::regex they take names of any length, and throw
-// nothing.
+// Regular expressions that a user gives, in RE2's syntax. A match takes time linear in the text, so neither a name from
+// a target nor a pattern can stall a command.
 #pragma once
-
-#include <regex.h>
 
 #include <memory>
 #include <string>
@@ -11,6 +9,10 @@
 
 #include "base/result.h"
 
+namespace re2 {
+class RE2;
+}
+
 namespace gpuprof {
 
 class Pattern {
@@ -18,13 +20,13 @@ class Pattern {
   // `option` is what the error names. An empty text is an error: it would match everything.
   static Result<Pattern> compile(std::string_view option, const std::string& text);
 
-  // Somewhere in the text, which ends at its first NUL.
-  [[nodiscard]] bool matches(const std::string& text) const;
+  // Whether the pattern matches somewhere in the text.
+  [[nodiscard]] bool matches(std::string_view text) const;
 
  private:
-  explicit Pattern(std::shared_ptr<const regex_t> regex) : regex_(std::move(regex)) {}
+  explicit Pattern(std::shared_ptr<const re2::RE2> regex) : regex_(std::move(regex)) {}
 
-  std::shared_ptr<const regex_t> regex_;
+  std::shared_ptr<const re2::RE2> regex_;
 };
 
 }  // namespace gpuprof

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
 #include "compare/comparison.h"
 #include "compare/doubts.h"
 #include "compare/run.h"
@@ -79,22 +80,14 @@ class Diff : public Command {
 
   Result<int> run() override {
     auto sides = choose();
-    if (!sides) {
-      return std::move(sides).error();
-    }
+    RETURN_IF_ERROR(sides);
     auto runs = read_all(*sides);
-    if (!runs) {
-      return std::move(runs).error();
-    }
+    RETURN_IF_ERROR(runs);
     const std::span<const Run> old_runs(runs->data(), sides->old_files);
     const std::span<const Run> new_runs(runs->data() + sides->old_files, runs->size() - sides->old_files);
-    if (Status comparable = compare::check_comparable(old_runs, new_runs); !comparable) {
-      return std::move(comparable).error();
-    }
+    RETURN_IF_ERROR(compare::check_comparable(old_runs, new_runs));
     const compare::Comparison all = compare::compare(old_runs, new_runs);
-    if (Status related = compare::check_related(all); !related) {
-      return std::move(related).error();
-    }
+    RETURN_IF_ERROR(compare::check_related(all));
     const std::vector<std::string> doubts = compare::doubts(output::side_of(all, true), output::side_of(all, false));
     std::string notice;
     for (const std::string& doubt : doubts) {
@@ -105,24 +98,18 @@ class Diff : public Command {
     if (lines.filtered && lines.paths.empty()) {
       return Error{"nothing matches --kernel and --path", "`gpuprof diff` without them shows the names", kExitNothing};
     }
-    if (Status written = write(lines, notice); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write(lines, notice));
     return 0;
   }
 
  private:
   Result<Sides> choose() {
-    if (Status chosen = stacks_.apply(stack_options_); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(stacks_.apply(stack_options_));
     for (const auto& [option, text, pattern] :
          {std::tuple("--kernel", &kernel_, &filter_.kernel), std::tuple("--path", &path_, &filter_.path)}) {
       if (app_->count(option) > 0) {
         auto compiled = Pattern::compile(option, *text);
-        if (!compiled) {
-          return std::move(compiled).error();
-        }
+        RETURN_IF_ERROR(compiled);
         *pattern = std::move(compiled).value();
       }
     }
@@ -174,17 +161,13 @@ class Diff : public Command {
     std::vector<FileId> opened;
     for (const std::string& file : sides.files) {
       auto reader = open_profile(file, lenient_, opened);
-      if (!reader) {
-        return std::move(reader).error();
-      }
+      RETURN_IF_ERROR(reader);
       readers.push_back(std::move(reader).value());
       if (std::count(opened.begin(), opened.end(), opened.back()) > 1) {
         log::warn(escaped(file) + " is named more than once: it is compared with itself");
       }
     }
-    if (Status may = may_write(svg_.empty() ? "-" : svg_, opened); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(may_write(svg_.empty() ? "-" : svg_, opened));
     const size_t cores = std::max(1U, std::thread::hardware_concurrency());
     std::vector<Run> runs;
     for (size_t first = 0; first < readers.size(); first += cores) {
@@ -199,9 +182,7 @@ class Diff : public Command {
       }
       for (std::future<Result<Run>>& one : reading) {
         auto run = one.get();
-        if (!run) {
-          return std::move(run).error();
-        }
+        RETURN_IF_ERROR(run);
         runs.push_back(std::move(run).value());
       }
     }

@@ -10,9 +10,10 @@
 
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/common/input.h"
 #include "profile/latency_bucket.h"
 #include "profile/record_fields.h"
 #include "profile/tables.h"
@@ -218,9 +219,7 @@ class Dump : public Command {
 
   Result<int> run() override {
     auto opened = input_.open();
-    if (!opened) {
-      return std::move(opened).error();
-    }
+    RETURN_IF_ERROR(opened);
     p::Reader& reader = *opened;
     const FileLimitAsError limit;
     TextStream out([](std::string_view text) { return write_all(STDOUT_FILENO, text, "standard output"); });
@@ -229,9 +228,7 @@ class Dump : public Command {
     }
     Result<int> done = print_all(reader, out);
     // What was understood before an error is of use, too.
-    if (Status written = out.finish(); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(out.finish());
     if (done && reader.cut_short()) {
       log::warn("the profile is cut short: its last line is not finished");
     }
@@ -247,9 +244,7 @@ class Dump : public Command {
     Printer printer(tables, out);
     for (;;) {
       auto next = reader.next();
-      if (!next) {
-        return std::move(next).error();
-      }
+      RETURN_IF_ERROR(next);
       if (!next->has_value()) {
         return 0;
       }

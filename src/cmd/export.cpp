@@ -10,12 +10,13 @@
 #include "base/files/output_file.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/stack_choices.h"
-#include "cmd/window.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/window.h"
 #include "output/chrome_trace.h"
 #include "output/export/perfetto.h"
 #include "output/export/pprof.h"
@@ -84,12 +85,8 @@ class Export : public Command {
 
   Result<int> run() override {
     analyze::StackOptions stacks;
-    if (Status chosen = stacks_.apply(stacks); !chosen) {
-      return std::move(chosen).error();
-    }
-    if (Status good = window_.check(); !good) {
-      return std::move(good).error();
-    }
+    RETURN_IF_ERROR(stacks_.apply(stacks));
+    RETURN_IF_ERROR(window_.check());
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
       return Error{"--from and --to choose time slices of sums, which the timeline of --format " + format_ + " is not",
@@ -102,12 +99,8 @@ class Export : public Command {
       return Error{"the format " + format_ + " is not for a terminal", "name a file with -o", kExitUsage};
     }
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
-    if (Status may = may_write(output_, input_.files); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(reader);
+    RETURN_IF_ERROR(may_write(output_, input_.files));
     return is_timeline ? write_trace(*reader, stacks)
                        : write_sums(*reader, stacks, format == kFormats.end() ? nullptr : &*format);
   }
@@ -115,9 +108,7 @@ class Export : public Command {
  private:
   Result<int> write_sums(profile::Reader& reader, const analyze::StackOptions& stacks, const Format* format) {
     auto rows = analyze::aggregate(reader, {.queue = true, .window = window_.chosen()});
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     if (rows->info.kind == analyze::ProfileKind::empty) {
@@ -128,9 +119,7 @@ class Export : public Command {
     }
     window_.explain(*rows);
     analyze::Walk walk(*rows, stacks);
-    if (Status written = format == nullptr ? write_database(walk) : write_rows(walk, *format); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(format == nullptr ? write_database(walk) : write_rows(walk, *format));
     stacks_.explain(walk.trimmed());
     return 0;
   }
@@ -149,9 +138,7 @@ class Export : public Command {
   Result<int> write_trace(profile::Reader& reader, const analyze::StackOptions& stacks) {
     const FileLimitAsError limit;
     auto file = OutputFile::open(output_, {.keep_old = true, .mode = 0644, .stop = {}});
-    if (!file) {
-      return std::move(file).error();
-    }
+    RETURN_IF_ERROR(file);
     UniqueFd fd = file->take_fd();
     WrittenFile result{.place = {}, .bytes = 0, .regular = file->is_regular()};
     profile::Tables tables;
@@ -161,22 +148,14 @@ class Export : public Command {
     };
     const auto make = format_ == kPerfetto ? output::perfetto_trace : output::chrome_trace;
     const std::unique_ptr<output::Timeline> trace = make(tables, stacks, sink);
-    if (Status read = read_all(reader, tables, *trace); !read) {
-      return std::move(read).error();
-    }
+    RETURN_IF_ERROR(read_all(reader, tables, *trace));
     if (trace->events() == 0) {
       return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
-    if (Status written = trace->finish(); !written) {
-      return std::move(written).error();
-    }
-    if (Status closed = close_written(std::move(fd), file->name()); !closed) {
-      return std::move(closed).error();
-    }
+    RETURN_IF_ERROR(trace->finish());
+    RETURN_IF_ERROR(close_written(std::move(fd), file->name()));
     auto named = file->finish();
-    if (!named) {
-      return std::move(named).error();
-    }
+    RETURN_IF_ERROR(named);
     result.place = std::move(*named);
     tell_written(result, "open it in https://ui.perfetto.dev");
     warn(reader, *trace);
@@ -191,9 +170,7 @@ class Export : public Command {
   Status read_all(profile::Reader& reader, profile::Tables& tables, output::Timeline& trace) {
     for (;;) {
       const auto next = reader.next();
-      if (!next) {
-        return next.error();
-      }
+      RETURN_IF_ERROR(next);
       if (!next->has_value()) {
         return {};
       }
@@ -206,9 +183,7 @@ class Export : public Command {
         continue;
       }
       note(record);
-      if (Status added = trace.add(record); !added) {
-        return added;
-      }
+      RETURN_IF_ERROR(trace.add(record));
     }
   }
 

@@ -8,11 +8,12 @@
 #include "analyze/merge.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/merged_profile.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/common/input.h"
+#include "cmd/common/merged_profile.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
 #include "profile/records.h"
 
 namespace gpuprof::cmd {
@@ -66,12 +67,8 @@ class Import : public Command {
 
   Result<int> run() override {
     auto inputs = open_inputs();
-    if (!inputs) {
-      return std::move(inputs).error();
-    }
-    if (Status may = folded_ ? may_write(output_, read_) : may_write_profile(output_, read_); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(inputs);
+    RETURN_IF_ERROR(folded_ ? may_write(output_, read_) : may_write_profile(output_, read_));
     return folded_ ? write_folded(std::move(inputs).value()) : write_profile(std::move(inputs).value());
   }
 
@@ -83,9 +80,7 @@ class Import : public Command {
     std::vector<analyze::MergeInput> inputs;
     for (const std::string& path : files_) {
       auto reader = open_profile(path, lenient_, read_);
-      if (!reader) {
-        return std::move(reader).error();
-      }
+      RETURN_IF_ERROR(reader);
       if (!reader->is_published_form()) {
         return Error{input_name(path) + " is a profile of gpuprof already", "`gpuprof merge` joins such profiles"};
       }
@@ -98,9 +93,7 @@ class Import : public Command {
     Counter counter;
     const auto written =
         write_merged(std::move(inputs), output_, [&counter](const profile::Record& record) { counter.add(record); });
-    if (!written) {
-      return written.error();
-    }
+    RETURN_IF_ERROR(written);
     log::info(counter.totals().text());
     written->tell();
     return counter.totals().samples == 0 ? Result<int>(no_samples()) : Result<int>(0);
@@ -110,12 +103,8 @@ class Import : public Command {
     analyze::IaprofLines lines;
     for (analyze::MergeInput& input : inputs) {
       const auto rows = analyze::aggregate(*input.reader);
-      if (!rows) {
-        return rows.error();
-      }
-      if (Status added = analyze::add_iaprof_lines(*rows, lines); !added) {
-        return std::move(added).error();
-      }
+      RETURN_IF_ERROR(rows);
+      RETURN_IF_ERROR(analyze::add_iaprof_lines(*rows, lines));
       warn_of_gaps(rows->info);
     }
     if (Status written = write_file(output_, "",

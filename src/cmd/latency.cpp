@@ -5,11 +5,12 @@
 
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -21,8 +22,7 @@ class Latency : public Command {
   void declare(CLI::App& app) override {
     input_.declare(app);
     app.add_flag("--paths", options_.paths, "a histogram for each call path, not only for each kernel");
-    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches (POSIX extended)")
-        ->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
     app.add_option("--top", options_.top, "kernels or call paths to show, 0 for all (default 10)")
         ->check(CLI::Range(size_t{0}, kMostLines));
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
@@ -40,9 +40,7 @@ class Latency : public Command {
   Result<int> run() override {
     if (!kernel_.empty()) {
       auto pattern = Pattern::compile("--kernel", kernel_);
-      if (!pattern) {
-        return std::move(pattern).error();
-      }
+      RETURN_IF_ERROR(pattern);
       options_.wanted = [pattern = std::move(pattern).value()](const std::string& name) {
         return pattern.matches(name);
       };
@@ -51,17 +49,11 @@ class Latency : public Command {
       return Error{std::string(StackChoices::kNames) + " need --paths", "without --paths no stacks are shown",
                    kExitUsage};
     }
-    if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(stacks_.apply(options_.stacks));
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
+    RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(*reader, {.latency = true});
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     if (rows->latencies.empty()) {
       return rows->info.kind == analyze::ProfileKind::empty
@@ -76,9 +68,7 @@ class Latency : public Command {
     Status written = write_output("-", [&](TextStream& out) {
       json_ ? output::latency_json(lines, out) : output::latency_table(lines, width, out);
     });
-    if (!written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(written);
     if (lines.empty()) {
       return Error{"no kernel's name matches '" + kernel_ + "'", "`gpuprof report` lists the kernels", kExitNothing};
     }

@@ -3,11 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "base/return_if_error.h"
 #include "cmd/command.h"
-#include "cmd/merged_profile.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/sources.h"
+#include "cmd/common/merged_profile.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/sources.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -26,16 +27,10 @@ class Merge : public Command {
 
   Result<int> run() override {
     auto inputs = open_sources(files_, lenient_, read_);
-    if (!inputs) {
-      return std::move(inputs).error();
-    }
-    if (Status may = may_write_profile(output_, read_); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(inputs);
+    RETURN_IF_ERROR(may_write_profile(output_, read_));
     const auto written = write_merged(std::move(inputs).value(), output_, [](const profile::Record& /*unused*/) {});
-    if (!written) {
-      return written.error();
-    }
+    RETURN_IF_ERROR(written);
     written->tell();
     return 0;
   }

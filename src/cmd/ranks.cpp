@@ -7,13 +7,14 @@
 #include "analyze/merge.h"
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/sources.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/sources.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -32,7 +33,7 @@ class Ranks : public Command {
     app.add_option(
            "--collective", collective_,
            "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits "
-           "of the CPU with such a frame (POSIX extended; default: those of NCCL, RCCL and oneCCL, all_reduce, "
+           "of the CPU with such a frame (default: those of NCCL, RCCL and oneCCL, all_reduce, "
            "barrier)")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")
@@ -70,47 +71,32 @@ class Ranks : public Command {
   Result<int> look() {
     const std::string regex = collective_.empty() ? kCollectives : collective_;
     auto pattern = Pattern::compile("--collective", regex);
-    if (!pattern) {
-      return std::move(pattern).error();
-    }
+    RETURN_IF_ERROR(pattern);
     analyze::JobOptions options{.collective = std::move(pattern).value(),
                                 .by = by_ == "pid"    ? analyze::RankBy::pid
                                       : by_ == "host" ? analyze::RankBy::host
                                                       : analyze::RankBy::rank,
                                 .stacks = {}};
-    if (Status chosen = stacks_.apply(options.stacks); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(stacks_.apply(options.stacks));
     auto inputs = open_sources(files_, lenient_, read_);
-    if (!inputs) {
-      return std::move(inputs).error();
-    }
-    if (Status may = may_write(svg_.empty() ? "-" : svg_, read_); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(inputs);
+    RETURN_IF_ERROR(may_write(svg_.empty() ? "-" : svg_, read_));
     analyze::Job job(std::move(options));
     const auto merged =
         analyze::merge(std::move(inputs).value(), [&job](const profile::Record& record) { return job.take(record); });
-    if (!merged) {
-      return merged.error();
-    }
+    RETURN_IF_ERROR(merged);
     for (const std::string& warning : merged->warnings) {
       log::warn(warning);
     }
     job.finish();
-    if (Status usable = check(job); !usable) {
-      return std::move(usable).error();
-    }
+    RETURN_IF_ERROR(check(job));
     const auto verdict = analyze::judge_job(job, {.least_effect = least_percent_ / kPercent});
-    if (Status written = write({.job = job,
-                                .verdict = verdict,
-                                .collective = regex,
-                                .notes = notes(job),
-                                .top = top_,
-                                .width = width_ != 0 ? width_ : terminal_width(kPlainWidth)});
-        !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write({.job = job,
+                           .verdict = verdict,
+                           .collective = regex,
+                           .notes = notes(job),
+                           .top = top_,
+                           .width = width_ != 0 ? width_ : terminal_width(kPlainWidth)}));
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 

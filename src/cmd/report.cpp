@@ -5,12 +5,13 @@
 
 #include "analyze/summarize.h"
 #include "base/files/file.h"
+#include "base/return_if_error.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/stack_choices.h"
-#include "cmd/terminal.h"
-#include "cmd/window.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/terminal.h"
+#include "cmd/common/window.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -44,8 +45,7 @@ class Report : public Command {
         app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT"),
         analyze::dimension_list());
     kernel_option_ =
-        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches (POSIX extended)")
-            ->type_name("REGEX");
+        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
     path_option_ =
         app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
             ->type_name("REGEX");
@@ -61,18 +61,12 @@ class Report : public Command {
   }
 
   Result<int> run() override {
-    if (Status chosen = choose(); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(choose());
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
+    RETURN_IF_ERROR(reader);
     auto rows = analyze::aggregate(
         *reader, {.host = true, .idle = true, .squares = true, .stall_slices = true, .window = window_.chosen()});
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     warn_of_gaps(rows->info);
     const analyze::Summary summary = analyze::summarize(*rows, options_);
     stacks_.explain(summary.trimmed);
@@ -86,12 +80,8 @@ class Report : public Command {
     Status written = write_output("-", [&](TextStream& out) {
       json_ ? output::report_json(summary, out) : output::report_text(summary, shape_, out);
     });
-    if (!written) {
-      return std::move(written).error();
-    }
-    if (Status enough = coverage_.check(rows->info); !enough) {
-      return std::move(enough).error();
-    }
+    RETURN_IF_ERROR(written);
+    RETURN_IF_ERROR(coverage_.check(rows->info));
     if (has_nothing) {
       return no_gpu_work(rows->tables);
     }
@@ -101,12 +91,8 @@ class Report : public Command {
  private:
   // From the texts of options.
   Status choose() {
-    if (Status good = window_.check(); !good) {
-      return good;
-    }
-    if (Status chosen = stacks_.apply(options_.stacks); !chosen) {
-      return chosen;
-    }
+    RETURN_IF_ERROR(window_.check());
+    RETURN_IF_ERROR(stacks_.apply(options_.stacks));
     options_.stacks.lines = true;
     options_.chains = !json_ && !shape_.full;
     for (const auto& [option, name, text, pattern] :
@@ -120,9 +106,7 @@ class Report : public Command {
                      "leave " + std::string(name) + " out to see everything", kExitUsage};
       }
       auto compiled = Pattern::compile(name, *text);
-      if (!compiled) {
-        return std::move(compiled).error();
-      }
+      RETURN_IF_ERROR(compiled);
       *pattern = std::move(compiled).value();
     }
     if (by_option_->count() > 0) {

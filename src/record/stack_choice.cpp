@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof::record {
 namespace {
@@ -69,9 +70,7 @@ Result<StackSetup> choose_stacks(StackChoice choice) {
       return by_tables();
     case StackChoice::frame_pointers: {
       auto engine = make_bpf_engine(BpfWalk::frame_pointers);
-      if (!engine) {
-        return std::move(engine).error();
-      }
+      RETURN_IF_ERROR(engine);
       setup.engine = std::move(*engine);
       setup.reason = "as asked for";
       return setup;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/return_if_error.h"
 #include "symbolize/elf_image.h"
 
 namespace gpuprof::symbolize {
@@ -104,9 +105,7 @@ Result<std::vector<ElfFunction>> find_functions(const ByteSource& file, const st
     return Error{"not an ELF file", ""};
   }
   auto symbols = find_symbols(*image, names, stop);
-  if (!symbols) {
-    return std::move(symbols).error();
-  }
+  RETURN_IF_ERROR(symbols);
   std::vector<ElfFunction> functions;
   for (const ElfSymbol& symbol : *symbols) {
     const std::optional<uint64_t> offset = symbol.is_function ? image->code_offset_of(symbol.vaddr) : std::nullopt;

@@ -114,6 +114,7 @@ class Layering(unittest.TestCase):
         self.one_fault("src/profile/writer.h", "#include <bpf/libbpf.h>")
         self.one_fault("src/profile/writer.h", "#include <CLI/CLI.hpp>")
         self.one_fault("src/profile/writer.h", "#include <nlohmann/json.hpp>")
+        self.one_fault("src/profile/writer.h", "#include <re2/re2.h>")
 
     def test_spelling(self):
         self.one_fault("src/profile/writer.h", '#include "records.h"')

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/files/output_file.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof {
 namespace {
@@ -112,9 +113,7 @@ Result<WrittenFile> write_file(const std::string& path, const OutputOptions& opt
                                const std::function<void(TextStream&)>& write) {
   const FileLimitAsError limit;
   auto file = OutputFile::open(path, options);
-  if (!file) {
-    return std::move(file).error();
-  }
+  RETURN_IF_ERROR(file);
   WrittenFile written{.place = {}, .bytes = 0, .regular = file->is_regular()};
   UniqueFd fd = file->take_fd();
   TextStream out([&](std::string_view piece) {
@@ -126,13 +125,9 @@ Result<WrittenFile> write_file(const std::string& path, const OutputOptions& opt
   if (done) {
     done = close_written(std::move(fd), file->name());
   }
-  if (!done) {
-    return std::move(done).error();
-  }
+  RETURN_IF_ERROR(done);
   auto place = file->finish();
-  if (!place) {
-    return std::move(place).error();
-  }
+  RETURN_IF_ERROR(place);
   written.place = std::move(*place);
   return written;
 }

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/return_if_error.h"
+
 namespace gpuprof {
 namespace {
 
@@ -44,9 +46,7 @@ class Walk {
     while (at_ && !ahead_.empty()) {
       const std::string name = std::move(ahead_.back());
       ahead_.pop_back();
-      if (Status stepped = step(name); !stepped) {
-        return std::move(stepped).error();
-      }
+      RETURN_IF_ERROR(step(name));
     }
     if (!at_) {
       return errno_failure(path_, errno);

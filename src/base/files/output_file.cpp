@@ -15,6 +15,7 @@
 #include "base/files/open_folder.h"
 #include "base/hints.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof {
 namespace {
@@ -96,9 +97,7 @@ Result<OutputFile> OutputFile::open(const std::string& name, const OutputOptions
   }
   const std::string shown = name == "-" ? "stdout" : name;
   auto fd = duplicate_for_writing(*descriptor, shown);
-  if (!fd) {
-    return std::move(fd).error();
-  }
+  RETURN_IF_ERROR(fd);
   return OutputFile(std::move(fd).value(), shown);
 }
 
@@ -131,9 +130,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   }
   if (there && kind != S_IFREG && kind != S_IFLNK) {
     auto fd = open_special(there, info, name, options.stop);
-    if (!fd) {
-      return std::move(fd).error();
-    }
+    RETURN_IF_ERROR(fd);
     return OutputFile(std::move(fd).value(), name);
   }
   file.keep_old_ = options.keep_old;
@@ -149,9 +146,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
       file.narrow(info.st_mode);
     }
   }
-  if (!made) {
-    return std::move(made).error();
-  }
+  RETURN_IF_ERROR(made);
   return file;
 }
 
@@ -192,9 +187,7 @@ Status OutputFile::check_old(const struct stat& folder) const {
 
 Status OutputFile::make_temporary(mode_t mode) {
   auto temporary = temporary_name(entry_);
-  if (!temporary) {
-    return std::move(temporary).error();
-  }
+  RETURN_IF_ERROR(temporary);
   fd_.reset(::openat(folder_.get(), temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd_) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
@@ -295,9 +288,7 @@ Status OutputFile::commit() {
   if (is_being_written()) {
     take_another_name();
   }
-  if (Status kept = rotate(); !kept) {
-    return kept;
-  }
+  RETURN_IF_ERROR(rotate());
   if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), entry_.c_str()) != 0) {
     return failure("cannot write " + name_, std::strerror(errno));
   }

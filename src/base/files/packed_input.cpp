@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/return_if_error.h"
+
 namespace gpuprof {
 
 // Of a format: both kinds of data may be several, one behind the other.
@@ -126,9 +128,7 @@ Status PackedInput::refill(int fd) {
 Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
   for (;;) {
     if (used_ == packed_.size() && !at_end_) {
-      if (Status more = refill(fd); !more) {
-        return std::move(more).error();
-      }
+      RETURN_IF_ERROR(refill(fd));
     }
     if (used_ == packed_.size() && at_end_ && format_->is_whole()) {
       return size_t{0};

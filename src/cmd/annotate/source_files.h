@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/output.h"
+#include "cmd/common/output.h"
 #include "output/source_text.h"
 #include "symbolize/safe_open.h"
 

@@ -18,6 +18,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -98,9 +99,7 @@ Error cannot_keep(const std::string& where, const std::error_code& error) {
 
 Status copy_profile(const std::string& from, const std::string& to) {
   auto fd = open_input(from);
-  if (!fd) {
-    return std::move(fd).error();
-  }
+  RETURN_IF_ERROR(fd);
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Error{"cannot keep " + from + ": it is no regular file, and was read already",

@@ -11,7 +11,8 @@
 #include "base/hints.h"
 #include "base/log.h"
 #include "base/numbers.h"
-#include "cmd/input.h"
+#include "base/return_if_error.h"
+#include "cmd/common/input.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -54,22 +55,16 @@ Status RunReader::refuse_copy(const std::string& file, const std::string& identi
 
 Result<compare::Run> RunReader::read_one(const std::string& path) {
   auto reader = open_profile(path, false, opened_);
-  if (!reader) {
-    return std::move(reader).error();
-  }
+  RETURN_IF_ERROR(reader);
   const std::string file = input_name(path);
   const FileId& id = opened_.back();
   const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
-  if (Status first = refuse_copy(file, identity); !first) {
-    return std::move(first).error();
-  }
+  RETURN_IF_ERROR(refuse_copy(file, identity));
   auto run = compare::read_run(*reader, file, stacks_);
   if (!run) {
     return run;
   }
-  if (Status first = refuse_copy(file, recording_identity(run->facts.info)); !first) {
-    return std::move(first).error();
-  }
+  RETURN_IF_ERROR(refuse_copy(file, recording_identity(run->facts.info)));
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
     return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
   }

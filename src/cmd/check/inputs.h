@@ -7,7 +7,7 @@
 
 #include "analyze/stack_view.h"
 #include "base/result.h"
-#include "cmd/output.h"
+#include "cmd/common/output.h"
 #include "compare/judge/thresholds.h"
 #include "compare/run.h"
 

@@ -13,8 +13,10 @@
 
 #include "base/files/output_file.h"
 #include "base/files/special_output.h"
-#include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "base/return_if_error.h"
+#include "cmd/common/options.h"
+#include "cmd/common/terminal.h"
+#include "output/compare/budget.h"
 #include "output/compare/check.h"
 
 namespace gpuprof::cmd {
@@ -79,22 +81,16 @@ Status CheckOutputs::usable(bool budget, const std::string& folder) const {
       return Error{"check: two outputs have one name, " + *file, "give each a file of its own", kExitUsage};
     }
   }
-  if (Status may = may_write({}); !may) {
-    return may;
-  }
+  RETURN_IF_ERROR(may_write({}));
   for (const std::string* file : files) {
-    if (Status can = file->empty() || lies_in(*file, folder) ? Status() : can_be_made(*file); !can) {
-      return can;
-    }
+    RETURN_IF_ERROR(file->empty() || lies_in(*file, folder) ? Status() : can_be_made(*file));
   }
   return {};
 }
 
 Status CheckOutputs::may_write(std::span<const FileId> read) const {
   for (const std::string& file : {json_, markdown_, junit_, std::string(kStdout)}) {
-    if (Status may = file.empty() ? Status() : cmd::may_write(file, read); !may) {
-      return may;
-    }
+    RETURN_IF_ERROR(file.empty() ? Status() : cmd::may_write(file, read));
   }
   return {};
 }
@@ -112,20 +108,18 @@ Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judge
                                                                  {junit_, junit},
                                                                  {annotations_ ? kStdout : "", annotations}}};
   for (const auto& [file, put] : outputs) {
-    if (Status written = write_to(file, put); !written) {
-      return written;
-    }
+    RETURN_IF_ERROR(write_to(file, put));
   }
   return {};
 }
 
-Status CheckOutputs::write(const Budget& budget, const BudgetResult& result) const {
-  if (Status written =
-          write_to(in_place_of_text() == 0 ? kStdout : "", [&](TextStream& out) { budget_text(budget, result, out); });
+Status CheckOutputs::write(const compare::Budget& budget, const compare::BudgetResult& result) const {
+  if (Status written = write_to(in_place_of_text() == 0 ? kStdout : "",
+                                [&](TextStream& out) { output::budget_text(budget, result, out); });
       !written) {
     return written;
   }
-  return write_to(json_, [&](TextStream& out) { budget_json(budget, result, out); });
+  return write_to(json_, [&](TextStream& out) { output::budget_json(budget, result, out); });
 }
 
 }  // namespace gpuprof::cmd

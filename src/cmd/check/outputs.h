@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "cmd/check/budget.h"
-#include "cmd/output.h"
+#include "cmd/common/output.h"
+#include "compare/judge/budget.h"
 #include "compare/judge/judge.h"
 
 namespace CLI {
@@ -27,7 +27,7 @@ class CheckOutputs {
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;
-  [[nodiscard]] Status write(const Budget& budget, const BudgetResult& result) const;
+  [[nodiscard]] Status write(const compare::Budget& budget, const compare::BudgetResult& result) const;
 
  private:
   // How many outputs go to standard output.

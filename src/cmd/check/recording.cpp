@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/numbers.h"
 #include "base/process/pidfd.h"
+#include "base/return_if_error.h"
 #include "record/signals.h"
 
 namespace gpuprof::cmd {
@@ -94,9 +95,7 @@ class Runner {
       for (size_t place = 0; place < plan_.sides.size(); ++place) {
         // Each side goes first every other time: what drifts while it runs then falls upon both.
         const size_t side = round % 2 == 0 ? place : plan_.sides.size() - 1 - place;
-        if (Status done = one_run(side, round); !done) {
-          return std::move(done).error();
-        }
+        RETURN_IF_ERROR(one_run(side, round));
         if (stopped_ != 0) {
           return stopped_error();
         }
@@ -116,9 +115,7 @@ class Runner {
     const std::string name = what.name + (warms_up ? "-warmup-" : "-") + number;
     const std::string file = plan_.folder + "/" + name;
     auto log = open_log(file + ".log");
-    if (!log) {
-      return std::move(log).error();
-    }
+    RETURN_IF_ERROR(log);
     std::vector<std::string> words = {"gpuprof", "record", "-q", "-o", warms_up ? "/dev/null" : file + ".txt"};
     words.insert(words.end(), plan_.record_options.begin(), plan_.record_options.end());
     if (!what.commit.empty()) {
@@ -128,9 +125,7 @@ class Runner {
     words.insert(words.end(), what.command.begin(), what.command.end());
     const uint64_t begin = monotonic_ns();
     const auto status = record(words, log->get());
-    if (!status) {
-      return status.error();
-    }
+    RETURN_IF_ERROR(status);
     ++done_;
     const std::string failure = failure_text(*status);
     log::info("run " + std::to_string(done_) + " of " + std::to_string(total_) + ", " + name + ": " +
@@ -198,9 +193,7 @@ class Runner {
 }  // namespace
 
 Result<RecordedRuns> record_runs(const RunPlan& plan) {
-  if (Status made = make_folder(plan.folder); !made) {
-    return std::move(made).error();
-  }
+  RETURN_IF_ERROR(make_folder(plan.folder));
   auto signals = record::Signals::block();
   if (!signals) {
     return Error{signals.error().message, signals.error().hint, kExitUsage};

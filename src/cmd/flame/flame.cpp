@@ -9,14 +9,15 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/numbers.h"
+#include "base/return_if_error.h"
 #include "base/shell.h"
 #include "cmd/command.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/stack_choices.h"
+#include "cmd/common/window.h"
 #include "cmd/flame/weights.h"
-#include "cmd/input.h"
-#include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/stack_choices.h"
-#include "cmd/window.h"
 #include "output/facts.h"
 #include "output/folded.h"
 #include "output/picture/html.h"
@@ -88,32 +89,22 @@ class Flame : public Command {
   }
 
   Result<int> run() override {
-    if (Status chosen = choose(); !chosen) {
-      return std::move(chosen).error();
-    }
+    RETURN_IF_ERROR(choose());
     auto reader = input_.open();
-    if (!reader) {
-      return std::move(reader).error();
-    }
-    if (Status may = may_write_all(); !may) {
-      return std::move(may).error();
-    }
+    RETURN_IF_ERROR(reader);
+    RETURN_IF_ERROR(may_write_all());
     analyze::AggregateOptions needed = analyze::needed_for(fold_.measure);
     needed.window = window_.chosen();
     if (!time_series_.empty()) {
       needed.slices = fold_.measure;
     }
     auto rows = analyze::aggregate(*reader, needed);
-    if (!rows) {
-      return std::move(rows).error();
-    }
+    RETURN_IF_ERROR(rows);
     has_shares_ = rows->has_shares;
     warn_of_gaps(rows->info);
     warn_of_coverage(rows->info);
     window_.explain(*rows);
-    if (Status drawn = time_series_.empty() ? Status() : draw_time_series(*rows); !drawn) {
-      return std::move(drawn).error();
-    }
+    RETURN_IF_ERROR(time_series_.empty() ? Status() : draw_time_series(*rows));
     return draws_only_time_series() ? ended(rows->info, rows->tables, series_total_) : fold(*rows);
   }
 
@@ -124,13 +115,9 @@ class Flame : public Command {
       invert(folded);
     }
     WeightChoice weight = choose_weight(folded, folded.tree.total());
-    if (Status fine = choose_unit(folded.tree, weight); !fine) {
-      return std::move(fine).error();
-    }
+    RETURN_IF_ERROR(choose_unit(folded.tree, weight));
     explain(folded, weight.kind);
-    if (Status written = write(rows, folded, weight); !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write(rows, folded, weight));
     return ended(folded, rows.tables, output::raw_weight(folded.tree.total(), weight.kind));
   }
 
@@ -144,9 +131,7 @@ class Flame : public Command {
 
   [[nodiscard]] Result<int> ended(const analyze::ProfileInfo& info, const profile::Tables& tables,
                                   uint64_t total) const {
-    if (Status enough = coverage_.check(info); !enough) {
-      return std::move(enough).error();
-    }
+    RETURN_IF_ERROR(coverage_.check(info));
     return total == 0 ? Result<int>(why_nothing(info, tables)) : Result<int>(0);
   }
 
@@ -212,9 +197,7 @@ class Flame : public Command {
     }
     fold_.spread = unsampled_ != "show";
     fold_.measure = weight_of(weight_).measure;
-    if (Status good = window_.check(); !good) {
-      return good;
-    }
+    RETURN_IF_ERROR(window_.check());
     return stacks_.apply(fold_.stacks);
   }
 
@@ -253,9 +236,7 @@ class Flame : public Command {
       }
     }
     for (const auto& [option, path] : outputs) {
-      if (Status may = path.empty() ? Status() : may_write(path, input_.files); !may) {
-        return may;
-      }
+      RETURN_IF_ERROR(path.empty() ? Status() : may_write(path, input_.files));
     }
     return {};
   }
@@ -429,9 +410,7 @@ class Flame : public Command {
       return write_file(path, kAdvice, [&](TextStream& out) { out.append(picture); });
     };
     if (!svg_.empty()) {
-      if (Status drawn = put(svg_, output::svg(folded.tree, svg_options(folded, weight))); !drawn) {
-        return drawn;
-      }
+      RETURN_IF_ERROR(put(svg_, output::svg(folded.tree, svg_options(folded, weight))));
     }
     if (!html_.empty()) {
       constexpr size_t kTableLines = 200;
@@ -439,9 +418,7 @@ class Flame : public Command {
       const analyze::SummaryOptions tables{.limits = {kTableLines, 1, kTableLines, 1}, .stacks = fold_.stacks};
       const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight),
                                             shows_all_time(weight) ? "" : kOfAll);
-      if (Status drawn = put(html_, page); !drawn) {
-        return drawn;
-      }
+      RETURN_IF_ERROR(put(html_, page));
     }
     if (draws_graph() && output_.empty()) {
       return {};

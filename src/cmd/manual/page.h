@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/manual/describe.h"
+#include "cmd/common/describe.h"
 
 namespace gpuprof::cmd {
 

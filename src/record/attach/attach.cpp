@@ -11,6 +11,7 @@
 #include "base/files/path.h"
 #include "base/hints.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "record/signals.h"
 #include "symbolize/elf_functions.h"
 #include "symbolize/process_maps.h"
@@ -161,9 +162,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   symbolize::ProcessMaps maps(pid, symbolize::make_file_cache());
   maps.refresh();
   auto found = find_points_in_time(maps, pid, backends);
-  if (!found) {
-    return std::move(found).error();
-  }
+  RETURN_IF_ERROR(found);
   std::vector<ProbePoint> points = std::move(*found);
   // Where an inner function can be probed, the outer ones would count its launches twice.
   if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
@@ -176,9 +175,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
     // By descriptor: right for files of containers and files that have been replaced since.
     const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
-    if (auto status = engine.attach_function(path, point.file_offset, pid, index); !status) {
-      return std::move(status).error();
-    }
+    RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));
     attached.emplace_back(point.symbol);
     log::debug("probing " + attached.back() + " in " + point.file->path);
   }

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/return_if_error.h"
 #include "record/attach/inject_checks.h"
 #include "record/attach/inject_child.h"
 #include "record/attach/inject_thread.h"
@@ -68,14 +69,10 @@ class Work {
     if (gate == 0) {
       return Error{"it has no system call that could be borrowed", ""};
     }
-    if (auto status = thread_.borrow(gate); !status) {
-      return std::move(status).error();
-    }
+    RETURN_IF_ERROR(thread_.borrow(gate));
     auto scratch =
         call_kernel(SYS_mmap, {0, kScratchBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL});
-    if (!scratch) {
-      return std::move(scratch).error();
-    }
+    RETURN_IF_ERROR(scratch);
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
     (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // what stays is of no use, and does no harm
@@ -90,9 +87,7 @@ class Work {
     if (library) {
       injection.was_there = true;
     } else {
-      if (auto status = bring(others); !status) {
-        return std::move(status).error();
-      }
+      RETURN_IF_ERROR(bring(others));
       maps_.refresh();
       library = find_library(others);
     }
@@ -103,9 +98,7 @@ class Work {
     injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
     injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
     auto started = start(entry);
-    if (!started) {
-      return std::move(started).error();
-    }
+    RETURN_IF_ERROR(started);
     return *started ? std::optional<Injection>(std::move(injection)) : std::nullopt;
   }
 
@@ -185,16 +178,12 @@ class Work {
   Status bring(size_t others) {
     // A folder in the name makes the mapping's base name that of the library.
     auto name = put(0, "gpuprof/" + request_.file_name);
-    if (!name) {
-      return std::move(name).error();
-    }
+    RETURN_IF_ERROR(name);
     auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
     if (fd && *fd == -EINVAL) {
       fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC});
     }
-    if (!fd) {
-      return std::move(fd).error();
-    }
+    RETURN_IF_ERROR(fd);
     if (*fd < 0) {
       return Error{"it may not make a memfd: " + error_text(*fd) +
                        (*fd == -EPERM || *fd == -ENOSYS ? " (a seccomp filter, or an old kernel)" : ""),
@@ -208,23 +197,17 @@ class Work {
   }
 
   Status fill_and_open(int64_t fd, size_t others) {
-    if (auto status = fill(fd); !status) {
-      return status;
-    }
+    RETURN_IF_ERROR(fill(fd));
     // The loader takes an equal name for an equal library, and may know this one from an earlier recording.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
     }
     auto path = put(0, "/proc/self/fd/" + below + std::to_string(fd));
-    if (!path) {
-      return std::move(path).error();
-    }
+    RETURN_IF_ERROR(path);
     constexpr uint64_t kNow = 2;  // RTLD_NOW; RTLD_LOCAL is 0
     auto handle = call(loader_.open, *path, kNow);
-    if (!handle) {
-      return std::move(handle).error();
-    }
+    RETURN_IF_ERROR(handle);
     if (*handle == 0) {
       return Error{"its loader refuses the library: " + loader_error(), ""};
     }
@@ -271,9 +254,7 @@ class Work {
       return Error{"its memory can not be written", ""};
     }
     auto result = call(entry, *socket, *token, ::geteuid());
-    if (!result) {
-      return std::move(result).error();
-    }
+    RETURN_IF_ERROR(result);
     const auto code = static_cast<int32_t>(*result);
     if (code != 0 && code != EBUSY) {
       return Error{"no thread of ours could be started there: " + std::string(std::strerror(code)), ""};
@@ -290,22 +271,16 @@ class Work {
 
 // `stop`: whether to leave the target as soon as that does no harm.
 InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {
-  if (auto status = check_process(request.who.pid()); !status) {
-    return std::move(status).error();
-  }
+  RETURN_IF_ERROR(check_process(request.who.pid()));
   symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
   if (!maps.refresh()) {
     return Error{"it has ended", ""};
   }
   const uint64_t deadline = monotonic_ns() + kLoaderSearchNs;
   auto loader = find_loader(maps, [&] { return stop() || monotonic_ns() > deadline; });
-  if (!loader) {
-    return std::move(loader).error();
-  }
+  RETURN_IF_ERROR(loader);
   auto thread = stop_safe_thread(request.who, maps, stop);
-  if (!thread) {
-    return std::move(thread).error();
-  }
+  RETURN_IF_ERROR(thread);
   return Work(request, maps, std::move(*loader), *thread).run();
 }
 
@@ -318,9 +293,7 @@ Result<Injection> inject(const InjectionRequest& request) {
   for (useconds_t pause = 100'000;; pause *= 2) {
     auto injection = run_in_child([&request](const std::function<bool()>& stop) { return inject_here(request, stop); },
                                   request.stop, needed);
-    if (!injection) {
-      return std::move(injection).error();
-    }
+    RETURN_IF_ERROR(injection);
     if (*injection) {
       return std::move(**injection);
     }

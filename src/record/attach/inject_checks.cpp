@@ -23,6 +23,7 @@
 #include "base/hints.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
+#include "base/return_if_error.h"
 #include "symbolize/elf_functions.h"
 
 namespace gpuprof::record {
@@ -282,9 +283,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
           return no_right(pid);
         }
         // A thread that we hold can not become one of another process any more; before, it could.
-        if (auto same = who.check(thread ? tid : 0); !same) {
-          return std::move(same).error();
-        }
+        RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;
         }

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/files/path.h"
+#include "base/return_if_error.h"
 
 namespace gpuprof::record {
 namespace {
@@ -219,9 +220,7 @@ Error TracedThread::lost(std::string_view doing, int status) {
 }
 
 Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t, 6>& arguments) {
-  if (auto same = who_->check(tid_); !same) {
-    return std::move(same).error();
-  }
+  RETURN_IF_ERROR(who_->check(tid_));
   const uint64_t deadline = monotonic_ns() + kStepNs;
   int status = 0;
   user_regs_struct general{};
@@ -233,9 +232,7 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
 }
 
 Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
-  if (auto same = who_->check(tid_); !same) {
-    return std::move(same).error();
-  }
+  RETURN_IF_ERROR(who_->check(tid_));
   if ((*give_up_)()) {
     return Error{"it was given up before a call", ""};
   }

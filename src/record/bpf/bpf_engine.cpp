@@ -14,6 +14,7 @@
 #include "backend/bpf_codes.h"
 #include "base/hints.h"
 #include "base/log.h"
+#include "base/return_if_error.h"
 #include "base/unique_fd.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/bpf_processes.h"
@@ -112,9 +113,7 @@ class BpfEngine final : public StackEngine {
 
   Status attach(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid, uint64_t cookie) {
     auto link = attach_uprobe(program, path, offset, pid, cookie);
-    if (!link) {
-      return std::move(link).error();
-    }
+    RETURN_IF_ERROR(link);
     links_.push_back(std::move(*link));
     return {};
   }
@@ -213,9 +212,7 @@ Result<Loaded> load_best(BpfWalk walk) {
            object.error().message + ")";
   }
   auto object = load_bpf_object(BpfWalk::frame_pointers, false);
-  if (!object) {
-    return std::move(object).error();
-  }
+  RETURN_IF_ERROR(object);
   return Loaded{std::move(*object), BpfWalk::frame_pointers, std::move(note)};
 }
 
@@ -223,13 +220,9 @@ Result<Loaded> load_best(BpfWalk walk) {
 
 Result<std::unique_ptr<StackEngine>> make_bpf_engine(BpfWalk walk) {
   auto loaded = load_best(walk);
-  if (!loaded) {
-    return std::move(loaded).error();
-  }
+  RETURN_IF_ERROR(loaded);
   auto engine = std::make_unique<BpfEngine>(std::move(loaded->object), loaded->walk, std::move(loaded->note));
-  if (auto status = engine->init(); !status) {
-    return std::move(status).error();
-  }
+  RETURN_IF_ERROR(engine->init());
   return std::unique_ptr<StackEngine>(std::move(engine));
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/return_if_error.h"
+
 namespace gpuprof::record {
 namespace {
 
@@ -54,9 +56,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
     return cannot_open("/");
   }
   const uid_t ruler = info.st_uid;  // in a user namespace, root of the machine may have another number
-  if (auto status = check("/", info, ruler, for_everybody); !status) {
-    return std::move(status).error();
-  }
+  RETURN_IF_ERROR(check("/", info, ruler, for_everybody));
   std::string_view rest(resolved.get());
   while (!rest.empty()) {
     rest.remove_prefix(1);  // the '/'
@@ -70,9 +70,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
     if (!next || ::fstat(next.get(), &info) != 0) {
       return cannot_open(folder.path);
     }
-    if (auto status = check(folder.path, info, ruler, for_everybody); !status) {
-      return std::move(status).error();
-    }
+    RETURN_IF_ERROR(check(folder.path, info, ruler, for_everybody));
     folder.fd = std::move(next);
   }
   return folder;

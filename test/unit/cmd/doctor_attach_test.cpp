@@ -1,6 +1,5 @@
-#include "cmd/doctor_attach.h"
-
 #include "catch.h"
+#include "cmd/doctor/attach.h"
 #include "machine.h"
 
 namespace gpuprof::cmd {

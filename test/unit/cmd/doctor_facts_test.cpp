@@ -1,6 +1,5 @@
-#include "cmd/doctor_facts.h"
-
 #include "catch.h"
+#include "cmd/doctor/facts.h"
 #include "machine.h"
 
 namespace gpuprof::cmd {

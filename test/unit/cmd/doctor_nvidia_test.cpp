@@ -1,6 +1,5 @@
-#include "cmd/doctor_nvidia.h"
-
 #include "catch.h"
+#include "cmd/doctor/nvidia.h"
 #include "machine.h"
 
 namespace gpuprof::cmd {

@@ -1,8 +1,7 @@
-#include "cmd/doctor_stacks.h"
-
 #include <string>
 
 #include "catch.h"
+#include "cmd/doctor/stacks.h"
 
 using gpuprof::Error;
 using gpuprof::Result;

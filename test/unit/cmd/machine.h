@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "cmd/doctor_facts.h"
+#include "cmd/doctor/facts.h"
 
 namespace gpuprof::cmd {
 

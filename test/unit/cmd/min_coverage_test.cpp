@@ -1,6 +1,6 @@
 #include "catch.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/common/input.h"
 
 namespace gpuprof::cmd {
 

@@ -4,8 +4,8 @@
 #include "base/utf8.h"
 #include "catch.h"
 #include "cmd/manual/page.h"
-#include "cmd/top/bottom_lines.h"
-#include "cmd/top/top_text.h"
+#include "cmd/record/bottom_lines.h"
+#include "cmd/record/top_text.h"
 
 namespace gpuprof::cmd {
 namespace {

@@ -1,0 +1,144 @@
+#include "analyze/annotate.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/pattern.h"
+#include "base/return_if_error.h"
+#include "base/utf8.h"
+#include "cmd/annotate/source_files.h"
+#include "cmd/command.h"
+#include "cmd/common/input.h"
+#include "cmd/common/window.h"
+#include "output/annotate.h"
+#include "output/trust.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr size_t kMostKernels = 1'000'000;
+
+// The first, where a merged profile has several.
+std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
+  std::optional<uint64_t> start;
+  const auto [begin, end] = info.meta.equal_range("start_unix_ns");
+  for (auto value = begin; value != end; ++value) {
+    const auto ns = whole_number(value->second);
+    if (!ns) {
+      return std::nullopt;
+    }
+    start = std::min(start.value_or(*ns), *ns);
+  }
+  return start;
+}
+
+class Annotate : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    input_.declare(app);
+    auto* const gpu = app.add_flag("--gpu", gpu_, "the code of GPU kernels, with its samples (default)");
+    app.add_flag("--cpu", cpu_, "the lines of the CPU that launch work, with the GPU time below them")->excludes(gpu);
+    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
+    app.add_option("--limit", options_.kernels,
+                   "kernels to show, those with most samples, or files of --cpu; 0 for all (default 5)")
+        ->check(CLI::Range(size_t{0}, kMostKernels));
+    window_.declare(app);
+    app.footer(
+        "Source files are read where they lie on this machine and were not changed since the recording began, by root "
+        "with the rights of the profile's owner; of others there are line numbers only. What is inlined stands below "
+        "the line that calls it.");
+  }
+
+  Result<int> run() override {
+    RETURN_IF_ERROR(window_.check());
+    if (!kernel_.empty()) {
+      auto pattern = Pattern::compile("--kernel", kernel_);
+      RETURN_IF_ERROR(pattern);
+      options_.wanted = [pattern = std::move(pattern).value()](std::string_view name) {
+        return pattern.matches(std::string(name));
+      };
+    }
+    auto reader = input_.open();
+    RETURN_IF_ERROR(reader);
+    auto rows = analyze::aggregate(*reader, {.window = window_.chosen()});
+    RETURN_IF_ERROR(rows);
+    warn_of_gaps(rows->info);
+    SourceFiles sources(start_of(rows->info), access_of(input_.files));
+    const output::FindSource find = [&sources](std::string_view path) -> const output::SourceText& {
+      return sources.find(path);
+    };
+    return cpu_ ? annotate_cpu(*rows, find) : annotate_gpu(*rows, find);
+  }
+
+ private:
+  [[nodiscard]] Result<int> annotate_cpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    const analyze::LaunchingLines lines = analyze::launching_lines(rows, options_.wanted);
+    if (lines.all.count == 0 && window_.chosen() && kernel_.empty()) {
+      return window_.nothing("GPU work or launches");
+    }
+    if (lines.all.count == 0) {
+      return kernel_.empty() ? Error{"the profile has no GPU work and no launches",
+                                     "`gpuprof dump` shows what is in it", kExitNothing}
+                             : nothing_matches();
+    }
+    if (lines.files.empty()) {
+      return Error{"no CPU stack of the profile has a source line",
+                   "compile native code with -g; Python frames always have lines", kExitNothing};
+    }
+    window_.explain(rows);
+    Status written =
+        write_output("-", [&](TextStream& out) { output::annotate_cpu_text(lines, options_.kernels, find, out); });
+    return written ? Result<int>(0) : Result<int>(std::move(written).error());
+  }
+
+  [[nodiscard]] Error nothing_matches() const {
+    return {"no kernel with " + std::string(cpu_ ? "launches" : "samples") + " has a name that matches '" +
+                escaped(kernel_) + "'" + (window_.chosen() ? " " + window_.text() : ""),
+            "`gpuprof report` lists the kernels", kExitNothing};
+  }
+
+  [[nodiscard]] Result<int> annotate_gpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    if (rows.info.samples == 0) {
+      return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
+                   kExitNothing};
+    }
+    if (window_.chosen() && rows.samples.empty()) {
+      return window_.nothing("work with samples");
+    }
+    window_.explain(rows);
+    if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {
+      log::warn(dropped + ": shares of lines may be wrong, too");
+    }
+    const auto kernels = analyze::annotate(rows, options_);
+    if (kernels.empty()) {
+      return nothing_matches();
+    }
+    Status written = write_output("-", [&](TextStream& out) {
+      for (const analyze::AnnotatedKernel& kernel : kernels) {
+        out.text().append(&kernel == kernels.data() ? "" : "\n\n");
+        output::annotate_text(kernel, find, out);
+      }
+    });
+    return written ? Result<int>(0) : Result<int>(std::move(written).error());
+  }
+
+  Input input_;
+  analyze::AnnotateOptions options_{.kernels = 5, .wanted = {}};
+  std::string kernel_;
+  Window window_;
+  bool gpu_ = false;
+  bool cpu_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_annotate() {
+  return std::make_unique<Annotate>();
+}
+
+}  // namespace gpuprof::cmd

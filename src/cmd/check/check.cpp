@@ -1,0 +1,437 @@
+// gpuprof check [options] OLD... -- NEW...                     recorded profiles, one a run
+// gpuprof check [options] --runs K -- COMMAND --- COMMAND      records them, and judges
+// gpuprof check [options] --self K -- COMMAND                  what could be seen at all
+// gpuprof check [options] --baseline FOLDER ...                against an earlier commit
+// gpuprof check [options] --function REGEX --max TIME FILE...  an absolute budget
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/return_if_error.h"
+#include "cmd/check/baseline.h"
+#include "cmd/check/inputs.h"
+#include "cmd/check/outputs.h"
+#include "cmd/check/recording.h"
+#include "cmd/check/words.h"
+#include "cmd/command.h"
+#include "cmd/common/options.h"
+#include "cmd/common/stack_choices.h"
+#include "compare/comparable.h"
+#include "compare/judge/budget.h"
+#include "compare/judge/judge.h"
+#include "record/session/source_commit.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using compare::Judgement;
+using compare::Outcome;
+using compare::Run;
+using Runs = std::vector<Run>;
+
+constexpr size_t kMostRuns = 1000;
+
+class Check final : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app_ = &app;
+    app.footer(
+        "Usage: gpuprof check [options] OLD... -- NEW...\n"
+        "       gpuprof check [options] --runs K -- COMMAND --- COMMAND\n"
+        "       gpuprof check [options] --self K -- COMMAND\n"
+        "       gpuprof check [options] --baseline FOLDER [--save] --runs K -- COMMAND\n"
+        "       gpuprof check [options] --function REGEX --max TIME FILE...\n"
+        "Exit codes: 0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips it).");
+    declare_runs(app);
+    declare_baseline(app);
+    declare_judgement(app);
+    outputs_.declare(app);
+    stacks_.declare(app);
+    app.prefix_command();
+  }
+
+  // Whatever goes wrong, the exit code is not that of a regression.
+  Result<int> run() override {
+    try {
+      auto code = run_as_asked();
+      return code ? std::move(code) : Result<int>(unusable(std::move(code).error()));
+    } catch (const std::exception& error) {  // out of memory, most likely
+      return Error{error.what(), "", kExitUsage};
+    }
+  }
+
+ private:
+  void declare_runs(CLI::App& app) {
+    app.add_option("--runs", runs_, "record each command so many times, taking turns, and compare them")
+        ->check(CLI::Range(size_t{1}, kMostRuns))
+        ->type_name("K");
+    app.add_option("--self", self_runs_, "record one command so many times: its noise, and what could be seen above it")
+        ->check(CLI::Range(size_t{1}, kMostRuns))
+        ->type_name("K");
+    app.add_option("--warmup", warmup_, "runs of each command before them, which do not count (default 1)")
+        ->check(CLI::Range(size_t{0}, kMostRuns))
+        ->type_name("N");
+    add_file_option(app, "-o,--output", folder_,
+                    "folder for the profiles that are recorded (default a new one, gpuprof-check-DATE-TIME)")
+        ->type_name("FOLDER");
+    app.add_option("--record", record_options_, "an option for `gpuprof record`: --record=--graphs=whole; repeatable")
+        ->type_name("OPTION")
+        ->allow_extra_args(false);
+  }
+
+  void declare_baseline(CLI::App& app) {
+    add_file_option(
+        app, "--baseline", baseline_,
+        "compare with profiles kept in this folder: the newest of another commit, of the same devices and driver")
+        ->type_name("FOLDER");
+    app.add_flag("--save", save_, "keep the new profiles there, unless they are a regression");
+    app.add_option("--commit", commit_,
+                   "commit of the new side, or of the only one (default as `record` finds it; none: not known)")
+        ->type_name("TEXT");
+    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: not known)")
+        ->type_name("TEXT");
+  }
+
+  void declare_judgement(CLI::App& app) {
+    app.add_option("--material", options_.material_percent, "a difference of this or less is none (default 2)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->type_name("PCT");
+    app.add_option(
+           "--min-effect", options_.min_effect_percent,
+           "a slowdown of this much must have been seen, had there been one; else it is inconclusive (default 25)")
+        ->check(CLI::Range(0.0, 1e6))
+        ->type_name("PCT");
+    app.add_option("--max-loss", options_.max_loss_percent,
+                   "of a run's GPU work that may have been lost; more is inconclusive (default 1)")
+        ->check(CLI::Range(0.0, 100.0))
+        ->type_name("PCT");
+    add_file_option(app, "--thresholds", thresholds_,
+                    "file that says what may be slower, by how much, until when and why");
+    app.add_option("--function", function_, "with --max: functions, by a regular expression")->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "with --max: kernels, by a regular expression")->type_name("REGEX");
+    app.add_option("--max", max_, "GPU time that a run may spend below these functions, or in these kernels: 250ms")
+        ->type_name("TIME");
+  }
+
+  Result<int> run_as_asked() {
+    words_ = app_->remaining();
+    RETURN_IF_ERROR(check_options());
+    RETURN_IF_ERROR(check_words());
+    RETURN_IF_ERROR(outputs_.usable(is_budget(), folder_));
+    RETURN_IF_ERROR(prepare());
+    return is_budget()          ? run_budget()
+           : self_runs_ > 0     ? run_self()
+           : !baseline_.empty() ? run_baseline()
+           : runs_ > 0          ? run_commands()
+                                : run_files();
+  }
+
+  [[nodiscard]] bool is_budget() const { return !function_.empty() || !kernel_.empty() || !max_.empty(); }
+
+  [[nodiscard]] Status check_options() const {
+    if (is_budget() && (max_.empty() || function_.empty() == kernel_.empty())) {
+      return check_usage("a budget is --function REGEX --max TIME, or --kernel REGEX --max TIME",
+                         "gpuprof check --function solve --max 250ms gpuprof.txt");
+    }
+    if ((runs_ > 0 && self_runs_ > 0) || (self_runs_ > 0 && (is_budget() || !baseline_.empty()))) {
+      return check_usage("--self has one side alone, and judges nothing", "leave --runs, --baseline and --max out");
+    }
+    if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
+      return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
+                             std::to_string(options_.min_runs) + (self_runs_ > 0 ? "" : " a side"),
+                         "5 are better, and 8 better still: they show smaller differences");
+    }
+    if (save_ && baseline_.empty()) {
+      return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
+    }
+    if (is_budget() && !baseline_.empty()) {
+      return check_usage("both a budget and --baseline", "check them one after the other");
+    }
+    if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
+      return check_usage("-o and --record are for runs that check records", "--runs K -- COMMAND --- COMMAND");
+    }
+    return check_commits();
+  }
+
+  [[nodiscard]] Status check_commits() const {
+    const bool records = runs_ > 0 || self_runs_ > 0;
+    if (!commit_.empty() && !records && baseline_.empty()) {
+      return check_usage("--commit is for runs that check records, and for --baseline",
+                         "profiles say what they are of");
+    }
+    if (!old_commit_.empty() && (runs_ == 0 || is_budget() || !baseline_.empty())) {
+      return check_usage("--old-commit is that of the first of two commands", "--runs K -- COMMAND --- COMMAND");
+    }
+    if (std::any_of(record_options_.begin(), record_options_.end(),
+                    [](const std::string& option) { return option.starts_with("--commit"); })) {
+      return check_usage("each side has a commit of its own: --record=--commit would give both the same",
+                         "--commit TEXT is that of the new side, --old-commit TEXT of the old one");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status check_words() const {
+    if (words_.empty()) {
+      return check_usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
+    }
+    if (words_.front().size() > 1 && words_.front().starts_with("-") && words_.front() != "--") {
+      return check_usage("unknown option '" + words_.front() + "'", "gpuprof check --help lists the options");
+    }
+    if (runs_ > 0 || self_runs_ > 0) {
+      return {};  // commands
+    }
+    const auto inputs = std::count(words_.begin(), words_.end(), "-");
+    if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
+      return check_usage("standard input is named more than once", "write one of the files to disk");
+    }
+    if (save_ && inputs > 0) {
+      return check_usage("--save cannot keep standard input, which is read once only",
+                         "write the profile to a file, and name that");
+    }
+    return {};
+  }
+
+  // What is wrong with files and expressions is found out before anything is recorded.
+  Status prepare() {
+    RETURN_IF_ERROR(stacks_.apply(stack_options_));
+    RETURN_IF_ERROR(save_ ? Baseline(baseline_).may_keep() : Status());
+    if (is_budget()) {
+      const auto most = parse_duration(max_, 0);
+      if (!most) {
+        return check_usage("--max '" + max_ + "' is no time", "for example --max 250ms, or --max 1.5s");
+      }
+      budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
+      const auto pattern = Pattern::compile(budget_.option(), budget_.regex);
+      return pattern ? Status() : Status(pattern.error());
+    }
+    if (thresholds_.empty()) {
+      return {};
+    }
+    auto thresholds = read_thresholds(thresholds_);
+    RETURN_IF_ERROR(thresholds);
+    options_.thresholds = std::move(*thresholds);
+    return {};
+  }
+
+  Result<RecordedRuns> record(std::vector<RunSide> sides, size_t runs) {
+    const RunPlan plan{.sides = std::move(sides),
+                       .runs = runs,
+                       .warmup = warmup_,
+                       .folder = folder_.empty() ? fresh_folder() : folder_,
+                       .record_options = record_options_};
+    kept_in_ = plan.folder;
+    return record_runs(plan);
+  }
+
+  // Judged or not, runs that failed leave no verdict: those which ended well may be the ones that did less.
+  Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Words& failures) {
+    judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
+    if (!failures.empty()) {
+      judgement.outcome = Outcome::inconclusive;
+    }
+    RETURN_IF_ERROR(outputs_.may_write(opened_));
+    RETURN_IF_ERROR(outputs_.write(runs, judgement));
+    tell_where();
+    return static_cast<int>(judgement.outcome);
+  }
+
+  void tell_where() const {
+    if (!kept_in_.empty()) {
+      log::info("the profiles are in " + kept_in_);
+    }
+  }
+
+  // Without any run of one side there is nothing to put side by side.
+  Result<int> nothing_to_judge(const Words& reasons) {
+    Judgement judgement;
+    judgement.reasons = reasons;
+    return conclude({}, std::move(judgement), {});
+  }
+
+  Result<int> compare_runs(const Runs& old_runs, const Runs& new_runs, const Words& failures) {
+    const compare::Comparison runs = compare::compare(old_runs, new_runs);
+    return conclude(runs, compare::judge(runs, options_), failures);
+  }
+
+  Result<int> run_files() {
+    const auto sides = two_sides_of_files(words_);
+    RETURN_IF_ERROR(sides);
+    RunReader reader(stack_options_, opened_);
+    const auto old_runs = reader.read(sides->old_words);
+    RETURN_IF_ERROR(old_runs);
+    const auto new_runs = reader.read(sides->new_words);
+    RETURN_IF_ERROR(new_runs);
+    return compare_runs(*old_runs, *new_runs, {});
+  }
+
+  // Profiles of runs that were just recorded: what is wrong with one is a failure of that run.
+  Runs read_recorded(RunReader& reader, const Words& files, Words& failures) {
+    Runs runs;
+    for (const std::string& file : files) {
+      auto run = reader.read({file});
+      if (run) {
+        runs.push_back(std::move(run->front()));
+      } else {
+        failures.push_back(run.error().message);
+      }
+    }
+    return runs;
+  }
+
+  Result<int> run_commands() {
+    const auto commands = two_commands(words_);
+    RETURN_IF_ERROR(commands);
+    // Which commit the old program is of is not to be found where both are run.
+    const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
+    auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
+    RETURN_IF_ERROR(recorded);
+    RunReader reader(stack_options_, opened_);
+    const Runs old_runs = read_recorded(reader, recorded->files[0], recorded->failures);
+    const Runs new_runs = read_recorded(reader, recorded->files[1], recorded->failures);
+    return old_runs.empty() || new_runs.empty() ? nothing_to_judge(recorded->failures)
+                                                : compare_runs(old_runs, new_runs, recorded->failures);
+  }
+
+  Result<int> run_self() {
+    auto command = one_command(words_);
+    RETURN_IF_ERROR(command);
+    auto recorded = record({{"run", std::move(*command), commit_}}, self_runs_);
+    RETURN_IF_ERROR(recorded);
+    RunReader reader(stack_options_, opened_);
+    const Runs runs = read_recorded(reader, recorded->files[0], recorded->failures);
+    if (runs.empty()) {
+      return nothing_to_judge(recorded->failures);
+    }
+    const compare::Comparison alone = compare::compare(runs, {});
+    return conclude(alone, compare::judge_self(alone, options_), recorded->failures);
+  }
+
+  struct NewSide {
+    Runs runs;
+    Words files;
+    Words failures;
+  };
+
+  // Of --baseline and budgets: profiles, or with --runs those of a command.
+  Result<NewSide> new_side(RunReader& reader, const char* name) {
+    NewSide side;
+    if (runs_ > 0) {
+      auto command = one_command(words_);
+      RETURN_IF_ERROR(command);
+      auto recorded = record({{name, std::move(*command), commit_}}, runs_);
+      RETURN_IF_ERROR(recorded);
+      side.files = std::move(recorded->files[0]);
+      side.failures = std::move(recorded->failures);
+      side.runs = read_recorded(reader, side.files, side.failures);
+      return side;
+    }
+    side.files = files_of_one_side(words_);
+    auto runs = reader.read(side.files);
+    RETURN_IF_ERROR(runs);
+    side.runs = std::move(*runs);
+    return side;
+  }
+
+  Result<int> run_baseline() {
+    RunReader reader(stack_options_, opened_);
+    auto side = new_side(reader, "new");
+    RETURN_IF_ERROR(side);
+    if (side->runs.empty()) {
+      return nothing_to_judge(side->failures);
+    }
+    compare::RunFacts like = side->runs.front().facts;
+    if (!commit_.empty()) {
+      like.commit = commit_ == record::kNoCommit ? "" : commit_;
+    }
+    const Baseline baseline(baseline_);
+    const auto kept = baseline.newest(like);
+    RETURN_IF_ERROR(kept);
+    const Words unfit = save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Words();
+    auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side, unfit);
+    if (!code || !save_) {
+      return code;
+    }
+    // What was not found to be as fast as before must not become what later commits are measured by.
+    // Nor what nothing can be compared with: each later check would be inconclusive, and keep nothing better.
+    if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
+      log::info("not kept as a baseline");
+      return code;
+    }
+    const auto place = baseline.keep(like, side->files);
+    RETURN_IF_ERROR(place);
+    log::info("kept as a baseline: " + *place);
+    return code;
+  }
+
+  Result<int> compare_with(const KeptRuns& kept, RunReader& reader, const NewSide& side) {
+    const auto old_runs = reader.read(kept.files);
+    RETURN_IF_ERROR(old_runs);
+    log::info((kept.commit.empty() ? "the baseline is of a commit that is not known, "
+                                   : "the baseline is commit " + kept.commit + ", ") +
+              kept.folder);
+    return compare_runs(*old_runs, side.runs, side.failures);
+  }
+
+  // `unfit`: why these runs are not kept as one.
+  Result<int> without_baseline(const NewSide& side, const Words& unfit) {
+    Words reasons = side.failures;
+    reasons.push_back("nothing was compared: " + baseline_ +
+                      " has no profiles of another commit with these devices and this driver" +
+                      (save_ ? "" : " (--save keeps these)"));
+    for (const std::string& reason : unfit) {
+      reasons.push_back("not kept: " + reason);
+    }
+    return nothing_to_judge(reasons);
+  }
+
+  Result<int> run_budget() {
+    RunReader reader(stack_options_, opened_);
+    const auto side = new_side(reader, "run");
+    RETURN_IF_ERROR(side);
+    auto result = compare::hold_to_budget(side->runs, budget_, options_.max_loss_percent);
+    RETURN_IF_ERROR(result);
+    result->reasons.insert(result->reasons.begin(), side->failures.begin(), side->failures.end());
+    if (result->outcome == Outcome::pass && !side->failures.empty()) {
+      result->outcome = Outcome::inconclusive;
+    }
+    RETURN_IF_ERROR(outputs_.may_write(opened_));
+    RETURN_IF_ERROR(outputs_.write(budget_, *result));
+    tell_where();
+    return static_cast<int>(result->outcome);
+  }
+
+  CLI::App* app_ = nullptr;
+  Words words_;  // files or commands
+  size_t runs_ = 0;
+  size_t self_runs_ = 0;
+  size_t warmup_ = 1;
+  std::string folder_;
+  Words record_options_;
+  std::string baseline_;
+  bool save_ = false;
+  std::string commit_;
+  std::string old_commit_;
+  compare::JudgeOptions options_;
+  std::string thresholds_;
+  std::string function_;
+  std::string kernel_;
+  std::string max_;
+  compare::Budget budget_;
+  CheckOutputs outputs_;
+  StackChoices stacks_;
+  analyze::StackOptions stack_options_;
+  std::vector<FileId> opened_;
+  std::string kept_in_;  // the profiles that were recorded
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check() {
+  return std::make_unique<Check>();
+}
+
+}  // namespace gpuprof::cmd

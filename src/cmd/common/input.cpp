@@ -1,0 +1,193 @@
+#include "cmd/common/input.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "analyze/parts/part_meta.h"
+#include "base/files/file.h"
+#include "base/hints.h"
+#include "base/log.h"
+#include "base/return_if_error.h"
+#include "base/utf8.h"
+#include "cmd/command.h"
+#include "cmd/common/options.h"
+#include "output/trust.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr const char* kDefaultFile = "gpuprof.txt";
+
+// Something is connected to standard input that is meant to be read. Never /dev/null, a closed descriptor, a
+// terminal or a socket: programs are started with these where nobody has thought of their input.
+bool stdin_has_input() {
+  struct stat info {};
+  if (::fstat(STDIN_FILENO, &info) != 0) {
+    return false;
+  }
+  return S_ISFIFO(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
+}
+
+// Says once what is waited for, where that takes longer than a second.
+void wait_for_first_bytes(int fd, const std::string& name) {
+  constexpr int kPatienceMs = 1000;
+  struct stat info {};
+  pollfd ready{fd, POLLIN, 0};
+  if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
+      ::poll(&ready, 1, kPatienceMs) == 0) {
+    log::warn("waiting for a profile from " + name + ", which has brought nothing yet");
+  }
+}
+
+std::string losses_text(const analyze::ProfileInfo& info) {
+  std::string text;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0) {
+      text += (text.empty() ? "lost: " : ", ") + escaped(reason) + " " + std::to_string(count);
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
+  std::vector<std::string> list;
+  if (std::string part = analyze::part_warning(info.meta); !part.empty()) {
+    list.push_back(std::move(part));
+  }
+  if (!info.complete) {
+    list.emplace_back("the profile is cut short: it has no END record");
+  }
+  if (std::string losses = losses_text(info); !losses.empty()) {
+    list.push_back(std::move(losses));
+  }
+  if (info.skipped_bad > 0) {
+    list.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
+  }
+  if (info.skipped_unknown > 0) {
+    list.push_back("records skipped, of kinds that this version does not know: " +
+                   std::to_string(info.skipped_unknown));
+  }
+  list.insert(list.end(), info.warnings.begin(), info.warnings.end());
+  return list;
+}
+
+}  // namespace
+
+void Input::declare(CLI::App& app) {
+  add_file_option(
+      app, "-i,--input,FILE", path,
+      "profile to read, as it is or compressed (gzip, zstd); - is standard input (default: a pipe or file that "
+      "is standard input, else " +
+          std::string(kDefaultFile) + ")");
+  app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
+}
+
+std::string input_name(const std::string& path) {
+  return path == "-" ? "stdin" : path;
+}
+
+Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files) {
+  auto fd = open_input(path);
+  RETURN_IF_ERROR(fd);
+  const std::string name = input_name(path);
+  files.push_back(FileId::of(fd->get()));
+  wait_for_first_bytes(fd->get(), name);
+  return profile::Reader::open(std::move(fd).value(), name, profile::ReaderOptions{.lenient = lenient});
+}
+
+Result<profile::Reader> Input::open() {
+  const bool chosen = !path.empty();
+  const std::string source = chosen ? path : stdin_has_input() ? "-" : kDefaultFile;
+  opened = source;
+  auto reader = open_profile(source, lenient, files);
+  if (Status may = may_write_profile("-", files); reader && !may) {
+    return std::move(may).error();
+  }
+  if (reader || chosen) {
+    return reader;
+  }
+  Error error = std::move(reader).error();
+  if (source == "-") {
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
+  } else if (::access(kDefaultFile, F_OK) != 0) {
+    error.hint = ::access("gpuprof.0.txt", F_OK) == 0
+                     ? "each rank has its own: gpuprof merge gpuprof.*.txt -o gpuprof.txt joins them"
+                     : "record one first: gpuprof record -- COMMAND; or name one: -i FILE";
+  }
+  return error;
+}
+
+void warn_of_gaps(const analyze::ProfileInfo& info) {
+  for (const std::string& gap : gap_list(info)) {
+    log::warn(gap);
+  }
+}
+
+std::string gaps(const analyze::ProfileInfo& info) {
+  std::string text;
+  for (const std::string& gap : gap_list(info)) {
+    text.append(text.empty() ? "" : "; ").append(gap);
+  }
+  if (const auto lines = output::trust_lines(info); !lines.empty()) {
+    text.append(text.empty() ? "" : "; ").append(lines.back());
+  }
+  return text;
+}
+
+void warn_of_coverage(const analyze::ProfileInfo& info) {
+  for (const std::string& line : output::trust_lines(info)) {
+    if (!line.starts_with("lost: ")) {  // said already
+      log::warn(line);
+    }
+  }
+  if (const std::string truncated = output::truncated_text(info); !truncated.empty()) {
+    log::warn(truncated + ": they are below [truncated]");
+  }
+}
+
+void MinCoverage::declare(CLI::App& app) {
+  app.add_option(
+         "--min-coverage", percent,
+         "exit with " + std::to_string(kExitCoverage) +
+             " if a known CPU stack explains less than PCT percent of the GPU work; lost work, and what "
+             "--max-overhead left without a stack, is not explained, and no work at all is too little (default 0)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PCT");
+}
+
+Status MinCoverage::check(const profile::WorkCoverage& covered) const {
+  if (percent <= 0 || covered.percent() >= percent) {
+    return {};
+  }
+  char wanted[32];
+  std::snprintf(wanted, sizeof wanted, "%g%%", percent);
+  if (!covered.any()) {
+    return Error{"there is no GPU work, so a CPU stack explains none of it: less than " + std::string(wanted),
+                 hints::kAskDoctor, kExitCoverage};
+  }
+  return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
+               "`gpuprof report` says what is missing", kExitCoverage};
+}
+
+Status MinCoverage::check(const analyze::ProfileInfo& info) const {
+  if (percent > 0 && !info.complete) {
+    return Error{"the profile is cut short, so its coverage is not known",
+                 "record it again, and let `gpuprof record` end by itself", kExitCoverage};
+  }
+  return check(info.covered);
+}
+
+Error no_gpu_work(const profile::Tables& tables) {
+  if (!tables.gpu_counts().empty()) {
+    return {"the profile holds counts of instructions, and no GPU work", "gpuprof report shows them", kExitNothing};
+  }
+  return {"the profile holds no GPU work", hints::kAskDoctor, kExitNothing};
+}
+
+}  // namespace gpuprof::cmd

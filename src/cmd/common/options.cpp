@@ -1,0 +1,195 @@
+#include "cmd/common/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/shell.h"
+#include "cmd/command.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr size_t kWidth = 80;
+constexpr size_t kTextColumn = 26;
+constexpr const char* kMore = "more";      // the groups of options
+constexpr const char* kAlways = "always";  // help and levels, which all commands have
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+// `text` behind what `line` has already, in lines that begin with `indent` blanks.
+std::string wrapped(std::string line, const std::string& text, size_t indent) {
+  std::string out;
+  bool fresh = true;  // nothing of the text stands in this line
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = std::string_view(text).substr(at, end - at);
+    if (!fresh && line.size() + 1 + word.size() > kWidth) {
+      out.append(line).append("\n");
+      line.assign(indent, ' ');
+      fresh = true;
+    }
+    line.append(fresh ? "" : " ").append(word);
+    fresh = false;
+    at = end + 1;
+  }
+  return out.append(line).append("\n");
+}
+
+// What each option is, in two columns; the command's own lines, cut to the width.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    (void)name;  // the app's own
+    std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
+    text += options(*app, "Options", "");
+    if (mode == CLI::AppFormatMode::All) {
+      text += options(*app, "More options", kMore);
+    }
+    text += options(*app, "Of all commands", kAlways);
+    const std::string footer = app->get_footer();
+    for (size_t at = 0; at < footer.size();) {
+      const size_t end = std::min(footer.find('\n', at), footer.size());
+      text += wrapped("", footer.substr(at, end - at), 0);
+      at = end + 1;
+    }
+    return text;
+  }
+
+ private:
+  static std::string options(const CLI::App& app, const std::string& title, const std::string& group) {
+    std::string text;
+    for (const CLI::Option* option : app.get_options()) {
+      const std::string& its = option->get_group();
+      if (its == group || (group.empty() && its != kMore && its != kAlways)) {
+        text += shown(*option);
+      }
+    }
+    return text.empty() ? text : title + ":\n" + text + "\n";
+  }
+
+  static std::string shown(const CLI::Option& option) {
+    std::string names;
+    for (const std::string& name : option.get_snames()) {
+      names += (names.empty() ? "-" : ", -") + name;
+    }
+    for (const std::string& name : option.get_lnames()) {
+      names += (names.empty() ? "--" : ", --") + name;
+    }
+    if (names.empty()) {
+      names = option.get_name(true);
+    }
+    const std::string type = option.get_type_name();
+    if (option.get_items_expected_max() != 0 && option.get_type_size() != 0 && !names.starts_with(type)) {
+      names += " " + value_word(option);
+    }
+    std::string line = "  " + names;
+    if (line.size() + 2 > kTextColumn) {
+      return line + "\n" + wrapped(std::string(kTextColumn, ' '), option.get_description(), kTextColumn);
+    }
+    line.resize(kTextColumn, ' ');
+    return wrapped(line, option.get_description(), kTextColumn);
+  }
+};
+
+}  // namespace
+
+CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& value, const std::string& text) {
+  return app.add_option(names, value, text)
+      ->type_name("FILE")
+      ->check(CLI::Validator([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""));
+}
+
+CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
+                                 uint64_t least_ns, uint64_t most_ns) {
+  const auto take = [names, least_ns, most_ns, &value_ns](const std::string& given) {
+    const auto ns = parse_duration(given, kSecondNs);
+    if (!ns) {
+      throw CLI::ValidationError(names, "'" + given + "' is no time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
+    }
+    if (*ns < least_ns || *ns > most_ns) {
+      throw CLI::ValidationError(names, given + " is not from " + duration_text(least_ns) + " to " +
+                                            duration_text(most_ns) + "; times are like 200ms, 2s or 1m");
+    }
+    value_ns = *ns;
+  };
+  return app.add_option_function<std::string>(names, take, text)->type_name("TIME");
+}
+
+std::string options_given(const CLI::App& app, std::initializer_list<const char*> but) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool left_out =
+        std::any_of(but.begin(), but.end(), [option](const char* name) { return option->check_name(name); });
+    if (option->count() == 0 || left_out || option->get_lnames().empty()) {
+      continue;
+    }
+    const std::string name = "--" + option->get_lnames().front();
+    if (option->get_items_expected_max() == 0) {
+      text.append(text.empty() ? "" : " ").append(name);
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      text.append(text.empty() ? "" : " ").append(name).append(" ").append(shell_word(value));
+    }
+  }
+  return text;
+}
+
+void show_in_help(CLI::App& app, std::initializer_list<const char*> names) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool shown =
+        std::any_of(names.begin(), names.end(), [option](const char* name) { return option->check_name(name); });
+    if (option->get_group() != kAlways) {
+      option->group(shown ? "Options" : kMore);
+    }
+  }
+}
+
+CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(text.empty() ? "" : ",").append(word);
+  }
+  // A check of nothing, whose description stands with the type as that of IsMember does.
+  return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
+}
+
+void declare_all(CLI::App& app, Command& command, Levels& levels) {
+  app.add_flag("-q,--quiet", levels.quiet, "print errors and warnings only")->group(kAlways);
+  app.add_flag("-v,--verbose", levels.verbose, "say what is being tried")->group(kAlways);
+  app.formatter(std::make_shared<HelpText>());
+  app.set_help_flag("-h,--help", "the options to know")->group(kAlways);
+  app.set_help_all_flag("--help-all", "all options")->group(kAlways);
+  command.declare(app);
+}
+
+bool is_basic(const CLI::Option& option) {
+  return option.get_group() != kMore;
+}
+
+bool is_common(const CLI::Option& option) {
+  return option.get_group() == kAlways;
+}
+
+// Without what it is checked by, which the description says.
+std::string value_word(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string word = type.substr(0, type.find_first_of(": "));
+  return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
+}
+
+std::string usage_line(const CLI::App& app) {
+  std::string text = app.get_name() + " [OPTIONS]";
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+    const std::string name = option->get_name(true);
+    const bool many = option->get_items_expected_max() > 1;
+    const std::string word = name.starts_with("FILE") ? "FILE" : name;
+    text.append(option->get_required() ? " " + word + (many ? "..." : "") : " [" + word + "]");
+  }
+  return text + (app.get_prefix_command() ? " -- COMMAND [ARGS...]" : "");
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,32 @@
+#include "cmd/common/part_inputs.h"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "base/return_if_error.h"
+#include "cmd/common/input.h"
+#include "cmd/common/sources.h"
+
+namespace gpuprof::cmd {
+
+void PartInputs::declare(CLI::App& app) {
+  app.add_option("FILES", words, std::string(kSourcesHelp) + "; several are merged first (default: as for report)")
+      ->expected(-1);
+  app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
+}
+
+Result<std::vector<analyze::MergeInput>> PartInputs::open() {
+  if (!words.empty()) {
+    return open_sources(words, lenient, files);
+  }
+  Input input;
+  input.lenient = lenient;
+  auto reader = input.open();
+  RETURN_IF_ERROR(reader);
+  files = input.files;
+  std::vector<analyze::MergeInput> inputs;
+  inputs.push_back({.name = input_name(input.opened), .reader = std::move(reader).value(), .reopen = {}});
+  return inputs;
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,184 @@
+#include "cmd/common/sources.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/files/packed_input.h"
+#include "base/log.h"
+#include "base/return_if_error.h"
+#include "base/unique_fd.h"
+#include "base/utf8.h"
+#include "cmd/command.h"
+#include "cmd/common/input.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr size_t kMostOpen = 64;  // files at a time; more than that are opened when they are due
+constexpr size_t kMostNamed = 3;  // files in a message
+constexpr std::string_view kBegin = "GPUPROF;";
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+enum class Kind { profile, foreign, folder };
+
+// By how it begins. Never waits: a pipe in a folder is no profile.
+Kind kind_of(int folder, const char* name) {
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) {
+    return Kind::foreign;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return S_ISDIR(info.st_mode) ? Kind::folder : Kind::foreign;
+  }
+  std::array<char, kBegin.size()> begin{};
+  const ssize_t got = ::read(fd.get(), begin.data(), begin.size());
+  const std::string_view text(begin.data(), got > 0 ? static_cast<size_t>(got) : 0);
+  return text == kBegin || PackedInput::knows(text) ? Kind::profile : Kind::foreign;
+}
+
+void tell_skipped(const std::string& path, const std::vector<std::string>& skipped) {
+  if (skipped.empty()) {
+    return;
+  }
+  std::string names;
+  for (size_t i = 0; i < std::min(skipped.size(), kMostNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + escaped(skipped[i]);
+  }
+  if (skipped.size() > kMostNamed) {
+    names += " and " + std::to_string(skipped.size() - kMostNamed) + " more";
+  }
+  log::warn(escaped(path) + ": what is no profile is left out: " + names);
+}
+
+Result<std::vector<std::string>> files_in(const std::string& path) {
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
+  if (folder == nullptr) {
+    return Error{"cannot read the folder " + escaped(path) + ": " + std::strerror(errno), "", kExitUsage};
+  }
+  std::vector<std::string> found;
+  std::vector<std::string> skipped;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string name = entry->d_name;
+    if (name.starts_with(".") || name.ends_with(".old")) {
+      continue;
+    }
+    const Kind kind = kind_of(::dirfd(folder.get()), entry->d_name);
+    if (kind == Kind::profile) {
+      found.push_back(path + (path.ends_with("/") ? "" : "/") + name);
+    } else if (kind == Kind::foreign) {
+      skipped.push_back(name);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::sort(skipped.begin(), skipped.end());
+  tell_skipped(path, skipped);
+  if (found.empty()) {
+    return Error{"there is no profile in the folder " + escaped(path),
+                 "`gpuprof record -o FILE` writes one; folders in it are not looked into", kExitUsage};
+  }
+  return found;
+}
+
+Result<std::vector<std::string>> files_like(const std::string& pattern) {
+  glob_t matches{};
+  const int failed = ::glob(pattern.c_str(), 0, nullptr, &matches);
+  std::vector<std::string> found;
+  for (size_t i = 0; failed == 0 && i < matches.gl_pathc; ++i) {
+    if (!is_folder(matches.gl_pathv[i])) {
+      found.emplace_back(matches.gl_pathv[i]);
+    }
+  }
+  ::globfree(&matches);
+  if (found.empty()) {
+    return Error{"no file is named like " + escaped(pattern), "name profiles, or a folder of profiles", kExitUsage};
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
+  std::vector<std::string> files;
+  std::set<std::pair<dev_t, ino_t>> named;
+  std::set<std::pair<dev_t, ino_t>> found_there;  // by folders and patterns
+  for (const std::string& word : words) {
+    const bool folder = word != "-" && is_folder(word);
+    const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !exists(word);
+    if (!folder && !pattern) {
+      struct stat info {};
+      if (word != "-" && ::stat(word.c_str(), &info) == 0) {
+        if (found_there.count({info.st_dev, info.st_ino}) != 0) {
+          continue;
+        }
+        named.emplace(info.st_dev, info.st_ino);
+      }
+      files.push_back(word);
+      continue;
+    }
+    auto found = folder ? files_in(word) : files_like(word);
+    RETURN_IF_ERROR(found);
+    for (std::string& file : *found) {
+      struct stat info {};
+      if (::stat(file.c_str(), &info) != 0 ||
+          (named.count({info.st_dev, info.st_ino}) == 0 && found_there.emplace(info.st_dev, info.st_ino).second)) {
+        files.push_back(std::move(file));
+      }
+    }
+  }
+  return files;
+}
+
+Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
+                                                      std::vector<FileId>& files) {
+  if (std::count(words.begin(), words.end(), "-") > 1) {
+    return Error{"standard input is named more than once", "write one of the profiles to a file", kExitUsage};
+  }
+  const auto paths = expand_sources(words);
+  RETURN_IF_ERROR(paths);
+  std::vector<analyze::MergeInput> inputs;
+  for (const std::string& path : *paths) {
+    auto reader = open_profile(path, lenient, files);
+    RETURN_IF_ERROR(reader);
+    struct stat info {};
+    const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+    analyze::MergeInput input{.name = input_name(path), .reader = std::nullopt, .reopen = {}};
+    if (is_file && paths->size() > kMostOpen) {
+      input.reopen = [path, lenient] {
+        std::vector<FileId> known;
+        return open_profile(path, lenient, known);
+      };
+    } else {
+      input.reader = std::move(reader).value();
+    }
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,57 @@
+#include "cmd/common/window.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cmd/command.h"
+#include "cmd/common/options.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // what a time as text can be
+
+}  // namespace
+
+void Window::declare(CLI::App& app) {
+  add_duration_option(
+      app, "--from", window_.from_ns,
+      "only work that ended in the time slices from here on; times count from the start of the recording", 0, kMostNs)
+      ->each([this](const std::string& /*unused*/) { given_ = true; });
+  add_duration_option(app, "--to", window_.to_ns, "and up to here", 0, kMostNs)
+      ->each([this](const std::string& /*unused*/) { given_ = true; });
+}
+
+Status Window::check() const {
+  if (given_ && window_.from_ns >= window_.to_ns) {
+    return Error{"--to " + analyze::exact_seconds(window_.to_ns) + " is not after --from " +
+                     analyze::exact_seconds(window_.from_ns),
+                 "times count from the start of the recording", kExitUsage};
+  }
+  return {};
+}
+
+std::optional<analyze::TimeWindow> Window::chosen() const {
+  return given_ ? std::optional(window_) : std::nullopt;
+}
+
+void Window::explain(const analyze::Aggregate& rows) const {
+  if (!rows.window) {
+    return;
+  }
+  const analyze::TimeWindow looked_at = *rows.looked_at();
+  const bool as_asked = looked_at.from_ns == window_.from_ns && looked_at.to_ns == window_.to_ns;
+  log::info("only work that ended " + analyze::window_text(looked_at) +
+            (as_asked ? "" : ": the profile's time slices are of " + analyze::exact_seconds(rows.interval_ns)));
+}
+
+Error Window::nothing(const char* what) const {
+  return {std::string("no ") + what + " ended " + text(),
+          "`gpuprof flame --time-series FILE` shows when there was work", kExitNothing};
+}
+
+std::string Window::text() const {
+  return analyze::window_text(window_);
+}
+
+}  // namespace gpuprof::cmd

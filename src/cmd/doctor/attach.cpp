@@ -1,0 +1,52 @@
+#include "cmd/doctor/attach.h"
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/files/file.h"
+#include "base/hints.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // a number fixed in the kernel
+
+std::string link(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::read_symlink(path, error).string();
+}
+
+Fact ptrace_fact(const std::string& root, const Rights& rights) {
+  const std::string scope = first_line(root + "/proc/sys/kernel/yama/ptrace_scope");
+  const bool capable = rights.has(kCapSysPtrace);
+  if (scope == "3") {
+    return {"ptrace", State::missing, "kernel.yama.ptrace_scope is 3, so nobody may: record -p only counts launches",
+            hints::kPtraceForbidden};
+  }
+  if (capable) {
+    return {"ptrace", State::ok, "record -p brings the library into running CUDA processes", ""};
+  }
+  if (scope.empty() || scope == "0") {
+    return {"ptrace", State::limited, "record -p reaches your own processes only", hints::kRightsForPtrace};
+  }
+  return {"ptrace", State::missing, "kernel.yama.ptrace_scope is " + scope + ": record -p only counts launches",
+          hints::kPtraceScope};
+}
+
+Fact pid_namespace_fact(const std::string& root) {
+  const std::string found = link(root + "/proc/self/ns/pid");
+  if (found.empty() || found == kFirstPidNamespace) {
+    return {"processes", State::ok, "all of the machine's can be seen", ""};
+  }
+  return {"processes", State::limited, "only those of this container can be seen",
+          "to record others, run gpuprof on the host, or start the container with --pid=host"};
+}
+
+}  // namespace
+
+std::vector<Fact> attach_facts(const std::string& root, const Rights& rights) {
+  return {ptrace_fact(root, rights), pid_namespace_fact(root)};
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,127 @@
+#include "cmd/doctor/nvidia.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "base/files/file.h"
+#include "base/nvidia_driver.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr int kDriverOfCuda13 = 580;
+
+Fact counters_fact(const std::string& root, const Rights& rights) {
+  constexpr std::string_view kKey = "RmProfilingAdminOnly:";
+  std::ifstream file(root + "/proc/driver/nvidia/params");
+  std::string line;
+  bool found = false;
+  while (!found && std::getline(file, line)) {
+    found = line.starts_with(kKey);
+  }
+  if (!found) {
+    return {"performance counters", State::info, "no NVIDIA driver that says who may use them", ""};
+  }
+  const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
+  if (!admin_only) {
+    return {"performance counters", State::ok, "everybody may use them: --pc-sampling and --sass-metrics work", ""};
+  }
+  if (rights.has(kCapSysAdmin)) {
+    return {"performance counters", State::ok,
+            "for administrators only, which you are: --pc-sampling and --sass-metrics work", ""};
+  }
+  return {"performance counters", State::limited,
+          "for administrators only: needed by --pc-sampling and --sass-metrics, not by times and stacks",
+          "as root: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver"};
+}
+
+bool exists_like(const std::string& pattern) {
+  glob_t found = {};
+  const bool any = ::glob(pattern.c_str(), 0, nullptr, &found) == 0 && found.gl_pathc > 0;
+  ::globfree(&found);
+  return any;
+}
+
+bool has_cupti(const std::string& root, const char* major) {
+  const std::string file = "/libcupti.so." + std::string(major);
+  for (const char* folder :
+       {"/usr/local/cuda*/extras/CUPTI/lib64", "/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib",
+        "/usr/lib/*-linux-gnu", "/usr/local/lib/python3*/*-packages/nvidia/cu13/lib",
+        "/usr/local/lib/python3*/*-packages/nvidia/cuda_cupti/lib"}) {
+    if (exists_like(root + folder + file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Fact cupti_fact(const std::string& root) {
+  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // the major version; 0 without one
+  const bool thirteen = has_cupti(root, "13");
+  const bool twelve = has_cupti(root, "12");
+  const std::string found = thirteen && twelve ? "13 and 12" : thirteen ? "13" : twelve ? "12" : "";
+  if (driver == 0 || found.empty()) {
+    return {"libcupti and driver", State::info,
+            driver == 0 ? "no NVIDIA driver" : "no libcupti in the usual folders; programs may bring their own", ""};
+  }
+  const std::string both = "libcupti " + found + " with driver " + std::to_string(driver);
+  if (thirteen && !twelve && driver < kDriverOfCuda13) {
+    return {"libcupti and driver", State::missing,
+            both + ": libcupti 13 needs driver " + std::to_string(kDriverOfCuda13) + " or later",
+            "update the driver, or: pip install nvidia-cuda-cupti-cu12"};
+  }
+  return {"libcupti and driver", State::ok, both, ""};
+}
+
+// Processes of tools that take what only one can have.
+std::string running_tools(const std::string& root) {
+  constexpr std::string_view kTools[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "nsys-launcher"};
+  std::string found;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(root + "/proc", error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string pid = entries->path().filename().string();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    const std::string name = first_line(root + "/proc/" + pid + "/comm");
+    if (std::find(std::begin(kTools), std::end(kTools), name) != std::end(kTools)) {
+      found += (found.empty() ? "" : ", ") + name + " (process " + pid + ")";
+    }
+  }
+  return found;
+}
+
+Fact tools_fact(const std::string& root) {
+  const std::string found = running_tools(root);
+  if (found.empty()) {
+    return {"other profilers", State::ok, "neither DCGM nor Nsight is running", ""};
+  }
+  return {"other profilers", State::limited, found + ": of those that use CUPTI in a process or its counters, one can",
+          "if a recording says that another profiler is there: dcgmi profmon --pause (later --resume), or end it"};
+}
+
+Fact variable_fact(const char* name, const std::string& value, const char* consequence, const char* hint) {
+  if (value.empty()) {
+    return {name, State::ok, "not set", ""};
+  }
+  return {name, State::limited, "set to " + value + ": " + consequence, hint};
+}
+
+}  // namespace
+
+std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights, const Environment& environment) {
+  return {counters_fact(root, rights), cupti_fact(root), tools_fact(root),
+          variable_fact("CUDA_INJECTION64_PATH", environment("CUDA_INJECTION64_PATH"),
+                        "it is loaded before ours, and if it uses CUPTI nothing is recorded",
+                        "unset it if a recording says that another profiler is there"),
+          variable_fact("NVTX_INJECTION64_PATH", environment("NVTX_INJECTION64_PATH"),
+                        "it gets the NVTX ranges, and the profile has none", "unset it to record NVTX ranges")};
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,191 @@
+#include "analyze/parts/filter.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/return_if_error.h"
+#include "base/shell.h"
+#include "cmd/command.h"
+#include "cmd/common/merged_profile.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/common/part_inputs.h"
+#include "cmd/common/window.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using analyze::Aspect;
+
+// "3", "0-7,12"
+Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std::string& text) {
+  analyze::NumberRanges ranges;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view one = std::string_view(text).substr(begin, end - begin);
+    const size_t dash = one.find('-');
+    const auto first = whole_number(one.substr(0, dash));
+    const auto last = whole_number(dash == std::string_view::npos ? one : one.substr(dash + 1));
+    if (!first || !last || *first > *last) {
+      return Error{option + ": '" + text + "' is no list of numbers", "write it as 3, or 0-7,12", kExitUsage};
+    }
+    ranges.emplace_back(*first, *last);
+    begin = end + 1;
+  }
+  return ranges;
+}
+
+class FilterCommand : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    inputs_.declare(app);
+    window_.declare(app);
+    process_option_ = app.add_option("--process", process_,
+                                     "only of processes with this id, or with a name that this regular expression "
+                                     "matches")
+                          ->type_name("PID|REGEX");
+    rank_option_ = app.add_option("--rank", rank_, "only of these ranks: 3, or 0-7,12")->type_name("N,...");
+    device_option_ =
+        app.add_option("--device", device_, "only on the GPUs with these indices: 0, or 0-3,6")->type_name("N,...");
+    path_option_ =
+        app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
+            ->type_name("REGEX");
+    kernel_option_ =
+        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
+    app.add_flag("--not", conditions_.inverted, "keep what does not match all of it, instead");
+    add_file_option(app, "-o,--output", output_,
+                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
+    app.footer(
+        "Writes a profile of what matches all of the options, with the names and stacks that it needs. It says that it "
+        "is a part, and so do the commands that read it. What does not tell where it belongs is left out and counted; "
+        "losses are kept.");
+  }
+
+  Result<int> run() override {
+    RETURN_IF_ERROR(choose());
+    auto inputs = inputs_.open();
+    RETURN_IF_ERROR(inputs);
+    RETURN_IF_ERROR(may_write_profile(output_, inputs_.files));
+    std::optional<analyze::TimeWindow> looked_at;
+    std::string left_out;
+    const auto written =
+        write_records(output_, [&](const analyze::RecordSink& sink) -> Result<std::vector<std::string>> {
+          analyze::Filter filter(conditions_, sink);
+          auto merged = analyze::merge(std::move(inputs).value(),
+                                       [&](const profile::Record& record) { return filter.take(record); });
+          RETURN_IF_ERROR(merged);
+          RETURN_IF_ERROR(filter.finish());
+          looked_at = filter.looked_at();
+          left_out = filter.left_out();
+          std::vector<std::string> warnings = std::move(merged).value().warnings;
+          for (std::string& mismatch : filter.mismatches()) {
+            warnings.push_back(std::move(mismatch));
+          }
+          return warnings;
+        });
+    RETURN_IF_ERROR(written);
+    if (looked_at &&
+        !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
+      log::info("the profile's time slices are kept whole: " + analyze::window_text(*looked_at));
+    }
+    if (!left_out.empty()) {
+      log::info("left out, as such lines do not tell where they belong: " + left_out);
+    }
+    written->tell();
+    return 0;
+  }
+
+ private:
+  void given(Aspect aspect, const std::string& words) {
+    conditions_.words.at(static_cast<size_t>(aspect)) = words;
+    conditions_.text.append(conditions_.text.empty() ? "" : " ").append(words);
+  }
+
+  Status choose() {
+    RETURN_IF_ERROR(window_.check());
+    conditions_.window = window_.chosen();
+    if (const auto& window = conditions_.window) {
+      std::string words = window->from_ns > 0 || !window->has_end()
+                              ? "--from " + analyze::exact_seconds(window->from_ns)
+                              : std::string();
+      if (window->has_end()) {
+        words.append(words.empty() ? "" : " ").append("--to " + analyze::exact_seconds(window->to_ns));
+      }
+      given(Aspect::time, words);
+    }
+    for (const auto& [option, aspect, name, text] :
+         {std::tuple(process_option_, Aspect::process, "--process", &process_),
+          {rank_option_, Aspect::rank, "--rank", &rank_},
+          {device_option_, Aspect::device, "--device", &device_},
+          {path_option_, Aspect::path, "--path", &path_},
+          {kernel_option_, Aspect::kernel, "--kernel", &kernel_}}) {
+      if (option->count() == 0) {
+        continue;
+      }
+      RETURN_IF_ERROR(take(aspect, name, *text));
+      given(aspect, std::string(name) + " " + shell_word(*text));
+    }
+    if (conditions_.text.empty()) {
+      return Error{"there is nothing to filter by",
+                   "choose some of --from, --to, --process, --rank, --device, --path and --kernel", kExitUsage};
+    }
+    if (conditions_.inverted) {
+      conditions_.text = "--not " + conditions_.text;
+    }
+    return {};
+  }
+
+  Status take(Aspect aspect, const std::string& name, const std::string& text) {
+    if (aspect == Aspect::rank || aspect == Aspect::device) {
+      auto ranges = parse_ranges(name, text);
+      RETURN_IF_ERROR(ranges);
+      (aspect == Aspect::rank ? conditions_.ranks : conditions_.devices) = std::move(ranges).value();
+      return {};
+    }
+    if (text.empty()) {
+      return Error{name + ": the regular expression is empty", "leave " + name + " out to see everything", kExitUsage};
+    }
+    if (aspect == Aspect::process && text.find_first_not_of("0123456789") == std::string::npos) {
+      const auto pid = whole_number<uint32_t>(text);
+      if (!pid) {
+        return Error{name + ": " + text + " is no process id", "a process's name is told by more than digits",
+                     kExitUsage};
+      }
+      conditions_.pid = *pid;
+      return {};
+    }
+    auto pattern = Pattern::compile(name, text);
+    RETURN_IF_ERROR(pattern);
+    (aspect == Aspect::process ? conditions_.process_name
+     : aspect == Aspect::path  ? conditions_.path
+                               : conditions_.kernel) = std::move(pattern).value();
+    return {};
+  }
+
+  PartInputs inputs_;
+  Window window_;
+  analyze::Conditions conditions_;
+  const CLI::Option* process_option_ = nullptr;
+  const CLI::Option* rank_option_ = nullptr;
+  const CLI::Option* device_option_ = nullptr;
+  const CLI::Option* path_option_ = nullptr;
+  const CLI::Option* kernel_option_ = nullptr;
+  std::string process_;
+  std::string rank_;
+  std::string device_;
+  std::string path_;
+  std::string kernel_;
+  std::string output_ = "-";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_filter() {
+  return std::make_unique<FilterCommand>();
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,328 @@
+// gpuprof record [options] -- COMMAND [ARGS]      run a command and record it
+// gpuprof record [options] -p PID                 record a running process
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "base/pattern.h"
+#include "base/return_if_error.h"
+#include "base/shell.h"
+#include "cmd/command.h"
+#include "cmd/common/input.h"
+#include "cmd/common/options.h"
+#include "cmd/common/output.h"
+#include "cmd/record/top_view.h"
+#include "output/text.h"
+#include "record/counted_metrics.h"
+#include "record/ipc/channel.h"
+#include "record/session.h"
+#include "record/write/output_name.h"
+#include "symbolize/symbolizer.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr uint64_t kMsNs = 1'000'000;
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+// The target was ended by a signal, and so are we: shells and CI then see what they would have seen without us.
+[[noreturn]] void die_like(int signal) {
+  const rlimit no_core{0, 0};  // the target has left the core file that matters
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+  ::_exit(128 + signal);
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const auto& backend : backend::make_all()) {
+    names.emplace_back(backend->descriptor().name);
+  }
+  return names;
+}
+
+class Record final : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app_ = &app;
+    app.footer(
+        "With -p PID there is no command. SIGUSR1 to gpuprof switches recording on, SIGUSR2 off. Exits as the command "
+        "did. 127: the command was not found, 126: it cannot be run, 3: see --min-coverage.");
+    declare_target(app);
+    declare_contents(app);
+    declare_window(app);
+    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--top", "--latency", "--timeline"});
+    app.prefix_command();
+  }
+
+  Result<int> run() override {
+    RETURN_IF_ERROR(take_command());
+    RETURN_IF_ERROR(take_options());
+    auto chosen = backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
+    RETURN_IF_ERROR(chosen);
+    tell_what_stays_unnamed(*chosen);
+    TopView view;
+    options_.live = top_ ? &view : nullptr;
+    const auto result = record::run_session(options_, std::move(*chosen));
+    RETURN_IF_ERROR(result);
+    if (!result->file.empty()) {
+      log::info("next: " + report_command(result->file));
+    }
+    if (WIFSIGNALED(result->wait_status)) {
+      die_like(WTERMSIG(result->wait_status));
+    }
+    const int status = WEXITSTATUS(result->wait_status);
+    if (Status enough = coverage_.check(result->covered); status == 0 && !enough) {
+      return std::move(enough).error();
+    }
+    return status;
+  }
+
+ private:
+  // Libraries that hand over code for others' samples come at a program's start only.
+  void tell_what_stays_unnamed(const backend::Backends& chosen) const {
+    const bool named_by_other =
+        std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
+    if (options_.sampling.samples && options_.attach_pid != 0 && named_by_other) {
+      log::warn("sampled kernels of process " + std::to_string(options_.attach_pid) +
+                    " have addresses instead of names and source lines",
+                "what its code is, is known of programs that are started with gpuprof record --backend drm --stalls -- "
+                "COMMAND");
+    }
+  }
+
+  void declare_target(CLI::App& app) {
+    add_file_option(app, "-o,--output", options_.output,
+                    "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt, or "
+                    "gpuprof.%r.txt where there are several ranks; an existing file is kept as FILE.old)");
+    app.add_option("-p,--pid", options_.attach_pid,
+                   "record this running process: by a library that is brought into it; where that is impossible, its "
+                   "launches are counted by uprobes")
+        ->type_name("PID");
+    app.add_option("--user", options_.user,
+                   "run the command as this user (with sudo), with that user's environment and without the terminal")
+        ->type_name("USER");
+    app.add_flag("--preserve-env", options_.preserve_environment,
+                 "with --user: the command gets this environment, and not one made for that user");
+    app.add_option("--stacks", stacks_,
+                   "auto, inproc, bpf, fp or none: who walks the CPU stacks. inproc: our library in the process, which "
+                   "needs no rights; bpf: a BPF program (root), fp: the same by frame pointers only; auto: inproc, or "
+                   "bpf where launches are only counted (default auto)")
+        ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
+        ->type_name("ENGINE");
+    suggest(app.add_option("--backend", backends_,
+                           "which backends see the work, by their names in doctor (default all that need no naming)")
+                ->delimiter(',')
+                ->type_name("NAME,..."),
+            backend_names());
+    app.add_option("--wait", wait_,
+                   "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
+                   "(default all)")
+        ->check(CLI::IsMember({"all", "main"}))
+        ->type_name("WHOM");
+    app.add_option("--max-overhead", options_.max_overhead,
+                   "percent of a launching thread's time that recording may cost: above it, only a share of the "
+                   "launches, chosen at random, gets a CPU stack; GPU times stay complete (default no limit)")
+        ->check(CLI::Range(0.01, 100.0))
+        ->type_name("PCT");
+    app.add_option(
+           "--commit", options_.commit,
+           "commit of the program, by which `check` finds its profiles again (default GITHUB_SHA, CI_COMMIT_SHA "
+           "or what git has checked out here; none: not known)")
+        ->type_name("TEXT");
+    coverage_.declare(app);
+  }
+
+  void declare_contents(CLI::App& app) {
+    add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
+                        10 * kMsNs, 86'400 * kSecondNs);
+    app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
+    app.add_flag("--top", top_,
+                 "show what takes the GPU's time while it is recorded: at the bottom of the terminal, or without one a "
+                 "line each five seconds");
+    app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
+    app.add_flag(
+           "--pc-sampling{continuous},--stalls{continuous}", sampling_,
+           "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, on Intel's by Level Zero's "
+           "metrics, and with --backend drm by the kernel driver xe: report, flame --leaf and annotate --gpu show "
+           "them. =exact (NVIDIA): only launches of "
+           "--kernel, "
+           "one at a time, each with its own samples")
+        ->check(CLI::IsMember({"continuous", "exact"}))
+        ->type_name("MODE");
+    auto* const counted =
+        app.add_option(
+               "--sass-metrics", metrics_,
+               "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
+               "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
+               "metrics by CUPTI's names")
+            ->delimiter(',')
+            ->type_name("WHAT,...");
+    suggest(counted, {"memory", "shared", "branches", "instructions"});
+    app.add_option("--kernel", kernel_,
+                   "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
+        ->type_name("REGEX");
+    app.add_option("--sample-every", options_.sampling.exact_every,
+                   "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
+        ->check(CLI::Range(1U, 1'000'000'000U))
+        ->type_name("N");
+    app.add_option("--sampling-period", options_.sampling.period,
+                   "cycles of an SM (Intel: of the GPU, about) from one sample to the next, a power of two from 32 to "
+                   "2^31; more "
+                   "samples cost more "
+                   "(default the driver's choice)")
+        ->type_name("CYCLES");
+    app.add_option("--graphs", graphs_,
+                   "nodes or whole: one GPU record for each node of a CUDA graph, or a cheaper one for each launch of "
+                   "the graph (default nodes)")
+        ->check(CLI::IsMember({"nodes", "whole"}))
+        ->type_name("WHAT");
+  }
+
+  void declare_window(CLI::App& app) {
+    app.add_option("--nvtx-range", options_.nvtx_range,
+                   "record only what is launched inside of NVTX ranges of this name (and domain)")
+        ->type_name("NAME[@DOMAIN]");
+    add_duration_option(app, "--delay", options_.recording.delay_ns,
+                        "begin to record so long after the start: 500ms, 10s (default 0)", 0, 1'000'000 * kSecondNs);
+    add_duration_option(app, "--duration", options_.recording.duration_ns,
+                        "record for so long: 10s, 2m; a command then goes on without being recorded, with -p gpuprof "
+                        "ends (default to the end)",
+                        kMsNs, 1'000'000 * kSecondNs);
+    app.add_flag("--start-paused", options_.recording.paused, "begin to record at SIGUSR1 (kill -USR1 of gpuprof)");
+  }
+
+  Status take_command() {
+    options_.command = app_->remaining();
+    if (!options_.command.empty() && options_.command.front() == "--") {
+      options_.command.erase(options_.command.begin());
+    }
+    if (options_.command.empty() == (options_.attach_pid == 0)) {
+      return Error{options_.attach_pid == 0 ? "record: no command to run" : "record: both a command and -p PID",
+                   "gpuprof record -- ./app, or gpuprof record -p PID", kExitUsage};
+    }
+    if (!options_.command.empty() && options_.command.front().starts_with("-")) {
+      return Error{"record: unknown option '" + options_.command.front() + "'",
+                   "gpuprof record --help lists the options; a command goes after --", kExitUsage};
+    }
+    return {};
+  }
+
+  Status take_options() {
+    if (options_.output.empty()) {
+      options_.output = record::default_output();
+    }
+    if (options_.preserve_environment && options_.user.empty()) {
+      return Error{"record: --preserve-env without --user", "without --user the command gets this environment anyway",
+                   kExitUsage};
+    }
+    if (options_.nvtx_range.size() > record::kMaxNvtxRange) {
+      return Error{"--nvtx-range: the name is longer than " + std::to_string(record::kMaxNvtxRange) + " bytes",
+                   "name an outer range", kExitUsage};
+    }
+    if (options_.recording.paused && options_.recording.delay_ns > 0) {
+      return Error{"record: both --delay and --start-paused", "give one of them", kExitUsage};
+    }
+    options_.stacks = stacks_ == "bpf"      ? record::StackChoice::bpf
+                      : stacks_ == "inproc" ? record::StackChoice::inproc
+                      : stacks_ == "fp"     ? record::StackChoice::frame_pointers
+                      : stacks_ == "none"   ? record::StackChoice::none
+                                            : record::StackChoice::best;
+    options_.wait_for_children = wait_ == "all";
+    options_.whole_graphs = graphs_ == "whole";
+    options_.sampling.samples = !sampling_.empty();
+    options_.sampling.exact = sampling_ == "exact";
+    RETURN_IF_ERROR(take_exact());
+    return check_sampling();
+  }
+
+  Status take_exact() {
+    if (!options_.sampling.exact && app_->count("--sample-every") > 0) {
+      return Error{"record: --sample-every chooses launches for --pc-sampling=exact", "add --pc-sampling=exact",
+                   kExitUsage};
+    }
+    if (Status metrics = take_metrics(); !metrics || app_->count("--kernel") == 0) {
+      return metrics;
+    }
+    if (!options_.sampling.exact && !options_.sampling.counts()) {
+      return Error{"record: --kernel chooses kernels for --pc-sampling=exact and --sass-metrics",
+                   "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
+    }
+    auto kernel = Pattern::compile("--kernel", kernel_);
+    RETURN_IF_ERROR(kernel);
+    options_.sampling.chosen = [kernel = std::move(*kernel)](std::string_view name) {
+      return kernel.matches(symbolize::demangle(name));
+    };
+    return {};
+  }
+
+  Status take_metrics() {
+    if (app_->count("--sass-metrics") == 0) {
+      return {};
+    }
+    auto counted = record::counted_metrics(metrics_);
+    RETURN_IF_ERROR(counted);
+    if (options_.sampling.samples || options_.timeline || options_.latency || options_.whole_graphs) {
+      return Error{"record: --sass-metrics with what needs GPU times",
+                   "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};
+    }
+    options_.sampling.counted = std::move(*counted);
+    return {};
+  }
+
+  // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
+  Status check_sampling() const {
+    if (options_.sampling.period != 0 && !options_.sampling.samples) {
+      return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
+    }
+    constexpr uint32_t kLeast = 32;
+    constexpr uint32_t kMost = uint32_t{1} << 31;
+    const uint32_t period = options_.sampling.period;
+    if (period != 0 && (period < kLeast || period > kMost || (period & (period - 1)) != 0)) {
+      return Error{"--sampling-period: " + std::to_string(period) + " is not a power of two from 32 to 2147483648",
+                   "try 4096, or leave the choice to the driver", kExitUsage};
+    }
+    if (options_.sampling.samples && !options_.nvtx_range.empty()) {
+      return Error{"record: both --pc-sampling and --nvtx-range",
+                   "samples are taken everywhere; choose the time by --delay and --duration or by signals", kExitUsage};
+    }
+    if (options_.sampling.samples && options_.whole_graphs) {
+      return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
+                   kExitUsage};
+    }
+    return {};
+  }
+
+  record::SessionOptions options_;
+  MinCoverage coverage_;
+  bool top_ = false;
+  CLI::App* app_ = nullptr;
+  std::vector<std::string> backends_;
+  std::string stacks_ = "auto";
+  std::string wait_ = "all";
+  std::string graphs_ = "nodes";
+  std::string sampling_;  // empty: none
+  std::string kernel_;
+  std::vector<std::string> metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_record() {
+  return std::make_unique<Record>();
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,69 @@
+#include "cmd/record/top_view.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "analyze/frame_origin.h"
+#include "analyze/labels.h"
+#include "base/log.h"
+#include "cmd/record/top_text.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+constexpr uint64_t kLineNs = 5'000'000'000;  // from one line of a log to the next
+constexpr size_t kLeastRows = 8;             // of a terminal that is drawn on
+constexpr size_t kMostLines = 24;
+
+bool has_colors() {
+  const char* const unwanted = std::getenv("NO_COLOR");
+  return unwanted == nullptr || *unwanted == '\0';
+}
+
+}  // namespace
+
+void TopView::show(const record::LiveState& state) {
+  const Screen screen = screen_of_stderr(true);
+  if (screen.columns == 0 || screen.rows < kLeastRows) {
+    lines_.hide();
+    show_line(state);
+    return;
+  }
+  // The program's own output keeps half of the screen.
+  const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostLines), has_colors()};
+  lines_.show(top_lines(state, before_, shape), screen);
+  before_ = state;
+}
+
+// A job in the background says nothing on the terminal of others.
+void TopView::show_line(const record::LiveState& state) {
+  const bool in_background = screen_of_stderr(false).columns != 0 && screen_of_stderr(true).columns == 0;
+  if (in_background || state.elapsed_ns - told_ns_ < kLineNs) {
+    return;
+  }
+  told_ns_ = state.elapsed_ns;
+  log::asked(top_line(state, before_));
+  before_ = state;
+}
+
+std::string TopView::place(const profile::Tables& tables, const profile::Work& work) const {
+  std::string_view innermost;
+  for (const bool own : {true, false}) {
+    const auto stack = tables.stack(false, work.ustack);
+    for (auto element = stack.rbegin(); element != stack.rend(); ++element) {
+      const analyze::Origin origin = analyze::origin_of(tables, *element, false);
+      if (own ? origin == analyze::Origin::own : origin != analyze::Origin::none) {
+        innermost = element->is_label ? tables.label(*element) : tables.text(tables.frame(*element).name);
+        break;
+      }
+    }
+    if (!innermost.empty()) {
+      break;
+    }
+  }
+  return innermost.empty() ? "[no CPU stack]" : std::string(analyze::without_parameters(innermost));
+}
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,24 @@
+// What `record --top` shows: lines at the bottom of the terminal, or without one a line now and then.
+#pragma once
+
+#include "cmd/record/bottom_lines.h"
+#include "record/live/live_view.h"
+
+namespace gpuprof::cmd {
+
+class TopView final : public record::LiveView {
+ public:
+  [[nodiscard]] uint64_t interval_ns() const override { return 1'000'000'000; }
+  void show(const record::LiveState& state) override;
+  void hide() override { lines_.hide(); }
+  [[nodiscard]] std::string place(const profile::Tables& tables, const profile::Work& work) const override;
+
+ private:
+  void show_line(const record::LiveState& state);
+
+  BottomLines lines_;
+  record::LiveState before_;
+  uint64_t told_ns_ = 0;  // when the last line of a log was written
+};
+
+}  // namespace gpuprof::cmd

@@ -1,0 +1,103 @@
+#include "analyze/parts/split.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <utility>
+
+#include "base/files/file.h"
+#include "base/log.h"
+#include "base/numbers.h"
+#include "base/return_if_error.h"
+#include "base/utf8.h"
+#include "cmd/command.h"
+#include "cmd/common/options.h"
+#include "cmd/common/part_inputs.h"
+#include "cmd/split/part_folder.h"
+
+namespace gpuprof::cmd {
+namespace {
+
+using analyze::SplitBy;
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+class SplitCommand : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    inputs_.declare(app);
+    suggest(app.add_option("--by", by_, "what a part is of: process, rank, device or time=DURATION")
+                ->required()
+                ->type_name("WHAT"),
+            {"process", "rank", "device", "time="});
+    add_file_option(app, "-o,--output", output_, "folder for the parts; it must not exist, or be empty")->required();
+    app.footer(
+        "Writes a profile for each part, named after it, and what belongs to no part into rest.txt: `gpuprof merge` of "
+        "the folder is the profile again. Work goes whole to the time in whose slice it ended.");
+  }
+
+  Result<int> run() override {
+    RETURN_IF_ERROR(choose());
+    auto inputs = inputs_.open();
+    RETURN_IF_ERROR(inputs);
+    const FileLimitAsError limit;
+    auto folder = PartFolder::create(output_);
+    RETURN_IF_ERROR(folder);
+    analyze::Split split(by_what_, length_ns_, [&](const std::string& name) -> Result<analyze::RecordSink> {
+      auto file = folder->add(name);
+      RETURN_IF_ERROR(file);
+      return analyze::RecordSink(
+          [&folder, file = *file](const profile::Record& record) { return folder->put(file, record); });
+    });
+    const auto merged =
+        analyze::merge(std::move(inputs).value(), [&](const profile::Record& record) { return split.take(record); });
+    RETURN_IF_ERROR(merged);
+    RETURN_IF_ERROR(split.finish());
+    RETURN_IF_ERROR(folder->finish());
+    log::info("wrote " + count_text(split.parts()) + (split.parts() == 1 ? " part" : " parts") +
+              (split.has_rest() ? " and rest.txt" : "") + ", " + bytes_text(folder->bytes()) + ", into " +
+              escaped(folder->path()));
+    for (const auto& warnings : {merged->warnings, split.mismatches()}) {
+      for (const std::string& warning : warnings) {
+        log::warn(warning);
+      }
+    }
+    return 0;
+  }
+
+ private:
+  Status choose() {
+    constexpr std::string_view kTime = "time=";
+    constexpr std::array<std::pair<std::string_view, SplitBy>, 3> kWords = {
+        {{"process", SplitBy::process}, {"rank", SplitBy::rank}, {"device", SplitBy::device}}};
+    for (const auto& [word, by] : kWords) {
+      if (by_ == word) {
+        by_what_ = by;
+        return {};
+      }
+    }
+    if (by_.starts_with(kTime)) {
+      const auto length = parse_duration(by_.substr(kTime.size()), kSecondNs);
+      if (length && *length > 0) {
+        by_what_ = SplitBy::time;
+        length_ns_ = *length;
+        return {};
+      }
+    }
+    return Error{"--by: there is no '" + escaped(by_) + "'",
+                 "it is one of process, rank, device and time=DURATION, as time=10s", kExitUsage};
+  }
+
+  PartInputs inputs_;
+  std::string by_;
+  std::string output_;
+  SplitBy by_what_ = SplitBy::process;
+  uint64_t length_ns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_split() {
+  return std::make_unique<SplitCommand>();
+}
+
+}  // namespace gpuprof::cmd

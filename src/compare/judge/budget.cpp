@@ -1,0 +1,140 @@
+#include "compare/judge/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "analyze/work_paths.h"
+#include "base/numbers.h"
+#include "base/pattern.h"
+#include "base/utf8.h"
+#include "compare/setup.h"
+
+namespace gpuprof::compare {
+namespace {
+
+constexpr std::string_view kTruncated = "[truncated]";
+
+struct Named {
+  uint64_t ns = 0;
+  std::string name;
+};
+
+// Which functions or kernels match, by their index.
+std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
+  std::vector<char> matches;
+  if (!budget.of_function) {
+    for (const Kernel& kernel : run.kernels) {
+      matches.push_back(pattern.matches(kernel.name) ? 1 : 0);
+    }
+    return matches;
+  }
+  for (const Function& function : run.functions) {
+    const bool by_file = !function.file.empty() && pattern.matches(function.name + " (" + function.file + ")");
+    matches.push_back(by_file || pattern.matches(function.name) ? 1 : 0);
+  }
+  return matches;
+}
+
+// Each path once, however many matching functions it goes through.
+uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  uint64_t ns = 0;
+  for (const Path& path : run.paths) {
+    const bool counts = budget.of_function ? std::any_of(path.functions.begin(), path.functions.end(),
+                                                         [&](uint32_t f) { return matches[f] != 0; })
+                                           : matches[path.kernel] != 0;
+    ns += counts ? path.cost.ns : 0;  // the sum of all paths fits
+  }
+  return ns;
+}
+
+// A function above it is not known: there is no CPU stack, or not the whole of one. Frames that the user hides are no
+// gap.
+bool lacks_stack(const Run& run, const Path& path) {
+  bool whole = false;
+  for (const uint32_t f : path.functions) {
+    const Function& function = run.functions[f];
+    if (function.note && function.name == kTruncated) {
+      return true;
+    }
+    whole = whole || !function.note || function.name == analyze::kAllHidden;
+  }
+  return !whole;
+}
+
+// What matching functions may have caused, but that no stack says so.
+uint64_t cost_without_stack(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  uint64_t ns = 0;
+  for (const Path& path : run.paths) {
+    const bool counted =
+        std::any_of(path.functions.begin(), path.functions.end(), [&](uint32_t f) { return matches[f] != 0; });
+    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;  // the sum of all paths fits
+  }
+  return ns;
+}
+
+std::vector<std::string> names_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
+  std::vector<Named> found;
+  for (size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] != 0) {
+      found.push_back(budget.of_function ? Named{run.functions[i].total.ns, run.functions[i].name}
+                                         : Named{run.kernels[i].cost.ns, run.kernels[i].name});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Named& a, const Named& b) { return a.ns > b.ns; });
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (Named& one : found) {
+    names.push_back(std::move(one.name));
+  }
+  return names;
+}
+
+std::string gap_of(const Run& run, double max_loss_percent) {
+  if (!run.facts.info.complete) {
+    return "the profile is cut short";
+  }
+  if (run.facts.lost_percent > max_loss_percent) {
+    return fmt::format("{:.2g}% of the GPU work was lost", run.facts.lost_percent);
+  }
+  return has_failed(run.facts) ? "the program ended with " + run.facts.exit_status : "";
+}
+
+}  // namespace
+
+Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent) {
+  const auto pattern = Pattern::compile(budget.option(), budget.regex);
+  if (!pattern) {
+    return pattern.error();
+  }
+  BudgetResult result;
+  result.outcome = Outcome::pass;
+  bool over = false;
+  for (const Run& run : runs) {
+    const auto matches = matching(run, budget, *pattern);
+    RunBudget one{run.facts.file, cost_of(run, budget, matches), names_of(run, budget, matches),
+                  gap_of(run, max_loss_percent)};
+    if (one.matched.empty()) {
+      return Error{"no " + std::string(budget.of_function ? "function" : "kernel") + " in " + run.facts.file +
+                       " matches '" + escaped(budget.regex) + "': a budget of nothing would always be kept",
+                   "`gpuprof report` lists the names; regular expressions have the syntax of RE2", kExitUsage};
+    }
+    over = over || one.ns > budget.max_ns;
+    const uint64_t unknown = cost_without_stack(run, budget, matches);
+    if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
+      one.gap = duration_text(unknown) + " of its GPU time has no whole CPU stack";
+    }
+    if (!one.gap.empty()) {
+      result.reasons.push_back(one.file + ": " + one.gap + ", so it may have needed more");
+    }
+    result.runs.push_back(std::move(one));
+  }
+  result.outcome = over                                             ? Outcome::regression
+                   : result.reasons.empty() && !result.runs.empty() ? Outcome::pass
+                                                                    : Outcome::inconclusive;
+  return result;
+}
+
+}  // namespace gpuprof::compare

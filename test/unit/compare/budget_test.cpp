@@ -1,0 +1,67 @@
+#include "compare/judge/budget.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.h"
+
+namespace gpuprof::compare {
+namespace {
+
+// 10 ns below solve, and 90 ns of a path through `others`.
+Run run_with(const std::vector<Function>& others) {
+  Run run;
+  run.facts.file = "run.txt";
+  run.facts.info.complete = true;
+  run.functions = {{.name = "solve", .total = {10, 1}}};
+  run.kernels = {{"kernel", {100, 2}}};
+  run.paths = {{0, {0}, {10, 1}}, {0, {}, {90, 1}}};
+  for (const Function& other : others) {
+    run.paths.back().functions.push_back(static_cast<uint32_t>(run.functions.size()));
+    run.functions.push_back(other);
+  }
+  return run;
+}
+
+Outcome outcome_of(const Run& run, uint64_t max_ns) {
+  const auto result = hold_to_budget(std::vector{run}, {true, "^solve$", max_ns}, 1);
+  REQUIRE(result.ok());
+  CHECK(result->reasons.empty() == (result->outcome != Outcome::inconclusive));
+  return result->outcome;
+}
+
+TEST_CASE("work whose stack is not known may be that of a function with a budget") {
+  const std::vector<std::vector<Function>> unknown = {
+      {},
+      {{.name = "[stack not sampled]", .note = true}},
+      {{.name = "[truncated]", .note = true}, {.name = "helper"}},
+  };
+  for (const auto& path : unknown) {
+    CHECK(outcome_of(run_with(path), 99) == Outcome::inconclusive);
+    CHECK(outcome_of(run_with(path), 100) == Outcome::pass);
+    CHECK(outcome_of(run_with(path), 9) == Outcome::regression);
+  }
+}
+
+TEST_CASE("a program that failed may have needed more; one that runs on has not failed") {
+  Run run = run_with({{.name = "main"}});
+  for (const auto& [status, outcome] : {std::pair("", Outcome::pass),
+                                        {"0", Outcome::pass},
+                                        {"still running", Outcome::pass},
+                                        {"3", Outcome::inconclusive},
+                                        {"signal 9", Outcome::inconclusive}}) {
+    run.facts.exit_status = status;
+    CHECK(outcome_of(run, 10) == outcome);
+  }
+}
+
+TEST_CASE("work below other functions, and below those that the user hides, is no gap of a budget") {
+  CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
+  CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);
+  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);  // a function of that name
+}
+
+}  // namespace
+}  // namespace gpuprof::compare
