@@ -353,4 +353,4 @@ if __name__ == "__main__":
     for NAME in [name for name in dir(Stacks) if name.startswith("test_")]:
         if OPTIONS.pattern not in NAME:
             delattr(Stacks, NAME)
-    rig.main()
+    rig.main([])
