@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,11 @@ import unittest
 
 SKIPPED = 77  # the exit status that ctest reads as "skipped"
 NOTHING = 4  # that of gpuprof for a profile that holds nothing of what was asked for
+
+# Shells ignore these for what they start in the background, and it is inherited: Ctrl-C would end no program of a test.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # The programs under test; ctest sets these, absolute or from the folder that the test is started in.
 GPUPROF = os.path.abspath(os.environ.get("GPUPROF", "build/gpuprof"))
