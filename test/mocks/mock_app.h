@@ -49,7 +49,8 @@ struct Options {
   bool update_graph = false;
   bool close_fds = false;
   const char* ending = "return";
-  const char* load = nullptr;  // a library to load before CUDA is used
+  const char* until = nullptr;  // a file that appears when the program may end
+  const char* load = nullptr;   // a library to load before CUDA is used
 };
 
 // Ends the program where the arguments are wrong.
@@ -119,6 +120,9 @@ struct Worker {
   void transferred(const char* name, uint64_t ns, uint64_t bytes = kBytes);
   void synchronize();
 };
+
+// Whether the file of `--until` is there.
+bool may_end(const Options& options);
 
 // The modes; each adds what it does to the worker's totals.
 void three_sites(Worker& worker);

@@ -45,7 +45,7 @@ struct Text {
   const char* name;
   const char* Options::*value;
 };
-constexpr Text kTexts[] = {{"--load", &Options::load}, {"--ending", &Options::ending}};
+constexpr Text kTexts[] = {{"--load", &Options::load}, {"--ending", &Options::ending}, {"--until", &Options::until}};
 
 constexpr const char* kEndings[] = {"return", "_exit", "abort", "segv", "kill", "exec", "reset"};
 
@@ -57,7 +57,7 @@ constexpr const char* kEndings[] = {"return", "_exit", "abort", "segv", "kill", 
   for (const Flag& flag : kFlags) {
     fprintf(stderr, " [%s]", flag.name);
   }
-  fprintf(stderr, " [--load LIBRARY] [--ending");
+  fprintf(stderr, " [--load LIBRARY] [--until FILE] [--ending");
   for (const char* ending : kEndings) {
     fprintf(stderr, "%c%s", ending == kEndings[0] ? ' ' : '|', ending);
   }

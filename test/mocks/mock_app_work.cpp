@@ -91,12 +91,20 @@ __attribute__((noinline)) void postprocess(Worker& worker) {
 
 }  // namespace
 
+bool may_end(const Options& options) {
+  return options.until == nullptr || access(options.until, F_OK) == 0;
+}
+
+// With pauses, `--until` ends the rounds before there are as many as `--launches`.
 void three_sites(Worker& worker) {
   for (int i = 0; i < worker.options.launches; ++i) {
     assemble(worker);
     solve(worker);
     postprocess(worker);
     if (worker.options.gap_us > 0) {
+      if (worker.options.until != nullptr && may_end(worker.options)) {
+        return;
+      }
       usleep(static_cast<useconds_t>(worker.options.gap_us));
     }
   }

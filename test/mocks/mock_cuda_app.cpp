@@ -162,6 +162,9 @@ int run(const Options& options, char** argv) {
   }
   print(totals, options.unfinished ? 1 : 0);
   usleep(static_cast<useconds_t>(options.sleep_ms) * 1000);
+  while (!may_end(options)) {
+    usleep(5000);
+  }
   return end(options.ending, argv);
 }
 

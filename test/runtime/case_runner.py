@@ -22,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import rig
 
@@ -99,8 +100,9 @@ def main():
     outcomes = []
     for case in parse(file.read_text(encoding="utf-8"), file):
         if pattern in case["NAME"][0]:
+            begin = time.monotonic()
             outcome = run_case(case)
-            print(f"{case['NAME'][0]}: {outcome}", flush=True)
+            print(f"{case['NAME'][0]} ({time.monotonic() - begin:.1f} s): {outcome}", flush=True)
             outcomes.append(outcome)
     if not outcomes:
         raise SystemExit(f"{file}: no case")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,11 @@ import unittest
 
 SKIPPED = 77  # the exit status that ctest reads as "skipped"
 NOTHING = 4  # that of gpuprof for a profile that holds nothing of what was asked for
+
+# Shells ignore these for what they start in the background, and it is inherited: Ctrl-C would end no program of a test.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # The programs under test; ctest sets these, absolute or from the folder that the test is started in.
 GPUPROF = os.path.abspath(os.environ.get("GPUPROF", "build/gpuprof"))
@@ -215,6 +221,16 @@ def wait_for(condition, seconds=30, pause=0.05):
     return bool(condition())  # we may have slept through the rest of the time
 
 
+def least(measure, enough, tries=5):
+    """The least of up to so many measurements; it ends with the first below `enough`. Other work can only add to them."""
+    best = float("inf")
+    for _ in range(tries):
+        best = min(best, measure())
+        if best < enough:
+            break
+    return best
+
+
 def has_line(path, kind):
     """Whether a profile that is being written has such a line yet."""
     try:
@@ -302,12 +318,33 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(end["gpu_records"], sum(row[3] for row in profile.gpu()))
 
 
-def main():
-    """unittest.main, with the status for ctest that tells a skip of everything from a pass."""
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    if not result.wasSuccessful():
+class TimedResult(unittest.TextTestResult):
+    """Knows how long each test took: {name of the test: seconds}"""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.seconds, self.begun = {}, 0.0
+
+    def startTest(self, test):
+        self.begun = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.seconds[test.id().removeprefix("__main__.")] = time.monotonic() - self.begun
+
+
+def main(patterns=None):
+    """unittest.main, with the status for ctest that tells a skip of everything from a pass. Runs the tests whose
+    CLASS.NAME contains one of the words on the command line (default: all), and prints which took the longest."""
+    loader = unittest.TestLoader()
+    words = sys.argv[1:] if patterns is None else patterns
+    loader.testNamePatterns = [f"*{word}*" for word in words] or None
+    suite = loader.loadTestsFromModule(sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2, resultclass=TimedResult).run(suite)
+    longest = sorted(result.seconds.items(), key=lambda item: -item[1])[:10]
+    print("longest:", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in longest), flush=True)
+    if not result.wasSuccessful() or not (result.testsRun or result.skipped):
         sys.exit(1)
-    # A class that is skipped as a whole is in `skipped`, but its tests are not in `testsRun`.
-    skipped_alone = sum(isinstance(test, unittest.TestCase) for test, _ in result.skipped)
-    sys.exit(SKIPPED if result.skipped and result.testsRun == skipped_alone else 0)
+    # Where setUpClass skips, no test was run.
+    sys.exit(SKIPPED if not result.testsRun or len(result.skipped) == result.testsRun else 0)

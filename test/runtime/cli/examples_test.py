@@ -2,7 +2,7 @@
 """Every command that README.md, docs/cli.md, docs/manual.roff or a --help text shows is run as it stands there.
 
 They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those
-before it. ./app is the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
+before it. ./app starts the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
 pyopencl), and an `app` is running for `pidof`. `sudo` is a stand-in, as a real one would not find this build. What
 cannot be run is in NOT_RUN.
 """
@@ -36,6 +36,7 @@ NOT_RUN = (
 NEEDS = ((" -p ", "ebpf"),)
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
+LAUNCHES = 60  # of ./app, at each of its sites
 MARK = "@@example@@"  # what parts the results of a block's commands
 
 
@@ -106,8 +107,11 @@ class Sandbox:
         os.mkdir(programs)
         os.symlink(rig.GPUPROF, os.path.join(programs, "gpuprof"))
         write_program(os.path.join(programs, "sudo"), '#!/bin/sh\nexec "$@"\n')
+        # What `pidof app` finds. What is run has as few launches as examples need: some of them run it a dozen times.
+        os.mkdir(os.path.join(folder, "long"))
+        self.app = shutil.copy(rig.EXAMPLE, os.path.join(folder, "long/app"))
         for name in ("app", "app.main", "app.good", "old-app", "new-app"):
-            shutil.copy(rig.EXAMPLE, os.path.join(folder, name))
+            write_program(os.path.join(folder, name), f'#!/bin/sh\nexec {self.app} --launches {LAUNCHES} "$@"\n')
         python = rig.pyopencl_python()
         if python:
             write_program(os.path.join(programs, "python3"), f'#!/bin/sh\nexec {python} "$@"\n')
@@ -122,7 +126,7 @@ class Sandbox:
 
     def start_app(self):
         """For the example that records a running process."""
-        self.running = subprocess.Popen(["./app", "--launches", "1000000000"], cwd=self.folder,
+        self.running = subprocess.Popen([self.app, "--launches", "1000000000"], cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def stop_app(self):

@@ -80,4 +80,4 @@ class Width(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    rig.main()

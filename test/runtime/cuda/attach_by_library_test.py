@@ -24,13 +24,16 @@ class RecordAttach(rig.RuntimeTest):
         return process
 
     def record(self, pid, records, *options, end=signal.SIGINT):
-        """What the recorder said, ended when it had so many GPU records; the profile is at self.profile_path."""
+        """What the recorder said; the profile is at self.profile_path. When it had so many GPU records, the signal `end`
+        was sent to it, or `end` was called."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         rig.wait_for(lambda: recorder.poll() is not None or self.has_records(records))
-        if end is not None and recorder.poll() is None:
+        if callable(end):
+            end()
+        elif end is not None and recorder.poll() is None:
             recorder.send_signal(end)
         _, stderr = recorder.communicate(timeout=60)
         if end != signal.SIGKILL:
@@ -80,12 +83,15 @@ class RecordAttach(rig.RuntimeTest):
 
     @rig.requires("root")
     def test_until_the_program_ends(self):
-        process = self.start("--launches", "20000", "--gap-us", "300", "--kernels-only")
-        profile = self.assert_durations(self.record(process.pid, 0, end=None))
+        end = os.path.join(self.folder, "end")
+        process = self.start("--launches", "1000000000", "--gap-us", "300", "--kernels-only", "--until", end)
+        profile = self.assert_durations(self.record(process.pid, 5000, end=lambda: open(end, "x", encoding="ascii").close()))
         self.assertEqual(profile.meta()["target.exit_status"], ["ended, its status is not known"])
         stdout, stderr = process.communicate(timeout=30)
         self.assertEqual((process.returncode, stderr), (0, ""))
-        self.assertEqual(json.loads(stdout)["launches"], 60000)
+        did = json.loads(stdout)
+        self.assertEqual(did["launches"], did["total_ops"])
+        self.assertGreaterEqual(did["launches"], profile.end()["launches"])
 
     @rig.requires("root")
     def test_a_process_that_launches_nothing_meanwhile(self):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import unittest
 
+import rig
 import wire_recorder
 from wire_recorder import CONTROL_CALLS, CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS
 
@@ -118,4 +119,4 @@ class Nvtx(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    rig.main()

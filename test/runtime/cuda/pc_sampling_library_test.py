@@ -6,8 +6,8 @@ What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
 import collections
 import os
 import time
-import unittest
 
+import rig
 from library_into_running_test import AttachTest
 from library_test import MOCKS, InjectionTest
 from rig import wait_for
@@ -264,7 +264,7 @@ class Pauses(SamplingTest):
 
 class Attached(SamplingMixin, AttachTest):
     def test_contexts_that_were_there_before(self):
-        process = self.start_cuda("--launches", "100000", "--gap-us", "5000", "--threads", "2")
+        process = self.start_cuda("--gap-us", "5000", "--threads", "2")
         for _ in range(2):  # the same contexts are new to the second recorder
             self.record_for_a_while(process)
         process.kill()
@@ -287,4 +287,4 @@ class Attached(SamplingMixin, AttachTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    rig.main()

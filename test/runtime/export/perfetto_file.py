@@ -5,6 +5,7 @@
 """
 
 import collections
+import functools
 import struct
 import sys
 import zlib
@@ -59,34 +60,45 @@ def varint(data, at):
             return value, at
 
 
+def wire_type(kind):
+    return 0 if kind in ("uint64", "int64", "uint32", "int32", "enum") else 1 if kind in ("fixed64", "double") else 2
+
+
+# {message: {tag, which is number and wire type: (name, whether it is repeated, what it is)}}
+FIELDS = {message: {number << 3 | wire_type(kind.split()[-1]): (name, kind.startswith("repeated "), kind.split()[-1])
+                    for number, (name, kind) in fields.items()} for message, fields in SCHEMA.items()}
+SHORT = 48  # bytes of messages that come again and again
+
+
 def decode(message, data):
-    schema = SCHEMA[message]
+    """The fields as a dictionary, which nobody may change: equal short messages share one."""
+    fields = FIELDS[message]
     result = {}
     at = 0
     while at < len(data):
-        tag, at = varint(data, at)
-        name, kind = schema[tag >> 3]
-        repeated, kind = kind.startswith("repeated "), kind.replace("repeated ", "")
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-            assert kind in ("uint64", "int64", "uint32", "int32", "enum"), name
-        elif tag & 7 == 1:
-            assert kind in ("fixed64", "double"), name
-            value, at = struct.unpack("<Q" if kind == "fixed64" else "<d", data[at:at + 8])[0], at + 8
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
+        name, repeated, kind = fields[tag]
+        wire = tag & 7
+        if wire == 1:
+            value, at = struct.unpack_from("<Q" if kind == "fixed64" else "<d", data, at)[0], at + 8
         else:
-            assert tag & 7 == 2, f"wire type {tag & 7}"
-            size, at = varint(data, at)
+            value, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
+        if wire == 2:
+            size = value
             value, at = data[at:at + size], at + size
             assert len(value) == size, f"{name} is cut"
             if kind == "string":
                 value = value.decode("utf-8")
             elif kind != "bytes":
-                value = decode(kind, value)
+                value = decode_short(kind, value) if size <= SHORT else decode(kind, value)
         if repeated:
             result.setdefault(name, []).append(value)
         else:
             result[name] = value
     return result
+
+
+decode_short = functools.lru_cache(maxsize=1 << 16)(decode)
 
 
 Slice = collections.namedtuple("Slice", "track start end category name stack flows facts weight")
@@ -100,6 +112,7 @@ class Trace:
         self.tables = collections.defaultdict(dict)
         self.tracks, self.slices, self.counters, self.clocks = {}, [], collections.defaultdict(list), {}
         self.events = []
+        self.stacks = {}  # call stack -> its Frames
         self.lots = 0
         self.default_clock = self.primary_clock = None
         for packet in decode("Trace", data)["packet"]:
@@ -134,11 +147,11 @@ class Trace:
         if "track_event" in packet:
             event = packet["track_event"]
             assert event["track_uuid"] in self.tracks, "an event of a track that was not described before"
-            self.resolve(event)
-            self.events.append((packet["timestamp"], event))
+            self.events.append((packet["timestamp"], self.resolved(event)))
 
-    def resolve(self, event):
-        """Replaces numbers by what they stand for: all of that must have come before."""
+    def resolved(self, event):
+        """The event with what its numbers stand for: all of that must have come before."""
+        event = dict(event)
         if "name_iid" in event:
             event["name"] = self.tables["event_names"][event["name_iid"]]["name"]
         event["categories"] = [self.tables["event_categories"][iid]["name"] for iid in event.get("category_iids", [])]
@@ -146,10 +159,14 @@ class Trace:
         for fact in event.get("debug_annotations", []):
             name = self.tables["debug_annotation_names"][fact["name_iid"]]["name"]
             event["facts"][name] = fact.get("uint_value", fact.get("string_value"))
-        event["stack"] = ()
-        if "callstack_iid" in event:
-            stack = self.tables["callstacks"][event["callstack_iid"]]
-            event["stack"] = tuple(self.frame(iid) for iid in stack.get("frame_ids", []))
+        event["stack"] = self.stack(event["callstack_iid"]) if "callstack_iid" in event else ()
+        return event
+
+    def stack(self, iid):
+        if iid not in self.stacks:
+            frames = self.tables["callstacks"][iid].get("frame_ids", [])
+            self.stacks[iid] = tuple(self.frame(frame) for frame in frames)
+        return self.stacks[iid]
 
     def frame(self, iid):
         row = self.tables["frames"][iid]

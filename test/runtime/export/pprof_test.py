@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """`export --format pprof`: through an independent reader, and through the real pprof (of Debian's golang-go)."""
 
+import gc
 import os
 import re
 import subprocess
 
 import rig
 from pprof_file import Pprof
+
+gc.disable()  # profiles are millions of objects, and none of them in a cycle
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 PPROF = os.environ.get("GPUPROF_TEST_GO", "go")

@@ -154,7 +154,7 @@ class Stalls(ze_rig.LevelZeroTest):
 
     def test_nothing_is_sampled_while_gpuprof_is_stopped(self):
         environment = {**os.environ, "ZE_ENABLE_ALT_DRIVERS": DRIVER, "MOCK_ZE_FAULTS": "stalls_say"}
-        command = [rig.GPUPROF, "record", "--stalls", "-o", self.profile_path, "--", APP, "stalls_slowly", "170"]
+        command = [rig.GPUPROF, "record", "--stalls", "-o", self.profile_path, "--", APP, "stalls_slowly", "145"]
         with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE) as recorder:
             said = [recorder.stdout.readline()]
@@ -173,7 +173,7 @@ class Stalls(ze_rig.LevelZeroTest):
         found, _ = self.samples(profile)
         self.assertEqual({key[2] for key in found} - {"[unknown]"}, {"light"}, stderr)
         self.assertGreater(sum(found.values()), 6 * 90, "those of the first 10 s, and of what came after")
-        self.assertLess(sum(found.values()), 6 * (170 - 15), "none of those between")
+        self.assertLess(sum(found.values()), 6 * (145 - 15), "none of those between")
 
     def test_a_driver_that_does_not_give_back_its_samples_keeps_no_program_from_ending(self):
         profile, expected, stderr = self.record_stalls("immediate", 10, faults="stalls_stuck")

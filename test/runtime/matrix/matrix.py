@@ -86,9 +86,11 @@ class Matrix:
         recorder.wait_for(recorder.begun, "recording of the process")
         return recorder
 
-    def attach_until_end(self, program, target):
-        """Records a running program, which `start` started, until it ends."""
+    def attach_until_end(self, program, target, go):
+        """Records a running program, which `start` started, until it ends; tells it to go on by that file."""
         recorder = self.attach(target.pid)
+        with open(go, "w", encoding="ascii"):
+            pass
         measure.require_equal(target.wait(), 0, "the program's exit status")
         recorder.wait()
         return measure.Recording(recorder.path, program, target.stdout(), recorder.stderr(), 0)

@@ -1,6 +1,6 @@
 // The known-answer programs of examples/cuda for the mock driver: the same functions, the same lines "expect
 // KEY=VALUE".
-//   mock_programs graphs NODES ADDED REPLAYS WAIT_MS
+//   mock_programs graphs NODES ADDED REPLAYS [FILE]      (replays them once the file is there)
 //   mock_programs streams STREAMS KERNELS DEVICES
 //   mock_programs variants LAUNCHES
 //   mock_programs modules ROUNDS
@@ -138,7 +138,7 @@ void expect_graphs(long nodes, long added, long replays) {
   expect("site.replay_updated", replays * (nodes + added));
 }
 
-void graphs(long nodes, long added, long replays, long wait_ms) {
+void graphs(long nodes, long added, long replays, const char* go) {
   const Device device = set_up(0, 1);
   CUstream stream = device.streams[0];
   CUgraph graph = capture_nodes(device, nodes);
@@ -152,7 +152,9 @@ void graphs(long nodes, long added, long replays, long wait_ms) {
   CHECK(cuGraphDestroy(graph));
   std::printf("replaying\n");
   std::fflush(stdout);
-  usleep(static_cast<useconds_t>(wait_ms * 1000));
+  while (go != nullptr && access(go, F_OK) != 0) {
+    usleep(5000);
+  }
 
   std::thread([&] {
     CHECK(cuCtxSetCurrent(device.context));
@@ -491,7 +493,7 @@ int main(int argc, char** argv) {
   const auto number = [&](int index) { return index < argc ? std::strtol(argv[index], nullptr, 10) : 0; };
   CHECK(cuInit(0));
   if (mode == "graphs") {
-    graphs(number(2), number(3), number(4), number(5));
+    graphs(number(2), number(3), number(4), argc > 5 ? argv[5] : nullptr);
   } else if (mode == "streams") {
     streams(number(2), number(3), number(4));
   } else if (mode == "variants") {

@@ -76,9 +76,10 @@ class Gpu:
         return Program([self.program("example_cuda_streams"), "--streams", str(streams), "--kernels", str(kernels),
                         "--devices", str(devices)])
 
-    def graphs(self, nodes=10, added=3, replays=100, child=True, wait_ms=0):
+    # With `go`, there is time to attach before the replays: some seconds, or on the mock driver until that file is there.
+    def graphs(self, nodes=10, added=3, replays=100, child=True, go=None):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
-                        str(replays), "--child", str(int(child)), "--wait-ms", str(wait_ms)])
+                        str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])
 
     def modules(self, rounds=4):
         return Program([self.program("example_cuda_modules"), "--rounds", str(rounds)])
@@ -165,8 +166,8 @@ class Mock:
     def streams(self, streams=8, kernels=50, devices=1):
         return Program([self.programs, "streams", str(streams), str(kernels), str(devices)])
 
-    def graphs(self, nodes=10, added=3, replays=100, wait_ms=0, **_):
-        return Program([self.programs, "graphs", str(nodes), str(added), str(replays), str(wait_ms)])
+    def graphs(self, nodes=10, added=3, replays=100, go=None, **_):
+        return Program([self.programs, "graphs", str(nodes), str(added), str(replays), *([go] if go else [])])
 
     def modules(self, rounds=4):
         return Program([self.programs, "modules", str(rounds)])

@@ -12,6 +12,8 @@ def row(number, name, only=None, tries=1):
     """Decorator. only: "mock" or "gpu" for a row that makes no sense on the other. tries: the best of so many, for
     bounds on time that other work on the machine may break."""
 
+    assert 1 <= number <= 12, "CMakeLists.txt and matrix.py name the topics"
+
     def register(function):
         _ROWS.append(Row(number, name, only, tries, function))
         return function

@@ -26,7 +26,10 @@ def check_tree(matrix, way):
 
 def check_ending(matrix, way, status):
     """Ends some time after its work: all of it is there. Ends at once: what is not there is counted."""
-    recording = matrix.record(platforms.process_tree(way, pause_ms=2500), "--stacks=none", expect=status)
+    for pause_ms in (1000, 2500):  # records are written twice a second; later on a busy machine
+        recording = matrix.record(platforms.process_tree(way, pause_ms=pause_ms), "--stacks=none", expect=status)
+        if recording.profile.end()["gpu_records"] == recording.expect["records"]:
+            break
     recording.check_conserved(vendor=False)
     recording.check_expectations(stacks=False)
     recording.check_clean(stacks=False)
@@ -95,8 +98,7 @@ def merge(matrix):
 def killed_target(matrix):
     """SIGKILL of a target: the profile is whole, and what was launched a second before is in it."""
     recorder = matrix.start_recording(matrix.platform.endless())
-    recorder.wait_for_records(1)
-    time.sleep(3)
+    recorder.wait_for_records(5000)  # of a second and more: it is well under way
     killed = time.monotonic_ns()
     os.kill(child_of(recorder.pid), signal.SIGKILL)
     require_equal(recorder.wait(30), -signal.SIGKILL, "exit status of record")

@@ -7,7 +7,7 @@ import time
 
 import platforms
 import rig
-from measure import Skip, require, require_between, require_equal
+from measure import Recording, Skip, require, require_between, require_equal
 from registry import row
 
 
@@ -150,13 +150,30 @@ def out_of_memory(matrix):
     require("CUPTI" in recording.stderr or "cupti" in recording.stderr, recording.stderr)
 
 
+def all_there(recorder):
+    """Whether a profile that is being written has all the work that the program, mock_cuda_app, has said that it did."""
+    said = recorder.stdout()
+    if not said.endswith("\n") or not os.path.exists(recorder.path):
+        return False
+    recording, did = Recording(recorder.path, None, "", "", 0), json.loads(said)
+    host = {op: recording.count("HOST", lambda work, op=op: work.op == op) for op in did["host"]}
+    return (recording.count("GPU", lambda _: True) == did["total_ops"] and
+            host == {op: entry["count"] for op, entry in did["host"].items()})
+
+
 def define_endings():
-    """Endings of mock_cuda_app; some time before, so that all is there."""
+    """Endings of mock_cuda_app, once all that it did is in the profile."""
     for ending, status in (("return", 0), ("_exit", 7), ("abort", -6), ("segv", -11), ("kill", -9), ("exec", 0),
                            ("reset", 0)):
         def check(matrix, ending=ending, status=status):
-            program = matrix.platform.run("--launches", 100, "--kernels-only", "--sleep-ms", 2500, "--ending", ending)
-            recording = matrix.record(program, expect=status)
+            end = matrix.path("end")
+            program = matrix.platform.run("--launches", 100, "--kernels-only", "--until", end, "--ending", ending)
+            recorder = matrix.start_recording(program)
+            recorder.wait_for(lambda: all_there(recorder), "line of all that the program did")
+            with open(end, "w", encoding="ascii"):
+                pass
+            require_equal(recorder.wait(), status, f"exit status: {recorder.stderr()[-500:]}")
+            recording = recorder.recording()
             recording.check_conserved(vendor=False)
             recording.check_expectations(matrix.stacks)
             recording.check_clean(matrix.stacks)

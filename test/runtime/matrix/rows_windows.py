@@ -180,10 +180,11 @@ def attach_again(matrix, target):
 @row(10, "attach-exact")
 def attach_exact(matrix):
     """What the target does between attaching and its end is counted, to the last record."""
-    program = matrix.platform.graphs(wait_ms=6000, child=False)
+    go = matrix.path("go")
+    program = matrix.platform.graphs(go=go, child=False)
     target = matrix.start(program)
     target.wait_for_line("replaying")
-    recording = matrix.attach_until_end(program, target)
+    recording = matrix.attach_until_end(program, target, go)
     require_equal(recording.profile.end()["gpu_records"], recording.expect["records"], recording.stderr[-300:])
 
 

@@ -266,10 +266,11 @@ def graph_whole(matrix):
 def graph_attached_late(matrix):
     """A recording that begins after the capture: nodes are marked, have no capture stack, and counts are exact."""
     matrix.need_stacks()
-    program = matrix.platform.graphs(wait_ms=6000, child=False)
+    go = matrix.path("go")
+    program = matrix.platform.graphs(go=go, child=False)
     target = matrix.start(program)
     target.wait_for_line("replaying")
-    recording = matrix.attach_until_end(program, target)
+    recording = matrix.attach_until_end(program, target, go)
     recording.check_conserved(vendor=False)
     nodes = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     before = [work for work, _ in nodes if recording.on_stack(work, "replay_first")]

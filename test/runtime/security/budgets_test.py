@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """One limit on the recorder's memory, whatever targets send; an honest process beside them keeps its numbers."""
 
+import gc
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ import floods
 import rig
 import strangers
 import wire_layout
+
+gc.disable()  # profiles are millions of objects, and none of them in a cycle
 
 MOST_MIB = 512  # as docs/cli.md says
 

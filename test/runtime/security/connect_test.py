@@ -368,6 +368,10 @@ class Connect(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
         return recorder, children(recorder.pid)[0], folder
 
+    def wait_until_refused(self):
+        """The recorder looks once a second, and writes what it has lost twice a second."""
+        self.assertTrue(rig.wait_for(lambda: rig.Profile(self.profile_path).losses()["process_refused"] > 0))
+
     def finish_changing(self, recorder, pid):
         os.kill(pid, signal.SIGKILL)
         _, stderr = recorder.communicate(timeout=60)
@@ -385,7 +389,7 @@ class Connect(rig.RuntimeTest):
             file.write(str(int(line.split("-")[0], 16) + 64))
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
-        time.sleep(2.5)  # it looks once a second
+        self.wait_until_refused()
         for entry in glob.glob("/proc/[0-9]*"):  # the writer
             kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
@@ -400,7 +404,7 @@ class Connect(rig.RuntimeTest):
         open(folder + "/go", "w", encoding="ascii").close()
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
         os.kill(recorder.pid, signal.SIGCONT)
-        time.sleep(1)
+        self.wait_until_refused()
         profile, stderr = self.finish_changing(recorder, pid)
         self.assertEqual([command for _, _, _, command in profile.processes()], [])
         self.assertEqual(profile.losses()["process_refused"], 1, stderr)
