@@ -22,10 +22,20 @@ if(GPUPROF_SANITIZE)
   target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
 endif()
 
+# gpuprof_compile_in_groups(target): headers take most of the time to compile, and a group of sources reads them once.
+# So names in the anonymous namespaces of one target must differ. Sources with options of their own stay alone.
+function(gpuprof_compile_in_groups target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # takes a source of a group for a header
+  endif()
+endfunction()
+
 # gpuprof_library(room SOURCES ... LINK ...): a static library of one folder of src/. What it links is what it may
 # include: the link lines are the dependency graph.
 function(gpuprof_library room)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(gpuprof_${room} STATIC ${ARG_SOURCES})
   target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
+  gpuprof_compile_in_groups(gpuprof_${room})
 endfunction()

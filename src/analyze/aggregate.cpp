@@ -36,7 +36,7 @@ void add_sums(Row& row, const Sums& r) {
   row.weight.bytes += r.bytes;
 }
 
-SampleKey key_of(const p::EuStall& r) {
+SampleKey row_key_of(const p::EuStall& r) {
   return {.work = r.work, .place = r.place, .reason = r.reason, .sampling = r.sampling, .flags = r.flags};
 }
 
@@ -171,7 +171,7 @@ class Aggregator {
 
   Status wait(const p::EuStall& record, uint64_t line) {
     Waiting& waiting = queue_[queued_++ % kQueue];
-    waiting.key = key_of(record);
+    waiting.key = row_key_of(record);
     waiting.slice = record.slice;
     waiting.count = record.count;
     waiting.hash = map_.begin(waiting.key);

@@ -20,9 +20,11 @@ constexpr size_t kRoot = SIZE_MAX;
 constexpr size_t kMostLines = 1'000'000;
 
 // Of one kernel.
-class Builder {
+class AnnotationBuilder {
  public:
-  Builder(const p::Tables& tables, KernelStalls stalls) : tables_(tables) { result_.stalls = std::move(stalls); }
+  AnnotationBuilder(const p::Tables& tables, KernelStalls stalls) : tables_(tables) {
+    result_.stalls = std::move(stalls);
+  }
 
   void add(const SampleRow& row) {
     Counts& counts = places_[index(row.key.place)];
@@ -152,7 +154,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
                                              [](std::string_view) { return uint64_t{0}; })) {
     const auto samples = kernels.find(stalls.kernel);
     stalls.reasons.resize(std::min(stalls.reasons.size(), reasons));
-    Builder builder(rows.tables, std::move(stalls));
+    AnnotationBuilder builder(rows.tables, std::move(stalls));
     for (const SampleRow* const row : samples->second) {
       builder.add(*row);
     }

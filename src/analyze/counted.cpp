@@ -18,8 +18,8 @@ constexpr std::string_view kWarps = "smsp__sass_inst_executed";
 constexpr uint64_t kWarpThreads = 32;
 
 using Place = std::tuple<std::string_view, std::string_view, uint32_t>;  // function, file, line
-using Lines = std::map<Place, uint64_t>;
-using Metrics = std::map<std::string_view, Lines>;
+using CountedLines = std::map<Place, uint64_t>;
+using Metrics = std::map<std::string_view, CountedLines>;
 
 uint64_t sum(uint64_t a, uint64_t b) {
   uint64_t result = 0;
@@ -42,7 +42,7 @@ Place place_of(const p::Tables& tables, p::GpuPlaceId id) {
   return {function, tables.text(frame.file), frame.line};
 }
 
-uint64_t at(const Lines* lines, const Place& place) {
+uint64_t at(const CountedLines* lines, const Place& place) {
   if (lines == nullptr) {
     return 0;
   }
@@ -50,7 +50,7 @@ uint64_t at(const Lines* lines, const Place& place) {
   return found == lines->end() ? 0 : found->second;
 }
 
-const Lines* find(const Metrics& metrics, std::string_view name) {
+const CountedLines* find(const Metrics& metrics, std::string_view name) {
   const auto found = metrics.find(name);
   return found == metrics.end() ? nullptr : &found->second;
 }
@@ -81,11 +81,12 @@ class Maker {
       if (is_reference) {
         continue;
       }
-      if (const Lines* const best = find(metrics_, ideal); best != nullptr) {
+      if (const CountedLines* const best = find(metrics_, ideal); best != nullptr) {
         add(CountedKind::excess, name, lines, [best](const Place& place, uint64_t) { return at(best, place); });
-      } else if (const Lines* const uniform = find(metrics_, kUniform); name == kDivergent && uniform != nullptr) {
+      } else if (const CountedLines* const uniform = find(metrics_, kUniform);
+                 name == kDivergent && uniform != nullptr) {
         add_divergence(lines, *uniform);
-      } else if (const Lines* const warps = find(metrics_, kWarps); name == kThreads && warps != nullptr) {
+      } else if (const CountedLines* const warps = find(metrics_, kWarps); name == kThreads && warps != nullptr) {
         add(CountedKind::threads, name, lines,
             [warps](const Place& place, uint64_t) { return all_lanes(at(warps, place)); });
       } else {
@@ -96,13 +97,13 @@ class Maker {
   }
 
  private:
-  void add_divergence(const Lines& divergent, const Lines& uniform) {
+  void add_divergence(const CountedLines& divergent, const CountedLines& uniform) {
     add(CountedKind::divergence, kDivergent, divergent,
         [&uniform](const Place& place, uint64_t value) { return sum(value, at(&uniform, place)); });
   }
 
   template <typename Reference>
-  void add(CountedKind kind, std::string_view metric, const Lines& lines, Reference reference) {
+  void add(CountedKind kind, std::string_view metric, const CountedLines& lines, Reference reference) {
     CountedTable& table = tables_.emplace_back();
     table.kind = kind;
     table.metric = metric;

@@ -15,19 +15,20 @@ namespace p = gpuprof::profile;
 // Ranges may lie in each other a thousand deep, and have long names.
 constexpr size_t kLongestRangePath = 4096;
 
-constexpr std::array<std::pair<std::string_view, Dimension>, 9> kWords = {{{"pid", Dimension::pid},
-                                                                           {"tid", Dimension::tid},
-                                                                           {"thread", Dimension::thread},
-                                                                           {"device", Dimension::device},
-                                                                           {"stream", Dimension::stream},
-                                                                           {"rank", Dimension::rank},
-                                                                           {"host", Dimension::host},
-                                                                           {"command", Dimension::command},
-                                                                           {"range", Dimension::range}}};
+constexpr std::array<std::pair<std::string_view, Dimension>, 9> kDimensionWords = {{{"pid", Dimension::pid},
+                                                                                    {"tid", Dimension::tid},
+                                                                                    {"thread", Dimension::thread},
+                                                                                    {"device", Dimension::device},
+                                                                                    {"stream", Dimension::stream},
+                                                                                    {"rank", Dimension::rank},
+                                                                                    {"host", Dimension::host},
+                                                                                    {"command", Dimension::command},
+                                                                                    {"range", Dimension::range}}};
 
 std::string_view word(Dimension dimension) {
-  const auto* found = std::find_if(kWords.begin(), kWords.end(), [&](const auto& w) { return w.second == dimension; });
-  return found == kWords.end() ? std::string_view() : found->first;
+  const auto* found = std::find_if(kDimensionWords.begin(), kDimensionWords.end(),
+                                   [&](const auto& w) { return w.second == dimension; });
+  return found == kDimensionWords.end() ? std::string_view() : found->first;
 }
 
 // What follows the dimension's word; empty where it is not known.
@@ -64,22 +65,24 @@ std::string value_text(const p::Tables& tables, Dimension dimension, const p::Wo
 }  // namespace
 
 std::optional<Dimension> dimension_of(std::string_view text) {
-  const auto* found = std::find_if(kWords.begin(), kWords.end(), [&](const auto& w) { return w.first == text; });
-  return found == kWords.end() ? std::nullopt : std::optional(found->second);
+  const auto* found =
+      std::find_if(kDimensionWords.begin(), kDimensionWords.end(), [&](const auto& w) { return w.first == text; });
+  return found == kDimensionWords.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> dimension_list() {
-  std::vector<std::string> words(kWords.size());
-  std::transform(kWords.begin(), kWords.end(), words.begin(), [](const auto& word) { return std::string(word.first); });
+  std::vector<std::string> words(kDimensionWords.size());
+  std::transform(kDimensionWords.begin(), kDimensionWords.end(), words.begin(),
+                 [](const auto& word) { return std::string(word.first); });
   return words;
 }
 
 std::string dimension_words(std::string_view before_last) {
   std::string words;
-  for (const auto& [word, dimension] : kWords) {
-    words.append(dimension == kWords.front().second  ? ""
-                 : dimension == kWords.back().second ? " " + std::string(before_last) + " "
-                                                     : ", ");
+  for (const auto& [word, dimension] : kDimensionWords) {
+    words.append(dimension == kDimensionWords.front().second  ? ""
+                 : dimension == kDimensionWords.back().second ? " " + std::string(before_last) + " "
+                                                              : ", ");
     words.append(word);
   }
   return words;

@@ -19,7 +19,7 @@ constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
 constexpr const char* kPlainEnds = "_:";  // of the words of a name
 
-using Group = std::vector<size_t>;  // of names, as positions
+using SameNames = std::vector<size_t>;  // of names, as positions
 
 // Not a template's: "sm80_xmma_gemm_f32f32_tn_n".
 bool is_plain(std::string_view text) {
@@ -78,11 +78,11 @@ std::string argument_at(const std::string& text, size_t begin) {
 // Names that look alike, and what tells them apart.
 class Alike {
  public:
-  Alike(const std::vector<std::string>& names, const Group& group) : names_(names) {
-    std::vector<Group> groups = {group};
+  Alike(const std::vector<std::string>& names, const SameNames& group) : names_(names) {
+    std::vector<SameNames> groups = {group};
     for (size_t form = 0; form < kKernelNameForms && !groups.empty(); ++form) {
-      std::vector<Group> further;
-      for (const Group& alike : groups) {
+      std::vector<SameNames> further;
+      for (const SameNames& alike : groups) {
         part(alike, form, further);
       }
       groups = std::move(further);
@@ -97,18 +97,19 @@ class Alike {
 
  private:
   // By all arguments that differ in this form; what is left alike goes to `further`.
-  void part(const Group& group, size_t form, std::vector<Group>& further) {
-    std::vector<Group> groups = {group};
+  void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
+    std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {
-      std::vector<Group> rest;
-      for (const Group& alike : groups) {
+      std::vector<SameNames> rest;
+      for (const SameNames& alike : groups) {
         part_once(alike, form, round + 1 == kMostDifferences, rest, further);
       }
       groups = std::move(rest);
     }
   }
 
-  void part_once(const Group& group, size_t form, bool is_last, std::vector<Group>& rest, std::vector<Group>& further) {
+  void part_once(const SameNames& group, size_t form, bool is_last, std::vector<SameNames>& rest,
+                 std::vector<SameNames>& further) {
     std::vector<std::string> texts;
     for (const size_t name : group) {
       texts.push_back(kernel_name_form(names_[name], form));
@@ -120,7 +121,7 @@ class Alike {
     const size_t begin = common_begin(texts);
     const bool plain = std::all_of(texts.begin(), texts.end(), is_plain);
     const size_t end = plain ? common_end(texts, begin) : 0;
-    std::map<std::string, Group> parted;
+    std::map<std::string, SameNames> parted;
     for (size_t i = 0; i < group.size(); ++i) {
       const std::string argument = argument_at(texts[i].substr(0, texts[i].size() - end), begin);
       std::string& difference = differences_[group[i]];
@@ -149,7 +150,7 @@ std::string with_difference(const std::string& name, const std::string& differen
   return cut_middle(kernel_name_form(name, 0), left).append(" [").append(shown).append("]");
 }
 
-void tell_apart(const std::vector<std::string>& names, const Group& group, size_t width,
+void tell_apart(const std::vector<std::string>& names, const SameNames& group, size_t width,
                 std::vector<std::string>& shown) {
   const bool all_fit =
       std::all_of(group.begin(), group.end(), [&](size_t name) { return utf8_length(names[name]) <= width; });
@@ -169,7 +170,7 @@ void tell_apart(const std::vector<std::string>& names, const Group& group, size_
 
 std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& names, size_t width, Named what) {
   std::vector<std::string> shown(names.size());
-  std::unordered_map<std::string, Group> groups;
+  std::unordered_map<std::string, SameNames> groups;
   for (size_t i = 0; i < names.size(); ++i) {
     shown[i] = short_kernel_name(names[i], width, what);
     groups[shown[i]].push_back(i);

@@ -19,9 +19,9 @@ std::string hexadecimal(uint64_t value) {
   return text.data();
 }
 
-class Lines {
+class LineTexts {
  public:
-  explicit Lines(const Aggregate& rows) : rows_(rows), tables_(rows.tables) {}
+  explicit LineTexts(const Aggregate& rows) : rows_(rows), tables_(rows.tables) {}
 
   std::string line(const SampleRow& row) {
     const p::Work& work = rows_.work(row);
@@ -73,7 +73,7 @@ class Lines {
 
 Status add_iaprof_lines(const Aggregate& rows, IaprofLines& lines) {
   constexpr size_t kMostBytes = size_t{512} << 20;
-  Lines texts(rows);
+  LineTexts texts(rows);
   size_t bytes = 0;
   for (const auto& [line, count] : lines) {
     bytes += line.size();

@@ -38,7 +38,7 @@ struct Component {
 };
 
 template <size_t N>
-bool is_one_of(std::string_view text, const std::array<std::string_view, N>& list) {
+bool is_any_of(std::string_view text, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
@@ -201,7 +201,7 @@ class Parser {
 bool is_version(const Component& part) {
   static constexpr std::array<std::string_view, 3> kStandard = {"__1", "__cxx11", "_V2"};
   const bool cccl = (part.name.starts_with("CUB_") || part.name.starts_with("THRUST_")) && part.name.ends_with("_NS");
-  return part.is_plain() && (cccl || is_one_of(part.name, kStandard));
+  return part.is_plain() && (cccl || is_any_of(part.name, kStandard));
 }
 
 void drop_unread(std::vector<Component>& parts) {
@@ -251,13 +251,13 @@ bool is_plumbing(std::string_view argument) {
       "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithoutCast",
       "StoreWithoutCast",        "LoadWithCast",     "StoreWithCast"};
   const std::string_view name = plain_name(argument);
-  return is_one_of(name, kNames) || ((name == "array" || name == "Array") && argument.find("<char*,") != kNone);
+  return is_any_of(name, kNames) || ((name == "array" || name == "Array") && argument.find("<char*,") != kNone);
 }
 
 bool is_default(std::string_view argument) {
   static constexpr std::array<std::string_view, 6> kNames = {
       "std::allocator", "std::less", "std::hash", "std::char_traits", "std::equal_to", "std::default_delete"};
-  return is_one_of(argument.substr(0, argument.find('<')), kNames);
+  return is_any_of(argument.substr(0, argument.find('<')), kNames);
 }
 
 std::string render(std::string_view text, const Style& style, size_t depth);
@@ -313,7 +313,7 @@ std::vector<Component> unwrapped(std::vector<Component> parts) {
   static constexpr std::array<std::string_view, 3> kCutlass = {"Kernel", "Kernel2", "device_kernel"};
   const Component& last = parts.back();
   const bool wraps =
-      (parts.front().name == "cutlass" && is_one_of(last.name, kCutlass)) || last.name == "_kernel_agent";
+      (parts.front().name == "cutlass" && is_any_of(last.name, kCutlass)) || last.name == "_kernel_agent";
   if (!wraps || !last.has_arguments) {
     return parts;
   }

@@ -71,9 +71,9 @@ struct Histogram {
   }
 };
 
-using Group = std::array<Histogram, kPhases>;
+using LatencyGroup = std::array<Histogram, kPhases>;
 
-uint64_t weight_of(const Group& group) {
+uint64_t weight_of(const LatencyGroup& group) {
   const uint64_t whole = group[static_cast<size_t>(p::Phase::call_to_start)].sum_ns;
   if (whole != 0) {
     return whole;
@@ -98,7 +98,7 @@ uint64_t LatencyLine::count() const {
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed) {
   const auto texts = std::make_shared<WorkPaths>(rows.tables, options.stacks);
-  std::map<PathKey, Group> groups;
+  std::map<PathKey, LatencyGroup> groups;
   for (const LatencyRow& row : rows.latencies) {
     const p::Work* work = rows.tables.work(row.work);
     const auto phase = static_cast<size_t>(row.phase);
@@ -115,7 +115,7 @@ std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptio
       groups[key][phase].add(row);
     }
   }
-  std::vector<std::map<PathKey, Group>::const_iterator> order;
+  std::vector<std::map<PathKey, LatencyGroup>::const_iterator> order;
   for (auto it = groups.cbegin(); it != groups.cend(); ++it) {
     order.push_back(it);
   }

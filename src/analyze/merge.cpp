@@ -23,9 +23,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-using Reason = std::optional<std::string>;
+using MergeReason = std::optional<std::string>;
 
-constexpr const char* kAfterEnd = "there are records after END";
+constexpr const char* kMergeAfterEnd = "there are records after END";
 
 class Merger {
  public:
@@ -99,8 +99,9 @@ class Merger {
   }
 
   Status take_one(p::Reader& reader, p::Record& record) {
-    return settle(reader, reader.line(),
-                  ended_ && !std::holds_alternative<p::Unknown>(record) ? Reason(kAfterEnd) : take_record(record));
+    return settle(
+        reader, reader.line(),
+        ended_ && !std::holds_alternative<p::Unknown>(record) ? MergeReason(kMergeAfterEnd) : take_record(record));
   }
 
   Status take_rows(p::Reader& reader, const p::Reader::Batch& batch) {
@@ -123,7 +124,8 @@ class Merger {
     uint64_t line = reader.line() - rows.size();
     for (const Row& row : rows) {
       row_ = row;
-      if (Status settled = settle(reader, ++line, ended_ ? Reason(kAfterEnd) : take_row(*std::get_if<Row>(&row_)));
+      if (Status settled =
+              settle(reader, ++line, ended_ ? MergeReason(kMergeAfterEnd) : take_row(*std::get_if<Row>(&row_)));
           !settled) {
         return settled;
       }
@@ -132,7 +134,7 @@ class Merger {
   }
 
   // Of what became of the record in that line.
-  Status settle(p::Reader& reader, uint64_t line, const Reason& reason) {
+  Status settle(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
     }
@@ -147,20 +149,20 @@ class Merger {
 
   // `row` is that in row_. What take_record() does, where what there is to know about its work is known already.
   template <typename Row>
-  Reason take_row(Row& row) {
+  MergeReason take_row(Row& row) {
     const uint32_t position = tables_.position(row.work);
     const bool known = position < gpu_works_.size() && index(gpu_works_[position]) != 0;
     if constexpr (!std::is_same_v<Row, p::EuStall>) {
       if (known) {
         row.work = gpu_works_[position];
-        Reason reason = shift_slice(row.slice);
+        MergeReason reason = shift_slice(row.slice);
         if (!reason) {
           put(row_);
         }
         return reason;
       }
     }
-    Reason reason = take_record(row_);
+    MergeReason reason = take_record(row_);
     if (!reason && !known) {
       gpu_works_.resize(tables_.works().size());
       gpu_works_[position] = row.work;
@@ -182,7 +184,7 @@ class Merger {
     }
   }
 
-  Reason take_record(p::Record& record) {
+  MergeReason take_record(p::Record& record) {
     if (const auto* meta = std::get_if<p::Meta>(&record)) {
       if (Status put = take_meta(*meta); !put) {
         sink_failed_ = put.error();
@@ -192,14 +194,14 @@ class Merger {
     if (const auto* end = std::get_if<p::End>(&record)) {
       return take_end(*end);
     }
-    if (Reason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
+    if (MergeReason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
       return reason;
     }
-    if (Reason reason = shift(record)) {  // first: a process is known by its start
+    if (MergeReason reason = shift(record)) {  // first: a process is known by its start
       return reason;
     }
     bool is_new = ids_.map(record);
-    if (Reason reason = count_samples(record)) {
+    if (MergeReason reason = count_samples(record)) {
       return reason;
     }
     if (const auto* const window = std::get_if<p::Window>(&record)) {
@@ -234,7 +236,7 @@ class Merger {
   }
 
   // Of an input that has no END to tell how many there were.
-  Reason count_samples(const p::Record& record) {
+  MergeReason count_samples(const p::Record& record) {
     const auto* const sample = std::get_if<p::EuStall>(&record);
     if (sample == nullptr || has_end_) {
       return std::nullopt;
@@ -247,30 +249,30 @@ class Merger {
     return std::nullopt;
   }
 
-  Reason take_end(const p::End& end) {
+  MergeReason take_end(const p::End& end) {
     ended_ = true;
     end_.end_ns = std::max(end_.end_ns, shift_.time(end.end_ns));
     const bool fits = for_each_field(end_, [&](const auto& field, uint64_t& sum) {
       return field.name == "end_ns" || !__builtin_add_overflow(sum, end.*field.member, &sum);
     });
-    return fits ? Reason() : Reason("the sum of all END records exceeds 64 bits");
+    return fits ? MergeReason() : MergeReason("the sum of all END records exceeds 64 bits");
   }
 
-  Reason shift(p::Record& record) const {
+  MergeReason shift(p::Record& record) const {
     return std::visit(
         [this](auto& r) {
           if constexpr (requires { r.slice; }) {
             return shift_slice(r.slice);
           }
           shift_times(r);
-          return Reason();
+          return MergeReason();
         },
         record);
   }
 
-  Reason shift_slice(uint64_t& slice) const {
-    return __builtin_add_overflow(slice, shift_.slices, &slice) ? Reason("the slice's number exceeds 64 bits")
-                                                                : Reason();
+  MergeReason shift_slice(uint64_t& slice) const {
+    return __builtin_add_overflow(slice, shift_.slices, &slice) ? MergeReason("the slice's number exceeds 64 bits")
+                                                                : MergeReason();
   }
 
   template <typename R>

@@ -13,9 +13,9 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-class Builder {
+class SourceLineBuilder {
  public:
-  explicit Builder(const p::Tables& tables) : tables_(tables) {}
+  explicit SourceLineBuilder(const p::Tables& tables) : tables_(tables) {}
 
   // What was launched from one stack. False where no frame of it has a line.
   bool add(p::StackId stack, const Weight& weight) {
@@ -100,7 +100,7 @@ LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(s
     result.all += row.weight;
   }
   result.timed = result.all.ns > 0;
-  Builder builder(rows.tables);
+  SourceLineBuilder builder(rows.tables);
   for (const auto& [id, weight] : stacks) {
     if (id == 0) {
       result.without_stack += weight;

@@ -28,7 +28,7 @@ bool is_start_up(std::string_view name) {
 constexpr size_t kMostMain = 4096;
 
 // The key of what is shown as `text`.
-std::string key_of(FrameClass cls, std::string_view text) {
+std::string view_key_of(FrameClass cls, std::string_view text) {
   return std::string(1, static_cast<char>(cls)).append(text);
 }
 
@@ -244,12 +244,12 @@ uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions&
 
 // `file`: of a Python function, part of what tells it from others.
 uint32_t StackView::show(std::string_view label, std::string_view name, std::string_view file, FrameClass cls) {
-  const auto [found, added] = shown_ids_.try_emplace(key_of(cls, label), static_cast<uint32_t>(shown_.size()));
+  const auto [found, added] = shown_ids_.try_emplace(view_key_of(cls, label), static_cast<uint32_t>(shown_.size()));
   if (!added) {
     return found->second;
   }
   // Whether the compiler inlined a call makes no difference to what calls itself.
-  std::string function = key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
+  std::string function = view_key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
   if (cls == FrameClass::python) {
     function.append(1, '\0').append(file);
   }

@@ -6,16 +6,16 @@
 namespace gpuprof {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no using
+__extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): __extension__ takes no using
 
 // The golden ratio's: no other step spreads the phases of any number of calls more evenly.
-constexpr uint32_t kStep = 0x9e3779b9;
+constexpr uint32_t kSplitStep = 0x9e3779b9;
 constexpr unsigned kPhaseBits = 32;
 
 }  // namespace
 
 std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector<uint64_t>& weights) {
-  phase_ += kStep;
+  phase_ += kSplitStep;
   const uint64_t total = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
   if (total == 0) {
     return weights.empty() ? std::vector<uint64_t>() : split(count, std::vector<uint64_t>(weights.size(), 1));
@@ -26,8 +26,8 @@ std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector
   uint64_t given = 0;
   for (const uint64_t weight : weights) {
     up_to += weight;
-    const Wide whole = Wide{count} * up_to;
-    const Wide fraction = ((whole % total) << kPhaseBits) / total;
+    const WideNumber whole = WideNumber{count} * up_to;
+    const WideNumber fraction = ((whole % total) << kPhaseBits) / total;
     const uint64_t end = std::min(
         count, static_cast<uint64_t>(whole / total) + static_cast<uint64_t>((fraction + phase_) >> kPhaseBits));
     parts.push_back(end - given);

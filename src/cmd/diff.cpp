@@ -31,7 +31,7 @@ using compare::Run;
 
 constexpr const char* kSides = "--";
 constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
-constexpr size_t kMostLines = 1'000'000'000;
+constexpr size_t kMostDiffLines = 1'000'000'000;
 constexpr size_t kPlainWidth = 80;
 
 // The files of both sides, those of the old one first.
@@ -46,7 +46,7 @@ class Diff : public Command {
     app_ = &app;
     app.allow_extras();
     app.add_option("--top", top_, "lines in each table, 0 for all (default 6)")
-        ->check(CLI::Range(size_t{0}, kMostLines));
+        ->check(CLI::Range(size_t{0}, kMostDiffLines));
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's, or 80)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_option("--kernel", kernel_, "only kernels whose name matches, and the paths that launch them")

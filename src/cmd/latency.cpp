@@ -15,7 +15,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostLines = 1'000'000'000;
+constexpr size_t kMostLatencyLines = 1'000'000'000;
 
 class Latency : public Command {
  public:
@@ -24,7 +24,7 @@ class Latency : public Command {
     app.add_flag("--paths", options_.paths, "a histogram for each call path, not only for each kernel");
     app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
     app.add_option("--top", options_.top, "kernels or call paths to show, 0 for all (default 10)")
-        ->check(CLI::Range(size_t{0}, kMostLines));
+        ->check(CLI::Range(size_t{0}, kMostLatencyLines));
     app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kExitLag = 1;
 constexpr int kExitInconclusive = 125;
-constexpr size_t kMostLines = 1'000'000'000;
-constexpr size_t kPlainWidth = 100;
+constexpr size_t kMostRankLines = 1'000'000'000;
+constexpr size_t kRanksPlainWidth = 100;
 constexpr double kPercent = 100;
 constexpr const char* kCollectives = "nccl|rccl|onccl|oneccl|msccl|AllReduce|all_?reduce|allreduce|[Bb]arrier";
 
@@ -43,7 +43,7 @@ class Ranks : public Command {
         ->check(CLI::Range(0.1, 1000.0))
         ->type_name("PCT");
     app.add_option("--top", top_, "ranks in the table, 0 for all (default 16)")
-        ->check(CLI::Range(size_t{0}, kMostLines));
+        ->check(CLI::Range(size_t{0}, kMostRankLines));
     app.add_option("--width", width_, "characters in a line (default: the terminal's)")
         ->check(CLI::Range(size_t{40}, kMaxWidth));
     app.add_flag("--json", json_, "print JSON");
@@ -96,7 +96,7 @@ class Ranks : public Command {
                            .collective = regex,
                            .notes = notes(job),
                            .top = top_,
-                           .width = width_ != 0 ? width_ : terminal_width(kPlainWidth)}));
+                           .width = width_ != 0 ? width_ : terminal_width(kRanksPlainWidth)}));
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 

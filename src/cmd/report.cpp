@@ -30,7 +30,7 @@ const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
 }
 
 constexpr size_t kScreenLines = 60;
-constexpr size_t kWidth = 80;
+constexpr size_t kReportWidth = 80;
 
 class Report : public Command {
  public:
@@ -52,7 +52,7 @@ class Report : public Command {
     window_.declare(app);
     app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
     app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
-        ->check(CLI::Range(kWidth, kMaxWidth));
+        ->check(CLI::Range(kReportWidth, kMaxWidth));
     app.add_flag("--explain", shape_.explain,
                  "what each stall reason that is shown means, what causes it and what to try");
     app.add_flag("--json", json_, "print JSON");
@@ -119,7 +119,7 @@ class Report : public Command {
         top_option_->count() == 0 && !json_ ? kScreen : analyze::SummaryOptions::Limits{top_, top_, top_, top_};
     shape_.lines = top_option_->count() == 0 && !shape_.full ? kScreenLines : 0;
     shape_.from_start = options_.stacks.from_start;
-    shape_.width = shape_.width != 0 ? shape_.width : terminal_width(kWidth);
+    shape_.width = shape_.width != 0 ? shape_.width : terminal_width(kReportWidth);
     shape_.colors = terminal_colors();
     return {};
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Reasons = std::vector<std::string>;
 
-std::string joined(const std::vector<std::string>& names) {
+std::string joined_texts(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     text.append(text.empty() ? "" : ", ").append(escaped(name));
@@ -58,8 +58,8 @@ void look_at_setup(const Comparison& runs, Reasons& reasons) {
   const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),
                                   [&first](const RunFacts* facts) { return facts->devices != first.devices; });
   if (other != runs.runs.end()) {
-    reasons.push_back("not the same device: " + joined(first.devices) + " (" + escaped(first.file) + ") and " +
-                      joined((*other)->devices) + " (" + escaped((*other)->file) + ")");
+    reasons.push_back("not the same device: " + joined_texts(first.devices) + " (" + escaped(first.file) + ") and " +
+                      joined_texts((*other)->devices) + " (" + escaped((*other)->file) + ")");
   }
   if (const std::vector<KnownDriver> drivers = known_drivers(runs.runs); drivers.size() > 1) {
     reasons.push_back("not the same driver: " + escaped(drivers[0].name) + " (" + escaped(drivers[0].run->file) +

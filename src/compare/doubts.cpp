@@ -40,7 +40,7 @@ void tell_difference(const char* what, const std::set<std::string>& before, cons
   }
 }
 
-std::set<std::string> devices_of(Facts runs) {
+std::set<std::string> device_names_of(Facts runs) {
   std::set<std::string> all;
   for (const RunFacts* run : runs) {
     std::string text;
@@ -142,7 +142,7 @@ std::string dropped_samples_text(const RunFacts& run) {
 
 std::vector<std::string> doubts(Facts old_runs, Facts new_runs) {
   std::vector<std::string> told;
-  tell_difference("the devices", devices_of(old_runs), devices_of(new_runs), told);
+  tell_difference("the devices", device_names_of(old_runs), device_names_of(new_runs), told);
   tell_difference("the drivers", drivers_of(old_runs), drivers_of(new_runs), told);
   for (const Facts side : {old_runs, new_runs}) {
     for (const RunFacts* run : side) {

@@ -8,9 +8,9 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr double kLeastChange = 0.01;
+constexpr double kLeastShareChange = 0.01;
 
-StallShare::Side side_of(const StallSums& sums, uint32_t reason) {
+StallShare::Side share_side_of(const StallSums& sums, uint32_t reason) {
   const auto found = sums.reasons.find(reason);
   const StallSums::Reason part = found == sums.reasons.end() ? StallSums::Reason() : found->second;
   return {.samples = part.samples,
@@ -31,7 +31,7 @@ std::tuple<bool, long long, bool> rank(const StallShare& share) {
 bool is_changed(const StallShare& share) {
   const analyze::Interval& before = share.before.interval;
   const analyze::Interval& after = share.after.interval;
-  return (before.high < after.low || after.high < before.low) && difference(share) >= kLeastChange;
+  return (before.high < after.low || after.high < before.low) && difference(share) >= kLeastShareChange;
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ std::vector<StallShare> stall_shares(const KernelLine& kernel) {
   for (const uint32_t reason : reasons) {
     StallShare& share = shares.emplace_back();
     share.reason = reason;
-    share.before = side_of(before, reason);
-    share.after = side_of(after, reason);
+    share.before = share_side_of(before, reason);
+    share.after = share_side_of(after, reason);
     share.changed = is_changed(share);
   }
   std::stable_sort(shares.begin(), shares.end(),

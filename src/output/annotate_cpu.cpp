@@ -15,11 +15,11 @@ using analyze::LaunchingLine;
 using analyze::LaunchingLines;
 using analyze::Weight;
 
-constexpr size_t kColumn = 10;
+constexpr size_t kCpuColumn = 10;
 
-class Listing {
+class CpuListing {
  public:
-  Listing(const LaunchingLines& lines, const FindSource& find, TextStream& stream)
+  CpuListing(const LaunchingLines& lines, const FindSource& find, TextStream& stream)
       : lines_(lines), find_(find), stream_(stream) {}
 
   void print(size_t most) {
@@ -59,10 +59,10 @@ class Listing {
   [[nodiscard]] std::string cells(const Weight& self, const Weight& total, const std::string& number) const {
     std::string text;
     for (const Weight& weight : {self, total}) {
-      append_right(value(weight) == 0 ? "" : value_text(weight), kColumn, text);
-      append_right(value(weight) == 0 ? "" : share(weight), kColumn, text);
+      append_right(value(weight) == 0 ? "" : value_text(weight), kCpuColumn, text);
+      append_right(value(weight) == 0 ? "" : share(weight), kCpuColumn, text);
     }
-    append_right(number, kColumn, text);
+    append_right(number, kCpuColumn, text);
     return text + "  ";
   }
 
@@ -70,7 +70,7 @@ class Listing {
     const SourceText& source = find_(file.file);
     std::string titles;
     for (const char* const title : {"self", "share", "total", "share", "line"}) {
-      append_right(title, kColumn, titles);
+      append_right(title, kCpuColumn, titles);
     }
     put("");
     put(titles + "  " + shown_name(shown_text(file.file)));
@@ -104,7 +104,7 @@ class Listing {
 }  // namespace
 
 void annotate_cpu_text(const LaunchingLines& lines, size_t files, const FindSource& find, TextStream& stream) {
-  Listing(lines, find, stream).print(files);
+  CpuListing(lines, find, stream).print(files);
 }
 
 }  // namespace gpuprof::output

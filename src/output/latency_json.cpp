@@ -13,7 +13,7 @@ namespace {
 using analyze::LatencyLine;
 using analyze::LatencyStats;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kLatencySchemaVersion = 1;
 
 Json stats_json(const LatencyStats& stats) {
   Json buckets = Json::array();
@@ -25,7 +25,7 @@ Json stats_json(const LatencyStats& stats) {
           {"max_ns", stats.max_ns}, {"buckets", std::move(buckets)}};
 }
 
-void put_line(const LatencyLine& line, TextStream& stream) {
+void put_latency_line(const LatencyLine& line, TextStream& stream) {
   JsonObject object(stream.text());
   object.text("name", shown_text(line.work));
   if (!line.path.empty()) {
@@ -47,8 +47,8 @@ void latency_json(const std::vector<LatencyLine>& lines, TextStream& stream) {
   std::string& out = stream.text();
   {
     JsonObject object(out);
-    object.number("schema_version", kSchemaVersion);
-    json_array(lines, object.key("latencies"), [&stream](const LatencyLine& line) { put_line(line, stream); });
+    object.number("schema_version", kLatencySchemaVersion);
+    json_array(lines, object.key("latencies"), [&stream](const LatencyLine& line) { put_latency_line(line, stream); });
   }
   out += "\n";
 }

@@ -17,7 +17,7 @@ using analyze::LatencyStats;
 
 constexpr std::array<const char*, kPhases> kNames = {"call to queued", "queued to submitted", "submitted to start",
                                                      "call to start"};
-constexpr size_t kName = 21;
+constexpr size_t kNameColumn = 21;
 constexpr size_t kCount = 12;
 constexpr size_t kTime = 11;
 constexpr size_t kRange = 21;  // "512 ns .. 1.02 us"
@@ -46,7 +46,7 @@ std::string range_text(size_t row) {
 }
 
 void append_stats(const LatencyLine& line, std::string& out) {
-  out.append(2, ' ').append("phase").append(kName - 5, ' ');
+  out.append(2, ' ').append("phase").append(kNameColumn - 5, ' ');
   append_right("launches", kCount, out);
   for (const char* column : {"avg", "p50", "p90", "p99", "max"}) {
     append_right(column, kTime, out);
@@ -58,7 +58,7 @@ void append_stats(const LatencyLine& line, std::string& out) {
       continue;
     }
     const std::string name = kNames[i];
-    out.append(2, ' ').append(name).append(kName - name.size(), ' ');
+    out.append(2, ' ').append(name).append(kNameColumn - name.size(), ' ');
     append_right(count_text(stats.count), kCount, out);
     append_right(duration_text(stats.sum_ns / stats.count), kTime, out);
     for (const uint64_t ns : {stats.p50_ns, stats.p90_ns, stats.p99_ns, stats.max_ns}) {

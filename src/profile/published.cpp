@@ -6,8 +6,8 @@
 namespace gpuprof::profile {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKinds = {"EUSTALL",  "STRING",     "PROC_NAME", "USTACK",
-                                                    "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT", "KSTACK"};
+constexpr std::array<std::string_view, 8> kPublishedKinds = {"EUSTALL",  "STRING",     "PROC_NAME", "USTACK",
+                                                             "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT", "KSTACK"};
 constexpr std::array<const char*, 4> kTextKinds = {"STRING", "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
 bool own_id(Fields& in, uint32_t& id) {
@@ -42,11 +42,12 @@ struct PublishedForm::Stall {
 };
 
 bool PublishedForm::is_kind(std::string_view kind) {
-  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+  return std::find(kPublishedKinds.begin(), kPublishedKinds.end(), kind) != kPublishedKinds.end();
 }
 
 bool PublishedForm::is_kind_prefix(std::string_view text) {
-  return std::any_of(kKinds.begin(), kKinds.end(), [text](std::string_view kind) { return kind.starts_with(text); });
+  return std::any_of(kPublishedKinds.begin(), kPublishedKinds.end(),
+                     [text](std::string_view kind) { return kind.starts_with(text); });
 }
 
 std::optional<Record> PublishedForm::take(Line line, std::string& reason) {

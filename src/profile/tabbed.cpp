@@ -9,7 +9,7 @@
 namespace gpuprof::profile {
 namespace {
 
-constexpr std::array<std::string_view, 16> kKinds = {
+constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
@@ -118,11 +118,12 @@ class TabbedForm::TabFields {
 };
 
 bool TabbedForm::is_kind(std::string_view kind) {
-  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+  return std::find(kTabbedKinds.begin(), kTabbedKinds.end(), kind) != kTabbedKinds.end();
 }
 
 bool TabbedForm::is_kind_prefix(std::string_view text) {
-  return std::any_of(kKinds.begin(), kKinds.end(), [text](std::string_view kind) { return kind.starts_with(text); });
+  return std::any_of(kTabbedKinds.begin(), kTabbedKinds.end(),
+                     [text](std::string_view kind) { return kind.starts_with(text); });
 }
 
 std::optional<Record> TabbedForm::take(Line line, std::string& reason) {

@@ -12,7 +12,7 @@ constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY, in st_other: a ker
 constexpr uint32_t kToolNote = 2000;       // type of the note in .note.nv.tkinfo
 constexpr size_t kMaxFunctions = 1 << 20;  // of one file; the largest seen have some 10 000
 constexpr size_t kMaxRelocations = 1 << 20;
-constexpr size_t kMaxName = 64 << 10;
+constexpr size_t kMaxSectionName = 64 << 10;
 // Names may lie on top of each other, so that a small table has any number of long ones.
 constexpr uint64_t kMaxNameBytes = 256 << 20;
 
@@ -29,7 +29,7 @@ std::string_view string_at(std::span<const uint8_t> bytes, uint64_t offset) {
     return {};
   }
   const char* text = reinterpret_cast<const char*>(bytes.data()) + offset;
-  const size_t room = std::min<size_t>(bytes.size() - offset, kMaxName);
+  const size_t room = std::min<size_t>(bytes.size() - offset, kMaxSectionName);
   const size_t length = ::strnlen(text, room);
   return length < room ? std::string_view(text, length) : std::string_view();
 }

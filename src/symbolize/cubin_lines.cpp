@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kLineSection = ".debug_line";
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr size_t kMaxFrames = 1024;            // of a place, as in the profile
-constexpr size_t kMaxStepsBack = 64;           // how many functions before an address may be shorter ones
-constexpr size_t kMaxSectionRows = 1 << 20;    // of all sequences of a section
-constexpr size_t kMaxRowsKept = 4 << 20;       // of 20 bytes
-constexpr size_t kMaxFilesKept = 1 << 20;      // of 24 bytes
-constexpr size_t kMaxNameBytesKept = 8 << 20;  // demangled
-constexpr size_t kMaxName = 32 << 10;          // of a function; longer ones are not demangled anyway
-constexpr size_t kMaxNameBytes = 1 << 20;      // of all functions at one place
+constexpr size_t kMaxFrames = 1024;              // of a place, as in the profile
+constexpr size_t kMaxStepsBack = 64;             // how many functions before an address may be shorter ones
+constexpr size_t kMaxSectionRows = 1 << 20;      // of all sequences of a section
+constexpr size_t kMaxRowsKept = 4 << 20;         // of 20 bytes
+constexpr size_t kMaxFilesKept = 1 << 20;        // of 24 bytes
+constexpr size_t kMaxNameBytesKept = 8 << 20;    // demangled
+constexpr size_t kMaxKernelName = 32 << 10;      // of a function; longer ones are not demangled anyway
+constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one place
 
 // A function that only one kernel calls is in that kernel's section as "$_Z6kernelv$_Z6calleev".
 std::string_view own_name(std::string_view name) {
@@ -185,7 +185,7 @@ std::vector<SourceFrame> CubinLines::chain(const Decoded& decoded, size_t row, c
     const CubinRow& at = rows[row];
     const std::string_view name = at.context == 0 ? own_name(function.name) : inlined_name(decoded.table, at.name);
     SourceFrame& frame = frames.emplace_back(SourceFrame{{}, of->file(at.file), at.line});
-    if (name_bytes < kMaxNameBytes) {
+    if (name_bytes < kMaxKernelNameBytes) {
       frame.name = demangled(name);
       name_bytes += frame.name.size();
     }
@@ -230,7 +230,7 @@ std::string_view CubinLines::inlined_name(uint32_t table_index, uint32_t offset)
     return {};
   }
   const char* text = reinterpret_cast<const char*>(strings_.data()) + begin;
-  const size_t room = std::min<size_t>(strings_.size() - begin, kMaxName);
+  const size_t room = std::min<size_t>(strings_.size() - begin, kMaxKernelName);
   const size_t length = ::strnlen(text, room);
   return length < room ? std::string_view(text, length) : std::string_view();
 }

@@ -11,10 +11,10 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxSymbols = 8 << 20;         // a table; the largest seen in the field have about a million
-constexpr size_t kChunk = 16384;                  // symbols read at a time
-constexpr uint64_t kMaxNameBytes = 256ULL << 20;  // of a table
-constexpr int kMaxMatches = 4096;                 // symbols of the wanted names; a file has one or two of each
+constexpr uint64_t kMaxSymbols = 8 << 20;                 // a table; the largest seen in the field have about a million
+constexpr size_t kChunk = 16384;                          // symbols read at a time
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // of a table
+constexpr int kMaxMatches = 4096;                         // symbols of the wanted names; a file has one or two of each
 
 using Wanted = std::unordered_map<std::string_view, size_t>;
 
@@ -31,7 +31,7 @@ class Search {
   [[nodiscard]] bool table(const ElfSection& section) {
     const auto& sections = image_.sections();
     if (section.header.sh_entsize != sizeof(Elf64_Sym) || section.header.sh_link >= sections.size() ||
-        !image_.read_section(sections[section.header.sh_link], kMaxNameBytes, names_)) {
+        !image_.read_section(sections[section.header.sh_link], kMaxFunctionNameBytes, names_)) {
       return true;
     }
     const uint64_t count = std::min(section.header.sh_size / sizeof(Elf64_Sym), kMaxSymbols);

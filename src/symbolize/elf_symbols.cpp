@@ -7,10 +7,11 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxSymbols = 8 << 20;  // a table; the largest seen in the field have about a million
-constexpr size_t kChunk = 16384;           // symbols read at a time
-constexpr size_t kMaxName = 64 << 10;
-constexpr size_t kMaxStepsBack = 64;  // how many symbols before an address may be shorter ones inside its function
+constexpr uint64_t kMaxElfSymbols = 8 << 20;  // a table; the largest seen in the field have about a million
+constexpr size_t kSymbolChunk = 16384;        // symbols read at a time
+constexpr size_t kMaxSymbolName = 64 << 10;
+constexpr size_t kMaxSymbolStepsBack =
+    64;  // how many symbols before an address may be shorter ones inside its function
 constexpr size_t kMaxAliases = 32;
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kLabelRank = 3;
@@ -19,7 +20,7 @@ uint32_t clamp32(uint64_t value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value, kNoLimit));
 }
 
-std::optional<uint8_t> rank_of(const Elf64_Sym& symbol) {
+std::optional<uint8_t> symbol_rank(const Elf64_Sym& symbol) {
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_name == 0) {
     return std::nullopt;
@@ -64,16 +65,16 @@ size_t SymbolTable::add(const ElfImage& image, uint32_t section_type, ReadingBud
 
   const size_t before = symbols_.size();
   const uint64_t there = std::min(table->header.sh_size, image.source().size()) / sizeof(Elf64_Sym);
-  const uint64_t count = budget.take_symbols(std::min(there, kMaxSymbols));
+  const uint64_t count = budget.take_symbols(std::min(there, kMaxElfSymbols));
   symbols_.reserve(before + count);  // growing as they come would take more
-  std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kChunk));
+  std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kSymbolChunk));
   for (uint64_t done = 0; done < count;) {
     const size_t want = std::min<uint64_t>(chunk.size(), count - done);
     const uint64_t offset = table->header.sh_offset + done * sizeof(Elf64_Sym);
     const size_t got = image.source().read_some(offset, chunk.data(), want * sizeof(Elf64_Sym)) / sizeof(Elf64_Sym);
     for (size_t i = 0; i < got; ++i) {
       const Elf64_Sym& symbol = chunk[i];
-      const std::optional<uint8_t> rank = rank_of(symbol);
+      const std::optional<uint8_t> rank = symbol_rank(symbol);
       if (!rank || symbol.st_name >= strings.sh_size) {
         continue;
       }
@@ -136,7 +137,7 @@ void SymbolTable::settle_sizes() {
 std::optional<FoundSymbol> SymbolTable::find(uint64_t vaddr) const {
   auto after = std::upper_bound(symbols_.begin(), symbols_.end(), vaddr,
                                 [](uint64_t address, const Symbol& symbol) { return address < symbol.value; });
-  for (size_t steps = 0; after != symbols_.begin() && steps < kMaxStepsBack; ++steps) {
+  for (size_t steps = 0; after != symbols_.begin() && steps < kMaxSymbolStepsBack; ++steps) {
     --after;
     if (vaddr - after->value < after->size) {
       return best_alias(static_cast<size_t>(after - symbols_.begin()), vaddr);
@@ -170,7 +171,7 @@ FoundSymbol SymbolTable::best_alias(size_t index, uint64_t vaddr) const {
 
 std::string SymbolTable::name_of(const Symbol& symbol) const {
   const StringTable& table = tables_[symbol.table];
-  return table.source.read_string(table.begin + symbol.name, table.end, kMaxName);
+  return table.source.read_string(table.begin + symbol.name, table.end, kMaxSymbolName);
 }
 
 }  // namespace gpuprof::symbolize

@@ -11,9 +11,9 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxName = 64 << 10;
-constexpr size_t kMaxLine = kMaxName + 64;  // with its numbers
-constexpr size_t kChunk = 256 << 10;
+constexpr size_t kMaxMapName = 64 << 10;
+constexpr size_t kMaxLine = kMaxMapName + 64;  // with its numbers
+constexpr size_t kMapChunk = 256 << 10;
 
 // Takes a hex number and the space after it off the front of `line`.
 bool take_hex(std::string_view& line, uint64_t& value) {
@@ -79,7 +79,7 @@ void PerfMap::refresh(ReadingBudget& budget) {
 void PerfMap::read_appended(uint64_t size, ReadingBudget& budget) {
   const uint64_t end = consumed_ + budget.take_perf_map(size - consumed_);
   read_to_ = size;
-  std::vector<char> chunk(kChunk);
+  std::vector<char> chunk(kMapChunk);
   std::string line;
   uint64_t line_bytes = 0;
   for (uint64_t at = consumed_; at < end;) {
@@ -122,7 +122,7 @@ void PerfMap::add_line(std::string_view line, ReadingBudget& budget) {
   if (!budget.add_perf_map_function()) {
     return;
   }
-  const std::string_view name = line.substr(0, kMaxName);
+  const std::string_view name = line.substr(0, kMaxMapName);
   functions_.emplace(start, Function{end, names_.size(), static_cast<uint32_t>(name.size())});
   names_ += name;
 }

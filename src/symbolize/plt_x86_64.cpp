@@ -7,8 +7,8 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxStub = 16;
-constexpr uint64_t kMaxRelocations = uint64_t{32} << 20;  // bytes
-constexpr size_t kMaxName = 64 << 10;
+constexpr uint64_t kMaxPltRelocations = uint64_t{32} << 20;  // bytes
+constexpr size_t kMaxPltName = 64 << 10;
 
 // The slot in the global offset table that a stub jumps through: `jmp *slot(%rip)` within the stub's 16 bytes.
 std::optional<uint64_t> slot_of_stub(const ElfImage& image, const ElfSection& section, uint64_t vaddr) {
@@ -40,7 +40,8 @@ std::string symbol_name(const ElfImage& image, const ElfSection& relocations, ui
   if (symbol.st_name >= strings.sh_size || strings.sh_offset + strings.sh_size < strings.sh_offset) {
     return {};
   }
-  return image.source().read_string(strings.sh_offset + symbol.st_name, strings.sh_offset + strings.sh_size, kMaxName);
+  return image.source().read_string(strings.sh_offset + symbol.st_name, strings.sh_offset + strings.sh_size,
+                                    kMaxPltName);
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ std::string plt_function(const ElfImage& image, uint64_t vaddr) {
   const std::optional<uint64_t> slot = slot_of_stub(image, *section, vaddr);
   std::vector<uint8_t> bytes;
   for (const ElfSection& relocations : image.sections()) {
-    if (!slot || relocations.header.sh_type != SHT_RELA || !image.read_section(relocations, kMaxRelocations, bytes)) {
+    if (!slot || relocations.header.sh_type != SHT_RELA ||
+        !image.read_section(relocations, kMaxPltRelocations, bytes)) {
       continue;
     }
     for (size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.size(); at += sizeof(Elf64_Rela)) {

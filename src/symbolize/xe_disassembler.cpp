@@ -112,7 +112,7 @@ class Library {
   bool usable_ = false;
 };
 
-std::vector<uint8_t> read_all(int file) {
+std::vector<uint8_t> read_code(int file) {
   std::vector<uint8_t> bytes;
   std::array<uint8_t, 65536> chunk{};
   while (bytes.size() < kMaxCode) {
@@ -165,7 +165,7 @@ bool disassemble_xe(GpuPlatform platform, int code, int output) {
   if (!library.usable()) {
     return false;
   }
-  std::vector<uint8_t> bytes = read_all(code);
+  std::vector<uint8_t> bytes = read_code(code);
   const size_t size = bytes.size();
   bytes.resize(size + kLong);  // the last one may be cut
   for (size_t at = 0; size - at >= kCompact;) {

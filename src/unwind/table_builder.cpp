@@ -7,14 +7,14 @@
 namespace gpuprof::unwind {
 namespace {
 
-constexpr uint64_t kNone = GPUPROF_UNWIND_NONE;
+constexpr uint64_t kNoRule = GPUPROF_UNWIND_NONE;
 constexpr uint64_t kReach = UINT32_MAX;  // of a table, in bytes of code
 constexpr uint16_t kNoneIndex = 0;
 
 }  // namespace
 
 TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections), table_(new Table) {
-  table_->rules_.push_back(kNone);
+  table_->rules_.push_back(kNoRule);
   // An .eh_frame byte gives about a quarter of a row, a function some 60 bytes.
   const uint64_t expected = std::min<uint64_t>(sections.size() / 4, Table::kMaxRows);
   row_offsets_.reserve(expected);
@@ -23,7 +23,7 @@ TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections),
 }
 
 void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
-  if (rule == kNone) {
+  if (rule == kNoRule) {
     close_piece(pc);
     return;
   }

@@ -41,7 +41,7 @@ std::string name_of(const symbolize::ElfImage& image, const TableFile::Source& s
 
 constexpr size_t kMaxWithoutTable = 16384;  // files that are remembered to have none
 
-struct Entry {
+struct CachedTable {
   std::mutex building;  // held by the thread that makes the table
   // Of State::mutex:
   bool none = false;                 // the file has no table
@@ -69,12 +69,12 @@ struct TableCache::State {
   std::optional<CacheDirectory> directory;
 
   mutable std::mutex mutex;  // for what follows
-  std::map<Key, std::shared_ptr<Entry>> entries;
+  std::map<Key, std::shared_ptr<CachedTable>> entries;
   bool told_full = false;
 
   void trim();
   [[nodiscard]] uint64_t bytes() const;
-  std::shared_ptr<const Table> keep(Entry& entry, std::shared_ptr<const Table> table);
+  std::shared_ptr<const Table> keep(CachedTable& entry, std::shared_ptr<const Table> table);
 };
 
 TableCache::TableCache(const std::string& directory) : state_(std::make_unique<State>(directory)) {}
@@ -126,7 +126,7 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
 void TableCache::State::trim() {
   const bool all = entries.size() > kMaxWithoutTable;
   std::erase_if(entries, [all](const auto& item) {
-    const Entry& entry = *item.second;
+    const CachedTable& entry = *item.second;
     return item.second.use_count() == 1 && (entry.none ? all : entry.table.expired());
   });
 }
@@ -141,7 +141,7 @@ uint64_t TableCache::State::bytes() const {
 }
 
 // Null where memory for all tables is used up: the file is then asked for again when another process has it.
-std::shared_ptr<const Table> TableCache::State::keep(Entry& entry, std::shared_ptr<const Table> table) {
+std::shared_ptr<const Table> TableCache::State::keep(CachedTable& entry, std::shared_ptr<const Table> table) {
   const std::lock_guard lock(mutex);
   trim();
   if (table && (table->bytes() > kMaxBytes || bytes() > kMaxBytes - table->bytes())) {
@@ -161,12 +161,12 @@ std::shared_ptr<const Table> TableCache::get(const symbolize::MappedFile& file) 
   if (!key) {
     return nullptr;
   }
-  std::shared_ptr<Entry> entry;
+  std::shared_ptr<CachedTable> entry;
   {
     const std::lock_guard lock(state_->mutex);
-    std::shared_ptr<Entry>& slot = state_->entries[*key];
+    std::shared_ptr<CachedTable>& slot = state_->entries[*key];
     if (!slot) {
-      slot = std::make_shared<Entry>();
+      slot = std::make_shared<CachedTable>();
     }
     entry = slot;
   }

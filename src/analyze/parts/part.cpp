@@ -4,6 +4,7 @@
 
 #include "analyze/merge_clock.h"
 #include "analyze/parts/part_meta.h"
+#include "analyze/totals.h"
 #include "base/return_if_error.h"
 #include "profile/coverage.h"
 #include "profile/record_fields.h"
@@ -12,10 +13,6 @@ namespace gpuprof::analyze {
 namespace {
 
 namespace p = gpuprof::profile;
-
-bool add_to(uint64_t& sum, uint64_t value) {
-  return !__builtin_add_overflow(sum, value, &sum);
-}
 
 }  // namespace
 

@@ -24,7 +24,7 @@ constexpr const char* kRest = "rest";
 constexpr size_t kMostMeta = 1000;
 constexpr size_t kMostWindows = 1000;
 
-constexpr std::string_view word(SplitBy by) {
+constexpr std::string_view split_word(SplitBy by) {
   constexpr std::array<std::string_view, 4> kWords = {"process", "rank", "device", "time"};
   return kWords.at(static_cast<size_t>(by));
 }
@@ -133,7 +133,7 @@ std::string Split::name_of(uint64_t key) const {
     constexpr size_t kDigits = 6;  // so that names sort as times do
     number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
   }
-  std::string file(word(by_));
+  std::string file(split_word(by_));
   for (const std::string& part : {number, safe(name)}) {
     file += part.empty() ? "" : "-" + part;
   }
@@ -143,7 +143,7 @@ std::string Split::name_of(uint64_t key) const {
 std::string Split::which_of(uint64_t key) const {
   if (by_ != SplitBy::time) {
     const auto [number, name] = identity_of(key);
-    return std::string(word(by_)) + " " + (number.empty() ? "" : number + " ") + name;
+    return std::string(split_word(by_)) + " " + (number.empty() ? "" : number + " ") + name;
   }
   const p::Uint128 begin = p::Uint128{key} * length_ns_;
   const p::Uint128 end = begin + length_ns_;
@@ -158,7 +158,7 @@ MetaLines Split::own_meta(const std::string& which) {
     of_ = new_identity();
   }
   return {{std::string(kPartOf), of_},
-          {std::string(kPartWhich), which + ", of a profile split by " + std::string(word(by_))}};
+          {std::string(kPartWhich), which + ", of a profile split by " + std::string(split_word(by_))}};
 }
 
 Result<Part*> Split::rest() {
@@ -181,9 +181,10 @@ Result<Part*> Split::part_of(const p::Record& row) {
     return known->second;
   }
   if (parts_.size() == kMostParts) {
-    return Error{"the profile has more than " + std::to_string(kMostParts) + " parts by " + std::string(word(by_)),
-                 by_ == SplitBy::time ? "choose a longer time, or `gpuprof filter` for what you need"
-                                      : "choose what you need by `gpuprof filter`"};
+    return Error{
+        "the profile has more than " + std::to_string(kMostParts) + " parts by " + std::string(split_word(by_)),
+        by_ == SplitBy::time ? "choose a longer time, or `gpuprof filter` for what you need"
+                             : "choose what you need by `gpuprof filter`"};
   }
   std::string name = name_of(*key);
   std::string which = which_of(*key);

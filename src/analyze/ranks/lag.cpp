@@ -21,7 +21,7 @@ constexpr size_t kGroup = 4;
 constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
-constexpr double kMostAlike = 0.8;
+constexpr double kMostAlikeRanks = 0.8;
 constexpr double kLikelihood = 4;  // e^-4 is a fiftieth
 
 double mad_of(const std::vector<double>& values) {
@@ -193,7 +193,7 @@ double alike_columns(const std::vector<double>& deviations) {
   for (size_t i = 1; i < deviations.size(); ++i) {
     same += (deviations[i] > 0) == (deviations[i - 1] > 0) ? 1 : -1;
   }
-  const double correlation = std::clamp(same / static_cast<double>(deviations.size() - 1), 0.0, kMostAlike);
+  const double correlation = std::clamp(same / static_cast<double>(deviations.size() - 1), 0.0, kMostAlikeRanks);
   return (1 + correlation) / (1 - correlation);
 }
 

@@ -25,7 +25,7 @@ extern const unsigned char gpuprof_embedded_cupti_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr std::string_view kFileName = "libgpuprof_cupti.so";
+constexpr std::string_view kCuptiFile = "libgpuprof_cupti.so";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 
@@ -136,9 +136,8 @@ constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
                                    {GPUPROF_ENV_CUPTI_DOMAINS, check_domains},
                                    {GPUPROF_ENV_CUPTI_FLUSH_MS, check_flush},
                                    {GPUPROF_ENV_NEXT_CUDA_INJECTION}};
-constexpr std::string_view kVendorVariables[] = {"CUDA_", "NVIDIA_"};
-constexpr Descriptor kDescriptor = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables,
-                                    kVendorVariables};
+constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
+constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
 
 // The runtime's launch functions come through libcuda's exported ones (seen on driver 580: 311 637 of 311 720 launches,
 // the rest being those between the two attachments), so those count every launch once, with the runtime's function on
@@ -158,11 +157,11 @@ std::vector<LaunchFunction> counted_functions() {
 }
 
 // CUPTI calls us from inside the driver's launch function.
-constexpr std::string_view kInstrumentLibraries[] = {"libcupti.so"};
+constexpr std::string_view kCudaLibraries[] = {"libcupti.so"};
 
 class CuptiBackend final : public Backend {
  public:
-  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+  [[nodiscard]] const Descriptor& descriptor() const override { return kCupti; }
 
   [[nodiscard]] Availability probe() const override {
     const std::string driver = nvidia_driver_version();
@@ -185,10 +184,10 @@ class CuptiBackend final : public Backend {
   }
 
   [[nodiscard]] Library library() const override {
-    return {kFileName, {gpuprof_embedded_cupti_begin, gpuprof_embedded_cupti_end}};
+    return {kCuptiFile, {gpuprof_embedded_cupti_begin, gpuprof_embedded_cupti_end}};
   }
 
-  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kInstrumentLibraries; }
+  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kCudaLibraries; }
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override {
     static const std::vector<LaunchFunction> functions = counted_functions();
@@ -203,7 +202,7 @@ class CuptiBackend final : public Backend {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};
     }
-    std::string ours = env.library_dir + "/" + std::string(kFileName);
+    std::string ours = env.library_dir + "/" + std::string(kCuptiFile);
     const std::string* before = env.get(kInjectionVariable);
     if (before != nullptr && !before->empty() && *before != ours) {
       env.set(GPUPROF_ENV_NEXT_CUDA_INJECTION, std::string(*before));

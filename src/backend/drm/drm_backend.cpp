@@ -24,8 +24,8 @@ namespace {
 using drm::Job;
 using drm::JobKey;
 
-constexpr Descriptor kDescriptor = {
-    "drm", "jobs of GPUs by their kernel drivers, without their libraries (only with --backend drm)"};
+constexpr Descriptor kDrm = {"drm",
+                             "jobs of GPUs by their kernel drivers, without their libraries (only with --backend drm)"};
 
 Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
@@ -41,10 +41,7 @@ constexpr size_t kMaxUnclaimed = 16384;
 class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
  public:
   DrmRecording(const Recording& recording, std::unique_ptr<drm::JobPrograms> programs)
-      : programs_(std::move(programs)),
-        submitters_(recording, kDescriptor.name),
-        clients_(recording.root),
-        join_(*this) {
+      : programs_(std::move(programs)), submitters_(recording, kDrm.name), clients_(recording.root), join_(*this) {
     if (recording.sampling.samples) {
       start_sampling(recording);
     }
@@ -323,7 +320,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
 class DrmBackend final : public Backend {
  public:
-  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+  [[nodiscard]] const Descriptor& descriptor() const override { return kDrm; }
 
   [[nodiscard]] Availability probe() const override {
     if (running_) {

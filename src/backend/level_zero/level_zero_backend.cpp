@@ -18,10 +18,10 @@ extern const unsigned char gpuprof_embedded_level_zero_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr std::string_view kVendorVariables[] = {"ZE_"};
-constexpr Descriptor kDescriptor = {
-    "level_zero", "Level Zero kernels, copies and fills (Intel GPUs)", {}, kVendorVariables};
-constexpr std::string_view kFileName = "libgpuprof_level_zero.so";
+constexpr std::string_view kLevelZeroVariables[] = {"ZE_"};
+constexpr Descriptor kLevelZero = {
+    "level_zero", "Level Zero kernels, copies and fills (Intel GPUs)", {}, kLevelZeroVariables};
+constexpr std::string_view kLevelZeroFile = "libgpuprof_level_zero.so";
 constexpr const char* kLoader = "libze_loader.so.1";
 constexpr std::string_view kTracingLayer = "libze_tracing_layer.so.1";
 constexpr const char* kTracingVariable = "ZE_ENABLE_TRACING_LAYER";
@@ -31,7 +31,7 @@ constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
 // The file of the loader that a program of this machine would get, e.g. /usr/lib/x86_64-linux-gnu/libze_loader.so.1;
 // empty: there is none. Drivers are not loaded: that happens in zeInit().
-std::string find_loader() {
+std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     return {};
@@ -91,7 +91,7 @@ std::string find_device(const std::string* alternative_drivers) {
   return access("/dev/dxg", F_OK) == 0 ? "a GPU of the Windows host" : "";
 }
 
-constexpr LaunchFunction kLaunchFunctions[] = {
+constexpr LaunchFunction kLevelZeroLaunches[] = {
     {"libze_loader.so", "zeCommandListAppendLaunchKernel"},
     {"libze_loader.so", "zeCommandListAppendLaunchCooperativeKernel"},
     {"libze_loader.so", "zeCommandListAppendLaunchKernelIndirect"},
@@ -103,14 +103,14 @@ constexpr LaunchFunction kLaunchFunctions[] = {
 };
 
 // The tracing layer calls us from inside the loader's functions.
-constexpr std::string_view kInstrumentLibraries[] = {"libze_tracing_layer.so"};
+constexpr std::string_view kLevelZeroLibraries[] = {"libze_tracing_layer.so"};
 
 class LevelZeroBackend final : public Backend {
  public:
-  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+  [[nodiscard]] const Descriptor& descriptor() const override { return kLevelZero; }
 
   [[nodiscard]] Availability probe() const override {
-    const std::string loader = find_loader();
+    const std::string loader = find_ze_loader();
     if (loader.empty()) {
       return {false, std::string("no Level Zero loader (") + kLoader + ")",
               "on a machine with an Intel GPU install it and the driver: on Debian and Ubuntu, apt install libze1 "
@@ -132,12 +132,12 @@ class LevelZeroBackend final : public Backend {
   }
 
   [[nodiscard]] Library library() const override {
-    return {kFileName, {gpuprof_embedded_level_zero_begin, gpuprof_embedded_level_zero_end}};
+    return {kLevelZeroFile, {gpuprof_embedded_level_zero_begin, gpuprof_embedded_level_zero_end}};
   }
 
-  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kInstrumentLibraries; }
+  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kLevelZeroLibraries; }
 
-  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLevelZeroLaunches; }
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libze_loader.so"; }
 
@@ -154,7 +154,7 @@ class LevelZeroBackend final : public Backend {
       return Error{"the Level Zero library can not be preloaded: '" + env.library_dir + "' is not a usable directory",
                    "set TMPDIR to a directory without ':' or blanks in its name"};
     }
-    std::string libraries = env.library_dir + "/" + std::string(kFileName);
+    std::string libraries = env.library_dir + "/" + std::string(kLevelZeroFile);
     const std::string* before = env.get(kPreloadVariable);
     if (before != nullptr && !before->empty()) {
       libraries = *before + ":" + libraries;

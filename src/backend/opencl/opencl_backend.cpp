@@ -23,11 +23,11 @@ extern const unsigned char gpuprof_embedded_opencl_end[];
 namespace gpuprof::backend {
 namespace {
 
-constexpr std::string_view kVendorVariables[] = {"OCL_", "OPENCL_", "POCL_"};
-constexpr Descriptor kDescriptor = {
-    "opencl", "OpenCL kernels, copies and fills on any driver, the CPU included", {}, kVendorVariables};
+constexpr std::string_view kOpenClVariables[] = {"OCL_", "OPENCL_", "POCL_"};
+constexpr Descriptor kOpenCl = {
+    "opencl", "OpenCL kernels, copies and fills on any driver, the CPU included", {}, kOpenClVariables};
 constexpr const char* kLayersVariable = "OPENCL_LAYERS";
-constexpr std::string_view kFileName = "libgpuprof_opencl.so";
+constexpr std::string_view kOpenClFile = "libgpuprof_opencl.so";
 constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";
 
 bool file_contains(const char* path, std::string_view text) {
@@ -53,7 +53,7 @@ struct Loader {
   std::string path;
 };
 
-Loader find_loader() {
+Loader find_icd_loader() {
   Loader loader;
   void* library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -114,7 +114,7 @@ std::string join(const std::vector<std::string>& words) {
   return joined;
 }
 
-constexpr LaunchFunction kLaunchFunctions[] = {
+constexpr LaunchFunction kOpenClLaunches[] = {
     {"libOpenCL.so", "clEnqueueNDRangeKernel"}, {"libOpenCL.so", "clEnqueueTask"},
     {"libOpenCL.so", "clEnqueueReadBuffer"},    {"libOpenCL.so", "clEnqueueWriteBuffer"},
     {"libOpenCL.so", "clEnqueueCopyBuffer"},    {"libOpenCL.so", "clEnqueueFillBuffer"},
@@ -122,10 +122,10 @@ constexpr LaunchFunction kLaunchFunctions[] = {
 
 class OpenClBackend final : public Backend {
  public:
-  [[nodiscard]] const Descriptor& descriptor() const override { return kDescriptor; }
+  [[nodiscard]] const Descriptor& descriptor() const override { return kOpenCl; }
 
   [[nodiscard]] Availability probe() const override {
-    const Loader loader = find_loader();
+    const Loader loader = find_icd_loader();
     if (!loader.present) {
       return {false, "no OpenCL loader (libOpenCL.so.1)",
               "install one and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
@@ -147,10 +147,10 @@ class OpenClBackend final : public Backend {
   }
 
   [[nodiscard]] Library library() const override {
-    return {kFileName, {gpuprof_embedded_opencl_begin, gpuprof_embedded_opencl_end}};
+    return {kOpenClFile, {gpuprof_embedded_opencl_begin, gpuprof_embedded_opencl_end}};
   }
 
-  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLaunchFunctions; }
+  [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kOpenClLaunches; }
 
   // The first layer in the list sits next to the driver: ours sees what the user's own layers let through.
   Status prepare(LaunchEnv& env) override {
@@ -158,7 +158,7 @@ class OpenClBackend final : public Backend {
       return Error{"the OpenCL layer can not be named: '" + env.library_dir + "' is not a usable directory",
                    "set TMPDIR to a directory without ':' in its name"};
     }
-    std::string layers = env.library_dir + "/" + std::string(kFileName);
+    std::string layers = env.library_dir + "/" + std::string(kOpenClFile);
     const std::string* before = env.get(kLayersVariable);
     if (before != nullptr && !before->empty()) {
       layers += ":" + *before;

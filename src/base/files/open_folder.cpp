@@ -20,12 +20,12 @@ namespace {
 constexpr int kMaxLinks = 40;  // as in the kernel
 constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
-Error failure(const std::string& path, const std::string& why, std::string hint = {}) {
+Error folder_failure(const std::string& path, const std::string& why, std::string hint = {}) {
   return Error{"cannot use the folder " + path + ": " + why, std::move(hint)};
 }
 
 Error errno_failure(const std::string& path, int error) {
-  return failure(path, std::strerror(error), "name a file in a folder that is there and that you may write");
+  return folder_failure(path, std::strerror(error), "name a file in a folder that is there and that you may write");
 }
 
 // What a symbolic link says, read from the link that was looked at and not by its name, which may be another's by now.
@@ -101,8 +101,9 @@ class Walk {
 
   Status follow(const UniqueFd& link, const std::string& name, uid_t owner) {
     if (!is_trusted(owner)) {
-      return failure(path_, "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
-                     "name the folder that it leads to, if that is where you want to write");
+      return folder_failure(path_,
+                            "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
+                            "name the folder that it leads to, if that is where you want to write");
     }
     const std::string text = link_text(link.get(), "");
     if (++links_ > kMaxLinks || text.empty()) {

@@ -21,7 +21,7 @@ Error refused(const std::string& name, const std::string& why, std::string hint)
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
 }
 
-Error errno_error(const std::string& name, int error) {
+Error special_error(const std::string& name, int error) {
   return refused(name, std::strerror(error), "name another file");
 }
 
@@ -40,7 +40,7 @@ Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, 
       return fd;
     }
     if (errno != ENXIO) {
-      return errno_error(name, errno);
+      return special_error(name, errno);
     }
     if (waited == kPatienceMs) {
       log::info("waiting for a reader of the pipe " + name);
@@ -93,7 +93,7 @@ Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, co
     // Only root can make devices, and terminals stay in their folder: there is no owner to distrust.
     UniqueFd fd(reopen(place));
     if (!fd) {
-      return errno_error(name, errno);
+      return special_error(name, errno);
     }
     ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
     return fd;

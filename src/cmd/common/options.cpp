@@ -17,7 +17,7 @@ constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
 constexpr const char* kMore = "more";      // the groups of options
 constexpr const char* kAlways = "always";  // help and levels, which all commands have
-constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 // `text` behind what `line` has already, in lines that begin with `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
@@ -105,7 +105,7 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
                                  uint64_t least_ns, uint64_t most_ns) {
   const auto take = [names, least_ns, most_ns, &value_ns](const std::string& given) {
-    const auto ns = parse_duration(given, kSecondNs);
+    const auto ns = parse_duration(given, kNsPerSecond);
     if (!ns) {
       throw CLI::ValidationError(names, "'" + given + "' is no time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
     }

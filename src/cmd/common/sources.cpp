@@ -30,7 +30,7 @@ constexpr size_t kMostOpen = 64;  // files at a time; more than that are opened 
 constexpr size_t kMostNamed = 3;  // files in a message
 constexpr std::string_view kBegin = "GPUPROF;";
 
-struct CloseFolder {
+struct CloseListing {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
@@ -39,7 +39,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-bool exists(const std::string& path) {
+bool source_exists(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;
 }
@@ -77,7 +77,7 @@ void tell_skipped(const std::string& path, const std::vector<std::string>& skipp
 }
 
 Result<std::vector<std::string>> files_in(const std::string& path) {
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
+  const std::unique_ptr<DIR, CloseListing> folder(::opendir(path.c_str()));
   if (folder == nullptr) {
     return Error{"cannot read the folder " + escaped(path) + ": " + std::strerror(errno), "", kExitUsage};
   }
@@ -129,7 +129,7 @@ Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& 
   std::set<std::pair<dev_t, ino_t>> found_there;  // by folders and patterns
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
-    const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !exists(word);
+    const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !source_exists(word);
     if (!folder && !pattern) {
       struct stat info {};
       if (word != "-" && ::stat(word.c_str(), &info) == 0) {

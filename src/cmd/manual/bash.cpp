@@ -3,7 +3,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr const char* kHead = R"sh(# bash completion for gpuprof, made by "gpuprof completion bash" from its options
+constexpr const char* kBashHead = R"sh(# bash completion for gpuprof, made by "gpuprof completion bash" from its options
 
 _gpuprof() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" at joined=""
@@ -92,7 +92,7 @@ std::string value_case(const OptionDescription& option) {
   return "        " + pattern + ") kind=" + kind_word(option) + words + " ;;\n";
 }
 
-std::string command_case(const CommandDescription& command) {
+std::string bash_case(const CommandDescription& command) {
   std::string names;
   std::string values;
   std::string arguments;
@@ -122,14 +122,14 @@ std::string command_case(const CommandDescription& command) {
 }  // namespace
 
 std::string bash_completion(const Commands& commands) {
-  std::string text = kHead;
+  std::string text = kBashHead;
   const std::string words = first_words(commands);
   text += "  if [[ -z $command ]]; then\n    mapfile -t COMPREPLY < <(compgen -W \"" + words +
           "\" -- \"$current\")\n    return\n  fi\n";
   text += "  local options=\"\" words=\"\" kind=options runs=\"\" arguments=\"\"\n  case $command in\n";
   std::string names;
   for (const CommandDescription& command : commands) {
-    text += command_case(command);
+    text += bash_case(command);
     names.append(names.empty() ? "" : " ").append(command.name);
   }
   return text + "    help) arguments=\"" + names + "\" ;;\n    *) return ;;\n" + kTail;

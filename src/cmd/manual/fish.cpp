@@ -3,7 +3,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr const char* kHead = R"sh(# fish completion for gpuprof, made by "gpuprof completion fish" from its options
+constexpr const char* kFishHead = R"sh(# fish completion for gpuprof, made by "gpuprof completion fish" from its options
 
 # The words after "gpuprof" that are no options of its own.
 function __gpuprof_words
@@ -44,7 +44,7 @@ end
 complete -c gpuprof -f
 )sh";
 
-std::string quoted(const std::string& text) {
+std::string fish_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     out.append(c == '\'' || c == '\\' ? "\\" : "").push_back(c);
@@ -59,8 +59,8 @@ std::string value_options(const OptionDescription& option) {
   }
   switch (value_kind(option)) {
     case ValueKind::words:
-      return option.is_list ? " -x -a " + quoted("(__fish_append , " + joined(option.words) + ")")
-                            : " -x -a " + quoted(joined(option.words));
+      return option.is_list ? " -x -a " + fish_quoted("(__fish_append , " + joined(option.words) + ")")
+                            : " -x -a " + fish_quoted(joined(option.words));
     case ValueKind::files:
       return " -r -F";
     case ValueKind::folders:
@@ -77,9 +77,9 @@ std::string value_options(const OptionDescription& option) {
 
 std::string option_line(const std::string& begin, const OptionDescription& option) {
   std::string text;
-  const std::string meaning = " -d " + quoted(short_text(option)) + "\n";
+  const std::string meaning = " -d " + fish_quoted(short_text(option)) + "\n";
   if (option.is_positional()) {
-    return value_kind(option) == ValueKind::words ? begin + " -a " + quoted(joined(option.words)) + meaning
+    return value_kind(option) == ValueKind::words ? begin + " -a " + fish_quoted(joined(option.words)) + meaning
                                                   : begin + " -F\n";
   }
   text = option.is_argument ? begin + " -F\n" + begin : begin;
@@ -91,7 +91,7 @@ std::string option_line(const std::string& begin, const OptionDescription& optio
   }
   text += value_options(option) + meaning;
   for (const std::string& word : option.value_is_optional ? option.words : std::vector<std::string>()) {
-    text += begin + " -a " + quoted("--" + option.long_names.front() + "=" + word) + "\n";
+    text += begin + " -a " + fish_quoted("--" + option.long_names.front() + "=" + word) + "\n";
   }
   return text;
 }
@@ -99,18 +99,18 @@ std::string option_line(const std::string& begin, const OptionDescription& optio
 }  // namespace
 
 std::string fish_completion(const Commands& commands) {
-  std::string text = kHead;
+  std::string text = kFishHead;
   std::string names;
   std::string running;
   for (const CommandDescription& command : commands) {
-    text +=
-        "complete -c gpuprof -n __gpuprof_needs_command -a " + command.name + " -d " + quoted(command.summary) + "\n";
+    text += "complete -c gpuprof -n __gpuprof_needs_command -a " + command.name + " -d " +
+            fish_quoted(command.summary) + "\n";
     names += " " + command.name;
     running += command.runs_command ? " " + command.name : "";
   }
   text += "complete -c gpuprof -n __gpuprof_needs_command -a help -d 'show the options of a command'\n";
   text += "complete -c gpuprof -n __gpuprof_needs_command -a version -d 'show the version'\n";
-  text += "complete -c gpuprof -n '__gpuprof_is help' -a " + quoted(names.substr(1)) + "\n";
+  text += "complete -c gpuprof -n '__gpuprof_is help' -a " + fish_quoted(names.substr(1)) + "\n";
   for (const CommandDescription& command : commands) {
     const std::string begin = "complete -c gpuprof -n '__gpuprof_is " + command.name + "'";
     text += command.takes_files ? begin + " -F\n" : "";

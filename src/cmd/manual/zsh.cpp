@@ -4,7 +4,7 @@ namespace gpuprof::cmd {
 namespace {
 
 // Within single quotes; brackets end an explanation, colons a field.
-std::string quoted(const std::string& text, bool in_field) {
+std::string zsh_quoted(const std::string& text, bool in_field) {
   std::string out;
   for (const char c : text) {
     if (c == '\'') {
@@ -21,7 +21,7 @@ std::string quoted(const std::string& text, bool in_field) {
 
 // ":FILE:_files": what the value is called, and what it is completed from.
 std::string value_spec(const OptionDescription& option) {
-  std::string begin = ":" + quoted(option.value, true) + ":";
+  std::string begin = ":" + zsh_quoted(option.value, true) + ":";
   switch (value_kind(option)) {
     case ValueKind::words:
       return begin + (option.is_list ? "_values -s , word " + joined(option.words) : "(" + joined(option.words) + ")");
@@ -48,7 +48,7 @@ std::string option_specs(const OptionDescription& option) {
     if (!option.value.empty()) {
       spec += option.value_is_optional ? "=-" : is_long ? "=" : "+";
     }
-    spec += "[" + quoted(short_text(option), false) + "]";
+    spec += "[" + zsh_quoted(short_text(option), false) + "]";
     if (!option.value.empty()) {
       spec += (option.value_is_optional ? ":" : "") + value_spec(option);
     }
@@ -57,7 +57,7 @@ std::string option_specs(const OptionDescription& option) {
   return text;
 }
 
-std::string command_case(const CommandDescription& command) {
+std::string zsh_case(const CommandDescription& command) {
   std::string text = "    " + command.name + ")\n      _arguments -s -S";
   for (const OptionDescription& option : command.options) {
     text += option.is_argument ? " \\\n        '*" + value_spec(option) + "'" : "";
@@ -74,8 +74,8 @@ std::string zsh_completion(const Commands& commands) {
   std::string names;
   std::string cases;
   for (const CommandDescription& command : commands) {
-    names += "    '" + command.name + ":" + quoted(command.summary, false) + "'\n";
-    cases += command_case(command);
+    names += "    '" + command.name + ":" + zsh_quoted(command.summary, false) + "'\n";
+    cases += zsh_case(command);
   }
   return "#compdef gpuprof\n# zsh completion for gpuprof, made by \"gpuprof completion zsh\" from its options\n\n"
          "_gpuprof() {\n  local curcontext=$curcontext state line\n  local -a commands\n  commands=(\n" +

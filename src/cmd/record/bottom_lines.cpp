@@ -23,7 +23,7 @@ constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
 constexpr const char* kNoWrap = "\x1b[?7l";
 constexpr const char* kWrap = "\x1b[?7h";
-constexpr const char* kPlain = "\x1b[m";
+constexpr const char* kResetStyle = "\x1b[m";
 
 std::string to_row(size_t row) {
   return "\x1b[" + std::to_string(row) + ";1H";
@@ -64,14 +64,14 @@ std::string drawing(const std::vector<std::string>& lines, const Screen& screen,
   }
   text.append(kSave).append(kNoWrap);
   for (size_t i = 0; i < lines.size(); ++i) {
-    text.append(to_row(above + 1 + i)).append(kPlain).append(lines[i]).append(kPlain).append(kEraseLine);
+    text.append(to_row(above + 1 + i)).append(kResetStyle).append(lines[i]).append(kResetStyle).append(kEraseLine);
   }
   return text.append(kWrap).append(kRestore);
 }
 
 std::string clearing(size_t drawn, const Screen& screen) {
   const size_t above = screen.rows - std::min(screen.rows, drawn);
-  return std::string(kSave) + kWholeScreenScrolls + to_row(above + 1) + kPlain + kEraseBelow + kRestore;
+  return std::string(kSave) + kWholeScreenScrolls + to_row(above + 1) + kResetStyle + kEraseBelow + kRestore;
 }
 
 void BottomLines::show(const std::vector<std::string>& lines, const Screen& screen) {

@@ -31,7 +31,7 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr uint64_t kMsNs = 1'000'000;
-constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr uint64_t kRecordSecondNs = 1'000'000'000;
 
 // The target was ended by a signal, and so are we: shells and CI then see what they would have seen without us.
 [[noreturn]] void die_like(int signal) {
@@ -71,7 +71,8 @@ class Record final : public Command {
   Result<int> run() override {
     RETURN_IF_ERROR(take_command());
     RETURN_IF_ERROR(take_options());
-    auto chosen = backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
+    auto chosen =
+        backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
     RETURN_IF_ERROR(chosen);
     tell_what_stays_unnamed(*chosen);
     TopView view;
@@ -148,7 +149,7 @@ class Record final : public Command {
 
   void declare_contents(CLI::App& app) {
     add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
-                        10 * kMsNs, 86'400 * kSecondNs);
+                        10 * kMsNs, 86'400 * kRecordSecondNs);
     app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
     app.add_flag("--top", top_,
                  "show what takes the GPU's time while it is recorded: at the bottom of the terminal, or without one a "
@@ -197,11 +198,12 @@ class Record final : public Command {
                    "record only what is launched inside of NVTX ranges of this name (and domain)")
         ->type_name("NAME[@DOMAIN]");
     add_duration_option(app, "--delay", options_.recording.delay_ns,
-                        "begin to record so long after the start: 500ms, 10s (default 0)", 0, 1'000'000 * kSecondNs);
+                        "begin to record so long after the start: 500ms, 10s (default 0)", 0,
+                        1'000'000 * kRecordSecondNs);
     add_duration_option(app, "--duration", options_.recording.duration_ns,
                         "record for so long: 10s, 2m; a command then goes on without being recorded, with -p gpuprof "
                         "ends (default to the end)",
-                        kMsNs, 1'000'000 * kSecondNs);
+                        kMsNs, 1'000'000 * kRecordSecondNs);
     app.add_flag("--start-paused", options_.recording.paused, "begin to record at SIGUSR1 (kill -USR1 of gpuprof)");
   }
 

@@ -12,7 +12,7 @@ namespace {
 
 using record::LiveState;
 
-constexpr double kSecondNs = 1e9;
+constexpr double kTopSecondNs = 1e9;
 constexpr const char* kBold = "\x1b[1m";
 constexpr const char* kDim = "\x1b[2m";
 constexpr const char* kPlain = "\x1b[m";
@@ -26,7 +26,7 @@ std::string share(const LiveState& state, uint64_t ns, uint64_t count) {
 std::string rate(const LiveState& state, const LiveState& before) {
   const uint64_t ns = state.elapsed_ns - std::min(state.elapsed_ns, before.elapsed_ns);
   const uint64_t launches = state.launches - std::min(state.launches, before.launches);
-  const double each_second = ns == 0 ? 0 : static_cast<double>(launches) * kSecondNs / static_cast<double>(ns);
+  const double each_second = ns == 0 ? 0 : static_cast<double>(launches) * kTopSecondNs / static_cast<double>(ns);
   return count_text(static_cast<uint64_t>(std::llround(each_second))) + " launches/s";
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kLineNs = 5'000'000'000;  // from one line of a log to the next
 constexpr size_t kLeastRows = 8;             // of a terminal that is drawn on
-constexpr size_t kMostLines = 24;
+constexpr size_t kMostTopLines = 24;
 
 bool has_colors() {
   const char* const unwanted = std::getenv("NO_COLOR");
@@ -32,7 +32,7 @@ void TopView::show(const record::LiveState& state) {
     return;
   }
   // The program's own output keeps half of the screen.
-  const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostLines), has_colors()};
+  const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostTopLines), has_colors()};
   lines_.show(top_lines(state, before_, shape), screen);
   before_ = state;
 }

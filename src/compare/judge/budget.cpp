@@ -15,7 +15,7 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr std::string_view kTruncated = "[truncated]";
+constexpr std::string_view kTruncatedPath = "[truncated]";
 
 struct Named {
   uint64_t ns = 0;
@@ -56,7 +56,7 @@ bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {
     const Function& function = run.functions[f];
-    if (function.note && function.name == kTruncated) {
+    if (function.note && function.name == kTruncatedPath) {
       return true;
     }
     whole = whole || !function.note || function.name == analyze::kAllHidden;

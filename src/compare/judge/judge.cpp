@@ -194,7 +194,7 @@ std::string_view Judge::rule_of(const Finding& finding) const {
 }
 
 // The logarithm of each run's mean clock; empty where one is not known.
-std::vector<double> clocks_of(const Comparison& runs) {
+std::vector<double> judged_clocks(const Comparison& runs) {
   std::vector<double> clocks;
   for (const RunFacts* facts : runs.runs) {
     double sum = 0;
@@ -216,7 +216,7 @@ std::vector<double> clocks_of(const Comparison& runs) {
 // The same in cycles. A slowdown that is none there is the clock's, and so is one that is hidden by a higher clock:
 // either is no verdict on the program.
 void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& tested) {
-  std::vector<double> clocks = clocks_of(runs_);
+  std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
   }

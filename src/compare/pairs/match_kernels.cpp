@@ -12,7 +12,7 @@
 namespace gpuprof::compare {
 namespace {
 
-struct Group {
+struct KernelGroup {
   std::vector<const Candidate*> old_ones;
   std::vector<const Candidate*> new_ones;
 };
@@ -51,10 +51,10 @@ class Candidates {
 
   // Groups of those that `key` gives the same number, without those that `taken` says are paired already.
   template <typename Key>
-  void group(const std::vector<bool>& taken, Key key, std::map<uint64_t, Group>& groups) const {
+  void group(const std::vector<bool>& taken, Key key, std::map<uint64_t, KernelGroup>& groups) const {
     for (size_t at = 0; at < all_.size(); ++at) {
       if (!taken[all_[at].line]) {
-        Group& group = groups[key(all_[at])];
+        KernelGroup& group = groups[key(all_[at])];
         (old_[at] ? group.old_ones : group.new_ones).push_back(&all_[at]);
       }
     }
@@ -111,7 +111,7 @@ Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... k
   Pairs all;
   std::vector<bool> taken(lines.kernels().size(), false);
   const auto step = [&](const auto& key) {
-    std::map<uint64_t, Group> groups;
+    std::map<uint64_t, KernelGroup> groups;
     candidates.group(taken, key, groups);
     for (const auto& [unused, group] : groups) {
       if (group.old_ones.empty() || group.new_ones.empty()) {

@@ -12,7 +12,7 @@
 namespace gpuprof::compare {
 namespace {
 
-struct Group {
+struct PathGroup {
   std::vector<uint32_t> old_ones;
   std::vector<uint32_t> new_ones;
 };
@@ -30,12 +30,12 @@ std::string key_of(std::string_view name, std::string_view file) {
 }  // namespace
 
 Pairs match_functions_by_name(const Joined& lines) {
-  std::map<std::string, Group> names;
+  std::map<std::string, PathGroup> names;
   for (uint32_t line = 0; line < lines.functions().size(); ++line) {
     const FunctionLine& function = lines.functions()[line];
     const Sides sums = lines.sides(function.total);
     if (!function.note && sums.in_old() != sums.in_new()) {
-      Group& group = names[key_of(normalized_function(function.name), function.file)];
+      PathGroup& group = names[key_of(normalized_function(function.name), function.file)];
       (sums.in_old() ? group.old_ones : group.new_ones).push_back(line);
     }
   }
@@ -49,12 +49,12 @@ Pairs match_functions_by_name(const Joined& lines) {
 }
 
 Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
-  std::map<std::pair<uint32_t, uint32_t>, Group> places;  // by kernel and landmarks
+  std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // by kernel and landmarks
   for (uint32_t at = 0; at < lines.paths().size(); ++at) {
     const Joined::Path& path = lines.paths()[at];
     const Sides sums = lines.sides(path.costs);
     if (sums.in_old() != sums.in_new() && landmarks.placed(path.stack)) {
-      Group& group = places[{path.kernel, landmarks.id(path.stack)}];
+      PathGroup& group = places[{path.kernel, landmarks.id(path.stack)}];
       (sums.in_old() ? group.old_ones : group.new_ones).push_back(at);
     }
   }

@@ -21,7 +21,7 @@ using compare::RunBudget;
 
 constexpr size_t kMostNames = 3;
 
-std::string_view outcome_word(Outcome outcome) {
+std::string_view budget_word(Outcome outcome) {
   return outcome == Outcome::pass ? "pass" : outcome == Outcome::regression ? "regression" : "inconclusive";
 }
 
@@ -58,7 +58,7 @@ void budget_json(const Budget& budget, const BudgetResult& result, TextStream& o
   {
     JsonObject root(out.text());
     root.number("schema_version", 1);
-    root.word("outcome", outcome_word(result.outcome));
+    root.word("outcome", budget_word(result.outcome));
     root.text(budget.of_function ? "function" : "kernel", budget.regex);
     root.number("max_ns", budget.max_ns);
     json_array(result.runs, root.key("runs"), [&](const RunBudget& run) {

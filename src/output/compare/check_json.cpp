@@ -16,7 +16,7 @@ using compare::Comparison;
 using compare::Finding;
 using compare::Judgement;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kCheckSchemaVersion = 1;
 
 const char* what_word(Finding::What what) {
   static constexpr std::array<const char*, 4> kWords = {"total", "unmatched", "kernel", "path"};
@@ -93,7 +93,7 @@ void check_json(const Comparison& runs, const Judgement& judgement, TextStream& 
   const auto put_text = [&out](const std::string& text) { out += json_string(text); };
   {
     JsonObject object(out);
-    object.number("schema_version", kSchemaVersion);
+    object.number("schema_version", kCheckSchemaVersion);
     object.word("outcome", outcome_word(judgement.outcome));
     object.number("exit_status", static_cast<uint64_t>(judgement.outcome));
     object.text("headline", headline(judgement));

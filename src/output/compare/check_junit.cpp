@@ -17,9 +17,9 @@ using compare::Judgement;
 using compare::Outcome;
 using compare::Verdict;
 
-constexpr size_t kNameWidth = 400;
-constexpr size_t kPathWidth = 1000;
-constexpr size_t kMostPaths = 3;
+constexpr size_t kJunitNameWidth = 400;
+constexpr size_t kJunitPathWidth = 1000;
+constexpr size_t kMostJunitPaths = 3;
 
 std::string xml(std::string_view text) {
   return xml_escaped(printable(shown_name(text)));
@@ -40,7 +40,7 @@ void put_message(std::string_view element, std::string_view message, std::string
 
 void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std::string& out) {
   const Finding& finding = judgement.findings[at];
-  const std::string name = cut_middle(shown_ends(finding_name(runs, finding)), kNameWidth);
+  const std::string name = cut_middle(shown_ends(finding_name(runs, finding)), kJunitNameWidth);
   const bool total = finding.what != Finding::What::kernel;
   out.append("  <testcase classname=\"gpuprof.").append(total ? "total" : "kernel");
   out.append("\" name=\"").append(xml(name)).append("\">\n");
@@ -50,9 +50,9 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
     std::string body = xml(change) + (stalls.empty() ? "" : "\n" + xml(stalls));
     size_t paths = 0;
     for (size_t below = at + 1; below < judgement.findings.size() && !is_case(judgement.findings[below]); ++below) {
-      if (++paths <= kMostPaths) {
+      if (++paths <= kMostJunitPaths) {
         const Finding& path = judgement.findings[below];
-        body += "\n" + xml(change_text(path) + callers_text("", finding_path(runs, path), kPathWidth));
+        body += "\n" + xml(change_text(path) + callers_text("", finding_path(runs, path), kJunitPathWidth));
       }
     }
     put_message("failure", name + " is slower: " + change, body, out);

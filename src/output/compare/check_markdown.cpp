@@ -16,7 +16,7 @@ using compare::Judgement;
 using compare::Verdict;
 
 constexpr size_t kMostRows = 20;
-constexpr size_t kNameWidth = 100;
+constexpr size_t kMarkdownNameWidth = 100;
 
 // Foreign text: nothing in it is markup, or a mention that GitHub sends to somebody.
 std::string plain(std::string_view text) {
@@ -55,8 +55,8 @@ std::string plain(std::string_view text) {
 }
 
 // In the tag, and not in backticks: these have no escape for a bar, which would end the cell.
-std::string code(std::string_view text) {
-  return "<code>" + plain(cut_middle(shown_ends(text), kNameWidth)) + "</code>";
+std::string check_code(std::string_view text) {
+  return "<code>" + plain(cut_middle(shown_ends(text), kMarkdownNameWidth)) + "</code>";
 }
 
 bool is_told(const Finding& finding) {
@@ -66,12 +66,13 @@ bool is_told(const Finding& finding) {
 
 std::string path_cell(const Comparison& runs, const Finding& finding) {
   const std::vector<std::string_view> path = finding_path(runs, finding);
-  return "&nbsp;&nbsp;" + code(callers_text("", path, kNameWidth));
+  return "&nbsp;&nbsp;" + check_code(callers_text("", path, kMarkdownNameWidth));
 }
 
 void put_row(const Comparison& runs, const Finding& finding, std::string& out) {
   const bool path = finding.what == Finding::What::path;
-  out.append("| ").append(path ? path_cell(runs, finding) : code(short_finding_name(runs, finding, kNameWidth)));
+  out.append("| ").append(path ? path_cell(runs, finding)
+                               : check_code(short_finding_name(runs, finding, kMarkdownNameWidth)));
   out.append(" | ").append(mean_duration_text(finding.old_ns));
   out.append(" | ").append(mean_duration_text(finding.new_ns));
   out.append(" | ").append(change_text(finding));

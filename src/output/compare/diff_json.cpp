@@ -14,7 +14,7 @@ namespace {
 using compare::Difference;
 using compare::RunFacts;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kDiffSchemaVersion = 1;
 
 class JsonWriter {
  public:
@@ -24,7 +24,7 @@ class JsonWriter {
   void write() {
     {
       JsonObject object(out_);
-      object.number("schema_version", kSchemaVersion);
+      object.number("schema_version", kDiffSchemaVersion);
       object.word("unit", lines_.timed ? "ns" : "launches");
       object.key("old");
       runs(side_of(all_, true), 0);

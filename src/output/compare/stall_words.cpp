@@ -14,7 +14,7 @@ using compare::KernelLine;
 using compare::StallShare;
 
 constexpr size_t kMostReasons = 3;
-constexpr size_t kNameWidth = 32;
+constexpr size_t kStallNameWidth = 32;
 
 std::string percent(double share, const char* format) {
   char text[16];
@@ -23,7 +23,7 @@ std::string percent(double share, const char* format) {
 }
 
 std::string change_of(const Comparison& runs, const StallShare& share) {
-  return cut_middle(shown_name(shown_ends(runs.stall_reasons[share.reason])), kNameWidth) + " " +
+  return cut_middle(shown_name(shown_ends(runs.stall_reasons[share.reason])), kStallNameWidth) + " " +
          percent(share.before.share, "%.1f%%") + " -> " + percent(share.after.share, "%.1f%%");
 }
 

@@ -21,7 +21,7 @@ namespace p = gpuprof::profile;
 using perfetto::Interned;
 using Table = Interned::Table;
 
-constexpr size_t kMostRangeBytes = 80;  // of the ranges' names that come with each event
+constexpr size_t kMostPacketRangeBytes = 80;  // of the ranges' names that come with each event
 
 // The same for a call and for its work, whichever comes first.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {
@@ -167,8 +167,9 @@ class PerfettoTrace : public Timeline {
     if (is_new) {
       std::string path;
       const p::Range* range = tables_.range(id);
-      for (; range != nullptr && path.size() <= kMostRangeBytes; range = tables_.range(range->parent)) {
-        path = cut_middle(shown_ends(escaped(range_name(*range))), kMostRangeBytes) + (path.empty() ? "" : "/" + path);
+      for (; range != nullptr && path.size() <= kMostPacketRangeBytes; range = tables_.range(range->parent)) {
+        path = cut_middle(shown_ends(escaped(range_name(*range))), kMostPacketRangeBytes) +
+               (path.empty() ? "" : "/" + path);
       }
       known->second = range == nullptr ? path : ".../" + path;
     }

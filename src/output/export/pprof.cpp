@@ -79,7 +79,7 @@ constexpr uint32_t kName = 2;
 constexpr uint32_t kFilename = 4;
 }  // namespace function_field
 
-constexpr size_t kFlushBytes = size_t{1} << 16U;
+constexpr size_t kPprofFlushBytes = size_t{1} << 16U;
 
 std::vector<WeightName> sample_types(const WalkWeight& total) {
   std::vector<WeightName> types;
@@ -108,7 +108,7 @@ class Pprof {
     put_header();
     put_rows(walk_, out_, [this](const WalkRow& row) {
       put_sample(row);
-      if (buffer_.size() >= kFlushBytes) {
+      if (buffer_.size() >= kPprofFlushBytes) {
         flush();
       }
     });
@@ -365,7 +365,7 @@ class Pprof {
   void put_strings() {
     for (const std::string* const string : order_) {
       profile_.bytes(profile_field::kStringTable, *string);
-      if (buffer_.size() >= kFlushBytes) {
+      if (buffer_.size() >= kPprofFlushBytes) {
         flush();
       }
     }

@@ -14,7 +14,7 @@ using analyze::Walk;
 using analyze::WalkFrame;
 using analyze::WalkRow;
 
-constexpr uint64_t kSchemaVersion = 1;
+constexpr uint64_t kRowsSchemaVersion = 1;
 
 class JsonRows {
  public:
@@ -24,7 +24,7 @@ class JsonRows {
   void write() {
     {
       JsonObject object(out_);
-      object.number("schema_version", kSchemaVersion);
+      object.number("schema_version", kRowsSchemaVersion);
       put_profile(object);
       put_rows(object);
       put_frames(object);

@@ -52,18 +52,18 @@ std::string hashes(std::span<const std::string_view> texts) {
   return list;
 }
 
-struct Column {
+struct HtmlColumn {
   std::string_view title;
   bool number = true;
 };
 
-void begin_table(std::string_view title, std::span<const Column> columns, std::string& out) {
+void begin_table(std::string_view title, std::span<const HtmlColumn> columns, std::string& out) {
   out.append("<h2>").append(title).append("</h2>\n<table><colgroup>");
-  for (const Column& column : columns) {
+  for (const HtmlColumn& column : columns) {
     out += column.number ? "<col class=\"n\">" : "<col>";
   }
   out += "</colgroup><thead><tr>";
-  for (const Column& column : columns) {
+  for (const HtmlColumn& column : columns) {
     out.append("<th><button type=\"button\">").append(column.title).append("</button></th>");
   }
   out += "</tr></thead><tbody>\n";
@@ -92,9 +92,10 @@ std::string path_text(const SummaryLine& line) {
 
 void work_table(std::string_view title, std::span<const SummaryLine> lines, const Summary& summary, bool paths,
                 std::string& out) {
-  constexpr Column kName{"Name", false};
-  const std::vector<Column> columns = summary.timed ? std::vector<Column>{kName, {"GPU time"}, {"Share"}, {"Count"}}
-                                                    : std::vector<Column>{kName, {"Count"}, {"Share"}};
+  constexpr HtmlColumn kName{"Name", false};
+  const std::vector<HtmlColumn> columns = summary.timed
+                                              ? std::vector<HtmlColumn>{kName, {"GPU time"}, {"Share"}, {"Count"}}
+                                              : std::vector<HtmlColumn>{kName, {"Count"}, {"Share"}};
   if (lines.empty()) {
     return;
   }
@@ -126,7 +127,7 @@ void losses(const analyze::ProfileInfo& info, const std::string& notice, std::st
   }
   if (any) {
     out.resize(out.size() - std::string_view("<h2>Losses</h2>\n").size());
-    begin_table("Losses", std::vector<Column>{{"What", false}, {"Count"}}, out);
+    begin_table("Losses", std::vector<HtmlColumn>{{"What", false}, {"Count"}}, out);
     for (const auto& [reason, count] : info.losses) {
       if (count > 0) {
         out += "<tr><td>" + text_of(reason) + "</td>";

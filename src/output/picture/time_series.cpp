@@ -24,12 +24,12 @@ using analyze::exact_seconds;
 using analyze::TimeSeries;
 
 constexpr size_t kMostColumns = 120;
-constexpr uint64_t kLevels = 8;    // of colour, above that of nothing
-constexpr int kRowLabelPx = 64;    // left of columns that have rows
-constexpr int kAxisPx = 22;        // below the map
-constexpr double kTickPx = 90;     // from label to label
-constexpr double kGapFromPx = 5;   // cells as wide or high have a gap of a pixel between them
-constexpr double kKeyAdvance = 7;  // legend text
+constexpr uint64_t kLevels = 8;          // of colour, above that of nothing
+constexpr int kRowLabelPx = 64;          // left of columns that have rows
+constexpr int kAxisPx = 22;              // below the map
+constexpr double kTickPx = 90;           // from label to label
+constexpr double kGapFromPx = 5;         // cells as wide or high have a gap of a pixel between them
+constexpr double kSeriesKeyAdvance = 7;  // legend text
 
 // How many cells a column has, and how high each is.
 struct Shape {
@@ -87,7 +87,7 @@ std::string short_text(uint64_t value, WeightKind kind) {
   return {};
 }
 
-void write_legend(SvgHeader& header, const Map& map) {
+void write_series_legend(SvgHeader& header, const Map& map) {
   constexpr int kLegendRow = 20;
   std::string keys;
   double x = kSvgPad;
@@ -98,12 +98,12 @@ void write_legend(SvgHeader& header, const Map& map) {
     }
     const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
     keys += SvgHeader::key(x, "h" + std::to_string(level), label);
-    x += 17 + static_cast<double>(label.size()) * kKeyAdvance + 16;
+    x += 17 + static_cast<double>(label.size()) * kSeriesKeyAdvance + 16;
   }
   header.block("gp-legend", kLegendRow, keys);
 }
 
-std::string hint(const Map& map) {
+std::string cell_hint(const Map& map) {
   std::string text = "A cell: " + exact_seconds(map.series.cell_ns) + ".";
   if (map.shape.rows > 1) {
     text += " A column: " + exact_seconds(map.series.cell_ns * map.shape.rows) + ", from top to bottom.";
@@ -111,7 +111,7 @@ std::string hint(const Map& map) {
   return text;
 }
 
-int write_header(std::string& out, const Map& map) {
+int write_series_header(std::string& out, const Map& map) {
   const HeatMapOptions& options = map.options;
   SvgHeader header(out);
   header.titles(options.title, options.subtitle);
@@ -122,8 +122,8 @@ int write_header(std::string& out, const Map& map) {
   if (!options.notice.empty()) {
     header.notice(printable(options.notice));
   }
-  write_legend(header, map);
-  header.details(hint(map), "Open this file in a browser to select a stretch of time.");
+  write_series_legend(header, map);
+  header.details(cell_hint(map), "Open this file in a browser to select a stretch of time.");
   return header.height();
 }
 
@@ -184,7 +184,7 @@ void write_axes(std::string& out, const Map& map, int top) {
   out += "</g>\n";
 }
 
-void write_data(std::string& out, const Map& map) {
+void write_series_data(std::string& out, const Map& map) {
   const HeatMapOptions& options = map.options;
   out += "<metadata id=\"gp-data\">{\n";
   append_member(out, "kind", std::to_string(static_cast<int>(options.kind)));
@@ -200,7 +200,7 @@ void write_data(std::string& out, const Map& map) {
   append_member(out, "subtitle", json_quoted(printable(options.subtitle)));
   if (!options.facts.empty()) append_member(out, "facts", json_quoted(printable(options.facts)));
   append_member(out, "total", json_quoted(map.total()));
-  append_member(out, "hint", json_quoted(hint(map)));
+  append_member(out, "hint", json_quoted(cell_hint(map)));
   append_member(out, "notice", json_quoted(printable(options.notice)));
   append_member(out, "command", json_quoted(printable(options.command)));
   append_member(out, "commandOptions", json_quoted(printable(options.command_options)));
@@ -218,7 +218,7 @@ void write_data(std::string& out, const Map& map) {
 std::string heat_map(const TimeSeries& series, const HeatMapOptions& options) {
   const Map map = map_of(series, options);
   std::string header;
-  const int header_height = write_header(header, map);
+  const int header_height = write_series_header(header, map);
   const int top = header_height + 4;
   std::string out;
   begin_svg(out, {.height = top + (map.columns == 0 ? 60 : map.height() + kAxisPx) + kSvgPad,
@@ -233,7 +233,7 @@ std::string heat_map(const TimeSeries& series, const HeatMapOptions& options) {
     write_axes(out, map, top);
   }
   write_head(out, header, header_height);
-  write_data(out, map);
+  write_series_data(out, map);
   end_svg(out, {embedded(gpuprof_time_series_script_begin, gpuprof_time_series_script_end)});
   return out;
 }

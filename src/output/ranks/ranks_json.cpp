@@ -8,7 +8,7 @@
 namespace gpuprof::output {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kRanksSchemaVersion = 1;
 
 // Four digits behind the point: more would be noise.
 double rounded(double value) {
@@ -74,7 +74,7 @@ void ranks_json(const RanksView& view, TextStream& stream) {
   const analyze::JobVerdict& verdict = view.verdict;
   {
     JsonObject object(stream.text());
-    object.number("schema_version", kSchemaVersion);
+    object.number("schema_version", kRanksSchemaVersion);
     object.word("verdict", !verdict.inconclusive.empty() ? "inconclusive" : verdict.laggards.empty() ? "even" : "lag");
     object.text("text", verdict_line(view));
     object.number("interval_ns", job.interval_ns());

@@ -18,9 +18,9 @@ extern const char gpuprof_time_series_style_end[];
 namespace gpuprof::output {
 namespace {
 
-constexpr int kLevels = 8;
+constexpr int kRankLevels = 8;
 constexpr int kLabelPx = 100;
-constexpr int kAxisPx = 24;
+constexpr int kRankAxisPx = 24;
 constexpr int kMapPx = 480;  // high, where the ranks have room for it
 constexpr int kMostRowPx = 28;
 constexpr int kLeastLabelled = 11;
@@ -32,7 +32,7 @@ constexpr const char* kStyle =
     ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
     "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
 
-struct Map {
+struct RankMap {
   const RanksView& view;
   int row_px = 1;
   size_t blocks_in_cell = 1;
@@ -46,8 +46,8 @@ struct Map {
   }
 };
 
-Map map_of(const RanksView& view) {
-  Map map{.view = view};
+RankMap rank_map_of(const RanksView& view) {
+  RankMap map{.view = view};
   map.row_px =
       std::clamp(kMapPx / static_cast<int>(std::max<size_t>(1, std::min<size_t>(map.ranks(), kMapPx))), 1, kMostRowPx);
   const size_t most = std::max<size_t>(1, kMostCells / std::max<size_t>(1, map.ranks()));
@@ -60,7 +60,7 @@ Map map_of(const RanksView& view) {
 }
 
 // 0: nothing was done there, else 1 to kLevels.
-int level_of(const Map& map, const analyze::JobRank& rank, size_t cell) {
+int rank_level_of(const RankMap& map, const analyze::JobRank& rank, size_t cell) {
   analyze::RankCell sum;
   const size_t begin = cell * map.blocks_in_cell;
   const size_t end = std::min(begin + map.blocks_in_cell, rank.cells.size());
@@ -73,14 +73,14 @@ int level_of(const Map& map, const analyze::JobRank& rank, size_t cell) {
     return 0;
   }
   const double share = own_share(map.view, sum, (end - begin) * map.view.job.block_ns());
-  return std::clamp(static_cast<int>(std::ceil(share * kLevels)), 1, kLevels);
+  return std::clamp(static_cast<int>(std::ceil(share * kRankLevels)), 1, kRankLevels);
 }
 
-void write_row(std::string& out, const Map& map, const analyze::JobRank& rank, int y) {
+void write_row(std::string& out, const RankMap& map, const analyze::JobRank& rank, int y) {
   const int height = map.row_px > 4 ? map.row_px - 1 : map.row_px;
   std::vector<int> levels(map.cells);
   for (size_t cell = 0; cell < map.cells; ++cell) {
-    levels[cell] = level_of(map, rank, cell);
+    levels[cell] = rank_level_of(map, rank, cell);
   }
   for (size_t begin = 0; begin < map.cells;) {  // cells of one colour are one box
     size_t end = begin + 1;
@@ -94,18 +94,18 @@ void write_row(std::string& out, const Map& map, const analyze::JobRank& rank, i
   }
 }
 
-void write_legend(SvgHeader& header) {
+void write_rank_legend(SvgHeader& header) {
   constexpr int kLegendRow = 20;
   constexpr double kKey = 92;
   std::string keys;
-  for (int level = 0; level <= kLevels; ++level) {
-    const std::string label = level == 0 ? "nothing" : "up to " + std::to_string(100 * level / kLevels) + "%";
+  for (int level = 0; level <= kRankLevels; ++level) {
+    const std::string label = level == 0 ? "nothing" : "up to " + std::to_string(100 * level / kRankLevels) + "%";
     keys += SvgHeader::key(kSvgPad + kKey * level, "h" + std::to_string(level), label);
   }
   header.block("gp-legend", kLegendRow, keys);
 }
 
-void write_axis(std::string& out, const Map& map, int y) {
+void write_axis(std::string& out, const RankMap& map, int y) {
   out += "<g id=\"gp-axes\">\n";
   for (int tick = 0; tick < kTicks; ++tick) {
     const uint64_t block = map.view.job.blocks() * static_cast<uint64_t>(tick) / kTicks;
@@ -117,7 +117,7 @@ void write_axis(std::string& out, const Map& map, int y) {
 }  // namespace
 
 std::string ranks_svg(const RanksView& view) {
-  const Map map = map_of(view);
+  const RankMap map = rank_map_of(view);
   const std::string title = view.verdict.by_collectives ? "Ranks over time: share of the time before collectives"
                                                         : "Ranks over time: share of the time with GPU work";
   std::string header;
@@ -126,11 +126,11 @@ std::string ranks_svg(const RanksView& view) {
   for (const std::string& note : view.notes) {
     head.notice(printable(note));
   }
-  write_legend(head);
+  write_rank_legend(head);
   const int top = head.height() + 8;
   std::string out;
   begin_svg(out,
-            {.height = top + map.height() + kAxisPx + kSvgPad,
+            {.height = top + map.height() + kRankAxisPx + kSvgPad,
              .title = title,
              .description = printable(verdict_line(view)),
              .style = std::string(embedded(gpuprof_time_series_style_begin, gpuprof_time_series_style_end)) + kStyle});

@@ -15,8 +15,8 @@ using analyze::Difference;
 using analyze::JobRank;
 using analyze::Laggard;
 
-constexpr size_t kNumber = 9;
-constexpr size_t kMostName = 24;
+constexpr size_t kRankNumber = 9;
+constexpr size_t kMostRankName = 24;
 constexpr size_t kMostHost = 16;
 
 std::string share_text(double share) {
@@ -25,7 +25,7 @@ std::string share_text(double share) {
   return text;
 }
 
-std::string share_of(uint64_t part, uint64_t whole) {
+std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
@@ -82,28 +82,28 @@ void print_table(const RanksView& view, TextStream& out) {
   size_t name = 4;
   size_t host = 4;
   for (const size_t i : shown) {
-    name = std::max(name, fit(ranks[i].name, kMostName).size());
+    name = std::max(name, fit(ranks[i].name, kMostRankName).size());
     host = std::max(host, fit(ranks[i].host, kMostHost).size());
   }
   std::string& text = out.text();
   text += std::string("rank") + std::string(name - 4 + 2, ' ') + "host" + std::string(host - 4, ' ');
   for (const char* column : {"time", "GPU busy", "in coll.", "before", "waits", "idle"}) {
-    append_right(column, kNumber, text);
+    append_right(column, kRankNumber, text);
   }
   text += "\n";
   for (const size_t i : shown) {
     const JobRank& rank = ranks[i];
     const auto [working, span] = span_of(rank, view.job.block_ns());
-    const std::string shown_rank = fit(rank.name, kMostName);
+    const std::string shown_rank = fit(rank.name, kMostRankName);
     const std::string shown_host = fit(rank.host, kMostHost);
     text += shown_rank + std::string(name - shown_rank.size() + 2, ' ') + shown_host +
             std::string(host - shown_host.size(), ' ');
-    append_right(duration_text(span), kNumber, text);
-    append_right(share_of(rank.total.busy, span), kNumber, text);
-    append_right(view.verdict.by_collectives ? share_of(rank.total.collective, span) : "-", kNumber, text);
-    append_right(view.verdict.by_collectives ? share_text(own_share(view, rank.total, span)) : "-", kNumber, text);
-    append_right(view.job.has_waits() ? share_of(rank.total.waits, span) : "-", kNumber, text);
-    append_right(view.job.has_idle() ? share_of(working.idle, span) : "-", kNumber, text);
+    append_right(duration_text(span), kRankNumber, text);
+    append_right(rank_share_of(rank.total.busy, span), kRankNumber, text);
+    append_right(view.verdict.by_collectives ? rank_share_of(rank.total.collective, span) : "-", kRankNumber, text);
+    append_right(view.verdict.by_collectives ? share_text(own_share(view, rank.total, span)) : "-", kRankNumber, text);
+    append_right(view.job.has_waits() ? rank_share_of(rank.total.waits, span) : "-", kRankNumber, text);
+    append_right(view.job.has_idle() ? rank_share_of(working.idle, span) : "-", kRankNumber, text);
     text += lags(view, i) ? "  <- lags\n" : "\n";
     out.checkpoint();
   }
@@ -112,7 +112,7 @@ void print_table(const RanksView& view, TextStream& out) {
   }
 }
 
-std::string path_text(const RanksView& view, const Difference& difference) {
+std::string rank_path_text(const RanksView& view, const Difference& difference) {
   const auto frames = view.job.call_path(view.job.paths()[difference.path]).frames();
   return callers_text("      from", frames, view.width);
 }
@@ -133,7 +133,7 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
   for (const Difference& difference : list) {
     const std::string name = view.job.kernel(view.job.paths()[difference.path]);
     out.append("  " + std::string(begin) + shown_kernel(name, 40) + ": " + versus(difference) + "\n");
-    out.append(path_text(view, difference) + "\n");
+    out.append(rank_path_text(view, difference) + "\n");
   }
 }
 
@@ -196,7 +196,7 @@ std::string verdict_line(const RanksView& view) {
   const Laggard& worst = verdict.laggards.front();
   const auto& rank = view.job.ranks()[worst.lag.rank];
   const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
-  std::string text = "Rank " + fit(rank.name, kMostName) + " lags since " + since_text(view, worst.lag);
+  std::string text = "Rank " + fit(rank.name, kMostRankName) + " lags since " + since_text(view, worst.lag);
   if (worst.lag.last < verdict.last) {
     text += " until " + time(worst.lag.last + 1);
   }
@@ -221,7 +221,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   out.append("\n" + verdict_line(view) + "\n");
   for (const Laggard& one : view.verdict.laggards) {
     if (&one != view.verdict.laggards.data()) {
-      out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostName) + " lags, too, since " +
+      out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostRankName) + " lags, too, since " +
                  since_text(view, one.lag) + ".\n");
     }
     print_laggard(view, one, out);

@@ -23,7 +23,7 @@ using analyze::ProfileKind;
 using analyze::Summary;
 using analyze::SummaryLine;
 
-constexpr int kSchemaVersion = 2;
+constexpr int kReportSchemaVersion = 2;
 
 // In the order of their enumeration.
 constexpr std::array<const char*, 5> kKinds = {"empty", "durations", "launch_counts", "stall_samples", "mixed"};
@@ -174,7 +174,7 @@ void report_json(const Summary& summary, TextStream& stream) {
   std::string& out = stream.text();
   {
     JsonObject object(out);
-    object.number("schema_version", kSchemaVersion);
+    object.number("schema_version", kReportSchemaVersion);
     object.word("kind", kKinds.at(static_cast<size_t>(info.kind)));
     object.flag("complete", info.complete);
     object.number("gpu_ns", summary.all.ns);

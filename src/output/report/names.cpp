@@ -10,14 +10,14 @@
 namespace gpuprof::output {
 namespace {
 
-using Lines = std::vector<analyze::SummaryLine>;
+using NameLines = std::vector<analyze::SummaryLine>;
 
 // Each once, in the order of the tables.
 std::vector<std::string_view> works_of(const analyze::Summary& summary) {
   std::vector<std::string_view> names;
   std::unordered_set<std::string_view> seen;
-  for (const Lines* lines : {&summary.work, &summary.call_paths, &summary.sampled_work, &summary.sample_reasons,
-                             &summary.host_work, &summary.waits, &summary.allocations}) {
+  for (const NameLines* lines : {&summary.work, &summary.call_paths, &summary.sampled_work, &summary.sample_reasons,
+                                 &summary.host_work, &summary.waits, &summary.allocations}) {
     for (const analyze::SummaryLine& line : *lines) {
       if (seen.insert(line.work).second) {
         names.push_back(line.work);

@@ -11,11 +11,11 @@ namespace gpuprof::output {
 namespace {
 
 constexpr size_t kFirstColumn = 8;
-constexpr size_t kColumn = 8;
+constexpr size_t kPageColumn = 8;
 constexpr size_t kFactWord = 9;
 constexpr std::string_view kGap = "  ";
 constexpr std::string_view kBelow = "          ";  // a name below its numbers
-constexpr size_t kLeastName = 20;
+constexpr size_t kLeastPageName = 20;
 
 constexpr std::string_view kBold = "\033[1m";
 constexpr std::string_view kDim = "\033[2m";
@@ -24,7 +24,7 @@ constexpr std::string_view kPlain = "\033[0m";
 std::string numbers_text(const std::vector<std::string>& numbers) {
   std::string out;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    append_right(numbers[i], (i == 0 ? kFirstColumn : kColumn), out.append(i == 0 ? "" : " "));
+    append_right(numbers[i], (i == 0 ? kFirstColumn : kPageColumn), out.append(i == 0 ? "" : " "));
   }
   return out.append(kGap);
 }
@@ -33,11 +33,11 @@ std::string numbers_text(const std::vector<std::string>& numbers) {
 
 size_t width_behind(size_t numbers, size_t width) {
   const size_t used = numbers_text(std::vector<std::string>(numbers)).size();
-  return std::max(kLeastName, width > used ? width - used : 0);
+  return std::max(kLeastPageName, width > used ? width - used : 0);
 }
 
 size_t width_below(size_t width) {
-  return std::max(kLeastName, width > kBelow.size() ? width - kBelow.size() : 0);
+  return std::max(kLeastPageName, width > kBelow.size() ? width - kBelow.size() : 0);
 }
 
 size_t work_numbers(size_t width, bool one_line) {
@@ -71,7 +71,7 @@ std::string cut_front(const std::string& text, size_t width) {
 void Page::fact(std::string_view word, const std::string& text) {
   std::string out(word);
   out.append(word.size() < kFactWord ? kFactWord - word.size() : 1, ' ');
-  line(cut_middle(out + text, options_.full ? std::string::npos : std::max(width(), kLeastName)));
+  line(cut_middle(out + text, options_.full ? std::string::npos : std::max(width(), kLeastPageName)));
 }
 
 void Page::title(std::string_view text, size_t shown, size_t found) {

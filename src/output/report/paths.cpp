@@ -20,7 +20,7 @@ using analyze::PathFrame;
 constexpr size_t kBetween = 2;  // a name and its location
 constexpr std::string_view kIndent = "          ";
 constexpr std::string_view kLeftOutBefore = "      ... ";
-constexpr size_t kLeast = 20;
+constexpr size_t kLeastPathWidth = 20;
 static_assert(kIndent.size() == kLeftOutBefore.size());
 
 bool is_mark(const PathFrame& frame) {
@@ -138,7 +138,7 @@ std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room,
 }  // namespace
 
 void print_frames(const analyze::CallPath& path, Page& page) {
-  const size_t room = std::max(kLeast, page.width() - std::min(page.width(), kIndent.size()));
+  const size_t room = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
   const std::vector<Line> lines = frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), room, page);
   size_t names = 0;  // how wide those with a location are, where that leaves all locations their room
   for (const Line& line : lines) {

@@ -21,7 +21,7 @@ using analyze::StallLine;
 using analyze::StallReason;
 
 constexpr size_t kHotLines = 3;
-constexpr const char* kBelow = "          ";
+constexpr const char* kStallsBelow = "          ";
 
 std::string percent_digits(double share) {
   char text[16];
@@ -33,7 +33,7 @@ double share_of(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);  // no kernel is listed without samples
 }
 
-std::string place_text(std::string_view file, uint32_t line, size_t most, const Page& page) {
+std::string stall_place_text(std::string_view file, uint32_t line, size_t most, const Page& page) {
   const std::string shown = shown_name(shown_ends(file));
   return (page.full() ? shown : cut_front(shown, most)) + (line == 0 ? "" : ":" + std::to_string(line));
 }
@@ -45,7 +45,7 @@ std::string hot_lines(const KernelStalls& stalls, const Page& page) {
   for (size_t i = 0; i < std::min(kHotLines, stalls.lines.size()); ++i) {
     const HotLine& line = stalls.lines[i];
     text.append(text.empty() ? "at " : ", ");
-    text.append(place_text(line.file.empty() ? line.function : line.file, line.line, kFile, page)).append(" ");
+    text.append(stall_place_text(line.file.empty() ? line.function : line.file, line.line, kFile, page)).append(" ");
     text.append(percent_text(line.samples, stalls.samples));
   }
   return text;
@@ -60,9 +60,9 @@ std::string awaited_lines(const KernelStalls& stalls, const Page& page) {
   for (size_t i = 0; i < std::min(most, stalls.awaited.size()); ++i) {
     const AwaitedLine& line = stalls.awaited[i];
     const std::string what = shown_name(shown_ends(line.what));
-    text.append(text.empty() ? "" : ", ").append(place_text(line.file, line.line, kFile, page));
+    text.append(text.empty() ? "" : ", ").append(stall_place_text(line.file, line.line, kFile, page));
     text.append(" waits for the ").append(page.full() ? what : cut_front(what, kWhat)).append(", at ");
-    text.append(place_text(line.awaited_file, line.awaited_line, kFile, page)).append(": ");
+    text.append(stall_place_text(line.awaited_file, line.awaited_line, kFile, page)).append(": ");
     text.append(percent_text(line.samples, stalls.samples));
   }
   return text;
@@ -87,7 +87,7 @@ size_t shown_reasons(const KernelStalls& stalls, const Page& page) {
 void print_kernel(const KernelStalls& stalls, Page& page) {
   page.work_row({"", "", "", short_count_text(stalls.samples)}, stalls.kernel);
   if (stalls.estimated > 0) {
-    page.dim_line(kBelow + percent_text(stalls.estimated, stalls.samples) + " of them attributed by estimate");
+    page.dim_line(kStallsBelow + percent_text(stalls.estimated, stalls.samples) + " of them attributed by estimate");
   }
   for (size_t i = 0; i < shown_reasons(stalls, page); ++i) {
     const StallLine& line = stalls.reasons[i];
@@ -96,10 +96,10 @@ void print_kernel(const KernelStalls& stalls, Page& page) {
              "  " + page.name(line.reason, width_behind(4, page.width()) - 2, Naming::plain));
   }
   if (!stalls.lines.empty()) {
-    page.clauses(hot_lines(stalls, page), kBelow);
+    page.clauses(hot_lines(stalls, page), kStallsBelow);
   }
   if (!stalls.awaited.empty() && (!page.fits() || page.detail().awaited)) {
-    page.clauses(awaited_lines(stalls, page), kBelow);
+    page.clauses(awaited_lines(stalls, page), kStallsBelow);
   }
 }
 

@@ -29,7 +29,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kSearchNs = 5'000'000'000;
+constexpr uint64_t kCheckNs = 5'000'000'000;
 constexpr useconds_t kBetweenRoundsUs = 2000;
 constexpr size_t kMaxThreads = 256;  // looked at in a round
 constexpr size_t kMaxRunning = 16;   // of these, stopped although they run
@@ -264,7 +264,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
 
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
                                       const std::function<bool()>& stop) {
-  const uint64_t deadline = monotonic_ns() + kSearchNs;
+  const uint64_t deadline = monotonic_ns() + kCheckNs;
   const uint32_t pid = who.pid();
   do {
     for (const bool running : {false, true}) {

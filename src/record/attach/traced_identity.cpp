@@ -12,7 +12,7 @@ namespace gpuprof::record {
 namespace {
 
 // Empty: there is no such line.
-std::string value_of(const std::string& status, const char* name) {
+std::string status_value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }
 
@@ -21,7 +21,7 @@ std::string value_of(const std::string& status, const char* name) {
 Result<TracedIdentity> TracedIdentity::of(uint32_t pid) {
   const std::string process = "process " + std::to_string(pid);
   UniqueFd pidfd = open_pidfd(static_cast<pid_t>(pid));
-  const std::string group = value_of(read_status_of(pid), "Tgid");
+  const std::string group = status_value_of(read_status_of(pid), "Tgid");
   if (!group.empty() && group != std::to_string(pid)) {
     return Error{process + " is a thread of process " + group, "give the process's id: -p " + group};
   }
@@ -43,7 +43,7 @@ bool TracedIdentity::has_ended() const {
 TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
   const std::string status = read_status_of(pid_, thread);
   Facts facts;
-  facts.ids = value_of(status, "Uid") + ' ' + value_of(status, "Gid");
+  facts.ids = status_value_of(status, "Uid") + ' ' + status_value_of(status, "Gid");
   struct stat program {};
   if (::stat(("/proc/" + std::to_string(pid_) + "/exe").c_str(), &program) == 0) {
     facts.program_device = program.st_dev;

@@ -62,7 +62,7 @@ class Interpreter {
   std::array<uint64_t, kNames.size()> sizes_{};
 };
 
-gpuprof_python_threads threads_of(const Interpreter& python, const PythonLayout& layout) {
+gpuprof_python_threads python_threads_of(const Interpreter& python, const PythonLayout& layout) {
   gpuprof_python_threads threads{};
   const uint64_t at = python.address(Interpreter::runtime) + layout.runtime_interpreter;
   const auto main = layout.runtime_interpreter != 0 ? python.word(at) : std::nullopt;
@@ -141,7 +141,7 @@ std::optional<FoundPython> ask_interpreter(const symbolize::ProcessMaps& maps, c
   }
   FoundPython found{layout.wire, {}};
   if (refused == nullptr) {
-    found.threads = threads_of(python, layout);
+    found.threads = python_threads_of(python, layout);
     refused = found.threads.interpreter == 0 ? "its threads are not found" : nullptr;
   }
   if (refused != nullptr) {

@@ -14,7 +14,7 @@ uint32_t pid_of(uint64_t thread) {
   return static_cast<uint32_t>(thread >> 32);
 }
 
-bool has_ended(uint64_t thread) {
+bool thread_has_ended(uint64_t thread) {
   const std::string path =
       "/proc/" + std::to_string(pid_of(thread)) + "/task/" + std::to_string(static_cast<uint32_t>(thread));
   return ::access(path.c_str(), F_OK) != 0;
@@ -42,7 +42,7 @@ void ThreadNames::bound() {
   if (threads_.size() <= limit_) {
     return;
   }
-  std::erase_if(threads_, [](const auto& entry) { return has_ended(entry.first); });
+  std::erase_if(threads_, [](const auto& entry) { return thread_has_ended(entry.first); });
   limit_ = std::max(kKept, threads_.size() * 2);
 }
 

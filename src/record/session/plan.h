@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "record/ipc/channel.h"
-#include "record/join/options.h"
+#include "record/join/context/options.h"
 #include "record/session.h"
 #include "record/stack_choice.h"
 

@@ -30,7 +30,7 @@ bool is_folder(const std::string& path) {
 }
 
 // A regular file's text; nothing else is waited for. Empty: there is none, or not the whole of it can be read.
-std::string text_of(const std::string& path) {
+std::string git_text_of(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -41,7 +41,7 @@ std::string text_of(const std::string& path) {
 }
 
 std::string first_line_of(const std::string& path) {
-  const std::string text = text_of(path);
+  const std::string text = git_text_of(path);
   return text.substr(0, text.find('\n'));
 }
 
@@ -88,7 +88,7 @@ std::string checked_out(const std::string& git) {
       return commit;
     }
   }
-  return packed(text_of(shared + "/packed-refs"), reference);
+  return packed(git_text_of(shared + "/packed-refs"), reference);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr std::string_view kPrefix = "GPUPROF_";
+constexpr std::string_view kVariablePrefix = "GPUPROF_";
 constexpr size_t kLongestName = 64;
 
 std::optional<Error> accept_any(const std::string& /*value*/) {
@@ -36,7 +36,7 @@ std::vector<backend::Variable> all_variables() {
 
 // The one of ours that `name` is most likely meant to be: a few letters are other ones, or a part is missing.
 std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
-  const std::string_view rest = name.substr(kPrefix.size());
+  const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMostEdits = 2;
   constexpr size_t kShortestPart = 4;
   std::string_view best;
@@ -45,7 +45,7 @@ std::string_view meant_by(std::string_view name, std::span<const backend::Variab
     if (variable.check == nullptr) {
       continue;
     }
-    const std::string_view known = std::string_view(variable.name).substr(kPrefix.size());
+    const std::string_view known = std::string_view(variable.name).substr(kVariablePrefix.size());
     const bool part = rest.size() >= kShortestPart && known.find(rest) != std::string_view::npos;
     const size_t needed = part ? 0 : name.size() > kLongestName ? fewest : edits(rest, known);
     if (needed < fewest) {
@@ -70,7 +70,7 @@ std::vector<Error> check_environment(std::span<const std::string> environment,
   std::vector<Error> remarks;
   for (const std::string& entry : environment) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    if (!name.starts_with(kPrefix)) {
+    if (!name.starts_with(kVariablePrefix)) {
       continue;
     }
     const auto found =

@@ -52,7 +52,7 @@ bool has_first_line(const std::string& file) {
 }
 
 // The program that the file's first line names; empty: none.
-std::string interpreter_of(const std::string& file) {
+std::string script_interpreter_of(const std::string& file) {
   constexpr size_t kMost = 256;
   const std::string begin = read_text(AT_FDCWD, file.c_str(), kMost);
   if (!begin.starts_with("#!")) {
@@ -88,7 +88,7 @@ std::string hint_for_missing(const std::string& file) {
   if (::access(file.c_str(), F_OK) != 0) {
     return "check the path";
   }
-  const std::string interpreter = interpreter_of(file);
+  const std::string interpreter = script_interpreter_of(file);
   return interpreter.empty() ? "the loader that it needs (see `file " + shell_word(file) + "`) is not on this machine"
                              : "its first line names the interpreter " + interpreter + ", which is not on this machine";
 }

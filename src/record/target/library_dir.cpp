@@ -23,9 +23,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr std::string_view kPrefix = "gpuprof-libraries-";
+constexpr std::string_view kFolderPrefix = "gpuprof-libraries-";
 constexpr int kTries = 16;
-constexpr int kMaxStale = 1000;  // looked at; anybody can fill /tmp with names like ours
+constexpr int kMaxStaleFolders = 1000;  // looked at; anybody can fill /tmp with names like ours
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDirectory {
@@ -62,8 +62,8 @@ void remove_directory(int parent, const std::string& name, int directory) {
 // The lock tells whether the recorder lives, also one in another pid namespace, whose pid would mean nothing here.
 void remove_stale(int parent) {
   int looked_at = 0;
-  for (const std::string& name : names_in(parent, kPrefix)) {
-    if (++looked_at > kMaxStale) {
+  for (const std::string& name : names_in(parent, kFolderPrefix)) {
+    if (++looked_at > kMaxStaleFolders) {
       return;
     }
     const UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory | O_NONBLOCK));
@@ -83,7 +83,7 @@ bool allows_code(int directory) {
 std::string random_name() {
   std::random_device device;
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
-  std::string name(kPrefix);
+  std::string name(kFolderPrefix);
   for (int i = 0; i < 12; ++i) {
     name += kLetters[device() % kLetters.size()];
   }

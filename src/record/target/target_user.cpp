@@ -31,7 +31,7 @@ std::vector<std::string_view> kept_beginnings() {
   return beginnings;
 }
 
-bool is_kept(std::string_view name, std::span<const std::string_view> beginnings) {
+bool is_kept_variable(std::string_view name, std::span<const std::string_view> beginnings) {
   return std::find(std::begin(kKept), std::end(kKept), name) != std::end(kKept) ||
          std::any_of(beginnings.begin(), beginnings.end(),
                      [name](std::string_view beginning) { return name.starts_with(beginning); });
@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> target_environment(std::span<co
       continue;
     }
     std::string name = entry.substr(0, equals);
-    if (!user || (!is_of_user(name) && (preserve || is_kept(name, beginnings)))) {
+    if (!user || (!is_of_user(name) && (preserve || is_kept_variable(name, beginnings)))) {
       variables.emplace_back(std::move(name), entry.substr(equals + 1));
     }
   }

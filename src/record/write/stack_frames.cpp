@@ -15,7 +15,7 @@ namespace {
 using profile::FrameKind;
 using symbolize::SymbolizedFrame;
 
-bool is_python(uint64_t word) {
+bool is_python_frame(uint64_t word) {
   return (word & GPUPROF_WORD_PYTHON) != 0;
 }
 
@@ -46,7 +46,7 @@ size_t believed(const NewStack& stack) {
   if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
     return stack.words.size();
   }
-  const auto unmapped = [&](uint64_t word) { return !is_python(word) && mapping_of(stack, word) == nullptr; };
+  const auto unmapped = [&](uint64_t word) { return !is_python_frame(word) && mapping_of(stack, word) == nullptr; };
   if (stack.frame_pointers && stack.maps_current) {
     return static_cast<size_t>(std::find_if(stack.words.begin(), stack.words.end(), unmapped) - stack.words.begin());
   }
@@ -68,11 +68,11 @@ bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
 
 // The file of Python's evaluation loop, in stacks that have Python frames.
 const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
-  if (std::none_of(stack.words.begin(), stack.words.end(), is_python)) {
+  if (std::none_of(stack.words.begin(), stack.words.end(), is_python_frame)) {
     return nullptr;
   }
   const auto evaluation = std::find_if(stack.words.begin(), stack.words.end(), [](uint64_t word) {
-    return !is_python(word) && (word & GPUPROF_WORD_EVAL) != 0;
+    return !is_python_frame(word) && (word & GPUPROF_WORD_EVAL) != 0;
   });
   const symbolize::Mapping* mapping =
       mapping_of(stack, evaluation == stack.words.end() ? stack.eval_begin : *evaluation);
@@ -109,7 +109,7 @@ void StackFrames::forget(profile::ProcessId process) {
 
 StackFrames::Part StackFrames::part_to_show(const NewStack& stack) const {
   Part part{0, believed(stack)};
-  while (part.innermost < part.outermost && !is_python(stack.words[part.innermost]) &&
+  while (part.innermost < part.outermost && !is_python_frame(stack.words[part.innermost]) &&
          instruments_.cover(mapping_of(stack, stack.words[part.innermost]))) {
     ++part.innermost;
   }
@@ -149,7 +149,7 @@ void StackFrames::of(const NewStack& stack, std::vector<SymbolizedFrame>& out) {
   bool cut = (stack.flags & GPUPROF_STACK_TRUNCATED) != 0 || part.outermost != stack.words.size();
   for (size_t i = part.outermost; i > part.innermost; --i) {
     const uint64_t word = stack.words[i - 1];
-    if (is_python(word)) {
+    if (is_python_frame(word)) {
       out.push_back(python_frame(word));
       continue;
     }

@@ -47,7 +47,7 @@ std::vector<std::string> end_warnings(const Aggregate& rows) {
 }
 
 // Two devices; works 1 and 2 on the first, 3 on the second, 4 a launch, 5 and 6 of the CPU, 7 not sampled.
-const std::string kBase =
+const std::string kAggregateBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
     "USTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\nDEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\n"
     "WORK;1;1;7;0;1;0;0;0;1;0;kernel;3;0\nWORK;2;1;7;0;0;0;0;0;1;0;copy_htod;0;0\n"
@@ -58,7 +58,7 @@ const std::string kBase =
 }  // namespace
 
 TEST_CASE("each work has one row, whatever order its records come in") {
-  const Aggregate rows = aggregate_text(kBase +
+  const Aggregate rows = aggregate_text(kAggregateBase +
                                         "GPU;0;2;1;7;7;7;49;0;4096\nGPU;0;1;2;30;10;20;500;0;0\n"
                                         "SHARE;0;1;25;24\nGPU;5;1;1;8;8;8;64;0;1\nSHARE;5;1;8;8\nLAUNCH;0;4;6\n"
                                         "LAUNCH;1;4;1\nEUSTALL;0;1;1;2;0;3;0\nEUSTALL;9;1;1;2;0;2;0\n"
@@ -97,7 +97,7 @@ TEST_CASE("each work has one row, whatever order its records come in") {
 }
 
 TEST_CASE("time of the CPU is not GPU time") {
-  const std::string text = kBase +
+  const std::string text = kAggregateBase +
                            "GPU;0;1;1;10;10;10;0;0;0\nHOST;0;5;2;100;40;60;0\nHOST;1;5;1;5;5;5;0\n"
                            "HOST;0;6;3;0;0;0;77\nEND;9;1;1;10;1;0;0\n";
   const Aggregate rows = aggregate_text(text);
@@ -121,7 +121,7 @@ TEST_CASE("time of the CPU is not GPU time") {
 }
 
 TEST_CASE("idle time is kept by device and work") {
-  const std::string text = kBase + "IDLE;0;1;1;10\nIDLE;1;1;1;5\nIDLE;1;2;1;7\nIDLE;1;1;0;3\nIDLE;1;1;5;4\n";
+  const std::string text = kAggregateBase + "IDLE;0;1;1;10\nIDLE;1;1;1;5\nIDLE;1;2;1;7\nIDLE;1;1;0;3\nIDLE;1;1;5;4\n";
   const Aggregate rows = aggregate_text(text);
   REQUIRE(rows.idle.size() == 4);
   CHECK(index(rows.idle[0].device) == 1);
@@ -137,7 +137,7 @@ TEST_CASE("idle time is kept by device and work") {
 }
 
 TEST_CASE("histograms with the same key add up, bucket by bucket") {
-  const std::string text = kBase +
+  const std::string text = kAggregateBase +
                            "LATENCY;1;call_to_start;2;30;10;20;10;1;18;1\n"
                            "LATENCY;1;call_to_queued;1;5;5;5;5;1\n"
                            "LATENCY;1;call_to_start;3;40;8;20;14;1;10;1;8;1\n"
@@ -161,7 +161,7 @@ TEST_CASE("histograms with the same key add up, bucket by bucket") {
 }
 
 TEST_CASE("coverage, losses, windows and a timeline are summed up") {
-  const Aggregate rows = aggregate_text(kBase +
+  const Aggregate rows = aggregate_text(kAggregateBase +
                                         "COVERAGE;0;launches;5\nCOVERAGE;1;launches;2\nCOVERAGE;1;new_word;1\n"
                                         "LOSS;0;ring_full;3\nLOSS;1;ring_full;1\nLOSS;1;late_name;1\n"
                                         "WINDOW;10;30\nWINDOW;50;51\n"
@@ -197,13 +197,13 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
   };
   for (const auto& [most, one] : lines) {
     INFO(most << " then " << one);
-    CHECK(aggregate_error(kBase + most + "\n").empty());
-    CHECK(aggregate_error(kBase + one + "\n").empty());
-    CHECK(aggregate_error(kBase + most + "\n" + one + "\n").find("exceeds 64 bits") != std::string::npos);
+    CHECK(aggregate_error(kAggregateBase + most + "\n").empty());
+    CHECK(aggregate_error(kAggregateBase + one + "\n").empty());
+    CHECK(aggregate_error(kAggregateBase + most + "\n" + one + "\n").find("exceeds 64 bits") != std::string::npos);
     // A refused record leaves no trace.
     const std::string end = "END;1;1;0;0;0;0;0\n";
-    const Aggregate with = aggregate_text(kBase + most + "\n" + one + "\n" + end, kAll, true);
-    const Aggregate without = aggregate_text(kBase + most + "\n" + end, kAll, true);
+    const Aggregate with = aggregate_text(kAggregateBase + most + "\n" + one + "\n" + end, kAll, true);
+    const Aggregate without = aggregate_text(kAggregateBase + most + "\n" + end, kAll, true);
     CHECK(with.info.skipped_bad == 1);
     CHECK(with.rows.size() == without.rows.size());
     CHECK(with.samples.size() == without.samples.size());
@@ -230,7 +230,7 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
 }
 
 TEST_CASE("the time of each device must add up") {
-  const std::string good = kBase +
+  const std::string good = kAggregateBase +
                            "GPU;0;1;1;30;30;30;0;0;0\nGPU;0;2;1;30;30;30;0;0;0\nGPU;0;3;1;5;5;5;0;0;0\n"
                            "SHARE;0;1;30;20\nSHARE;0;2;10;20\nSHARE;0;3;5;5\nIDLE;0;1;1;60\nIDLE;0;2;3;95\n";
   const std::string end = "END;9;3;3;65;2;0;0\n";
@@ -244,7 +244,7 @@ TEST_CASE("the time of each device must add up") {
   REQUIRE(share.size() == 1);
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // Work of which no time was shared out is busy for nothing.
-  CHECK(aggregate_text(kBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
+  CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
   // Joined profiles: not every device was there all the time.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
@@ -252,19 +252,21 @@ TEST_CASE("the time of each device must add up") {
 
 TEST_CASE("totals of END are compared") {
   const auto warnings =
-      aggregate_text(kBase + "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEUSTALL;0;1;0;0;0;4;0\nEND;9;1;3;31;1;5;2\n")
+      aggregate_text(kAggregateBase +
+                     "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEUSTALL;0;1;0;0;0;4;0\nEND;9;1;3;31;1;5;2\n")
           .info.warnings;
   REQUIRE(warnings.size() == 4);
   CHECK(warnings[0] == "the END record counts 3 GPU records, the records before it sum up to 2");
   CHECK(warnings[1] == "the END record counts 31 ns of GPU time, the records before it sum up to 30");
   CHECK(warnings[2] == "the END record counts 5 samples, the records before it sum up to 4");
   CHECK(warnings[3] == "the END record counts 2 lost records, the records before it sum up to 1");
-  CHECK(aggregate_error(kBase + "END;1;0;0;0;0;0;0\nWINDOW;1;2\n") == "p.txt:19: there are records after END");
+  CHECK(aggregate_error(kAggregateBase + "END;1;0;0;0;0;0;0\nWINDOW;1;2\n") == "p.txt:19: there are records after END");
 }
 
 TEST_CASE("coverage is the share of GPU work with a stack") {
   const auto percent = [](const std::string& lines) {
-    return aggregate_text("GPUPROF;3.0\n" + kBase.substr(kBase.find('\n') + 1) + lines).info.covered.percent();
+    return aggregate_text("GPUPROF;3.0\n" + kAggregateBase.substr(kAggregateBase.find('\n') + 1) + lines)
+        .info.covered.percent();
   };
   const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // with a stack
   CHECK(percent("") == 0);                              // nothing is explained
@@ -294,16 +296,16 @@ TEST_CASE("errors come in the order of the lines, whatever waits") {
   const std::string stall = "EUSTALL;0;1;8;0;0;1;0\n";  // there is no GPU_PLACE 8
   for (const char* after : {"GPU;0;99;1;1;1;1;1;0;0\n", "SHARE;0;99;1;1\n", "LAUNCH;0;99;1\n", "EVENT;99;1;1;1;0;0;0\n",
                             "GPU_PLACE;8;0;0;0;0\n", "rubbish\n", "WINDOW;2;1\n"}) {
-    CHECK(aggregate_error(kBase + stall + after) == "p.txt:18: GPU_PLACE 8 is not defined");
+    CHECK(aggregate_error(kAggregateBase + stall + after) == "p.txt:18: GPU_PLACE 8 is not defined");
   }
-  CHECK(aggregate_error(kBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
+  CHECK(aggregate_error(kAggregateBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
         "p.txt:18: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
   // also where the work has a row already
-  CHECK(aggregate_error(kBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
+  CHECK(aggregate_error(kAggregateBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
         "p.txt:19: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
-  CHECK(aggregate_error(kBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
+  CHECK(aggregate_error(kAggregateBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
         "p.txt:19: LAUNCH: WORK 1 has the operation 'kernel', which is not of this kind of record");
-  CHECK(aggregate_error(kBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:18: WORK 0 is not defined");
+  CHECK(aggregate_error(kAggregateBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:18: WORK 0 is not defined");
 }
 
 TEST_CASE("wild ids and many works") {
@@ -345,7 +347,7 @@ TEST_CASE("wild ids and many works") {
 }
 
 TEST_CASE("labels of work, of ranges, and of what has no name") {
-  const Aggregate rows = aggregate_text(kBase);
+  const Aggregate rows = aggregate_text(kAggregateBase);
   const auto label = [&rows](profile::Op op, uint32_t name) {
     return work_label(rows.tables, profile::Work{.op = op, .name = profile::StringId{name}});
   };

@@ -16,7 +16,7 @@ namespace {
 
 // Strings 1 app, 2 main, 3 replay, 4 capture, 5 gemm, 6 step, 7 torch, 8 cudaDeviceSynchronize; stacks 1 main;replay,
 // 2 main;capture, 3 main.
-const std::string kBase =
+const std::string kOptionsBase =
     "GPUPROF;3.0\nMETA;host;node1\nSTRING;1;app\nSTRING;2;main\nSTRING;3;replay\nSTRING;4;capture\nSTRING;5;gemm\n"
     "STRING;6;step\nSTRING;7;torch\nSTRING;8;cudaDeviceSynchronize\nSTRING;9;3\nSTRING;10;H200\n"
     "STRING;11;app --fast\nSTRING;12;GPU-a\nSTRING;13;GPU-b\n"
@@ -32,8 +32,9 @@ std::string gpu(int work, int ns) {
 }  // namespace
 
 TEST_CASE("a graph's node is shown under its launch, its capture or both") {
-  const std::string text = kBase + "WORK;1;1;7;0;1;0;2;0;1;4;kernel;5;1\n" + "WORK;2;1;7;0;1;0;0;0;1;4;kernel;6;5\n" +
-                           "WORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 10) + gpu(2, 20) + gpu(3, 40);
+  const std::string text = kOptionsBase + "WORK;1;1;7;0;1;0;2;0;1;4;kernel;5;1\n" +
+                           "WORK;2;1;7;0;1;0;0;0;1;4;kernel;6;5\n" + "WORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" +
+                           gpu(1, 10) + gpu(2, 20) + gpu(3, 40);
   CHECK(lines_of(text, {}) ==
         "app;main;gemm_[G] 40\n"
         "app;main;replay;[captured at];main;capture;gemm_[G] 10\n"
@@ -45,8 +46,8 @@ TEST_CASE("a graph's node is shown under its launch, its capture or both") {
 }
 
 TEST_CASE("dimensions are frames at the root, in the order asked for") {
-  const std::string text =
-      kBase + "WORK;1;1;7;6;3;0;0;0;2;4;kernel;5;0\nWORK;2;0;0;0;3;0;0;0;0;0;kernel;5;0\n" + gpu(1, 10) + gpu(2, 5);
+  const std::string text = kOptionsBase + "WORK;1;1;7;6;3;0;0;0;2;4;kernel;5;0\nWORK;2;0;0;0;3;0;0;0;0;0;kernel;5;0\n" +
+                           gpu(1, 10) + gpu(2, 5);
   using D = Dimension;
   CHECK(lines_of(text, {.by = {D::rank, D::device, D::stream, D::pid}}) ==
         "[no rank];[no device];[no stream];[no pid];[unknown];main;gemm_[G] 5\n"
@@ -64,7 +65,7 @@ TEST_CASE("devices that look alike are told apart") {
 }
 
 TEST_CASE("NVTX ranges are frames, a filter, or nothing") {
-  const std::string text = kBase + "WORK;1;1;7;0;3;0;0;2;1;4;kernel;5;0\nWORK;2;1;7;0;3;0;0;1;1;4;kernel;5;0\n" +
+  const std::string text = kOptionsBase + "WORK;1;1;7;0;3;0;0;2;1;4;kernel;5;0\nWORK;2;1;7;0;3;0;0;1;1;4;kernel;5;0\n" +
                            "WORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 1) + gpu(2, 2) + gpu(3, 4);
   CHECK(lines_of(text, {}) == "app;main;gemm_[G] 4\napp;step;main;gemm_[G] 2\napp;step;torch:replay;main;gemm_[G] 1\n");
   CHECK(lines_of(text, {.ranges = RangeFrames::off}) == "app;main;gemm_[G] 7\n");
@@ -81,7 +82,7 @@ TEST_CASE("NVTX ranges are frames, a filter, or nothing") {
 }
 
 TEST_CASE("idle time goes to what ended it") {
-  const std::string text = kBase +
+  const std::string text = kOptionsBase +
                            "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\nWORK;2;1;7;0;1;0;0;0;1;0;sync;8;0\n"
                            "WORK;3;1;7;0;3;0;0;0;1;4;fill;0;0\nIDLE;0;1;1;10\nIDLE;0;2;2;20\nIDLE;1;2;2;1\n"
                            "IDLE;0;1;3;40\nIDLE;0;1;0;80\n";
@@ -93,7 +94,7 @@ TEST_CASE("idle time goes to what ended it") {
 }
 
 TEST_CASE("waits and allocations are not GPU time") {
-  const std::string text = kBase +
+  const std::string text = kOptionsBase +
                            "WORK;1;1;7;0;3;0;0;0;0;0;sync;8;0\nWORK;2;1;7;0;1;0;0;0;0;0;alloc;5;0\n"
                            "HOST;0;1;2;30;10;20;0\nHOST;0;2;3;0;0;0;4096\n";
   CHECK(lines_of(text, {}).empty());
@@ -105,7 +106,7 @@ TEST_CASE("waits and allocations are not GPU time") {
 }
 
 TEST_CASE("busy and exclusive shares replace the time of the work") {
-  const std::string text = kBase + "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 100) + "SHARE;0;1;60;40\n";
+  const std::string text = kOptionsBase + "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 100) + "SHARE;0;1;60;40\n";
   CHECK(lines_of(text, {.measure = Measure::busy}) == "app;main;gemm_[G] 60\n");
   CHECK(lines_of(text, {.measure = Measure::exclusive}) == "app;main;gemm_[G] 40\n");
   CHECK(lines_of(text, {}) == "app;main;gemm_[G] 100\n");

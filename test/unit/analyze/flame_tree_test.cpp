@@ -18,7 +18,7 @@ using analyze::NodeId;
 namespace {
 
 constexpr output::WeightChoice kNs{output::WeightKind::time, output::TimeUnit::ns};
-constexpr size_t kAll = 1'000'000;
+constexpr size_t kAllRows = 1'000'000;
 
 std::string lines(const FlameTree& tree) {
   return output::folded(tree, kNs);
@@ -89,8 +89,8 @@ TEST_CASE("paths put in at once and frame by frame make the same lines and pictu
     }
     CHECK(lines(at_once) == text);
     CHECK(lines(by_frames) == text);
-    const size_t most = round % 2 == 0 ? kAll : 1 + random() % 30;
-    const size_t depth = round % 3 == 0 ? 4 : kAll;
+    const size_t most = round % 2 == 0 ? kAllRows : 1 + random() % 30;
+    const size_t depth = round % 3 == 0 ? 4 : kAllRows;
     const auto one = output::lay_out(at_once, output::WeightKind::time, most, depth);
     const auto other = output::lay_out(by_frames, output::WeightKind::time, most, depth);
     CHECK(one.left_out == other.left_out);

@@ -53,7 +53,7 @@ uint64_t sum_of_lines(const std::string& folded) {
   return sum;
 }
 
-const char* const kBase =
+const char* const kFoldBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;a.cpp\nSTRING;5;saxpy\nSTRING;6;do_ioctl\n"
     "FRAME;1;native;2;4;10;0;0;0x10\nFRAME;2;inlined;3;4;20;0;0;0x10\nFRAME;3;kernel;6;0;0;0;0;0\n"
     "FRAME;4;truncated;0;0;0;0;0;0\nFRAME;5;unknown;0;0;0;0;0;0x99\nFRAME;6;python;3;4;0;0;0;0\n"
@@ -62,7 +62,7 @@ const char* const kBase =
 }  // namespace
 
 TEST_CASE("GPU work goes under its process and stack") {
-  const auto result = fold_text(std::string(kBase) +
+  const auto result = fold_text(std::string(kFoldBase) +
                                 "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;2;30;10;20;0;0;0\n"
                                 "WORK;2;1;0;0;1;0;0;0;0;3;kernel;5;0\nGPU;1;2;1;12;12;12;0;0;0\n"
                                 "WORK;3;1;0;0;1;1;0;0;0;0;copy_htod;0;0\nGPU;0;3;1;7;7;7;0;0;4096\n"
@@ -95,14 +95,14 @@ TEST_CASE("every operation has its name") {
 }
 
 TEST_CASE("source lines are appended on request") {
-  const auto result = fold_text(std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;5;5;5;0;0;0\n",
+  const auto result = fold_text(std::string(kFoldBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;5;5;5;0;0;0\n",
                                 FoldOptions{.stacks = {.lines = true}});
   CHECK(ns(result) == "app;main (a.cpp:10);step (a.cpp:20);saxpy_[G] 5\n");
 }
 
 TEST_CASE("launches are counted, not timed") {
   const auto result =
-      fold_text(std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;launch;5;0\nLAUNCH;0;1;4\nLAUNCH;1;1;3\n");
+      fold_text(std::string(kFoldBase) + "WORK;1;1;0;0;1;0;0;0;0;0;launch;5;0\nLAUNCH;0;1;4\nLAUNCH;1;1;3\n");
   CHECK(result.kind == ProfileKind::launch_counts);
   CHECK(result.launches == 7);
   CHECK(ns(result).empty());
@@ -138,7 +138,7 @@ const char* const kSampled =
 }  // namespace
 
 TEST_CASE("samples go below the stack of their work, with source lines or the module") {
-  const auto result = fold_text(std::string(kBase) + kSampled, {.measure = Measure::samples});
+  const auto result = fold_text(std::string(kFoldBase) + kSampled, {.measure = Measure::samples});
   const std::string above = "app;step;main;step;-;do_ioctl_[k];saxpy_[G];";
   CHECK(counts(result) == above + "[unknown]_[g];[unknown]_[g];0x0_[g] 1\n" + above +
                               "a.cubin_[G];clamp_[G];[unknown]_[g];wait_[g];0x20_[g] 4\n" + above +
@@ -146,12 +146,13 @@ TEST_CASE("samples go below the stack of their work, with source lines or the mo
   CHECK(result.samples == 10);
   CHECK(result.estimated == 2);
   // The same where there is nothing else to show; no work is inside of another range.
-  CHECK(counts(fold_text(std::string(kBase) + kSampled)) == counts(result));
-  CHECK(counts(fold_text(std::string(kBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
+  CHECK(counts(fold_text(std::string(kFoldBase) + kSampled)) == counts(result));
+  CHECK(
+      counts(fold_text(std::string(kFoldBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
 }
 
 TEST_CASE("each sample is below its kernel, place and reason, whatever shares its place or its offset") {
-  std::string text = kBase;
+  std::string text = kFoldBase;
   for (const char* define : {"STRING;7;wait", "STRING;8;send", "WORK;7;1;0;0;0;0;0;0;0;0;kernel;5;0",
                              "WORK;8;1;0;0;0;0;0;0;0;0;kernel;6;0"}) {
     text.append(define).append("\n");
@@ -182,7 +183,7 @@ TEST_CASE("each sample is below its kernel, place and reason, whatever shares it
 }
 
 TEST_CASE("samples are no GPU time, and not counted as work") {
-  const auto text = std::string(kBase) + kSampled + "GPU;0;1;1;9;9;9;0;0;0\n";
+  const auto text = std::string(kFoldBase) + kSampled + "GPU;0;1;1;9;9;9;0;0;0\n";
   const auto timed = fold_text(text);
   CHECK(timed.kind == ProfileKind::durations);
   CHECK(counts(timed) == "app;step;main;step;-;do_ioctl_[k];saxpy_[G] 1\n");
@@ -259,7 +260,7 @@ TEST_CASE("every prefix of a random profile folds") {
 }
 
 TEST_CASE("a summary groups by work and by call path, heaviest first") {
-  auto reader = open_text(std::string(kBase) +
+  auto reader = open_text(std::string(kFoldBase) +
                           "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;2;30;10;20;0;0;0\n"
                           "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;1;2;2;2;0;0;0\n"
                           "WORK;6;1;0;0;2;0;0;0;0;0;kernel;5;0\nGPU;0;6;1;25;25;25;0;0;0\n"
@@ -286,7 +287,7 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
 
 // Records wait in a queue on the way to their rows; nothing that a reader sees may depend on that.
 TEST_CASE("an error names its own line, however many records come after it") {
-  const std::string base = std::string(kBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\n";
+  const std::string base = std::string(kFoldBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\n";
   const std::string good = "EUSTALL;0;1;0;0;0;1;0\n";
   const std::string bad = "EUSTALL;0;1;0;99;0;1;0\n";  // there is no STRING 99 so far
   const auto repeated = [](const std::string& line, size_t count) {
@@ -315,7 +316,7 @@ TEST_CASE("an error names its own line, however many records come after it") {
 }
 
 TEST_CASE("rows are found again however many there are and whatever kinds mix") {
-  std::string text = kBase;
+  std::string text = kFoldBase;
   uint64_t ns_sum = 0;
   uint64_t samples = 0;
   for (uint64_t round = 0; round < 3; ++round) {

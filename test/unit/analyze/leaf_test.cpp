@@ -17,7 +17,7 @@ namespace {
 
 // Two kernels below one stack. `saxpy` has samples at a line with inlined code, at one without, in a function without
 // lines, and at no place; `copy` has none.
-const std::string kBase =
+const std::string kLeafBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;a.cu\nSTRING;5;clamp\nSTRING;6;a.cubin\n"
     "STRING;7;FADD\nSTRING;8;wait\nSTRING;9;barrier\nSTRING;10;helper\nSTRING;11;copy\nPROCESS;1;7;1;5;1;0;0;0\n"
     "FRAME;1;native;2;0;0;0;0;0x10\nFRAME;2;gpu;3;4;12;6;0;0\nFRAME;3;gpu;5;4;3;6;0;0\nFRAME;4;gpu;3;4;14;6;0;0\n"
@@ -49,7 +49,7 @@ std::map<std::string, uint64_t> by_kernel(const std::string& folded) {
 }  // namespace
 
 TEST_CASE("a kernel's time is shared out among its samples, by line and stall") {
-  CHECK(lines_of(kBase + kSamples, {}) ==
+  CHECK(lines_of(kLeafBase + kSamples, {}) ==
         "app;main;copy_[G] 70\n"
         "app;main;saxpy_[G];[unknown]_[G];barrier_[g] 100\n"
         "app;main;saxpy_[G];a.cubin_[G];helper_[G];wait_[g] 100\n"
@@ -57,12 +57,12 @@ TEST_CASE("a kernel's time is shared out among its samples, by line and stall") 
         "app;main;saxpy_[G];saxpy (a.cu:12)_[G];clamp (a.cu:3)_[G];wait_[g] 500\n"
         "app;main;saxpy_[G];saxpy (a.cu:14)_[G];wait_[g] 200\n");
   // A launch is no sample: it stays the kernel's, and so do bytes.
-  CHECK(lines_of(kBase + kSamples, {}, WeightKind::count) == "app;main;copy_[G] 1\napp;main;saxpy_[G] 4\n");
-  CHECK(lines_of(kBase + kSamples, {}, WeightKind::bytes) == "app;main;saxpy_[G] 64\n");
+  CHECK(lines_of(kLeafBase + kSamples, {}, WeightKind::count) == "app;main;copy_[G] 1\napp;main;saxpy_[G] 4\n");
+  CHECK(lines_of(kLeafBase + kSamples, {}, WeightKind::bytes) == "app;main;saxpy_[G] 64\n");
 }
 
 TEST_CASE("what is below a kernel is chosen by a list, in its order") {
-  const std::string text = kBase + kSamples;
+  const std::string text = kLeafBase + kSamples;
   CHECK(lines_of(text, with("kernel")) == "app;main;copy_[G] 70\napp;main;saxpy_[G] 1000\n");
   CHECK(lines_of(text, with("stall")) ==
         "app;main;copy_[G] 70\napp;main;saxpy_[G];barrier_[g] 200\napp;main;saxpy_[G];wait_[g] 800\n");
@@ -99,7 +99,7 @@ TEST_CASE("a list of leaves that makes no sense is refused") {
 
 TEST_CASE("where too many samples were dropped the kernel is the leaf, but for who asks for more") {
   const auto result = [](const char* losses, const FoldOptions& options = {}) {
-    return analyze::fold(test::read_all(kBase + "EUSTALL;0;1;1;8;0;99;0\n" + losses), options);
+    return analyze::fold(test::read_all(kLeafBase + "EUSTALL;0;1;1;8;0;99;0\n" + losses), options);
   };
   CHECK(result("LOSS;1;samples_dropped;1\n").leaves.size() == 2);
   CHECK(result("LOSS;1;ring_full;5\n").leaves.size() == 2);  // lost work is no lost sample
@@ -111,8 +111,8 @@ TEST_CASE("where too many samples were dropped the kernel is the leaf, but for w
 }
 
 TEST_CASE("samples of work without a time are counted, not drawn") {
-  const std::string text =
-      kBase + "WORK;3;1;0;0;1;0;0;0;0;0;kernel;10;0\nEUSTALL;0;3;1;8;0;3;0\n" + "EUSTALL;0;2;1;8;0;0;0\n" + kSamples;
+  const std::string text = kLeafBase + "WORK;3;1;0;0;1;0;0;0;0;0;kernel;10;0\nEUSTALL;0;3;1;8;0;3;0\n" +
+                           "EUSTALL;0;2;1;8;0;0;0\n" + kSamples;
   const FoldResult result = analyze::fold(test::read_all(text), {});
   CHECK(result.shared_out.samples == 10);
   CHECK(result.shared_out.without_lines == 1);
@@ -124,7 +124,7 @@ TEST_CASE("samples of work without a time are counted, not drawn") {
 
 TEST_CASE("time without a stack of its own is shared out below each stack that it is spread over") {
   const std::string text =
-      kBase + "USTACK;2;1;1\nWORK;3;1;0;0;2;0;0;0;0;0;kernel;3;0\nGPU;0;3;1;3000;3000;3000;0;0;0\n" +
+      kLeafBase + "USTACK;2;1;1\nWORK;3;1;0;0;2;0;0;0;0;0;kernel;3;0\nGPU;0;3;1;3000;3000;3000;0;0;0\n" +
       "WORK;4;1;0;0;0;0;0;0;0;0;kernel;3;2\nGPU;0;4;1;7;7;7;0;0;0\nEUSTALL;0;4;0;8;0;2;0\n" + "EUSTALL;0;4;0;9;0;1;0\n";
   CHECK(lines_of(text, with("stall")) ==
         "app;main;copy_[G] 70\napp;main;main;saxpy_[G] 3000\napp;main;main;saxpy_[G];barrier_[g] 2\n"
@@ -139,7 +139,7 @@ TEST_CASE("the leaves of each kernel sum to its time exactly, whatever the sampl
   for (unsigned seed = 0; seed < 200; ++seed) {
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
-    std::string text = kBase;
+    std::string text = kLeafBase;
     const size_t works = 3 + random() % 5;
     for (size_t i = 3; i < 3 + works; ++i) {
       const std::string id = std::to_string(i);

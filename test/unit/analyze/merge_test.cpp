@@ -51,7 +51,7 @@ std::string merge_error(const std::vector<std::string>& texts) {
   return result ? "" : result.error().message;
 }
 
-std::map<std::string, uint64_t> lines(const std::string& folded) {
+std::map<std::string, uint64_t> folded_lines(const std::string& folded) {
   std::map<std::string, uint64_t> lines;
   for (size_t at = 0; at < folded.size();) {
     const size_t end = folded.find('\n', at);
@@ -196,11 +196,11 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
         options.leaves = Leaves();  // nor shared out: the samples of both are more exact than those of one
       }
       for (const WeightKind kind : {WeightKind::time, WeightKind::count, WeightKind::bytes}) {
-        auto sum = lines(test::lines_of(fold(rows_a, options), kind));
-        for (const auto& [stack, weight] : lines(test::lines_of(fold(rows_b, options), kind))) {
+        auto sum = folded_lines(test::lines_of(fold(rows_a, options), kind));
+        for (const auto& [stack, weight] : folded_lines(test::lines_of(fold(rows_b, options), kind))) {
           sum[stack] += weight;
         }
-        CHECK(lines(test::lines_of(fold(rows, options), kind)) == sum);
+        CHECK(folded_lines(test::lines_of(fold(rows, options), kind)) == sum);
       }
     }
   }

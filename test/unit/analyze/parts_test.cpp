@@ -35,7 +35,7 @@ RecordSink append_to(std::string& text) {
   };
 }
 
-std::string merged(const std::vector<std::string>& texts) {
+std::string merged_text(const std::vector<std::string>& texts) {
   std::string text;
   const auto result = merge(inputs_of(texts), append_to(text));
   INFO((result ? std::string() : result.error().message));
@@ -81,7 +81,7 @@ Result<std::string> filtered(const std::string& text, const Conditions& conditio
   return out;
 }
 
-bool has_line(const std::string& text, const std::string& line) {
+bool contains_line(const std::string& text, const std::string& line) {
   return text.find("\n" + line + "\n") != std::string::npos;
 }
 
@@ -160,22 +160,22 @@ TEST_CASE("the parts of a profile merge to the profile") {
     const Parts parts = parts_of(kJob, by, length);
     CHECK(parts.size() == 3);
     CHECK(parts.contains("rest"));
-    const std::string whole = merged({kJob});
-    const std::string again = merged(texts_of(parts));
+    const std::string whole = merged_text({kJob});
+    const std::string again = merged_text(texts_of(parts));
     CHECK(again.find("META;part.") == std::string::npos);
     check_equal(whole, again);
     // Two of three are a part still.
     auto texts = texts_of(parts);
     texts.pop_back();
-    CHECK(merged(texts).find("META;part.of;") != std::string::npos);
+    CHECK(merged_text(texts).find("META;part.of;") != std::string::npos);
   }
 }
 
 TEST_CASE("a part of a part merges to that part") {
   const std::string part = parts_of(kJob, SplitBy::rank).at("rank-1");
   const Parts parts = parts_of(part, SplitBy::time, 100);
-  check_equal(merged({part}), merged(texts_of(parts)));
-  CHECK(merged({part}).find("META;part.of;") != std::string::npos);
+  check_equal(merged_text({part}), merged_text(texts_of(parts)));
+  CHECK(merged_text({part}).find("META;part.of;") != std::string::npos);
 }
 
 TEST_CASE("any profile's parts merge to it") {
@@ -187,7 +187,7 @@ TEST_CASE("any profile's parts merge to it") {
       if (!try_split(random.text, by, 0, parts)) {
         continue;
       }
-      check_equal(merged({random.text}), merged(texts_of(parts)));
+      check_equal(merged_text({random.text}), merged_text(texts_of(parts)));
     }
   }
 }
@@ -195,10 +195,10 @@ TEST_CASE("any profile's parts merge to it") {
 TEST_CASE("a part has what it needs, and no more") {
   const Parts parts = parts_of(kJob, SplitBy::process);
   const std::string& a = parts.at("process-7-a");
-  CHECK(has_line(a, "META;process.7.cuda.version;13"));
+  CHECK(contains_line(a, "META;process.7.cuda.version;13"));
   CHECK(a.find("process.9") == std::string::npos);
   CHECK(a.find(";add") == std::string::npos);
-  CHECK(has_line(a, "WINDOW;1000;1200"));
+  CHECK(contains_line(a, "WINDOW;1000;1200"));
   CHECK(a.ends_with("\nEND;1200;3;3;35;3;0;0\n"));
   const std::string& b = parts.at("process-9-.._b");  // no '/' of a process's name
   CHECK(b.find("FRAME;") == std::string::npos);
@@ -209,7 +209,7 @@ TEST_CASE("a part has what it needs, and no more") {
 TEST_CASE("what crosses the border of a slice is in the part in which it ends") {
   const Parts parts = parts_of(kJob, SplitBy::time, 100);
   CHECK(parts.at("time-000000").find("EVENT;") == std::string::npos);
-  CHECK(has_line(parts.at("time-000001"), "EVENT;1;1;1090;1110;0;0;0"));
+  CHECK(contains_line(parts.at("time-000001"), "EVENT;1;1;1090;1110;0;0;0"));
   CHECK(parts.at("rest").find("LATENCY;") != std::string::npos);
   Parts none;
   CHECK(try_split(kJob, SplitBy::time, 99, none).error().exit_code == kExitUsage);
@@ -239,15 +239,15 @@ TEST_CASE("what matches and what does not are the profile together") {
 TEST_CASE("a filtered profile says what it is, and what was left out") {
   const auto one = filtered(kJob, rank_conditions(0));
   REQUIRE(one);
-  CHECK(has_line(*one, "META;filter;--rank 0"));
-  CHECK(has_line(*one, "META;filter.left_out;COVERAGE 1"));
-  CHECK(has_line(*one, "LOSS;0;ring_full;2"));  // may be of this rank
+  CHECK(contains_line(*one, "META;filter;--rank 0"));
+  CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1"));
+  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // may be of this rank
   CHECK(one->find("late_name") == std::string::npos);
   CHECK(one->ends_with("\nEND;1200;3;3;35;3;0;2\n"));
   const auto late = filtered(kJob, window_conditions(150, 160));
   REQUIRE(late);
-  CHECK(has_line(*late, "META;filter.left_out;COVERAGE 3, LATENCY 1"));
-  CHECK(has_line(*late, "WINDOW;1100;1200"));
+  CHECK(contains_line(*late, "META;filter.left_out;COVERAGE 3, LATENCY 1"));
+  CHECK(contains_line(*late, "WINDOW;1100;1200"));
   CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("a profile without its end has parts without one") {
   cut.erase(cut.find("END;"));
   const Parts parts = parts_of(cut, SplitBy::rank);
   CHECK(parts.at("rank-0").find("\nEND;") == std::string::npos);
-  check_equal(merged({cut}), merged(texts_of(parts)));
+  check_equal(merged_text({cut}), merged_text(texts_of(parts)));
 }
 
 TEST_CASE("more parts than can be handled are an error") {

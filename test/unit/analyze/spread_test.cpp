@@ -13,7 +13,7 @@ using test::lines_of;
 namespace {
 
 // Strings 2 to 5 are a to d, the functions of stacks 1 to 4; names 6 gemm, 7 relu.
-const std::string kBase =
+const std::string kSpreadBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;a\nSTRING;3;b\nSTRING;4;c\nSTRING;5;d\nSTRING;6;gemm\nSTRING;7;relu\n"
     "FRAME;1;native;2;0;0;0;0;0\nFRAME;2;native;3;0;0;0;0;0\nFRAME;3;native;4;0;0;0;0;0\nFRAME;4;native;5;0;0;0;0;0\n"
     "USTACK;1;1\nUSTACK;2;2\nUSTACK;3;3\nUSTACK;4;4\nPROCESS;1;100;1;5;1;0;0;0\nPROCESS;2;200;1;5;1;0;0;0\n"
@@ -31,7 +31,7 @@ struct WorkFields {
   int flags = 0;
 };
 
-std::string work(const WorkFields& f, int ns) {
+std::string work_line(const WorkFields& f, int ns) {
   const std::string id = std::to_string(f.id);
   const std::string time = std::to_string(ns);
   return "WORK;" + id + ";" + std::to_string(f.process) + ";" + std::to_string(f.tid) + ";0;" +
@@ -40,64 +40,67 @@ std::string work(const WorkFields& f, int ns) {
          id + ";1;" + time + ";" + time + ";" + time + ";0;0;0\n";
 }
 
-std::string folded(const std::string& works) {
-  return lines_of(kBase + works, {.ranges = RangeFrames::off});
+std::string folded_works(const std::string& works) {
+  return lines_of(kSpreadBase + works, {.ranges = RangeFrames::off});
 }
 
 }  // namespace
 
 TEST_CASE("work without a sampled stack goes to the stacks of the same work, in proportion") {
-  CHECK(folded(work({.id = 1, .stack = 1}, 100) + work({.id = 2, .stack = 2}, 300) +
-               work({.id = 3, .flags = 2}, 1001)) == "app;a;gemm_[G] 350\napp;b;gemm_[G] 1051\n");
-  const auto result = fold(test::read_all(kBase + work({.id = 1, .stack = 1}, 100) + work({.id = 3, .flags = 2}, 7) +
-                                          work({.id = 4, .name = 7, .flags = 2}, 5)),
-                           {});
+  CHECK(folded_works(work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2, .stack = 2}, 300) +
+                     work_line({.id = 3, .flags = 2}, 1001)) == "app;a;gemm_[G] 350\napp;b;gemm_[G] 1051\n");
+  const auto result =
+      fold(test::read_all(kSpreadBase + work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 3, .flags = 2}, 7) +
+                          work_line({.id = 4, .name = 7, .flags = 2}, 5)),
+           {});
   CHECK(result.spread.ns == 7);
   CHECK(result.not_sampled.ns == 5);
   CHECK(lines_of(result) == "app;[stack not sampled];relu_[G] 5\napp;a;gemm_[G] 107\n");
 }
 
 TEST_CASE("the most similar launches stand for one that was not sampled") {
-  const std::string other_stream = work({.id = 1, .stack = 1, .stream = 9}, 100);
-  const std::string other_range = work({.id = 2, .stack = 2, .range = 1}, 100);
-  const std::string other_thread = work({.id = 3, .tid = 8, .stack = 3}, 100);
-  const std::string same = work({.id = 4, .stack = 4}, 100);
-  const std::string unsampled = work({.id = 5, .flags = 2}, 50);
-  CHECK(folded(other_stream + other_range + other_thread + same + unsampled).find("app;d;gemm_[G] 150\n") !=
+  const std::string other_stream = work_line({.id = 1, .stack = 1, .stream = 9}, 100);
+  const std::string other_range = work_line({.id = 2, .stack = 2, .range = 1}, 100);
+  const std::string other_thread = work_line({.id = 3, .tid = 8, .stack = 3}, 100);
+  const std::string same = work_line({.id = 4, .stack = 4}, 100);
+  const std::string unsampled = work_line({.id = 5, .flags = 2}, 50);
+  CHECK(folded_works(other_stream + other_range + other_thread + same + unsampled).find("app;d;gemm_[G] 150\n") !=
         std::string::npos);
-  CHECK(folded(other_stream + other_range + other_thread + unsampled).find("app;a;gemm_[G] 150\n") !=
+  CHECK(folded_works(other_stream + other_range + other_thread + unsampled).find("app;a;gemm_[G] 150\n") !=
         std::string::npos);
-  CHECK(folded(other_range + other_thread + unsampled).find("app;b;gemm_[G] 150\n") != std::string::npos);
-  CHECK(folded(other_thread + unsampled).find("app;c;gemm_[G] 150\n") != std::string::npos);
-  CHECK(folded(unsampled) == "app;[stack not sampled];gemm_[G] 50\n");
+  CHECK(folded_works(other_range + other_thread + unsampled).find("app;b;gemm_[G] 150\n") != std::string::npos);
+  CHECK(folded_works(other_thread + unsampled).find("app;c;gemm_[G] 150\n") != std::string::npos);
+  CHECK(folded_works(unsampled) == "app;[stack not sampled];gemm_[G] 50\n");
 }
 
 TEST_CASE("what is not the same work stands for nothing") {
-  const std::string unsampled = work({.id = 5, .flags = 2}, 50);
+  const std::string unsampled = work_line({.id = 5, .flags = 2}, 50);
   for (const WorkFields& other :
        {WorkFields{.id = 1, .process = 2, .stack = 1}, WorkFields{.id = 1, .stack = 1, .name = 7},
         WorkFields{.id = 1, .stack = 1, .capture = 2, .flags = 1}, WorkFields{.id = 1}}) {
-    CHECK(folded(work(other, 100) + unsampled).find("app;[stack not sampled];gemm_[G] 50\n") != std::string::npos);
+    CHECK(folded_works(work_line(other, 100) + unsampled).find("app;[stack not sampled];gemm_[G] 50\n") !=
+          std::string::npos);
   }
 }
 
 TEST_CASE("a graph's node keeps the stack of its own capture") {
-  CHECK(folded(work({.id = 1, .stack = 1, .capture = 3, .flags = 1}, 100) +
-               work({.id = 2, .stack = 2, .capture = 4, .flags = 1}, 100) +
-               work({.id = 3, .capture = 3, .flags = 3}, 10)) ==
+  CHECK(folded_works(work_line({.id = 1, .stack = 1, .capture = 3, .flags = 1}, 100) +
+                     work_line({.id = 2, .stack = 2, .capture = 4, .flags = 1}, 100) +
+                     work_line({.id = 3, .capture = 3, .flags = 3}, 10)) ==
         "app;a;[captured at];c;gemm_[G] 110\napp;b;[captured at];d;gemm_[G] 100\n");
   // Under its capture a node is shown without any launch.
-  const auto rows = test::read_all(kBase + work({.id = 3, .capture = 3, .flags = 3}, 10));
+  const auto rows = test::read_all(kSpreadBase + work_line({.id = 3, .capture = 3, .flags = 3}, 10));
   CHECK(lines_of(fold(rows, {.graph = GraphStacks::capture})) == "app;c;gemm_[G] 10\n");
 }
 
 TEST_CASE("a stack that was asked for and lost is not spread") {
-  CHECK(folded(work({.id = 1, .stack = 1}, 100) + work({.id = 2}, 10)) ==
+  CHECK(folded_works(work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2}, 10)) ==
         "app;[no CPU stack];gemm_[G] 10\napp;a;gemm_[G] 100\n");
 }
 
 TEST_CASE("unsampled work can be shown as it is") {
-  const auto rows = test::read_all(kBase + work({.id = 1, .stack = 1}, 100) + work({.id = 2, .flags = 2}, 10));
+  const auto rows =
+      test::read_all(kSpreadBase + work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2, .flags = 2}, 10));
   CHECK(lines_of(fold(rows, {.spread = false})) == "app;[stack not sampled];gemm_[G] 10\napp;a;gemm_[G] 100\n");
 }
 

@@ -122,7 +122,7 @@ class Stacks {
 };
 
 // The frames of one stack as they are shown, parted by spaces.
-std::string shown(const std::vector<std::string>& words, const StackOptions& options) {
+std::string shown_frames(const std::vector<std::string>& words, const StackOptions& options) {
   const Aggregate rows = test::read_all(Stacks().stack(words).text());
   StackView view(rows.tables, options);
   std::string text;
@@ -158,89 +158,89 @@ TEST_CASE("a Python file is shown from its package on") {
 TEST_CASE("the interpreter's own code is hidden below Python frames, unless it is asked for") {
   const std::vector<std::string> words = {"i:_start", "libc_start", "i:eval", "p:main@3",
                                           "i:call",   "l:inl",      "ext",    "launch"};
-  CHECK(shown(words, {.from_start = true}) == "libc_start main (f.py:3) ext launch");
-  CHECK(shown(words, {.from_start = true, .python = PythonFrames::native}) ==
+  CHECK(shown_frames(words, {.from_start = true}) == "libc_start main (f.py:3) ext launch");
+  CHECK(shown_frames(words, {.from_start = true, .python = PythonFrames::native}) ==
         "_start libc_start eval main (f.py:3) call inl ext launch");
-  CHECK(shown(words, {.from_start = true, .python = PythonFrames::off}) ==
+  CHECK(shown_frames(words, {.from_start = true, .python = PythonFrames::off}) ==
         "_start libc_start eval call inl ext launch");
-  CHECK(shown({"i:_start", "i:run", "ext"}, {.from_start = true}) == "_start run ext");
-  CHECK(shown({"p:f@1", "ext", "l:inl"}, {}) == "f (f.py:1) ext inl");
-  CHECK(shown({"x:[no Python frames]", "cloned", "ext"}, {}) == "[no Python frames] cloned ext");
-  CHECK(shown({"x:[no Python frames]", "cloned", "ext"}, {.python = PythonFrames::off}) == "cloned ext");
-  CHECK(shown({"p:f", "a"}, {}) == "f a");
+  CHECK(shown_frames({"i:_start", "i:run", "ext"}, {.from_start = true}) == "_start run ext");
+  CHECK(shown_frames({"p:f@1", "ext", "l:inl"}, {}) == "f (f.py:1) ext inl");
+  CHECK(shown_frames({"x:[no Python frames]", "cloned", "ext"}, {}) == "[no Python frames] cloned ext");
+  CHECK(shown_frames({"x:[no Python frames]", "cloned", "ext"}, {.python = PythonFrames::off}) == "cloned ext");
+  CHECK(shown_frames({"p:f", "a"}, {}) == "f a");
 }
 
 TEST_CASE("stacks begin at main, unless all of them is asked for") {
   const std::vector<std::string> words = {"_start", "__libc_start_main_impl", "main", "f"};
-  CHECK(shown(words, {}) == "main f");
-  CHECK(shown(words, {.from_start = true}) == "_start __libc_start_main_impl main f");
-  CHECK(shown({"_start", "[app+0x77]", "main(int, char**)", "main", "f"}, {}) == "main(int, char**) main f");
-  CHECK(shown({"_start", "f", "ns::main", "domain"}, {}) == "f ns::main domain");
-  CHECK(shown(words, {.trim_to = "f"}) == "f");
-  CHECK(shown(words, {.trim_to = "_start"}) == "_start __libc_start_main_impl main f");
-  CHECK(shown(words, {.trim_to = "none"}) == "main f");
-  CHECK(shown({"f", "p:main@1"}, {}) == "f main (f.py:1)");
+  CHECK(shown_frames(words, {}) == "main f");
+  CHECK(shown_frames(words, {.from_start = true}) == "_start __libc_start_main_impl main f");
+  CHECK(shown_frames({"_start", "[app+0x77]", "main(int, char**)", "main", "f"}, {}) == "main(int, char**) main f");
+  CHECK(shown_frames({"_start", "f", "ns::main", "domain"}, {}) == "f ns::main domain");
+  CHECK(shown_frames(words, {.trim_to = "f"}) == "f");
+  CHECK(shown_frames(words, {.trim_to = "_start"}) == "_start __libc_start_main_impl main f");
+  CHECK(shown_frames(words, {.trim_to = "none"}) == "main f");
+  CHECK(shown_frames({"f", "p:main@1"}, {}) == "f main (f.py:1)");
 }
 
 TEST_CASE("stacks of Python begin at the program's module, and not at what runs it") {
   const std::vector<std::string> words = {"_start", "i:main", "i:Py_RunMain", "p:<module>@9", "p:g@2", "p:<module>@1"};
-  CHECK(shown(words, {}) == "<module> (f.py:9) g (f.py:2) <module> (f.py:1)");
-  CHECK(shown(words, {.python = PythonFrames::native}) ==
+  CHECK(shown_frames(words, {}) == "<module> (f.py:9) g (f.py:2) <module> (f.py:1)");
+  CHECK(shown_frames(words, {.python = PythonFrames::native}) ==
         "main Py_RunMain <module> (f.py:9) g (f.py:2) <module> (f.py:1)");
-  CHECK(shown(words, {.python = PythonFrames::off}) == "main Py_RunMain");
+  CHECK(shown_frames(words, {.python = PythonFrames::off}) == "main Py_RunMain");
   // A program that embeds Python has a main of its own.
-  CHECK(shown({"_start", "main", "i:PyRun", "p:<module>@9", "g"}, {}) == "main <module> (f.py:9) g");
+  CHECK(shown_frames({"_start", "main", "i:PyRun", "p:<module>@9", "g"}, {}) == "main <module> (f.py:9) g");
   // A thread that imports something has not begun with it.
-  CHECK(shown({"clone3", "start_thread", "i:boot", "p:run@1", "p:<module>@2", "g"}, {}) ==
+  CHECK(shown_frames({"clone3", "start_thread", "i:boot", "p:run@1", "p:<module>@2", "g"}, {}) ==
         "run (f.py:1) <module> (f.py:2) g");
 }
 
 TEST_CASE("stacks of threads begin behind what starts a thread") {
-  CHECK(shown({"clone3", "start_thread", "worker", "clone", "g"}, {}) == "worker clone g");
-  CHECK(shown({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
-  CHECK(shown({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
-  CHECK(shown({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
-        "[truncated] [libc.so.6+0x41c93] my_compare");                    // libc called back: how it began is not known
-  CHECK(shown({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // or nothing would be left of it
-  CHECK(shown({"worker", "main_loop"}, {}) == "worker main_loop");
+  CHECK(shown_frames({"clone3", "start_thread", "worker", "clone", "g"}, {}) == "worker clone g");
+  CHECK(shown_frames({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
+  CHECK(shown_frames({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
+  CHECK(shown_frames({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
+        "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back: how it began is not known
+  CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // or nothing would be left of it
+  CHECK(shown_frames({"worker", "main_loop"}, {}) == "worker main_loop");
 }
 
 TEST_CASE("Python frames without their lines are the same where a file has changed above them") {
-  CHECK(shown({"p:a@1", "p:b@2", "c@3"}, {.numbers = false}) == "a (f.py) b (f.py) c");
-  CHECK(shown({"p:a@7", "p:b@8", "c@9"}, {.numbers = false}) == "a (f.py) b (f.py) c");
+  CHECK(shown_frames({"p:a@1", "p:b@2", "c@3"}, {.numbers = false}) == "a (f.py) b (f.py) c");
+  CHECK(shown_frames({"p:a@7", "p:b@8", "c@9"}, {.numbers = false}) == "a (f.py) b (f.py) c");
 }
 
 TEST_CASE("the lines of native frames are shown on request, those of Python frames always") {
-  CHECK(shown({"a@1", "p:b@2"}, {}) == "a b (f.py:2)");
-  CHECK(shown({"a@1", "p:b@2"}, {.lines = true}) == "a (f.py:1) b (f.py:2)");
+  CHECK(shown_frames({"a@1", "p:b@2"}, {}) == "a b (f.py:2)");
+  CHECK(shown_frames({"a@1", "p:b@2"}, {.lines = true}) == "a (f.py:1) b (f.py:2)");
 }
 
 TEST_CASE("frames are hidden, or all others are, by name or label") {
   const std::vector<std::string> words = {"p:main@3", "at::mm(int)", "p:forward@9", "launch"};
-  CHECK(shown(words, {.hide = patterns({"^at::"})}) == "main (f.py:3) forward (f.py:9) launch");
-  CHECK(shown(words, {.hide = patterns({"^forward$", "^launch$"})}) == "main (f.py:3) at::mm(int)");
-  CHECK(shown(words, {.hide = patterns({"py:9"})}) == "main (f.py:3) at::mm(int) launch");
-  CHECK(shown(words, {.only = patterns({"f[.]py", "mm"})}) == "main (f.py:3) at::mm(int) forward (f.py:9)");
-  CHECK(shown(words, {.only = patterns({"py"}), .hide = patterns({"main"})}) == "forward (f.py:9)");
-  CHECK(shown(words, {.hide = patterns({"."})}).empty());
-  CHECK(shown({"x:[unknown]", "a"}, {.hide = patterns({"unknown"})}) == "a");
+  CHECK(shown_frames(words, {.hide = patterns({"^at::"})}) == "main (f.py:3) forward (f.py:9) launch");
+  CHECK(shown_frames(words, {.hide = patterns({"^forward$", "^launch$"})}) == "main (f.py:3) at::mm(int)");
+  CHECK(shown_frames(words, {.hide = patterns({"py:9"})}) == "main (f.py:3) at::mm(int) launch");
+  CHECK(shown_frames(words, {.only = patterns({"f[.]py", "mm"})}) == "main (f.py:3) at::mm(int) forward (f.py:9)");
+  CHECK(shown_frames(words, {.only = patterns({"py"}), .hide = patterns({"main"})}) == "forward (f.py:9)");
+  CHECK(shown_frames(words, {.hide = patterns({"."})}).empty());
+  CHECK(shown_frames({"x:[unknown]", "a"}, {.hide = patterns({"unknown"})}) == "a");
 }
 
 TEST_CASE("what says that a stack is not whole can not be hidden") {
   const std::vector<std::string> words = {"x:[no Python frames]", "[truncated]", "a", "b"};
-  CHECK(shown(words, {.hide = patterns({"."})}) == "[no Python frames] [truncated]");
-  CHECK(shown(words, {.only = patterns({"b"})}) == "[no Python frames] [truncated] b");
-  CHECK(shown(words, {.python = PythonFrames::off}) == "[truncated] a b");
-  CHECK(shown(words, {.trim_to = "b"}) == "b");
+  CHECK(shown_frames(words, {.hide = patterns({"."})}) == "[no Python frames] [truncated]");
+  CHECK(shown_frames(words, {.only = patterns({"b"})}) == "[no Python frames] [truncated] b");
+  CHECK(shown_frames(words, {.python = PythonFrames::off}) == "[truncated] a b");
+  CHECK(shown_frames(words, {.trim_to = "b"}) == "b");
 }
 
 TEST_CASE("stacks begin at the outermost frame of a function") {
-  CHECK(shown({"a", "b", "c", "b", "d"}, {.trim_to = "b"}) == "b c b d");
-  CHECK(shown({"a", "b", "c"}, {.trim_to = "x"}) == "a b c");
-  CHECK(shown({"a", "ns::f<int>(int, char)", "c"}, {.trim_to = "ns::f<int>"}) == "ns::f<int>(int, char) c");
-  CHECK(shown({"a", "p:T.fit@3", "c"}, {.trim_to = "T.fit"}) == "T.fit (f.py:3) c");
-  CHECK(shown({"a", "p:T.fit@3", "p:T.fit@4"}, {.trim_to = "T.fit (f.py:4)"}) == "T.fit (f.py:4)");
-  CHECK(shown({"a", "b", "c"}, {.trim_to = "b", .hide = patterns({"b"})}) == "c");
+  CHECK(shown_frames({"a", "b", "c", "b", "d"}, {.trim_to = "b"}) == "b c b d");
+  CHECK(shown_frames({"a", "b", "c"}, {.trim_to = "x"}) == "a b c");
+  CHECK(shown_frames({"a", "ns::f<int>(int, char)", "c"}, {.trim_to = "ns::f<int>"}) == "ns::f<int>(int, char) c");
+  CHECK(shown_frames({"a", "p:T.fit@3", "c"}, {.trim_to = "T.fit"}) == "T.fit (f.py:3) c");
+  CHECK(shown_frames({"a", "p:T.fit@3", "p:T.fit@4"}, {.trim_to = "T.fit (f.py:4)"}) == "T.fit (f.py:4)");
+  CHECK(shown_frames({"a", "b", "c"}, {.trim_to = "b", .hide = patterns({"b"})}) == "c");
   const Aggregate rows = test::read_all(Stacks().stack({"a", "b"}).stack({"a"}).stack({"c"}).stack({}).text());
   const FoldResult result = fold(rows, {.stacks = {.trim_to = "b"}});
   CHECK(result.trimmed.stacks == 3);
@@ -250,26 +250,26 @@ TEST_CASE("stacks begin at the outermost frame of a function") {
 
 TEST_CASE("recursion becomes its innermost round") {
   const StackOptions collapse{.collapse_recursion = true};
-  CHECK(shown({"m", "f", "f", "f", "g"}, collapse) == "m f g");
-  CHECK(shown({"a", "b", "a", "b", "c"}, collapse) == "a b c");
-  CHECK(shown({"a", "b", "a", "c"}, collapse) == "a b a c");
-  CHECK(shown({"a", "b", "c", "a", "b", "c", "a", "b", "c"}, collapse) == "a b c");
-  CHECK(shown({"a", "b", "b", "a", "b", "c"}, collapse) == "a b c");
-  CHECK(shown({"m", "p:f@1", "p:f@2", "p:f@9", "g"}, collapse) == "m f (f.py:9) g");
-  CHECK(shown({"p:a@1", "p:b@2", "p:a@3", "p:b@4"}, collapse) == "a (f.py:3) b (f.py:4)");
-  CHECK(shown({"p:f@1", "f", "p:f@1", "f"}, collapse) == "f (f.py:1) f");  // a Python and a C function
-  CHECK(shown({"f", "l:f", "f"}, collapse) == "f");
-  CHECK(shown({"p:f@1", "i:eval", "p:f@1", "i:eval", "x"}, collapse) == "f (f.py:1) x");
-  CHECK(shown({"f", "x", "f", "x"}, {.hide = patterns({"x"}), .collapse_recursion = true}) == "f");
+  CHECK(shown_frames({"m", "f", "f", "f", "g"}, collapse) == "m f g");
+  CHECK(shown_frames({"a", "b", "a", "b", "c"}, collapse) == "a b c");
+  CHECK(shown_frames({"a", "b", "a", "c"}, collapse) == "a b a c");
+  CHECK(shown_frames({"a", "b", "c", "a", "b", "c", "a", "b", "c"}, collapse) == "a b c");
+  CHECK(shown_frames({"a", "b", "b", "a", "b", "c"}, collapse) == "a b c");
+  CHECK(shown_frames({"m", "p:f@1", "p:f@2", "p:f@9", "g"}, collapse) == "m f (f.py:9) g");
+  CHECK(shown_frames({"p:a@1", "p:b@2", "p:a@3", "p:b@4"}, collapse) == "a (f.py:3) b (f.py:4)");
+  CHECK(shown_frames({"p:f@1", "f", "p:f@1", "f"}, collapse) == "f (f.py:1) f");  // a Python and a C function
+  CHECK(shown_frames({"f", "l:f", "f"}, collapse) == "f");
+  CHECK(shown_frames({"p:f@1", "i:eval", "p:f@1", "i:eval", "x"}, collapse) == "f (f.py:1) x");
+  CHECK(shown_frames({"f", "x", "f", "x"}, {.hide = patterns({"x"}), .collapse_recursion = true}) == "f");
   std::vector<std::string> longest;
   for (size_t i = 0; i < 2 * kLongestCycle; ++i) {
     longest.push_back("f" + std::to_string(i % kLongestCycle));
   }
-  CHECK(shown(longest, collapse).starts_with("f0 f1 "));
-  CHECK(shown(longest, collapse).find("f0", 1) == std::string::npos);
+  CHECK(shown_frames(longest, collapse).starts_with("f0 f1 "));
+  CHECK(shown_frames(longest, collapse).find("f0", 1) == std::string::npos);
   longest.insert(longest.begin() + static_cast<std::ptrdiff_t>(kLongestCycle), "g");
   longest.emplace_back("g");
-  CHECK(shown(longest, collapse).find("f0", 1) != std::string::npos);  // one too long
+  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // one too long
 }
 
 TEST_CASE("a stack of which nothing is shown says so") {

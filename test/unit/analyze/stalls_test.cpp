@@ -21,7 +21,7 @@ constexpr StringId kKernel{1};
 constexpr StringId kReason{2};
 constexpr StringId kOther{3};
 
-const std::string kBase =
+const std::string kStallsBase =
     "GPUPROF;3.0\nSTRING;1;saxpy\nSTRING;2;wait\nSTRING;3;selected\nSTRING;4;a.cu\nSTRING;5;clamp\nSTRING;6;copy\n"
     "FRAME;1;gpu;1;4;12;0;0;0\nFRAME;2;gpu;5;4;3;0;0;0\nGPU_PLACE;1;0;1;0x10;0;1;2\nGPU_PLACE;2;0;1;0x20;0\n"
     "GPU_PLACE;3;0;1;0x30;0;1\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;1;0\nWORK;2;0;0;0;0;0;0;0;0;0;kernel;6;0\n"
@@ -90,7 +90,7 @@ TEST_CASE("sums by slice take any slice, in any order, and no more pairs than th
 
 TEST_CASE("stalls of kernels are in the order of their time, with their hottest lines") {
   const std::string text =
-      kBase +
+      kStallsBase +
       "EUSTALL;0;1;1;2;0;6;0\nEUSTALL;1;3;1;2;0;1;1\nEUSTALL;0;1;3;3;0;2;0\nEUSTALL;0;1;2;2;0;1;0\n"
       "EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;2;0;3;0;1;0\n";
   auto reader = open_text(text);
@@ -124,10 +124,10 @@ TEST_CASE("stalls of kernels are in the order of their time, with their hottest 
 }
 
 TEST_CASE("where too many samples were dropped there are no stalls") {
-  const std::string text = kBase + "EUSTALL;0;1;1;2;0;99;0\n";
+  const std::string text = kStallsBase + "EUSTALL;0;1;1;2;0;99;0\n";
   CHECK(summary_of(text + "LOSS;0;samples_dropped;1\n").stalls.size() == 1);
   CHECK(summary_of(text + "LOSS;0;samples_dropped;2\n").stalls.empty());
-  CHECK(summary_of(kBase + "EUSTALL;0;1;1;2;0;0;0\n").stalls.empty());  // nor where there are none
+  CHECK(summary_of(kStallsBase + "EUSTALL;0;1;1;2;0;0;0\n").stalls.empty());  // nor where there are none
 }
 
 TEST_CASE("each reason of NVIDIA's and Intel's samplers is explained") {

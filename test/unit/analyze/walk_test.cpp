@@ -63,7 +63,7 @@ std::string folded(const Aggregate& rows, const FoldOptions& options, WeightKind
   return output::folded(fold(rows, options).tree, {kind, TimeUnit::ns});
 }
 
-Pattern pattern(const char* text) {
+Pattern walk_pattern(const char* text) {
   auto made = Pattern::compile("--hide", text);
   REQUIRE(made);
   return std::move(made).value();
@@ -75,11 +75,11 @@ TEST_CASE("a walk comes by the paths of a flame graph") {
   std::vector<StackOptions> choices(4);
   choices[1].from_start = true;
   choices[1].lines = true;
-  choices[2].hide = {pattern("[a-m]")};
+  choices[2].hide = {walk_pattern("[a-m]")};
   choices[2].collapse_recursion = true;
   choices[3].python = PythonFrames::native;
   choices[3].numbers = false;
-  choices[3].hide = {pattern(".")};
+  choices[3].hide = {walk_pattern(".")};
   for (unsigned seed = 0; seed < 120; ++seed) {
     INFO("seed " << seed);
     const Aggregate rows = aggregated(test::RandomProfile(seed).text);

@@ -9,7 +9,7 @@ namespace {
 using gpuprof::backend::BpfCodes;
 using gpuprof::backend::decode_python_text;
 
-struct Sink {
+struct CodeSink {
   void operator()(uint32_t pid, const gpuprof::backend::PythonCode& code) {
     got.push_back(std::to_string(pid) + ":" + std::to_string(code.id) + ":" + std::string(code.name) + ":" +
                   std::string(code.file) + ":" + std::to_string(code.line_table.size()));
@@ -84,7 +84,7 @@ TEST_CASE("a long text is cut on a character and marked") {
 
 TEST_CASE("a code object is delivered when its line table is whole") {
   BpfCodes codes;
-  Sink sink;
+  CodeSink sink;
   codes.on_code(CodeEvent(1, "f", "a.py", 0).bytes(5), std::ref(sink));
   CHECK(sink.got == std::vector<std::string>{"5:1:f:a.py:0"});
   codes.on_code(CodeEvent(2, "g", "b.py", 5000).bytes(5), std::ref(sink));
@@ -98,7 +98,7 @@ TEST_CASE("a code object is delivered when its line table is whole") {
 
 TEST_CASE("pieces that contradict each other are dropped") {
   BpfCodes codes;
-  Sink sink;
+  CodeSink sink;
   codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // of nothing
   codes.on_code(CodeEvent(3, "f", "a.py", 5000).bytes(5), std::ref(sink));
   codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), std::ref(sink));  // the first is missing

@@ -11,7 +11,7 @@ using namespace gpuprof::backend::drm;
 
 namespace {
 
-struct Seen : JobSink {
+struct SeenJobs : JobSink {
   struct Done {
     uint64_t correlation = 0;
     uint64_t start = 0;
@@ -52,7 +52,7 @@ constexpr uint64_t kS = 1'000'000'000;
 TEST_CASE("a job is put together in whatever order its moments come") {
   std::array<int, 3> order{0, 1, 2};
   do {
-    Seen seen;
+    SeenJobs seen;
     JobJoin join(seen);
     for (const int what : order) {
       if (what == 0) {
@@ -63,14 +63,14 @@ TEST_CASE("a job is put together in whatever order its moments come") {
         join.on_done({5, 1}, 500, false);
       }
     }
-    CHECK(seen.done == std::vector<Seen::Done>{{42, 200, 500}});
+    CHECK(seen.done == std::vector<SeenJobs::Done>{{42, 200, 500}});
     CHECK(join.waiting() == 0);
     CHECK(join.unknown() == 0);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST_CASE("a job of a ring works once the one before it is done") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 110));
@@ -81,11 +81,11 @@ TEST_CASE("a job of a ring works once the one before it is done") {
   join.on_done({5, 1}, 500, false);
   join.on_done({6, 1}, 800, false);
   join.on_done({8, 1}, 900, false);
-  CHECK(seen.done == std::vector<Seen::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
 }
 
 TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 100));
@@ -93,11 +93,11 @@ TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
   join.on_run({6, 1}, 210);
   join.on_done({6, 1}, 800, false);
   join.on_done({5, 1}, 700, false);
-  CHECK(seen.done == std::vector<Seen::Done>{{2, 210, 800}, {1, 200, 700}});
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 210, 800}, {1, 200, 700}});
 }
 
 TEST_CASE("a job whose beginning was lost has no times, and one that runs is waited for") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_done({5, 1}, 500, false);
@@ -106,14 +106,14 @@ TEST_CASE("a job whose beginning was lost has no times, and one that runs is wai
   join.expire(500 + kS - 1);
   CHECK(seen.lost.empty());
   join.expire(500 + kS);
-  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, false}});
+  CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, false}});
   join.expire(3600 * kS);
   join.on_done({5, 2}, 3600 * kS, false);
-  CHECK(seen.done == std::vector<Seen::Done>{{2, 200, 3600 * kS}});
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 200, 3600 * kS}});
 }
 
 TEST_CASE("a job that was dropped before it ran has failed, and one that ran has times, error or not") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_done({5, 1}, 500, true);
@@ -125,12 +125,12 @@ TEST_CASE("a job that was dropped before it ran has failed, and one that ran has
   join.expire(2 * kS);
   std::sort(seen.failed.begin(), seen.failed.end());
   CHECK(seen.failed == std::vector<uint64_t>{1, 2});
-  CHECK(seen.done == std::vector<Seen::Done>{{3, 200, 700}});
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{3, 200, 700}});
   CHECK(seen.lost.empty());
 }
 
 TEST_CASE("jobs that nobody has queued are counted and forgotten") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_run({5, 1}, 200);
   join.on_done({5, 1}, 300, false);
@@ -143,37 +143,37 @@ TEST_CASE("jobs that nobody has queued are counted and forgotten") {
 }
 
 TEST_CASE("a name that comes again is another job") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_run({5, 1}, 200);
   join.on_queued({5, 1}, job(2, 1000));  // the end of the first was lost
-  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, true}});
+  CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
   join.on_done({5, 1}, 1500, false);
   CHECK(seen.done.empty());  // not with the first one's beginning
   join.on_run({5, 1}, 1100);
-  CHECK(seen.done == std::vector<Seen::Done>{{2, 1100, 1500}});
+  CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 1100, 1500}});
 
   join.on_done({5, 2}, 2000, false);  // of one whose queueing was lost
   join.on_queued({5, 2}, job(3, 3000));
   CHECK(join.unknown() == 1);
   join.on_run({5, 2}, 3100);
   join.on_done({5, 2}, 3200, false);
-  CHECK(seen.done.back() == Seen::Done{3, 3100, 3200});
+  CHECK(seen.done.back() == SeenJobs::Done{3, 3100, 3200});
 }
 
 TEST_CASE("jobs of a source that has ended never will be done") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 100, 1, 8));
   join.end_source(7);
   CHECK(join.waiting() == 1);  // the other source's
-  CHECK(seen.lost == std::vector<Seen::Lost>{{{5, 1}, 7, true}});
+  CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
 }
 
 TEST_CASE("moments of jobs without a submitter take no more than so much memory") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   for (uint64_t i = 0; i < JobJoin::kMaxJobs + 10; ++i) {
     join.on_run({i, 1}, 100);
@@ -185,7 +185,7 @@ TEST_CASE("moments of jobs without a submitter take no more than so much memory"
 TEST_CASE("a job of nobody who is recorded counts nowhere, whatever has come of it") {
   std::array<int, 3> order{0, 1, 2};
   do {
-    Seen seen;
+    SeenJobs seen;
     JobJoin join(seen);
     for (const int what : order) {
       if (what == 0) {
@@ -205,7 +205,7 @@ TEST_CASE("a job of nobody who is recorded counts nowhere, whatever has come of 
 }
 
 TEST_CASE("a job of nobody who is recorded, of which no more comes, is forgotten") {
-  Seen seen;
+  SeenJobs seen;
   JobJoin join(seen);
   join.ignore({5, 1}, 2 * kS);
   join.expire(2 * kS + 1);

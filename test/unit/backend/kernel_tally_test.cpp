@@ -10,7 +10,7 @@ using namespace gpuprof::backend::drm;
 
 namespace {
 
-Job job(SourceId source, uint64_t stream, uint64_t done_ns) {
+Job done_job(SourceId source, uint64_t stream, uint64_t done_ns) {
   Job made;
   made.source = source;
   made.device = 3;
@@ -29,11 +29,11 @@ std::vector<std::string> told(KernelTally& tally, SourceId source) {
 
 TEST_CASE("kernels are told by stream, those of most jobs first, with the time of jobs that ran nothing else") {
   KernelTally tally;
-  tally.add(job(7, 1, 150), 100, "kernel at 0x8000", true);
-  tally.add(job(7, 2, 150), 100, "kernel at 0x8000", false);
-  tally.add(job(7, 2, 250), 200, "kernel at 0x8000", true);
-  tally.add(job(7, 2, 270), 250, "kernel at 0x8000", true);
-  tally.add(job(8, 1, 150), 100, "kernel at 0x9000", false);
+  tally.add(done_job(7, 1, 150), 100, "kernel at 0x8000", true);
+  tally.add(done_job(7, 2, 150), 100, "kernel at 0x8000", false);
+  tally.add(done_job(7, 2, 250), 200, "kernel at 0x8000", true);
+  tally.add(done_job(7, 2, 270), 250, "kernel at 0x8000", true);
+  tally.add(done_job(8, 1, 150), 100, "kernel at 0x9000", false);
   CHECK(told(tally, 7) ==
         std::vector<std::string>{"drm.kernel0=kernel at 0x8000, device 3, stream 2, jobs 3, alone in 2 for 70 ns",
                                  "drm.kernel1=kernel at 0x8000, device 3, stream 1, jobs 1, alone in 1 for 50 ns"});
@@ -44,7 +44,7 @@ TEST_CASE("kernels are told by stream, those of most jobs first, with the time o
 TEST_CASE("of very many kernels some are only counted") {
   KernelTally tally;
   for (size_t i = 0; i < KernelTally::kMaxKernels + 5; ++i) {
-    tally.add(job(7, 1, 150), 100, "kernel at " + std::to_string(i), false);
+    tally.add(done_job(7, 1, 150), 100, "kernel at " + std::to_string(i), false);
   }
   const auto lines = told(tally, 7);
   REQUIRE(lines.size() == KernelTally::kMaxKernels + 1);

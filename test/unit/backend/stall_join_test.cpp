@@ -17,7 +17,7 @@ constexpr uint32_t kDevice = 3;
 constexpr uint32_t kVm = 5;
 constexpr uint64_t kBase = 0x200000000;
 
-struct Seen : StallSink {
+struct SeenStalls : StallSink {
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool is_alone) override {
     alone.push_back(is_alone);
     kernels.emplace_back(job.correlation, start_ns, kernel);
@@ -50,7 +50,7 @@ struct Seen : StallSink {
 
 // A GPU whose batches, jobs and samples are told as they would come.
 struct Gpu {
-  Seen seen;
+  SeenStalls seen;
   StallJoin join{seen};
   uint64_t jobs = 0;
 
@@ -132,7 +132,7 @@ TEST_CASE("samples are in the kernel of the batch that ran, that starts before t
   gpu.settle(1600);
   CHECK(gpu.seen.exact.empty());  // more may be found out
   gpu.settle(1900);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
   CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
   CHECK(gpu.seen.unknown.empty());
   gpu.settle(4000);
@@ -154,7 +154,7 @@ TEST_CASE("a kernel of another batch in between keeps samples from the one befor
   gpu.sample(0x8040, 1, 1500);
   gpu.sample(0x8140, 1, 1500);
   gpu.settle(9000, true);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 1}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1}});
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("kernels of two processes at one address share samples by their time i
   gpu.sample(0x8008, 200, 1500);
   gpu.settle(2000);
   CHECK(gpu.seen.exact.empty());
-  CHECK(gpu.seen.shared == Seen::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
+  CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
 }
 
 TEST_CASE("what waits behind another job of its ring takes no samples") {
@@ -181,7 +181,7 @@ TEST_CASE("what waits behind another job of its ring takes no samples") {
   gpu.run(8, 12, 1000, 1600);
   gpu.sample(0x8008, 5, 1500);
   gpu.settle(2000);  // the first one still works
-  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 8}, 5}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 5}});
 
   gpu.run(8, 12, 2000, 2600);
   gpu.sample(0x8008, 5, 2500);
@@ -190,7 +190,7 @@ TEST_CASE("what waits behind another job of its ring takes no samples") {
   gpu.join.on_done(second, 2700 * kMs);
   gpu.join.on_job(second, job, 2550 * kMs);  // it had not begun
   gpu.settle(3000);
-  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 8}, 10}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 10}});
   CHECK(gpu.seen.shared.empty());
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("where a batch has more kernels than are told, whose a sample is is es
   gpu.sample(0x1008, 3, 1500);
   gpu.settle(3000);
   CHECK(gpu.seen.exact.empty());
-  CHECK(gpu.seen.shared == Seen::Places{{{7, "kernel at 0x1000", 8}, 3}});
+  CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x1000", 8}, 3}});
 }
 
 TEST_CASE("samples wait for what comes late, and then are nobody's") {
@@ -219,7 +219,7 @@ TEST_CASE("samples wait for what comes late, and then are nobody's") {
   CHECK(gpu.seen.exact.empty());
   gpu.batch(10, {0x8000});
   gpu.settle(2100);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
   CHECK(gpu.seen.kernels ==
         std::vector<std::tuple<uint64_t, uint64_t, std::string>>{{1, 1000 * kMs, "kernel at 0x8000"}});
 
@@ -252,9 +252,9 @@ TEST_CASE("an address that was freed and used again is another kernel") {
   gpu.sample(0x8040, 2, 3500);
   gpu.sample(0x20000, 4, 3500);
   gpu.settle(3900);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 1},
-                                       {{7, "kernel at 0x8000 (2)", 0x40}, 2},
-                                       {{7, "kernel at 0x20000", 0}, 4}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1},
+                                             {{7, "kernel at 0x8000 (2)", 0x40}, 2},
+                                             {{7, "kernel at 0x20000", 0}, 4}});
   bound.vm = kVm + 1;  // another VM's addresses are others
   gpu.join.on_bound(bound);
   gpu.batch(12, {0x8000});
@@ -270,7 +270,7 @@ TEST_CASE("a job that runs on is one that runs") {
   gpu.run(7, 10, 1000, 0);
   gpu.sample(0x8000, 1, 1500);
   gpu.settle(2000);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 1}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 1}});
 }
 
 TEST_CASE("another device's jobs are not asked") {
@@ -291,7 +291,7 @@ TEST_CASE("a process that ends keeps its samples") {
   gpu.sample(0x4000, 1, 1500);
   gpu.join.flush(1600 * kMs, 251);
   gpu.join.end_source(7);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 6}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 6}});
   CHECK(gpu.join.waiting() == 1);
   gpu.settle(4000);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
@@ -306,7 +306,7 @@ TEST_CASE("a batch without a base has that of the one before on its queue") {
   gpu.run(7, 11, 1000, 2000);
   gpu.sample(kBase + 0x9008, 1, 1500);  // as of Xe3p
   gpu.settle(2000);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x9000", 8}, 1}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x9000", 8}, 1}});
 }
 
 TEST_CASE("the system routine is called so") {
@@ -316,7 +316,8 @@ TEST_CASE("the system routine is called so") {
   gpu.sample(0x1c0, 1, 1500);
   gpu.sample(0x1c8, 1, 1500);
   gpu.settle(2000);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "system routine at 0x1c0", 0}, 1}, {{7, "system routine at 0x1c0", 8}, 1}});
+  CHECK(gpu.seen.exact ==
+        SeenStalls::Places{{{7, "system routine at 0x1c0", 0}, 1}, {{7, "system routine at 0x1c0", 8}, 1}});
 }
 
 TEST_CASE("addresses that wait are bounded") {
@@ -369,7 +370,7 @@ TEST_CASE("a base that comes late moves the batch to where it is") {
   gpu.sample(kBase + 0x4008, 1, 1500);
   gpu.sample(0x8008, 2, 1500);
   gpu.settle(2000);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
 }
 
 TEST_CASE("kernels of two VMs of a process at one address are two kernels") {
@@ -384,7 +385,8 @@ TEST_CASE("kernels of two VMs of a process at one address are two kernels") {
   gpu.sample(0x8040, 3, 1500);
   gpu.sample(0x8040, 4, 3500);
   gpu.settle(3900);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x8000 in VM 2", 0x40}, 4}});
+  CHECK(gpu.seen.exact ==
+        SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x8000 in VM 2", 0x40}, 4}});
 }
 
 TEST_CASE("samples that are read very late find the jobs that ran then") {
@@ -411,7 +413,7 @@ TEST_CASE("a job whose end was not told is over when a later one of its fence co
   gpu.run(8, 11, 1300, 1600);
   gpu.sample(0x8000, 3, 1500);
   gpu.settle(1900);
-  CHECK(gpu.seen.exact == Seen::Places{{{8, "kernel at 0x8000", 0}, 3}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 0}, 3}});
   gpu.join.on_done(lost, 1100 * kMs);  // it was told late
   CHECK(gpu.join.ends_inferred() == 0);
 }
@@ -455,7 +457,7 @@ TEST_CASE("a job of the driver's own in a call has no kernels of the batch") {
   gpu.settle(1900);
   gpu.sample(0x8000, 4, 2500);
   gpu.settle(9000, true);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 4}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 4}});
   CHECK(gpu.seen.unknown.at(kDevice) == 3);
 }
 
@@ -465,7 +467,7 @@ TEST_CASE("a batch that is told of after its job is the job's") {
   gpu.batch(10, {0x8000});
   gpu.sample(0x8000, 4, 1500);
   gpu.settle(1900);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000", 0}, 4}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 4}});
 }
 
 TEST_CASE("kernels of all VMs of a file that is closed are no more") {
@@ -481,7 +483,7 @@ TEST_CASE("kernels of all VMs of a file that is closed are no more") {
   gpu.run(7, 11, 3000, 4000);
   gpu.sample(0x8000, 2, 3500);
   gpu.settle(3900);
-  CHECK(gpu.seen.exact == Seen::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
+  CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
 }
 
 TEST_CASE("a kernel is alone in a job where all of the batch is known, and no other is in it") {

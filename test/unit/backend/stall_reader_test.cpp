@@ -17,7 +17,7 @@ using namespace gpuprof::backend::drm;
 
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kMillisecond = 1'000'000;
 
 std::vector<std::byte> record(uint32_t address, uint8_t tdr) {
   std::vector<std::byte> bytes(64);
@@ -80,7 +80,7 @@ struct Devices : StallDevices {
   Gpus& gpus;
 };
 
-struct Seen : StallRecordSink {
+struct SeenRecords : StallRecordSink {
   void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) override {
     records.emplace_back(gt.gt, record.address, record.samples());
     since.push_back(since_ns);
@@ -129,7 +129,7 @@ TEST_CASE("every GT has a stream, at the same rate") {
   gpus.steps[0] = {{StallStream::Outcome::data, record(0x40, 2)}};
   gpus.steps[1] = {{StallStream::Outcome::data, record(0x48, 3)}};
   StallReader reader = open(gpus);
-  Seen seen;
+  SeenRecords seen;
   CHECK(reader.drain(seen, 0).any);
   CHECK(seen.records == std::vector<std::tuple<uint32_t, uint64_t, uint32_t>>{{0, 0x40, 2}, {1, 0x48, 3}});
   CHECK_FALSE(reader.drain(seen, 0).any);
@@ -150,7 +150,7 @@ TEST_CASE("drops are counted, and what comes after them is read") {
   Gpus gpus;
   gpus.steps[1] = {{StallStream::Outcome::dropped, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   StallReader reader = open(gpus);
-  Seen seen;
+  SeenRecords seen;
   reader.drain(seen, 0);
   CHECK(seen.dropped == std::vector<uint32_t>{1});
   CHECK(seen.records.size() == 1);
@@ -161,15 +161,15 @@ TEST_CASE("after a reset there is a new stream, if need be a little later") {
   Gpus gpus;
   gpus.steps[0] = {{StallStream::Outcome::lost, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   StallReader reader = open(gpus);
-  Seen seen;
+  SeenRecords seen;
   gpus.refusals[0] = 2;
-  reader.drain(seen, 1000 * kMs);
+  reader.drain(seen, 1000 * kMillisecond);
   CHECK(seen.records.empty());
-  reader.drain(seen, 1050 * kMs);  // not yet
+  reader.drain(seen, 1050 * kMillisecond);  // not yet
   CHECK(gpus.refusals[0] == 1);
-  reader.drain(seen, 1100 * kMs);
+  reader.drain(seen, 1100 * kMillisecond);
   CHECK(seen.records.empty());
-  reader.drain(seen, 1200 * kMs);
+  reader.drain(seen, 1200 * kMillisecond);
   CHECK(seen.records.size() == 1);
   CHECK(gpus.opened[0] == 2);
   CHECK(reader.facts().resets == 1);
@@ -180,9 +180,9 @@ TEST_CASE("a stream that fails is given up, and the other goes on") {
   gpus.steps[0] = {{StallStream::Outcome::failed, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   gpus.steps[1] = {{StallStream::Outcome::data, record(0x48, 1)}};
   StallReader reader = open(gpus);
-  Seen seen;
-  reader.drain(seen, 1000 * kMs);
-  reader.drain(seen, 9000 * kMs);
+  SeenRecords seen;
+  reader.drain(seen, 1000 * kMillisecond);
+  reader.drain(seen, 9000 * kMillisecond);
   CHECK(seen.records.size() == 1);
   CHECK(gpus.opened[0] == 1);
 }
@@ -193,7 +193,7 @@ TEST_CASE("a piece of a record is counted and not read") {
   bytes.resize(64 + 13);
   gpus.steps[0] = {{StallStream::Outcome::data, bytes}};
   StallReader reader = open(gpus);
-  Seen seen;
+  SeenRecords seen;
   reader.drain(seen, 0);
   CHECK(seen.records.size() == 1);
   CHECK(reader.facts().malformed == 13);
@@ -277,17 +277,17 @@ TEST_CASE("cards are those of the driver xe, and what they do not have is said")
 TEST_CASE("records that one turn leaves were taken since the stream was empty") {
   Gpus gpus;
   StallReader reader = open(gpus);
-  Seen seen;
-  CHECK(reader.drain(seen, 1000 * kMs).whole);
+  SeenRecords seen;
+  CHECK(reader.drain(seen, 1000 * kMillisecond).whole);
   for (unsigned i = 0; i <= StallReader::kMaxReads; ++i) {
     gpus.steps[0].push_back({StallStream::Outcome::data, record(0x40, 1)});
   }
-  const auto part = reader.drain(seen, 2000 * kMs);
+  const auto part = reader.drain(seen, 2000 * kMillisecond);
   CHECK(part.any);
   CHECK_FALSE(part.whole);
-  CHECK(reader.drain(seen, 3000 * kMs).whole);
-  CHECK(seen.since == std::vector<uint64_t>(StallReader::kMaxReads + 1, 1000 * kMs));
+  CHECK(reader.drain(seen, 3000 * kMillisecond).whole);
+  CHECK(seen.since == std::vector<uint64_t>(StallReader::kMaxReads + 1, 1000 * kMillisecond));
   gpus.steps[0].push_back({StallStream::Outcome::data, record(0x40, 1)});
-  reader.drain(seen, 4000 * kMs);
-  CHECK(seen.since.back() == 3000 * kMs);
+  reader.drain(seen, 4000 * kMillisecond);
+  CHECK(seen.since.back() == 3000 * kMillisecond);
 }

@@ -41,7 +41,7 @@ class Folder {
   std::string path_;
 };
 
-std::string content(const std::string& path) {
+std::string content_of(const std::string& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -67,7 +67,7 @@ TEST_CASE("an existing file is kept, and one that was not committed leaves it in
   const std::string path = folder / "profile";
   write_file(path, "first");
   { REQUIRE(OutputFile::open(path, kKeepOld).ok()); }
-  CHECK(content(path) == "first");
+  CHECK(content_of(path) == "first");
   CHECK(folder.size() == 1);
   auto output = OutputFile::open(path, kKeepOld);
   REQUIRE(output.ok());
@@ -78,8 +78,8 @@ TEST_CASE("an existing file is kept, and one that was not committed leaves it in
   const auto place = output->finish();
   REQUIRE(place.ok());
   CHECK(*place == path);
-  CHECK(content(path) == "second");
-  CHECK(content(path + ".old") == "first");
+  CHECK(content_of(path) == "second");
+  CHECK(content_of(path + ".old") == "first");
   CHECK(folder.size() == 2);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("names find their folder") {
   for (const std::string way : {"a//b/", "a/b/../b/./", "link/", "absolute/../b/"}) {
     const std::string path = folder / (way + "file");
     REQUIRE(write_output(path, way));
-    CHECK(content(folder / "a/b/file") == way);
+    CHECK(content_of(folder / "a/b/file") == way);
   }
   fs::create_directory_symlink("loop", folder / "loop");
   CHECK(refuses(folder / "loop/file", "Too many levels of symbolic links"));
@@ -155,8 +155,8 @@ TEST_CASE("links of others are neither followed nor written through") {
   }
   CHECK(refuses(folder / "way/file", "symbolic link of another user"));
   REQUIRE(write_output(folder / "name", "new"));
-  CHECK(content(folder / "target") == "mine");
-  CHECK(content(folder / "name") == "new");
+  CHECK(content_of(folder / "target") == "mine");
+  CHECK(content_of(folder / "name") == "new");
 }
 
 TEST_CASE("a link of ours to something else than a file is not lost") {
@@ -176,7 +176,7 @@ TEST_CASE("what stands in the way of the old file is told before anything is wri
   write_file(path, "first");
   CHECK(refuses(path, "that is a directory"));
   CHECK(OutputFile::open(path, {}).ok());
-  CHECK(content(path) == "first");
+  CHECK(content_of(path) == "first");
 }
 
 TEST_CASE("a file that cannot get its name is kept under another, and that is said") {
@@ -197,7 +197,7 @@ TEST_CASE("a file that cannot get its name is kept under another, and that is sa
   }
   const std::string start = "it is kept as ";
   REQUIRE(hint.starts_with(start));
-  CHECK(content(hint.substr(start.size())) == "whole");
+  CHECK(content_of(hint.substr(start.size())) == "whole");
 }
 
 TEST_CASE("a folder that moves takes its file along, and the file is found there") {
@@ -212,7 +212,7 @@ TEST_CASE("a folder that moves takes its file along, and the file is found there
   REQUIRE(place.ok());
   CHECK(*place == folder / "moved/profile");
   CHECK(fs::is_regular_file(*place));
-  CHECK(content(folder / "out/profile") == "of somebody else");
+  CHECK(content_of(folder / "out/profile") == "of somebody else");
   fs::remove(*place);
   CHECK_FALSE(file->place().has_value());
   CHECK_FALSE(file->finish().ok());

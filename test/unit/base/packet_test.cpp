@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::array<std::byte, 3> kPacket = {std::byte{1}, std::byte{2}, std::byte{3}};
 
-struct Ends {
+struct Sockets {
   UniqueFd one;
   UniqueFd other;
 
-  Ends() {
+  Sockets() {
     std::array<int, 2> ends{};
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
     one.reset(ends[0]);
@@ -33,7 +33,7 @@ struct Ends {
 }  // namespace
 
 TEST_CASE("a packet comes with the descriptor that was sent with it, or with none") {
-  const Ends ends;
+  const Sockets ends;
   const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
   std::array<std::byte, 8> buffer{};
   REQUIRE(send_packet(ends.one.get(), kPacket, file.get()));
@@ -53,7 +53,7 @@ TEST_CASE("a packet comes with the descriptor that was sent with it, or with non
 }
 
 TEST_CASE("what is too long, not there yet, or over") {
-  Ends ends;
+  Sockets ends;
   std::array<std::byte, 2> buffer{};
   CHECK(receive_packet(ends.other.get(), buffer, MSG_DONTWAIT).bytes == -1);
   CHECK(errno == EAGAIN);

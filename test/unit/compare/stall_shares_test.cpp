@@ -53,7 +53,7 @@ const KernelLine& kernel(const Comparison& all, const std::string& name) {
   return all.kernels.front();
 }
 
-bool is_near(double value, double expected) {
+bool equals_nearly(double value, double expected) {
   return std::abs(value - expected) < 1e-9;
 }
 
@@ -91,13 +91,13 @@ TEST_CASE("shares are of all runs of a side, and as uncertain as slices and runs
   const StallShare& wait = shares[0];
   CHECK(all.stall_reasons.at(wait.reason) == "wait");
   CHECK(wait.before.samples == 900);
-  CHECK(is_near(wait.before.share, 0.3));
-  CHECK(is_near(wait.after.share, 0.5));
+  CHECK(equals_nearly(wait.before.share, 0.3));
+  CHECK(equals_nearly(wait.after.share, 0.5));
   // Three draws of a thousand, a third: 2 degrees of freedom.
   const double dispersion = 2 * 200.0 * 200 / (1000 * 0.3 * 0.7) / 2;
   const analyze::Interval expected = analyze::share_interval(900, 3000, dispersion);
-  CHECK(is_near(wait.before.interval.low, expected.low));
-  CHECK(is_near(wait.before.interval.high, expected.high));
+  CHECK(equals_nearly(wait.before.interval.low, expected.low));
+  CHECK(equals_nearly(wait.before.interval.high, expected.high));
   CHECK_FALSE(wait.changed);
   CHECK(wait.before.interval.high > wait.after.interval.low);
 }
@@ -124,7 +124,7 @@ TEST_CASE("a kernel that was renamed takes its samples along") {
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].changed);
   CHECK(all.stall_reasons.at(shares[0].reason) == "wait");  // it grew by as much as the other one shrank
-  CHECK(is_near(shares[0].before.share + shares[1].before.share, 1));
+  CHECK(equals_nearly(shares[0].before.share + shares[1].before.share, 1));
 }
 
 TEST_CASE("a reason of one side alone is none of the other's samples") {

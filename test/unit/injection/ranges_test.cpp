@@ -40,7 +40,7 @@ int pop() {
   return injection::pop_range(injection::kDefaultDomain);
 }
 
-void launch(uint64_t correlation) {
+void launch_in_range(uint64_t correlation) {
   if (injection::active()) {
     injection::launch(correlation);
   }
@@ -48,7 +48,7 @@ void launch(uint64_t correlation) {
 
 // What the recorder saw of a target that does `body`.
 template <typename Body>
-std::vector<Source> record(const Body& body, FakeRecorder::Options options = {}) {
+std::vector<Source> record_ranges(const Body& body, FakeRecorder::Options options = {}) {
   options.control |= GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS;
   FakeRecorder recorder(options);
   REQUIRE(recorder.listening());
@@ -83,22 +83,22 @@ std::map<uint64_t, std::string> paths_of(const Source& source) {
 }
 
 TEST_CASE("a forked child is in the ranges it was forked in, and tells them anew") {
-  const auto sources = record([] {
+  const auto sources = record_ranges([] {
     push("before");
     injection::start("test");
-    launch(1);
+    launch_in_range(1);
     start("whole");
     const pid_t child = fork();
     if (child == 0) {
-      launch(2);
+      launch_in_range(2);
       push("child");
-      launch(3);
+      launch_in_range(3);
       pop();
       pop();
-      launch(4);
+      launch_in_range(4);
       _exit(0);
     }
-    launch(5);
+    launch_in_range(5);
     return wait_for(child);
   });
   REQUIRE(sources.size() == 2);
@@ -110,7 +110,7 @@ TEST_CASE("a forked child is in the ranges it was forked in, and tells them anew
 TEST_CASE("a path is told once, however many threads come upon it") {
   constexpr int kThreads = 8;
   constexpr int kRounds = 500;
-  const auto sources = record([] {
+  const auto sources = record_ranges([] {
     injection::start("test");
     start("whole");
     std::vector<std::thread> threads;
@@ -118,7 +118,7 @@ TEST_CASE("a path is told once, however many threads come upon it") {
       threads.emplace_back([t] {
         for (int i = 0; i < kRounds; ++i) {
           push("round " + std::to_string(i));
-          launch(static_cast<uint64_t>(t * kRounds + i + 1));
+          launch_in_range(static_cast<uint64_t>(t * kRounds + i + 1));
           if (i % 16 == 0) {
             injection::end_range(start("for a moment"));
           }
@@ -151,16 +151,16 @@ TEST_CASE("a path is told once, however many threads come upon it") {
 TEST_CASE("launches in more nested ranges than are kept are counted") {
   constexpr int kDepth = 70;
   constexpr int kKept = 64;
-  const auto sources = record([] {
+  const auto sources = record_ranges([] {
     injection::start("test");
     for (int i = 0; i < kDepth; ++i) {
       push(std::to_string(i));
-      launch(static_cast<uint64_t>(i) + 1);
+      launch_in_range(static_cast<uint64_t>(i) + 1);
     }
     for (int i = 0; i < kDepth; ++i) {
       pop();
     }
-    launch(kDepth + 1);
+    launch_in_range(kDepth + 1);
     return 0;
   });
   REQUIRE(sources.size() == 1);
@@ -187,12 +187,12 @@ void end_one(int /*signal*/) {
 }
 
 TEST_CASE("a range ends also where the lock is not to be had") {
-  const auto sources = record([] {
+  const auto sources = record_ranges([] {
     injection::start("test");
     for (uint64_t& id : to_end) {
       id = start("to be ended");
     }
-    launch(1);
+    launch_in_range(1);
     struct sigaction action = {};
     action.sa_handler = end_one;
     sigaction(SIGPROF, &action, nullptr);
@@ -202,9 +202,9 @@ TEST_CASE("a range ends also where the lock is not to be had") {
       injection::end_range(0);  // no range's, so all are gone through with the lock held
     }
     setitimer(ITIMER_PROF, nullptr, nullptr);
-    launch(2);
+    launch_in_range(2);
     injection::end_range(start("after"));
-    launch(3);
+    launch_in_range(3);
     injection::finish();
     return in_vain > 0 ? 0 : 1;
   });
@@ -216,7 +216,7 @@ TEST_CASE("a range ends also where the lock is not to be had") {
 }
 
 TEST_CASE("what a program passes for a domain or a label is checked") {
-  const auto sources = record([] {
+  const auto sources = record_ranges([] {
     injection::start("test");
     push("of no domain", 4711);
     const uint32_t domain = injection::range_domain("one", 3);
@@ -224,13 +224,13 @@ TEST_CASE("what a program passes for a domain or a label is checked") {
       return 1;
     }
     injection::push_range(domain, injection::checked_label(domain, 4'000'000'000U));
-    launch(1);
+    launch_in_range(1);
     if (injection::pop_range(domain) != 0 || injection::pop_range(domain) != -1 || injection::pop_range(4711) != 0) {
       return 2;
     }
     injection::end_range(0);
     injection::end_range(~uint64_t{0});
-    launch(2);
+    launch_in_range(2);
     return 0;
   });
   REQUIRE(sources.size() == 1);
@@ -240,7 +240,7 @@ TEST_CASE("what a program passes for a domain or a label is checked") {
 TEST_CASE("a range is wanted by its name, or by name and domain") {
   FakeRecorder::Options options;
   std::strcpy(options.wanted.nvtx_range, "step@lib");
-  const auto sources = record(
+  const auto sources = record_ranges(
       [] {
         push("early");
         injection::start("test");

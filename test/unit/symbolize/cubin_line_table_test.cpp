@@ -9,58 +9,59 @@ using gpuprof::symbolize::CubinSequence;
 
 namespace {
 
-using Bytes = std::vector<uint8_t>;
+using Program = std::vector<uint8_t>;
 
-void append(Bytes& to, const Bytes& what) {
+void append(Program& to, const Program& what) {
   to.insert(to.end(), what.begin(), what.end());
 }
 
-Bytes number(uint64_t value, size_t size) {
-  Bytes bytes;
+Program number(uint64_t value, size_t size) {
+  Program bytes;
   for (size_t i = 0; i < size; ++i) {
     bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
   }
   return bytes;
 }
 
-const Bytes kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
-const Bytes kEnd = {0, 1, 1};
+const Program kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
+const Program kEnd = {0, 1, 1};
 constexpr size_t kAddressAt = 3;  // in kAddress
 
 struct Header {
   uint16_t version = 2;
   uint8_t line_range = 14;
-  Bytes operations_an_instruction;  // version 4 has it
-  Bytes files = {'/', 's', 0, 0, 'a', '.', 'c', 0, 1, 0, 0, '/', 'b', 0, 1, 0, 0, 'c', 0, 9, 0, 0, 'd', 0, 0, 0, 0, 0};
-  Bytes names = {7, 0, 0, 0};
+  Program operations_an_instruction;  // version 4 has it
+  Program files = {'/', 's', 0, 0,   'a', '.', 'c', 0, 1,   0, 0, '/', 'b', 0,
+                   1,   0,   0, 'c', 0,   9,   0,   0, 'd', 0, 0, 0,   0,   0};
+  Program names = {7, 0, 0, 0};
 };
 
 // A table with one program.
-Bytes table(const Bytes& program, const Header& header = {}) {
-  Bytes fields = {1};
+Program table(const Program& program, const Header& header = {}) {
+  Program fields = {1};
   append(fields, header.operations_an_instruction);
   append(fields, {1, 0xfb, header.line_range, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1});
   append(fields, header.files);
   append(fields, header.names);
-  Bytes rest = number(header.version, 2);
+  Program rest = number(header.version, 2);
   append(rest, number(fields.size(), 4));
   append(rest, fields);
   append(rest, program);
-  Bytes whole = number(rest.size(), 4);
+  Program whole = number(rest.size(), 4);
   append(whole, rest);
   return whole;
 }
 
-Bytes sequence(const Bytes& body) {
-  Bytes program = kAddress;
+Program sequence(const Program& body) {
+  Program program = kAddress;
   append(program, body);
   append(program, kEnd);
   return program;
 }
 
-std::optional<CubinSequence> decode(const Bytes& body, uint64_t address = 0) {
-  const Bytes program = sequence(body);
-  const Bytes bytes = table(program);
+std::optional<CubinSequence> decode(const Program& body, uint64_t address = 0) {
+  const Program program = sequence(body);
+  const Program bytes = table(program);
   const auto parsed = CubinLineTable::parse(bytes, 0);
   REQUIRE(parsed);
   return parsed->decode(bytes.size() - program.size() + kAddressAt, bytes.size(), address);
@@ -92,9 +93,9 @@ TEST_CASE("a line program becomes rows") {
 }
 
 TEST_CASE("a line program that is not well-formed has no rows") {
-  const Bytes most = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-  const auto with = [&](uint8_t opcode, const Bytes& tail) {
-    Bytes body = {opcode};
+  const Program most = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+  const auto with = [&](uint8_t opcode, const Program& tail) {
+    Program body = {opcode};
     append(body, most);
     append(body, tail);
     append(body, {1});
@@ -112,12 +113,12 @@ TEST_CASE("a line program that is not well-formed has no rows") {
   CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // one operand of two
   CHECK(text(decode({0, 0x7f, 0x90, 1, 2})) == "malformed");
   CHECK(text(decode(kAddress)) == "malformed");  // a second address
-  CHECK(text(decode(Bytes((1 << 20) + 1, 1))) == "malformed");
+  CHECK(text(decode(Program((1 << 20) + 1, 1))) == "malformed");
 }
 
 TEST_CASE("a sequence ends where the next one begins, at the latest") {
-  const Bytes program = sequence({1});
-  const Bytes bytes = table(program);
+  const Program program = sequence({1});
+  const Program bytes = table(program);
   const auto parsed = CubinLineTable::parse(bytes, 0);
   REQUIRE(parsed);
   const size_t place = bytes.size() - program.size() + kAddressAt;
@@ -128,7 +129,7 @@ TEST_CASE("a sequence ends where the next one begins, at the latest") {
 }
 
 TEST_CASE("files of a line table") {
-  const Bytes bytes = table({});
+  const Program bytes = table({});
   const auto parsed = CubinLineTable::parse(bytes, 0);
   REQUIRE(parsed);
   CHECK(parsed->file_count() == 4);
@@ -148,16 +149,16 @@ TEST_CASE("headers of line tables") {
   CHECK_FALSE(CubinLineTable::parse(table({}, {.version = 5}), 0));
   CHECK_FALSE(CubinLineTable::parse(table({}, {.line_range = 0}), 0));
   CHECK_FALSE(CubinLineTable::parse(table({}, {.files = {'x', 0, 0, 'a'}, .names = {}}), 0));
-  const Bytes whole = table(sequence({1}));
+  const Program whole = table(sequence({1}));
   for (size_t size = 0; size < whole.size(); ++size) {
     CHECK_FALSE(CubinLineTable::parse(std::span(whole).first(size), 0));
   }
 }
 
 TEST_CASE("line tables of a section, and where sequences begin") {
-  Bytes program = sequence({1});
+  Program program = sequence({1});
   append(program, sequence({1}));
-  Bytes section = table(program);
+  Program section = table(program);
   const size_t size = section.size();
   append(section, table(program));
   CHECK(CubinLineTable::find_all(section) == std::vector<uint64_t>{0, size});
@@ -170,8 +171,8 @@ TEST_CASE("line tables of a section, and where sequences begin") {
   CHECK_FALSE(CubinLineTable::begins_sequence(section, size, 0));
   CHECK_FALSE(CubinLineTable::begins_sequence(section, size, ~uint64_t{0}));
   // An address in the middle of a sequence.
-  Bytes middle = {1};
+  Program middle = {1};
   append(middle, kAddress);
-  const Bytes odd = table(sequence(middle));
+  const Program odd = table(sequence(middle));
   CHECK_FALSE(CubinLineTable::begins_sequence(odd, 0, odd.size() - 3 - 8));
 }

@@ -25,7 +25,7 @@ fs::path data() {
   return fs::path(GPUPROF_TEST_DATA) / "cubin";
 }
 
-Bytes read(const fs::path& path) {
+Bytes read_cubin(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   REQUIRE_FALSE(text.empty());
@@ -84,7 +84,7 @@ std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const f
 // How many instructions of which a line is known.
 size_t compare(const fs::path& cubin) {
   INFO(cubin);
-  const Bytes bytes = read(cubin);
+  const Bytes bytes = read_cubin(cubin);
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   size_t known = 0;
@@ -156,7 +156,7 @@ TEST_CASE("the same for cubins of the CUDA toolkit that is there") {
 TEST_CASE("what is inlined is named, outermost first") {
   for (const char* file : {"inlined.sm_80.cubin", "inlined.sm_90.cubin", "inlined.sm_100.cubin"}) {
     INFO(file);
-    const Bytes bytes = read(data() / file);
+    const Bytes bytes = read_cubin(data() / file);
     auto lines = CubinLines::open(bytes);
     REQUIRE(lines);
     std::map<Texts, int> found;
@@ -182,7 +182,7 @@ TEST_CASE("what is inlined is named, outermost first") {
 }
 
 TEST_CASE("a function that is called can be asked for by itself") {
-  const Bytes bytes = read(data() / "inlined.sm_90.cubin");
+  const Bytes bytes = read_cubin(data() / "inlined.sm_90.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   const std::string name = "$_Z6kernelIfEvPT_i$_Z6calleef";
@@ -202,7 +202,7 @@ TEST_CASE("a function that is called can be asked for by itself") {
 }
 
 TEST_CASE("functions of a cubin") {
-  const Bytes bytes = read(data() / "inlined.sm_90.cubin");
+  const Bytes bytes = read_cubin(data() / "inlined.sm_90.cubin");
   const auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   std::map<std::string, bool> found;
@@ -218,7 +218,7 @@ TEST_CASE("functions of a cubin") {
 }
 
 TEST_CASE("PTX of a Python compiler leads to the Python line") {
-  const Bytes bytes = read(data() / "python.sm_80.cubin");
+  const Bytes bytes = read_cubin(data() / "python.sm_80.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   CHECK(lines->facts().lines);
@@ -228,7 +228,7 @@ TEST_CASE("PTX of a Python compiler leads to the Python line") {
 }
 
 TEST_CASE("functions inlined before nvlink are unnamed where it has moved their names") {
-  const Bytes bytes = read(data() / "linked.sm_90.cubin");
+  const Bytes bytes = read_cubin(data() / "linked.sm_90.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   CHECK(texts(lines->frames("_Z7distantf", 0x30)) ==
@@ -242,7 +242,7 @@ TEST_CASE("functions inlined before nvlink are unnamed where it has moved their 
 
 TEST_CASE("how a cubin was made") {
   const auto facts = [](const char* file) {
-    const Bytes bytes = read(data() / file);
+    const Bytes bytes = read_cubin(data() / file);
     const auto lines = CubinLines::open(bytes);
     REQUIRE(lines);
     return lines->facts();
@@ -262,8 +262,8 @@ TEST_CASE("how a cubin was made") {
 TEST_CASE("what is no cubin, and names and offsets that it does not have") {
   CHECK_FALSE(CubinLines::open({}));
   CHECK_FALSE(CubinLines::open(Bytes(64)));
-  CHECK_FALSE(CubinLines::open(read("/proc/self/exe")));
-  const Bytes bytes = read(data() / "inlined.sm_90.cubin");
+  CHECK_FALSE(CubinLines::open(read_cubin("/proc/self/exe")));
+  const Bytes bytes = read_cubin(data() / "inlined.sm_90.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
   CHECK(lines->frames("no such function", 0).empty());
@@ -272,7 +272,7 @@ TEST_CASE("what is no cubin, and names and offsets that it does not have") {
 }
 
 TEST_CASE("a chain of calls that does not lead to an earlier row is none") {
-  Bytes bytes = read(data() / "python.sm_80.cubin");
+  Bytes bytes = read_cubin(data() / "python.sm_80.cubin");
   // The second inlined function: at row 6, with the name at 7.
   const std::vector<std::byte> call = {std::byte{0}, std::byte{3}, std::byte{0x90}, std::byte{6}, std::byte{7}};
   const auto at = std::search(bytes.begin(), bytes.end(), call.begin(), call.end());
@@ -287,7 +287,7 @@ TEST_CASE("a chain of calls that does not lead to an earlier row is none") {
 }
 
 TEST_CASE("a cubin cut anywhere, or with any byte changed, gives nothing worse than less") {
-  const Bytes whole = read(data() / "python.sm_80.cubin");
+  const Bytes whole = read_cubin(data() / "python.sm_80.cubin");
   const auto use = [](const Bytes& bytes) {
     if (auto lines = CubinLines::open(bytes); lines) {
       for (const CubinFunction& function : lines->functions()) {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read(const std::string& file) {
+std::string read_text(const std::string& file) {
   std::ifstream stream(std::string(GPUPROF_TEST_DATA) + "/cubin/" + file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   REQUIRE_FALSE(text.empty());
@@ -78,7 +78,7 @@ const std::string kText =
 }  // namespace
 
 TEST_CASE("instructions of what nvdisasm prints") {
-  const auto all = parse_disassembly(read("python.sm_80.sass"), function("softmax_kernel"));
+  const auto all = parse_disassembly(read_text("python.sm_80.sass"), function("softmax_kernel"));
   REQUIRE(all.size() == 24);
   CHECK(all[4].offset == 0x40);
   CHECK(all[4].text == "LDG.E R0, [R2.64]");
@@ -109,7 +109,7 @@ TEST_CASE("what is no disassembly has no instructions") {
 }
 
 TEST_CASE("nvdisasm is run with the cubin and the number of the symbol, and nothing of ours") {
-  const std::string cubin = read("python.sm_80.cubin");
+  const std::string cubin = read_text("python.sm_80.cubin");
   ::setenv("GPUPROF_TEST_SECRET", "1", 1);
   const Fake fake(
       "[ \"$1 $2 $3\" = '-c -fun 9' ] || exit 1\n"
@@ -166,7 +166,7 @@ TEST_CASE("the machine's nvdisasm prints the instructions of each function") {
     WARN("skipped: no nvdisasm");
     return;
   }
-  const std::string cubin = read("inlined.sm_90.cubin");
+  const std::string cubin = read_text("inlined.sm_90.cubin");
   const auto bytes = std::as_bytes(std::span(cubin));
   const auto lines = CubinLines::open(bytes);
   REQUIRE(lines);

@@ -16,7 +16,7 @@
 namespace gpuprof::symbolize::test {
 namespace {
 
-void read(PerfMap& map) {
+void read_map(PerfMap& map) {
   ReadingBudget budget;
   map.open(FileAccess{});
   map.refresh(budget);
@@ -28,7 +28,7 @@ TEST_CASE("odd lines of a perf map") {
   std::ofstream(path) << "1000 10 plain\n0x2000 0x10 prefixed\n3000 10\n4000\n\nzz 10 name\n5000 0 empty\n"
                          "ffffffffffffff00 200 wraps\n6000 10 a b  c\n10000000000000000 1 too big\n";
   PerfMap map(path, ::geteuid());
-  read(map);
+  read_map(map);
   CHECK(map.find(0x1000) == "plain");
   CHECK(map.find(0x100f) == "plain");
   CHECK(map.find(0x1010).empty());
@@ -50,10 +50,10 @@ TEST_CASE("root believes only root and the process's own user") {
   std::ofstream(path) << "1000 10 name\n";
   REQUIRE(::chown(path.c_str(), 12345, 12345) == 0);
   PerfMap of_another(path, 54321);
-  read(of_another);
+  read_map(of_another);
   CHECK(of_another.find(0x1000).empty());
   PerfMap own(path, 12345);
-  read(own);
+  read_map(own);
   CHECK(own.find(0x1000) == "name");
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("a symbolic link is no perf map") {
   const std::string path = directory.path() + "/perf-1.map";
   REQUIRE(::symlink("elsewhere", path.c_str()) == 0);
   PerfMap map(path, ::geteuid());
-  read(map);
+  read_map(map);
   CHECK(map.find(0x1000).empty());
 }
 

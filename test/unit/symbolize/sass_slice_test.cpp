@@ -49,7 +49,7 @@ std::string waits(const std::vector<GpuInstruction>& all, uint64_t offset, const
   return text + (found.complete ? "" : "?");
 }
 
-std::string read(const std::string& file) {
+std::string read_listing(const std::string& file) {
   std::ifstream stream(std::string(GPUPROF_TEST_DATA) + "/cubin/" + file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   REQUIRE_FALSE(text.empty());
@@ -62,7 +62,7 @@ TEST_CASE("each stall of a real kernel waits for what its reason is about") {
   CubinFunction function;
   function.name = "softmax_kernel";
   function.size = 0x180;
-  const auto all = parse_disassembly(read("python.sm_80.sass"), function);
+  const auto all = parse_disassembly(read_listing("python.sm_80.sass"), function);
   REQUIRE(all.size() == 24);
   CHECK(all[10].target == 0xa0);
   CHECK(waits(all, 0x50) == "load@40");
@@ -195,7 +195,7 @@ TEST_CASE("the machine's nvdisasm prints instructions that are understood") {
     return;
   }
   for (const char* file : {"inlined.sm_80.cubin", "inlined.sm_90.cubin", "inlined.sm_100.cubin"}) {
-    const std::string cubin = read(file);
+    const std::string cubin = read_listing(file);
     const auto bytes = std::as_bytes(std::span(cubin));
     const auto lines = CubinLines::open(bytes);
     REQUIRE(lines);

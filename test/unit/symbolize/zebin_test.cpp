@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes bytes_of(const std::string& name) {
+Bytes zebin_of(const std::string& name) {
   std::ifstream file(std::string(FIXTURE_DIR) + "/" + name, std::ios::binary);
   const std::vector<char> chars{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   REQUIRE(chars.size() > sizeof(Elf64_Ehdr));
@@ -40,7 +40,7 @@ void put(Bytes& bytes, uint64_t offset, const T& value) {
 
 // Makes an object file of this processor what Intel's compiler makes: its machine, and its relocations' types.
 Bytes zebin(const std::string& name) {
-  Bytes bytes = bytes_of(name);
+  Bytes bytes = zebin_of(name);
   auto header = get<Elf64_Ehdr>(bytes, 0);
   header.e_machine = 205;
   put(bytes, 0, header);
@@ -111,7 +111,7 @@ TEST_CASE("a zebin without DWARF has kernels only") {
 
 TEST_CASE("what is no zebin is refused") {
   ReadingBudget budget;
-  CHECK(Zebin::parse(bytes_of("kernels_dwarf4.o"), budget) == nullptr);  // of another machine
+  CHECK(Zebin::parse(zebin_of("kernels_dwarf4.o"), budget) == nullptr);  // of another machine
   CHECK(Zebin::parse({}, budget) == nullptr);
   CHECK(Zebin::parse(Bytes(1000), budget) == nullptr);
 }
@@ -121,7 +121,7 @@ TEST_CASE("a zebin beyond the memory that there is") {
   CHECK(Zebin::parse(zebin("kernels_dwarf4.o"), budget) == nullptr);
 }
 
-void exercise(const Bytes& bytes) {
+void exercise_zebin(const Bytes& bytes) {
   ReadingBudget budget;
   const auto code = Zebin::parse(bytes, budget);
   if (code == nullptr) {
@@ -138,7 +138,7 @@ TEST_CASE("zebins that are cut or garbled") {
   const Bytes whole = zebin("kernels_dwarf4.o");
   std::mt19937 random(11);
   for (size_t size = 0; size < whole.size(); size += 29) {
-    exercise({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)});
+    exercise_zebin({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)});
   }
   const auto header = get<Elf64_Ehdr>(whole, 0);
   for (int round = 0; round < 1500; ++round) {
@@ -148,7 +148,7 @@ TEST_CASE("zebins that are cut or garbled") {
       const size_t from = change % 2 == 0 ? 0 : header.e_shoff;
       bad[from + random() % (bad.size() - from)] = static_cast<std::byte>(random());
     }
-    exercise(bad);
+    exercise_zebin(bad);
   }
 }
 

@@ -38,12 +38,12 @@ FrameRules read(const FrameBytes& frames) {
   return rules;
 }
 
-FrameRules of_instructions(const std::vector<uint8_t>& instructions) {
+FrameRules frame_rules_of(const std::vector<uint8_t>& instructions) {
   return read(cie().function(0x4000, 0x40, instructions));
 }
 
-FrameRule one_rule(const std::vector<uint8_t>& instructions) {
-  const FrameRules rules = of_instructions(instructions);
+FrameRule one_frame_rule(const std::vector<uint8_t>& instructions) {
+  const FrameRules rules = frame_rules_of(instructions);
   REQUIRE(rules.size() == 2);
   REQUIRE(rules.back() == std::pair<uint64_t, FrameRule>(0x4040, {}));
   return rules.front().second;
@@ -62,7 +62,7 @@ FrameRule at_cfa(uint64_t rule, int64_t offset) {
 TEST_CASE("a return address is in the link register until the prologue saves it", "[unwind]") {
   // stp x29, x30, [sp, -32]!; mov x29, sp; ...; ldp x29, x30, [sp], 32; ret
   const FrameRules rules =
-      of_instructions({0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x44, 0xde, 0xdd, 0x0c, 31, 0});
+      frame_rules_of({0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x44, 0xde, 0xdd, 0x0c, 31, 0});
   CHECK(rules == FrameRules{{0x4000, in_link_register(sp_rule(0))},
                             {0x4004, at_cfa(sp_rule(32, -32), -24)},
                             {0x4008, at_cfa(fp_rule_at(32, -32), -24)},
@@ -71,19 +71,19 @@ TEST_CASE("a return address is in the link register until the prologue saves it"
 }
 
 TEST_CASE("a return address is in the link register throughout a leaf function", "[unwind]") {
-  CHECK(one_rule({}) == in_link_register(sp_rule(0)));
-  CHECK(of_instructions({0x41, 0x0e, 16}) ==
+  CHECK(one_frame_rule({}) == in_link_register(sp_rule(0)));
+  CHECK(frame_rules_of({0x41, 0x0e, 16}) ==
         FrameRules{{0x4000, in_link_register(sp_rule(0))}, {0x4004, in_link_register(sp_rule(16))}, {0x4040, {}}});
-  CHECK(one_rule({0x9e, 3, 0x08, 30}) == in_link_register(sp_rule(0)));  // same_value
+  CHECK(one_frame_rule({0x9e, 3, 0x08, 30}) == in_link_register(sp_rule(0)));  // same_value
 }
 
 TEST_CASE("a return address is wherever the function says that it has saved it", "[unwind]") {
-  CHECK(one_rule({0x0e, 16, 0x9e, 2}) == at_cfa(sp_rule(16), -16));               // str x30, [sp, -16]!
-  CHECK(one_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));  // apart from the frame pointer
-  CHECK(one_rule({0x07, 30}) == FrameRule{kEnd, {}});
-  CHECK(one_rule({0x09, 30, 9}) == FrameRule{});           // in x9
-  CHECK(one_rule({0x14, 30, 2}) == FrameRule{});           // val_offset
-  CHECK(one_rule({0x10, 30, 2, 0x8f, 8}) == FrameRule{});  // expression: *(sp + 8)
+  CHECK(one_frame_rule({0x0e, 16, 0x9e, 2}) == at_cfa(sp_rule(16), -16));               // str x30, [sp, -16]!
+  CHECK(one_frame_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));  // apart from the frame pointer
+  CHECK(one_frame_rule({0x07, 30}) == FrameRule{kEnd, {}});
+  CHECK(one_frame_rule({0x09, 30, 9}) == FrameRule{});           // in x9
+  CHECK(one_frame_rule({0x14, 30, 2}) == FrameRule{});           // val_offset
+  CHECK(one_frame_rule({0x10, 30, 2, 0x8f, 8}) == FrameRule{});  // expression: *(sp + 8)
 }
 
 TEST_CASE("a CIE for another column than the link register's gives no rules", "[unwind]") {

@@ -5,7 +5,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kLookNs = 1'000'000'000;  // between two looks for idle graphs, which take long where there are many
+constexpr uint64_t kGraphLookupNs =
+    1'000'000'000;  // between two looks for idle graphs, which take long where there are many
 
 // Correlation ids are CUPTI's: 32 bits, counting up, and around.
 bool is_before(uint64_t correlation, uint64_t other) {
@@ -16,7 +17,7 @@ bool is_before(uint64_t correlation, uint64_t other) {
 
 // A program may make graphs all day long.
 void GraphLaunches::forget_idle(uint64_t now_ns) {
-  if (now_ns < looked_ns_ + kLookNs) {
+  if (now_ns < looked_ns_ + kGraphLookupNs) {
     return;
   }
   looked_ns_ = now_ns;

@@ -10,14 +10,14 @@ namespace {
 // A device may be idle for hours while a thread makes blocking calls for another: only its last ones are kept, and
 // idle time before them is charged to the next launch.
 constexpr size_t kMaxBlocked = 4096;
-constexpr size_t kMaxThreads = 16384;
+constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
 // No device runs so many at once, but a target may say so; each costs time in every step of the sweep.
-constexpr size_t kMaxRunning = 1024;
+constexpr size_t kMaxRunningWork = 1024;
 
 // A watermark that is held back must not cost memory without end: then the older half is swept.
-constexpr size_t kMaxPending = 1'000'000;
+constexpr size_t kMaxPendingWork = 1'000'000;
 
 }  // namespace
 
@@ -37,8 +37,8 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
     end = std::max(start, end);
   }
   state.pending.push_back({start, end, thread, work, {}});
-  if (state.pending.size() > kMaxPending) {
-    const auto middle = state.pending.begin() + kMaxPending / 2;
+  if (state.pending.size() > kMaxPendingWork) {
+    const auto middle = state.pending.begin() + kMaxPendingWork / 2;
     std::nth_element(state.pending.begin(), middle, state.pending.end(),
                      [](const Interval& a, const Interval& b) { return a.start < b.start; });
     sweep(device, state, middle->start);
@@ -49,7 +49,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   if (thread == 0) {
     return;
   }
-  if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxThreads) {
+  if (blocked_calls_ >= kMaxBlockedInAll || blocked_.size() >= kMaxLanes) {
     drop_blocked();
   }
   std::deque<Interval>& calls = blocked_[thread];
@@ -79,7 +79,7 @@ void Occupancy::drop_blocked() {
   drop([oldest](std::deque<Interval>& calls) {
     return std::find_if(calls.begin(), calls.end(), [oldest](const Interval& call) { return call.end > oldest; });
   });
-  if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxThreads / 2) {
+  if (blocked_calls_ > kMaxBlockedInAll / 2 || blocked_.size() > kMaxLanes / 2) {
     drop([](std::deque<Interval>& calls) {
       return calls.begin() + static_cast<std::ptrdiff_t>(calls.size() - calls.size() / 2);
     });
@@ -104,7 +104,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
       charge_idle(device, state.swept_to, *next);
       state.swept_to = next->start;
     }
-    if (state.running.size() < kMaxRunning) {
+    if (state.running.size() < kMaxRunningWork) {
       state.running.push_back(*next);
     } else {
       late_ns_ += windows_.recorded(next->start, next->end);

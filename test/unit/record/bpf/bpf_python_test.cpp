@@ -37,7 +37,7 @@ struct FakeBytes {
   uint64_t hash = 0;
   char data[8192] = {};
 };
-struct FakeCode {
+struct FakeInterpreter {
   FakeObject object;
   char pad0[52] = {};
   uint32_t first_line = 0;  // at 68
@@ -51,10 +51,10 @@ struct FakeCode {
   char pad3[48] = {};
   char instructions[256] = {};  // at 192
 };
-static_assert(offsetof(FakeCode, first_line) == 68 && offsetof(FakeCode, version) == 92);
-static_assert(offsetof(FakeCode, file) == 112 && offsetof(FakeCode, instructions) == 192);
+static_assert(offsetof(FakeInterpreter, first_line) == 68 && offsetof(FakeInterpreter, version) == 92);
+static_assert(offsetof(FakeInterpreter, file) == 112 && offsetof(FakeInterpreter, instructions) == 192);
 struct FakeFrame {
-  FakeCode* code = nullptr;
+  FakeInterpreter* code = nullptr;
   FakeFrame* previous = nullptr;
   char pad0[40] = {};
   char* instruction = nullptr;  // at 56
@@ -113,7 +113,7 @@ struct FakePython {
   FakeText file;
   FakeText names[3];
   FakeBytes line_tables[3];
-  FakeCode codes[3];
+  FakeInterpreter codes[3];
   FakeFrame frames[3000];
   size_t used = 0;
 
@@ -279,7 +279,7 @@ TEST_CASE("hostile Python structures end the Python frames, and nothing else", "
     fake->set_up();
   };
   launch_with([] { fake->frames[1].previous = &fake->frames[2]; });  // a cycle
-  launch_with([] { fake->frames[1].code = reinterpret_cast<FakeCode*>(8); });
+  launch_with([] { fake->frames[1].code = reinterpret_cast<FakeInterpreter*>(8); });
   launch_with([] { fake->codes[1].object.type = 1; });
   launch_with([] {
     fake->names[0].length = UINT64_MAX;

@@ -25,7 +25,7 @@ namespace {
 constexpr uid_t kUser = 54321;  // of nobody
 constexpr uid_t kOther = 54322;
 
-UniqueFd connect_to(const Listener& listener) {
+UniqueFd connect_as_target(const Listener& listener) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -35,7 +35,7 @@ UniqueFd connect_to(const Listener& listener) {
                                                                                            : UniqueFd{};
 }
 
-bool say_hello(const UniqueFd& socket, const std::string& token, size_t more_bytes = 0) {
+bool say_hello_to_listener(const UniqueFd& socket, const std::string& token, size_t more_bytes = 0) {
   gpuprof_hello hello{};
   hello.magic = GPUPROF_WIRE_MAGIC;
   hello.version = GPUPROF_WIRE_VERSION;
@@ -46,7 +46,7 @@ bool say_hello(const UniqueFd& socket, const std::string& token, size_t more_byt
   return ::send(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(packet.size());
 }
 
-Listener open(const ExpectedCallers& expected = {}) {
+Listener open_listener(const ExpectedCallers& expected = {}) {
   auto listener = Listener::open(expected);
   REQUIRE(listener);
   return std::move(*listener);
@@ -72,8 +72,8 @@ class OtherUser {
       if (::setgroups(0, nullptr) != 0 || ::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
         ::_exit(2);
       }
-      const UniqueFd socket = connect_to(listener);
-      say_hello(socket, listener.token());
+      const UniqueFd socket = connect_as_target(listener);
+      say_hello_to_listener(socket, listener.token());
       char byte = 0;
       ::_exit(socket && ::recv(socket.get(), &byte, 1, 0) <= 0 ? 0 : 1);
     }
@@ -103,9 +103,9 @@ class OtherUser {
 }  // namespace
 
 TEST_CASE("who says the token is a caller") {
-  Listener listener = open();
-  const UniqueFd socket = connect_to(listener);
-  REQUIRE(say_hello(socket, listener.token()));
+  Listener listener = open_listener();
+  const UniqueFd socket = connect_as_target(listener);
+  REQUIRE(say_hello_to_listener(socket, listener.token()));
   const auto callers = listener.take();
   REQUIRE(callers.size() == 1);
   CHECK(callers[0].pid == static_cast<uint32_t>(::getpid()));
@@ -113,9 +113,9 @@ TEST_CASE("who says the token is a caller") {
 }
 
 TEST_CASE("more than a hello is no hello") {
-  Listener listener = open();
-  const UniqueFd socket = connect_to(listener);
-  REQUIRE(say_hello(socket, listener.token(), 1));
+  Listener listener = open_listener();
+  const UniqueFd socket = connect_as_target(listener);
+  REQUIRE(say_hello_to_listener(socket, listener.token(), 1));
   CHECK(listener.take().empty());
   char byte = 0;
   CHECK(::recv(socket.get(), &byte, 1, 0) <= 0);
@@ -126,7 +126,7 @@ TEST_CASE("another user's process is let go of, whatever it says") {
     return;
   }
   // Of another one's descendants, which these children are not.
-  Listener listener = open({.user = kUser, .ancestor = 1 << 30});
+  Listener listener = open_listener({.user = kUser, .ancestor = 1 << 30});
   OtherUser stranger(listener, kOther);
   while (!stranger.has_ended()) {
     CHECK(listener.take().empty());
@@ -145,7 +145,7 @@ TEST_CASE("a descendant is listened to, whoever it runs as") {
   if (::geteuid() != 0) {
     return;
   }
-  Listener listener = open();
+  Listener listener = open_listener();
   const OtherUser child(listener, kOther);
   const auto callers = take_within_a_while(listener);
   REQUIRE(callers.size() == 1);
@@ -153,17 +153,17 @@ TEST_CASE("a descendant is listened to, whoever it runs as") {
 }
 
 TEST_CASE("after many at once the listener rests, and then takes the next") {
-  Listener listener = open();
+  Listener listener = open_listener();
   std::vector<UniqueFd> crowd;
   for (int i = 0; i < 100; ++i) {
-    crowd.push_back(connect_to(listener));
+    crowd.push_back(connect_as_target(listener));
   }
   CHECK(listener.take().empty());
   std::vector<pollfd> fds;
   listener.add_poll_fds(fds);
   CHECK(fds.size() >= crowd.size());
-  const UniqueFd socket = connect_to(listener);
-  REQUIRE(say_hello(socket, listener.token()));
+  const UniqueFd socket = connect_as_target(listener);
+  REQUIRE(say_hello_to_listener(socket, listener.token()));
   CHECK(take_within_a_while(listener).size() == 1);
 }
 
@@ -173,15 +173,15 @@ TEST_CASE("the oldest of too many is forgotten only if it has not said hello") {
   rlimit few = before;
   few.rlim_cur = 64;  // an eighth of which may be silent
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  Listener listener = open();
+  Listener listener = open_listener();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  const UniqueFd silent = connect_to(listener);
-  const UniqueFd late = connect_to(listener);
+  const UniqueFd silent = connect_as_target(listener);
+  const UniqueFd late = connect_as_target(listener);
   CHECK(listener.take().empty());
-  REQUIRE(say_hello(late, listener.token()));
+  REQUIRE(say_hello_to_listener(late, listener.token()));
   std::vector<UniqueFd> others;
   for (int i = 0; i < 8; ++i) {
-    others.push_back(connect_to(listener));
+    others.push_back(connect_as_target(listener));
   }
   CHECK(listener.take().size() == 1);
   char byte = 0;

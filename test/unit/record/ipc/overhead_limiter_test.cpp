@@ -34,7 +34,7 @@ struct Target {
   }
 };
 
-constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kLimiterSecond = 1'000'000'000;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ TEST_CASE("the share falls until the cost is within the budget, and not further 
   OverheadLimiter budget(5);
   Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
   for (uint64_t s = 1; s < 20; ++s) {
-    target.second(budget, s * kSecond);
+    target.second(budget, s * kLimiterSecond);
   }
   REQUIRE(target.cost(budget) <= 0.05);
   REQUIRE(target.cost(budget) >= 0.035);
@@ -53,7 +53,7 @@ TEST_CASE("the share falls until the cost is within the budget, and not further 
 TEST_CASE("the limit is kept from a few tenths of a second on, and the share rests then") {
   OverheadLimiter budget(5);
   Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
-  uint64_t now = kSecond;
+  uint64_t now = kLimiterSecond;
   for (int i = 0; i < 4; ++i) {
     target.go_on(budget, now += OverheadLimiter::kIntervalNs, 0.1);
   }
@@ -74,12 +74,12 @@ TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a bu
   OverheadLimiter budget(5);
   Target target{.rate = 200'000, .bare_ns = 100, .stack_ns = 1900};
   for (uint64_t s = 1; s < 10; ++s) {
-    target.second(budget, s * kSecond);
+    target.second(budget, s * kLimiterSecond);
   }
   REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 8);
   target.rate = 5'000;
   for (uint64_t s = 10; s < 30; ++s) {
-    target.second(budget, s * kSecond);
+    target.second(budget, s * kLimiterSecond);
   }
   REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
 }
@@ -88,7 +88,7 @@ TEST_CASE("a budget that no share can meet is said to be exceeded") {
   OverheadLimiter budget(0.1);
   Target target{.rate = 500'000, .bare_ns = 200, .stack_ns = 1000};
   for (uint64_t s = 1; s < 40; ++s) {
-    target.second(budget, s * kSecond);
+    target.second(budget, s * kLimiterSecond);
   }
   REQUIRE(budget.share() > 0);  // some stacks are needed to scale from
   REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 100);
@@ -97,22 +97,22 @@ TEST_CASE("a budget that no share can meet is said to be exceeded") {
 
 TEST_CASE("what all stacks cost says nothing about the fewest") {
   OverheadLimiter budget(0.01);
-  budget.update(0, 0, 0, kSecond);
-  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kSecond);  // 64 % of the time
+  budget.update(0, 0, 0, kLimiterSecond);
+  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kLimiterSecond);  // 64 % of the time
   const uint32_t fewest = budget.share();
   REQUIRE(fewest < GPUPROF_ALL_STACKS / 100);
   REQUIRE_FALSE(budget.exceeded());
-  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kSecond);  // 0.064 %
+  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kLimiterSecond);  // 0.064 %
   REQUIRE(budget.share() == fewest);
   REQUIRE(budget.exceeded());
 }
 
 TEST_CASE("counters that go backwards, and times that stand still, change nothing") {
   OverheadLimiter budget(5);
-  budget.update(1000, 100, 1'000'000, kSecond);
-  budget.update(2000, 200, 2'000'000, kSecond);
+  budget.update(1000, 100, 1'000'000, kLimiterSecond);
+  budget.update(2000, 200, 2'000'000, kLimiterSecond);
   REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
-  budget.update(10, 1, 5, 2 * kSecond);
+  budget.update(10, 1, 5, 2 * kLimiterSecond);
   REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("without a limit every launch keeps its stack") {
   OverheadLimiter budget(0);
   Target target{.rate = 900'000, .bare_ns = 500, .stack_ns = 5000};
   for (uint64_t s = 1; s < 5; ++s) {
-    target.second(budget, s * kSecond);
+    target.second(budget, s * kLimiterSecond);
   }
   REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
 }

@@ -26,7 +26,7 @@ using gpuprof::symbolize::ProcessMaps;
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kBytes = 3 * kPage;
+constexpr size_t kModuleBytes = 3 * kPage;
 
 // Two files, of which one is mapped from its second page on where both have been.
 struct Files {
@@ -49,7 +49,7 @@ struct Files {
   [[nodiscard]] std::string path(const char* name) const { return (folder / name).string(); }
   static void write(const std::string& path, char what) {
     std::filesystem::remove(path);
-    std::ofstream(path, std::ios::binary) << std::string(kBytes, what);
+    std::ofstream(path, std::ios::binary) << std::string(kModuleBytes, what);
   }
   void map(const char* name) const {
     const UniqueFd file(::open(path(name).c_str(), O_RDONLY | O_CLOEXEC));

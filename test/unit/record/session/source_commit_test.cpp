@@ -13,7 +13,7 @@ namespace gpuprof::record {
 namespace {
 
 const std::string kFirst(40, 'a');
-const std::string kSecond(64, '7');
+const std::string kSecondCommit(64, '7');
 
 std::string unset(const char* /*name*/) {
   return {};
@@ -54,13 +54,13 @@ TEST_CASE("packed-refs that are too large say nothing, and no part of a name") {
   folder.write(".git/HEAD", "ref: refs/heads/main\n");
   const std::string line = kFirst + " refs/heads/another\n";
   const size_t most = size_t{16} << 20U;  // of the file
-  const std::string last = kSecond + " refs/heads/main";
+  const std::string last = kSecondCommit + " refs/heads/main";
   std::string text;
   while (text.size() + line.size() + 1 + last.size() <= most) {
     text += line;
   }
   folder.write(".git/packed-refs", text + "\n" + last);
-  CHECK(source_commit("", unset, folder / "") == kSecond);
+  CHECK(source_commit("", unset, folder / "") == kSecondCommit);
   text.resize(most - last.size() - 1, '#');
   folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // "mainline", cut behind "main"
   CHECK(source_commit("", unset, folder / "").empty());
@@ -70,9 +70,9 @@ TEST_CASE("a branch is looked up in its file, then in packed-refs; from a folder
   const Folder folder;
   folder.write(".git/HEAD", "ref: refs/heads/main\n");
   folder.write(".git/packed-refs",
-               "# pack-refs\n" + kFirst + " refs/heads/mainline\n" + kSecond + " refs/heads/main\n");
+               "# pack-refs\n" + kFirst + " refs/heads/mainline\n" + kSecondCommit + " refs/heads/main\n");
   std::filesystem::create_directories(folder / "src/deep");
-  CHECK(source_commit("", unset, folder / "src/deep") == kSecond);
+  CHECK(source_commit("", unset, folder / "src/deep") == kSecondCommit);
   folder.write(".git/refs/heads/main", kFirst + "\n");
   CHECK(source_commit("", unset, folder / "src/deep") == kFirst);
 }
@@ -81,9 +81,9 @@ TEST_CASE("the commit of a work tree is found by its link") {
   const Folder folder;
   folder.write("main/.git/worktrees/topic/HEAD", "ref: refs/heads/topic\n");
   folder.write("main/.git/worktrees/topic/commondir", "../..\n");
-  folder.write("main/.git/refs/heads/topic", kSecond + "\n");
+  folder.write("main/.git/refs/heads/topic", kSecondCommit + "\n");
   folder.write("topic/.git", "gitdir: ../main/.git/worktrees/topic\n");
-  CHECK(source_commit("", unset, folder / "topic") == kSecond);
+  CHECK(source_commit("", unset, folder / "topic") == kSecondCommit);
 }
 
 TEST_CASE("nothing but a commit comes out of a repository, and nothing there is waited for") {

@@ -55,7 +55,7 @@ NewStack stack_of(std::vector<uint64_t> words, uint32_t flags = 0) {
   return stack;
 }
 
-NewCode code_of(uint32_t index, const char* name, uint32_t first_line) {
+NewCode python_code_of(uint32_t index, const char* name, uint32_t first_line) {
   NewCode code;
   code.index = index;
   code.version = 0x030c0000;
@@ -67,8 +67,8 @@ NewCode code_of(uint32_t index, const char* name, uint32_t first_line) {
 
 struct Named {
   explicit Named(const NewStack& stack, Instruments instruments = {}) : frames_of(std::move(instruments)) {
-    frames_of.add(code_of(1, "inner", 10));
-    frames_of.add(code_of(2, "outer", 20));
+    frames_of.add(python_code_of(1, "inner", 10));
+    frames_of.add(python_code_of(2, "outer", 20));
     frames_of.of(stack, frames);
   }
   [[nodiscard]] std::string kinds() const {

@@ -45,7 +45,7 @@ struct InProcess : Rig {
   }
 };
 
-const NewCode* code_of(const Batch& batch, uint64_t word) {
+const NewCode* code_address_of(const Batch& batch, uint64_t word) {
   for (const NewCode& code : batch.codes) {
     if (code.index == GPUPROF_WORD_PYTHON_CODE(word)) {
       return &code;
@@ -111,7 +111,7 @@ TEST_CASE("beside a stack engine a source is heard that walks its own stacks, an
   }
   REQUIRE(by_length.contains(3));
   REQUIRE(by_length.contains(2));
-  const NewCode* code = code_of(batch, by_length[3]->words[1]);
+  const NewCode* code = code_address_of(batch, by_length[3]->words[1]);
   REQUIRE(code != nullptr);
   CHECK(code->name == "of_2");
   CHECK(batch.codes.size() == 1);
@@ -182,7 +182,7 @@ TEST_CASE("two sources of one process have stacks and code objects of their own"
   CHECK(batch.stacks[0].stack != batch.stacks[1].stack);
   std::map<std::string, int> names;
   for (const NewStack& stack : batch.stacks) {
-    const NewCode* code = code_of(batch, stack.words[1]);
+    const NewCode* code = code_address_of(batch, stack.words[1]);
     REQUIRE(code != nullptr);
     ++names[code->name];
     CHECK(GPUPROF_WORD_PYTHON_OFFSET(stack.words[1]) == 10);
@@ -239,7 +239,7 @@ TEST_CASE("a stack waits for the code objects that it names, and its first defin
   REQUIRE(batch.stacks.size() == 1);
   REQUIRE(batch.codes.size() == 1);
   CHECK(batch.codes[0].name == "f");
-  CHECK(code_of(batch, batch.stacks[0].words[1]) != nullptr);
+  CHECK(code_address_of(batch, batch.stacks[0].words[1]) != nullptr);
 }
 
 TEST_CASE("code objects of a stack engine belong to a process, and may be defined anew") {
@@ -256,8 +256,8 @@ TEST_CASE("code objects of a stack engine belong to a process, and may be define
   rig.correlator.on_gpu_op(Rig::kernel(2));
   const Batch batch = rig.take();
   REQUIRE(batch.stacks.size() == 2);
-  CHECK(code_of(batch, batch.stacks[0].words[1])->name == "old");
-  CHECK(code_of(batch, batch.stacks[1].words[1])->name == "new");
+  CHECK(code_address_of(batch, batch.stacks[0].words[1])->name == "old");
+  CHECK(code_address_of(batch, batch.stacks[1].words[1])->name == "new");
 }
 
 TEST_CASE("whole, cut and Python-less stacks are counted by launches, with their depths") {

@@ -15,15 +15,15 @@ namespace profile = gpuprof::profile;
 
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kLookupMs = 1'000'000;
 constexpr uint64_t kRegion = 0x800000000000;  // the upper half of addresses
-constexpr uint64_t kCode = kRegion + 0x10000;
-constexpr uint32_t kOther = 21;  // names
+constexpr uint64_t kLookupCode = kRegion + 0x10000;
+constexpr uint32_t kOtherKernel = 21;  // names
 constexpr uint32_t kSbid = 22;
 
 struct AddressRig : Rig {
   AddressRig() : Rig(sampling()) {
-    correlator.on_name(1, kOther, "other");
+    correlator.on_name(1, kOtherKernel, "other");
     correlator.on_name(1, kSbid, "sbid");
     for (const uint32_t device : {1U, 2U, 3U}) {
       correlator.on_device(1, device, 0, 0);
@@ -54,8 +54,8 @@ struct AddressRig : Rig {
     const std::vector<PlaceSamples::Reason> reasons = {{kSbid, count}};
     correlator.on_place_samples(1,
                                 {.address = address, .window = ++last_window, .reasons = reasons, .low_address = low});
-    correlator.on_sample_window(1, {.start_ns = 100 * kMs,
-                                    .end_ns = 200 * kMs,
+    correlator.on_sample_window(1, {.start_ns = 100 * kLookupMs,
+                                    .end_ns = 200 * kLookupMs,
                                     .handed = count,
                                     .period = 91364,
                                     .window = last_window,
@@ -93,29 +93,29 @@ struct AddressRig : Rig {
 
 TEST_CASE("one kernel, launched from one path: exact") {
   AddressRig rig;
-  rig.load(1, kCode);
-  rig.run(1, 77, kMs, 150 * kMs);
+  rig.load(1, kLookupCode);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs);
   rig.sample(0x10018, 5);
-  rig.sample(kCode + 8, 2, 0, 0, false);
+  rig.sample(kLookupCode + 8, 2, 0, 0, false);
   CHECK(rig.told() == "k+24 by 77: 5; k+8 by 77: 2");
 }
 
 TEST_CASE("one kernel, launched from two paths: shared by the time in the window") {
   AddressRig rig;
-  rig.load(1, kCode);
-  rig.run(1, 77, kMs, 150 * kMs);
-  rig.run(2, 88, 3 * kMs, 170 * kMs);
-  rig.run(3, 77, 9 * kMs, 50 * kMs);  // before it
+  rig.load(1, kLookupCode);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs);
+  rig.run(2, 88, 3 * kLookupMs, 170 * kLookupMs);
+  rig.run(3, 77, 9 * kLookupMs, 50 * kLookupMs);  // before it
   rig.sample(0x10000, 8);
   CHECK(rig.told() == "k+0 by 77: ~2; k+0 by 88: ~6");
 }
 
 TEST_CASE("what was not there, or did not run in the window, is nobody's") {
   AddressRig rig;
-  rig.load(1, kCode);
-  rig.load(kOther, kCode + 0x1000);
-  rig.run(1, 77, kMs, 150 * kMs);
-  rig.run(2, 77, kMs, 50 * kMs, kOther);
+  rig.load(1, kLookupCode);
+  rig.load(kOtherKernel, kLookupCode + 0x1000);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs);
+  rig.run(2, 77, kLookupMs, 50 * kLookupMs, kOtherKernel);
   rig.sample(0x8, 3);
   CHECK(rig.told() == "[unknown] by 0: 3");
   rig.sample(0x11008, 4);  // loaded, and may be running still
@@ -126,32 +126,32 @@ TEST_CASE("what was not there, or did not run in the window, is nobody's") {
 
 TEST_CASE("a kernel that runs on is waited for") {
   AddressRig rig;
-  rig.load(1, kCode);
+  rig.load(1, kLookupCode);
   rig.sample(0x10008, 4);
   CHECK(rig.told().empty());
-  fake_now_ns += 60'000 * kMs;
-  rig.run(1, 77, 59'900 * kMs, 60'000 * kMs);
-  CHECK(rig.told(20'000 * kMs) == "k+8 by 77: 4");
+  fake_now_ns += 60'000 * kLookupMs;
+  rig.run(1, 77, 59'900 * kLookupMs, 60'000 * kLookupMs);
+  CHECK(rig.told(20'000 * kLookupMs) == "k+8 by 77: 4");
 }
 
 TEST_CASE("the same low half in two regions: that which ran, or both by time") {
   AddressRig rig;
-  rig.load(1, kCode, 0, 1);
-  rig.load(kOther, kCode + (uint64_t{1} << 32), 0, 2);
-  rig.run(1, 77, kMs, 150 * kMs);
+  rig.load(1, kLookupCode, 0, 1);
+  rig.load(kOtherKernel, kLookupCode + (uint64_t{1} << 32), 0, 2);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs);
   rig.sample(0x10008, 4);
   CHECK(rig.told() == "k+8 by 77: 4");
-  rig.run(2, 88, 3 * kMs, 160 * kMs, kOther);
+  rig.run(2, 88, 3 * kLookupMs, 160 * kLookupMs, kOtherKernel);
   rig.sample(0x10008, 4);
   CHECK(rig.told() == "k+8 by 77: ~1; other+8 by 88: ~3");
 }
 
 TEST_CASE("devices have addresses of their own, and parts those of the whole, too") {
   AddressRig rig;
-  rig.load(1, kCode, 0, 1);
-  rig.load(kOther, kCode, 1, 2);
-  rig.run(1, 77, kMs, 150 * kMs, 1, 0);
-  rig.run(2, 88, kMs, 150 * kMs, kOther, 1);
+  rig.load(1, kLookupCode, 0, 1);
+  rig.load(kOtherKernel, kLookupCode, 1, 2);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs, 1, 0);
+  rig.run(2, 88, kLookupMs, 150 * kLookupMs, kOtherKernel, 1);
   rig.sample(0x10008, 4, 0, 0);
   rig.sample(0x10008, 5, 1, 1);
   rig.sample(0x10008, 6, 3, 1);
@@ -161,8 +161,8 @@ TEST_CASE("devices have addresses of their own, and parts those of the whole, to
 
 TEST_CASE("all samples are accounted for, those of a source that ends, too") {
   AddressRig rig;
-  rig.load(1, kCode);
-  rig.run(1, 77, kMs, 150 * kMs);
+  rig.load(1, kLookupCode);
+  rig.run(1, 77, kLookupMs, 150 * kLookupMs);
   for (uint64_t i = 0; i < 100; ++i) {
     rig.sample(i % 2 == 0 ? 0x10000 + i * 8 : i, 1);
   }

@@ -19,10 +19,10 @@ using gpuprof::test::Rig;
 
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
-constexpr uint32_t kJobs = 1;       // the source that samples
-constexpr uint32_t kCode = 2;       // the source that loads
-constexpr uint64_t kBytes = 0x240;  // of each kernel
+constexpr uint64_t kLoadedMs = 1'000'000;
+constexpr uint32_t kJobs = 1;             // the source that samples
+constexpr uint32_t kCode = 2;             // the source that loads
+constexpr uint64_t kKernelBytes = 0x240;  // of each kernel
 constexpr uint64_t kBase = 0x800000010000;
 constexpr uint64_t kCanonical = 0xffff000000000000;
 constexpr uint32_t kScale = 21;  // names
@@ -33,7 +33,7 @@ constexpr uint32_t kByAddress = 24;
 struct FakeCode final : CodeReader {
   [[nodiscard]] bool may_come(uint32_t source, uint64_t) const override { return source == kCode && !there; }
   const CodeFacts* facts(uint32_t source, uint64_t) override { return source == kCode && there ? &known : nullptr; }
-  uint64_t code_bytes(uint32_t, uint64_t, std::string_view) override { return there ? kBytes : 0; }
+  uint64_t code_bytes(uint32_t, uint64_t, std::string_view) override { return there ? kKernelBytes : 0; }
   std::vector<gpuprof::symbolize::SourceFrame> frames(uint32_t source, uint64_t module, std::string_view function,
                                                       uint64_t offset) override {
     return source == kCode && there && module == 7
@@ -66,7 +66,7 @@ struct LoadingRig : Rig {
   }
 
   void backend_op() {
-    const auto op = kernel(1, 499 * kMs, 500 * kMs);
+    const auto op = kernel(1, 499 * kLoadedMs, 500 * kLoadedMs);
     correlator.on_kernel_of(op, kByAddress);
     correlator.on_gpu_op(op);
   }
@@ -80,7 +80,7 @@ struct LoadingRig : Rig {
   }
 
   // "FUNCTION+OFFSET FILE:LINE [MODULE]" of one sample at the address.
-  std::string place_of(uint64_t address, uint64_t start_ns = 100 * kMs, uint64_t end_ns = 500 * kMs) {
+  std::string place_of(uint64_t address, uint64_t start_ns = 100 * kLoadedMs, uint64_t end_ns = 500 * kLoadedMs) {
     const std::vector<PlaceSamples::Reason> reasons = {{kWait, 1}};
     correlator.on_place_samples(
         kJobs,
@@ -126,9 +126,9 @@ TEST_CASE("an address is in the kernel that was loaded there, with its module, o
   rig.load(kScale, kBase);  // a second object of it
   CHECK(rig.place_of(kBase) == "scale+0 k.cl:0 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x10) == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
-  CHECK(rig.place_of(kCanonical | (kBase + kBytes - 1)) == "scale+575 k.cl:575 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kCanonical | (kBase + kKernelBytes - 1)) == "scale+575 k.cl:575 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x408) == "add+8 k.cl:8 [xe_hpc.zebin c0ffee]");
-  CHECK(rig.place_of(kBase + kBytes) == kUnknown);  // between the two
+  CHECK(rig.place_of(kBase + kKernelBytes) == kUnknown);  // between the two
   CHECK(rig.place_of(kBase - 1) == kUnknown);
   CHECK(rig.place_of(0) == kUnknown);
 }
@@ -140,7 +140,7 @@ TEST_CASE("samples wait for the code of their kernel, for a while") {
   rig.load(kScale, kBase);
   CHECK(rig.place_of(kBase + 0x10).empty());
   code.there = true;
-  fake_now_ns += kMs * 500;
+  fake_now_ns += kLoadedMs * 500;
   rig.correlator.settle();
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   code.there = false;
@@ -153,15 +153,15 @@ TEST_CASE("samples wait for the code of their kernel, for a while") {
 TEST_CASE("what was unloaded is there no more, and what came later was not there before") {
   FakeCode code;
   LoadingRig rig(code);
-  rig.load(kScale, kBase, 1, 50 * kMs);
-  rig.unload(1, 300 * kMs);
-  rig.load(kAdd, kBase, 2, 310 * kMs);
-  CHECK(rig.place_of(kBase + 1, 60 * kMs, 100 * kMs) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
-  CHECK(rig.place_of(kBase + 1, 301 * kMs, 309 * kMs) == kUnknown);
-  CHECK(rig.place_of(kBase + 1, 320 * kMs, 400 * kMs) == "add+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  rig.load(kScale, kBase, 1, 50 * kLoadedMs);
+  rig.unload(1, 300 * kLoadedMs);
+  rig.load(kAdd, kBase, 2, 310 * kLoadedMs);
+  CHECK(rig.place_of(kBase + 1, 60 * kLoadedMs, 100 * kLoadedMs) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
+  CHECK(rig.place_of(kBase + 1, 301 * kLoadedMs, 309 * kLoadedMs) == kUnknown);
+  CHECK(rig.place_of(kBase + 1, 320 * kLoadedMs, 400 * kLoadedMs) == "add+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   // One or the other: nobody can say.
-  CHECK(rig.place_of(kBase + 1, 200 * kMs, 400 * kMs) == kUnknown);
-  CHECK(rig.place_of(kBase + 1, 10 * kMs, 40 * kMs) == kUnknown);
+  CHECK(rig.place_of(kBase + 1, 200 * kLoadedMs, 400 * kLoadedMs) == kUnknown);
+  CHECK(rig.place_of(kBase + 1, 10 * kLoadedMs, 40 * kLoadedMs) == kUnknown);
 }
 
 TEST_CASE("many that are gone hide none that is there") {
@@ -169,9 +169,9 @@ TEST_CASE("many that are gone hide none that is there") {
   LoadingRig rig(code);
   for (uint64_t i = 1; i <= 100; ++i) {
     rig.load(kScale, kBase + i * 4, i);
-    rig.unload(i, 50 * kMs);
+    rig.unload(i, 50 * kLoadedMs);
   }
-  rig.load(kAdd, kBase, 200, 60 * kMs);
+  rig.load(kAdd, kBase, 200, 60 * kLoadedMs);
   CHECK(rig.place_of(kBase + 0x200) == "add+512 k.cl:512 [xe_hpc.zebin c0ffee]");
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("what a process loaded is known after the source that said so has ende
   rig.load(kScale, kBase);  // in its order
   rig.correlator.settle();
   rig.correlator.on_name(kCode, kLate, "late");
-  fake_now_ns += kMs * 500;
+  fake_now_ns += kLoadedMs * 500;
   rig.correlator.settle();
   rig.correlator.on_source_end(kCode);
   CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
@@ -212,9 +212,9 @@ TEST_CASE("samples of work that still runs are not of what the kernel ran as bef
   LoadingRig rig(code);  // a job ended at 500 ms
   rig.correlator.on_traits(kJobs, {.takes_samples = true});
   rig.load(kScale, kBase);
-  CHECK(rig.place_of(kBase + 0x10, 700 * kMs, 750 * kMs).empty());
+  CHECK(rig.place_of(kBase + 0x10, 700 * kLoadedMs, 750 * kLoadedMs).empty());
   rig.launch(2, 77);
-  const auto op = Rig::kernel(2, 4000 * kMs, 4600 * kMs);
+  const auto op = Rig::kernel(2, 4000 * kLoadedMs, 4600 * kLoadedMs);
   rig.correlator.on_kernel_of(op, kByAddress);
   rig.correlator.on_gpu_op(op);
   fake_now_ns += SampleSharing::kTimesNs;

@@ -19,12 +19,12 @@ namespace profile = gpuprof::profile;
 
 namespace {
 
-constexpr uint64_t kMs = 1'000'000;
-constexpr uint32_t kWait = 11;  // names of reasons
+constexpr uint64_t kSharingMs = 1'000'000;
+constexpr uint32_t kSharingWait = 11;  // names of reasons
 constexpr uint32_t kSelected = 12;
 constexpr uint32_t kHelper = 13;  // of a function
 
-struct FakeCode final : CodeReader {
+struct FakeModules final : CodeReader {
   [[nodiscard]] bool may_come(uint32_t, uint64_t) const override { return !there; }
   const CodeFacts* facts(uint32_t, uint64_t) override { return there ? &known : nullptr; }
   std::vector<gpuprof::symbolize::SourceFrame> frames(uint32_t, uint64_t, std::string_view function,
@@ -43,7 +43,7 @@ struct FakeCode final : CodeReader {
   int asked = 0;
 };
 
-JoinOptions sampling(FakeCode* code) {
+JoinOptions sampling(FakeModules* code) {
   JoinOptions options;
   options.sampling.samples = true;
   options.code_reader = code;
@@ -51,8 +51,8 @@ JoinOptions sampling(FakeCode* code) {
 }
 
 struct SharingRig : Rig {
-  explicit SharingRig(FakeCode* code = nullptr) : Rig(sampling(code)) {
-    correlator.on_name(1, kWait, "wait");
+  explicit SharingRig(FakeModules* code = nullptr) : Rig(sampling(code)) {
+    correlator.on_name(1, kSharingWait, "wait");
     correlator.on_name(1, kSelected, "selected");
     correlator.on_name(1, kHelper, "helper");
     stack(77);
@@ -66,7 +66,7 @@ struct SharingRig : Rig {
   }
   void samples(uint32_t window, uint64_t offset, uint32_t wait, uint32_t selected = 0, uint32_t function = 1,
                uint64_t module = 7, uint64_t correlation = 0) {
-    const std::vector<PlaceSamples::Reason> reasons = {{kWait, wait}, {kSelected, selected}};
+    const std::vector<PlaceSamples::Reason> reasons = {{kSharingWait, wait}, {kSelected, selected}};
     correlator.on_place_samples(1, {.module = module,
                                     .offset = offset,
                                     .function_id = function,
@@ -74,8 +74,8 @@ struct SharingRig : Rig {
                                     .correlation = correlation,
                                     .reasons = std::span(reasons).first(selected > 0 ? 2 : 1)});
   }
-  void window(uint32_t number, uint64_t handed, uint64_t dropped = 0, uint64_t foreign = 0, uint64_t start = 2 * kMs,
-              uint64_t end = 900 * kMs) {
+  void window(uint32_t number, uint64_t handed, uint64_t dropped = 0, uint64_t foreign = 0,
+              uint64_t start = 2 * kSharingMs, uint64_t end = 900 * kSharingMs) {
     correlator.on_sample_window(1, {.start_ns = start,
                                     .end_ns = end,
                                     .handed = handed,
@@ -116,7 +116,7 @@ bool all_estimated(const Batch& batch, bool estimated) {
 
 TEST_CASE("samples of a kernel that one path launched are that path's, and are its GPU work") {
   SharingRig rig;
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7, 3);
   rig.samples(5, 0x50, 2);
   rig.window(5, 12);
@@ -135,7 +135,7 @@ TEST_CASE("samples of a kernel that one path launched are that path's, and are i
 TEST_CASE("a source that numbers places itself has other places than its samples of windows") {
   SharingRig rig;
   rig.correlator.on_gpu_place(1, {.id = 1, .function = "its own", .offset = 0x99});
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7);
   rig.window(5, 7);
   rig.pass(SampleSharing::kTimesNs);
@@ -148,8 +148,8 @@ TEST_CASE("a source that numbers places itself has other places than its samples
 
 TEST_CASE("two paths share the samples of their kernel by measured time, in whole samples") {
   SharingRig rig;
-  rig.run(1, 77, 80 * kMs, 100 * kMs);
-  rig.run(2, 88, 20 * kMs, 200 * kMs);
+  rig.run(1, 77, 80 * kSharingMs, 100 * kSharingMs);
+  rig.run(2, 88, 20 * kSharingMs, 200 * kSharingMs);
   uint64_t all = 0;
   for (uint32_t place = 0; place < 500; ++place) {
     rig.samples(5, place * 16, 1 + place % 7);
@@ -173,8 +173,8 @@ TEST_CASE("samples wait for the times of their kernel, which may run on, but not
   rig.pass(20'000'000'000);
   CHECK(rig.take().samples.empty());
   // It began in the window and ends now.
-  rig.run(1, 77, 22'000 * kMs, 22'100 * kMs);
-  rig.pass(kMs * 500);
+  rig.run(1, 77, 22'000 * kSharingMs, 22'100 * kSharingMs);
+  rig.pass(kSharingMs * 500);
   CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 4}});
 
   rig.samples(6, 0x40, 3, 0, kHelper);
@@ -188,12 +188,12 @@ TEST_CASE("samples wait for the times of their kernel, which may run on, but not
 
 TEST_CASE("at the end nothing is waited for, and nothing is lost") {
   SharingRig rig;
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7);
   rig.window(5, 7);
   rig.samples(6, 0x40, 2);
-  rig.window(6, 2, 0, 0, 5000 * kMs, 6000 * kMs);  // later than the kernel: its last run is what is known
-  rig.samples(7, 0x40, 9);                         // a window that is never closed
+  rig.window(6, 2, 0, 0, 5000 * kSharingMs, 6000 * kSharingMs);  // later than the kernel: its last run is what is known
+  rig.samples(7, 0x40, 9);                                       // a window that is never closed
   rig.correlator.on_source_end(1);
   const Batch batch = rig.take();
   CHECK(by_stack(rig, batch) == std::map<uint64_t, uint64_t>{{77, 9}});
@@ -202,7 +202,7 @@ TEST_CASE("at the end nothing is waited for, and nothing is lost") {
 
 TEST_CASE("what a window says is missing is counted as dropped, and foreign code apart") {
   SharingRig rig;
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7);
   rig.window(5, 10, 4, 100);
   rig.correlator.finish();
@@ -213,9 +213,9 @@ TEST_CASE("what a window says is missing is counted as dropped, and foreign code
 }
 
 TEST_CASE("a function that a kernel calls is the kernel's") {
-  FakeCode code;
+  FakeModules code;
   SharingRig rig(&code);
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7, 0, kHelper);
   rig.window(5, 7);
   rig.pass(SampleSharing::kTimesNs);
@@ -223,17 +223,17 @@ TEST_CASE("a function that a kernel calls is the kernel's") {
 }
 
 TEST_CASE("samples wait for their code, for a while, and its lines are read once a place") {
-  FakeCode code;
+  FakeModules code;
   code.there = false;
   SharingRig rig(&code);
-  rig.run(1, 77, 10 * kMs, 100 * kMs);
+  rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7, 1);
   rig.samples(5, 0x50, 7, 1);
   rig.window(5, 16);
   rig.pass(SampleSharing::kTimesNs);
   CHECK(rig.take().samples.empty());
   code.there = true;
-  rig.pass(500 * kMs);
+  rig.pass(500 * kSharingMs);
   const Batch batch = rig.take();
   CHECK(batch.samples.size() == 4);
   CHECK(code.asked == 2);
@@ -256,7 +256,7 @@ TEST_CASE("samples wait for their code, for a while, and its lines are read once
 
 TEST_CASE("more samples than can wait are dropped and counted") {
   SharingRig rig;
-  const std::vector<PlaceSamples::Reason> reasons(250, {kWait, 1});
+  const std::vector<PlaceSamples::Reason> reasons(250, {kSharingWait, 1});
   const uint64_t records = SampleSharing::kMaxCounts / reasons.size() + 2;
   for (uint64_t i = 0; i < records; ++i) {
     rig.correlator.on_place_samples(1,
@@ -276,8 +276,8 @@ TEST_CASE("more samples than can wait are dropped and counted") {
 TEST_CASE("samples that name their launch are its own, and those of others meanwhile are left out") {
   SharingRig rig;
   rig.correlator.on_sampled_launch(1, 1);
-  rig.run(1, 77, 300 * kMs, 400 * kMs);
-  rig.run(2, 88, 100 * kMs, 500 * kMs);
+  rig.run(1, 77, 300 * kSharingMs, 400 * kSharingMs);
+  rig.run(2, 88, 100 * kSharingMs, 500 * kSharingMs);
   rig.samples(1, 0x10, 60, 0, 1, 7, 1);
   rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // of a launch that was not to be sampled
   rig.window(1, 100);
@@ -295,7 +295,7 @@ TEST_CASE("samples of a kernel in a batch are shared by the work that it was a p
   rig.correlator.on_traits(1, {.takes_samples = true});
   for (const uint64_t correlation : {1, 2}) {  // the first batch has it, the second has not
     rig.launch(correlation, correlation == 1 ? 77 : 88);
-    const auto op = Rig::kernel(correlation, 300 * kMs, 400 * kMs * correlation);
+    const auto op = Rig::kernel(correlation, 300 * kSharingMs, 400 * kSharingMs * correlation);
     if (correlation == 1) {
       rig.correlator.on_kernel_of(op, kInner);
     }
@@ -308,11 +308,11 @@ TEST_CASE("samples of a kernel in a batch are shared by the work that it was a p
   CHECK(by_stack(rig, batch).size() == 1);
   CHECK(all_estimated(batch, false));
   CHECK(rig.correlator.totals().gpu_records == 2);
-  CHECK(rig.correlator.totals().gpu_ns == 600 * kMs);
+  CHECK(rig.correlator.totals().gpu_ns == 600 * kSharingMs);
   CHECK(rig.correlator.totals().samples_with_stack == 10);
 
   // Told after the work, as it was found out late.
-  rig.correlator.on_kernel_of(Rig::kernel(2, 300 * kMs, 800 * kMs), kInner);
+  rig.correlator.on_kernel_of(Rig::kernel(2, 300 * kSharingMs, 800 * kSharingMs), kInner);
   rig.samples(2, 0x40, 10, 0, kInner, 0);
   rig.window(2, 10);
   rig.pass(SampleSharing::kTimesNs);
@@ -324,8 +324,8 @@ TEST_CASE("samples of a kernel in a batch are shared by the work that it was a p
 
 TEST_CASE("what the source has estimated stays so, where one path has it all") {
   SharingRig rig;
-  rig.run(1, 77, 300 * kMs, 400 * kMs);
-  const std::vector<PlaceSamples::Reason> reasons = {{kWait, 5}};
+  rig.run(1, 77, 300 * kSharingMs, 400 * kSharingMs);
+  const std::vector<PlaceSamples::Reason> reasons = {{kSharingWait, 5}};
   rig.correlator.on_place_samples(
       1, {.module = 0, .offset = 8, .function_id = 1, .window = 1, .reasons = reasons, .estimated = true});
   rig.window(1, 5);

@@ -36,7 +36,7 @@ void collect(Occupancy& occupancy, Sums& sums) {
   }
 }
 
-Sums finish(Recorded& occupancy, uint64_t end) {
+Sums finish_occupancy(Recorded& occupancy, uint64_t end) {
   occupancy.windows.close(end);
   occupancy.finish();
   Sums sums;
@@ -51,7 +51,7 @@ TEST_CASE("concurrent work shares the time, the first gets the busy time") {
   occupancy.windows.open(1000);
   occupancy.add(1, 10, 0, 1100, 1400);
   occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns together: one of them gets the odd one
-  const Sums sums = finish(occupancy, 2000);
+  const Sums sums = finish_occupancy(occupancy, 2000);
   REQUIRE(sums.busy.at(10) == 300);
   REQUIRE(sums.busy.at(20) == 0);
   REQUIRE(sums.exclusive.at(10) == 100 + 51 + 99);
@@ -68,7 +68,7 @@ TEST_CASE("idle time belongs to the blocking call of the thread that launches ne
   occupancy.blocked(7, 98, 350, 360);
   occupancy.blocked(8, 97, 0, 1000);  // another thread's
   occupancy.add(1, 11, 7, 400, 500);
-  const Sums sums = finish(occupancy, 500);
+  const Sums sums = finish_occupancy(occupancy, 500);
   REQUIRE(sums.idle.at({1, 10}) == 100);
   REQUIRE(sums.idle.at({1, 99}) == 120);
   REQUIRE(sums.idle.at({1, 98}) == 10);
@@ -83,7 +83,7 @@ TEST_CASE("time outside of the windows is neither busy nor idle") {
   occupancy.windows.open(300);
   occupancy.add(1, 10, 0, 150, 350);
   occupancy.add(1, 11, 0, 380, 420);
-  const Sums sums = finish(occupancy, 400);
+  const Sums sums = finish_occupancy(occupancy, 400);
   REQUIRE(sums.busy.at(10) == 50 + 50);
   REQUIRE(sums.busy.at(11) == 20);
   REQUIRE(sums.idle.at({1, 10}) == 50);
@@ -98,7 +98,7 @@ TEST_CASE("late work is counted, and changes no time that is charged already") {
   occupancy.add(1, 11, 0, 300, 400);
   occupancy.advance(1000);
   occupancy.add(1, 12, 0, 150, 450);  // 50 ns are still open: nothing has ended the idle time after 400
-  const Sums sums = finish(occupancy, 500);
+  const Sums sums = finish_occupancy(occupancy, 500);
   REQUIRE(occupancy.late_ns() == 250);
   REQUIRE(sums.busy.at(12) == 50);
   REQUIRE(sums.idle.at({1, 0}) == 50);
@@ -174,7 +174,7 @@ TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
     most = std::max(most, i % 1000 == 0 ? occupancy.pending() : 0);
   }
   REQUIRE(most <= 1'000'001);
-  const Sums sums = finish(occupancy, 25'000'000);
+  const Sums sums = finish_occupancy(occupancy, 25'000'000);
   REQUIRE(sums.busy.at(1) == 2'500'000 * 6);
   REQUIRE(sums.idle.at({1, 1}) + sums.idle.at({1, 0}) == 2'500'000 * 4);
 }
@@ -188,7 +188,7 @@ TEST_CASE("threads that come and go all day do not keep the calls of later ones 
   }
   occupancy.blocked(kThreads, 6, kThreads * 10, kThreads * 10 + 60);
   occupancy.add(1, 7, kThreads, kThreads * 10 + 100, kThreads * 10 + 200);
-  const Sums sums = finish(occupancy, kThreads * 10 + 200);
+  const Sums sums = finish_occupancy(occupancy, kThreads * 10 + 200);
   REQUIRE(sums.idle.at({1, 6}) == 60);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("more work at once than a device can run is late, and the sums stay ex
   for (uint64_t i = 0; i < kAtOnce; ++i) {
     occupancy.add(1, 7, 0, 100 + i, 1'000'000);
   }
-  const Sums sums = finish(occupancy, 2'000'000);
+  const Sums sums = finish_occupancy(occupancy, 2'000'000);
   REQUIRE(occupancy.late_ns() > 0);
   REQUIRE(sums.busy.at(7) == 1'000'000 - 100);
   REQUIRE(sums.exclusive.at(7) == sums.busy.at(7));
