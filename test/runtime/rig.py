@@ -334,14 +334,23 @@ class TimedResult(unittest.TextTestResult):
         self.seconds[test.id().removeprefix("__main__.")] = time.monotonic() - self.begun
 
 
-def main(patterns=None):
+def tests_of(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from tests_of(test)
+        else:
+            yield test
+
+
+def main(words=None):
     """unittest.main, with the status for ctest that tells a skip of everything from a pass. Runs the tests whose
-    CLASS.NAME contains one of the words on the command line (default: all), and prints which took the longest."""
-    loader = unittest.TestLoader()
-    words = sys.argv[1:] if patterns is None else patterns
-    loader.testNamePatterns = [f"*{word}*" for word in words] or None
-    suite = loader.loadTestsFromModule(sys.modules["__main__"])
-    result = unittest.TextTestRunner(verbosity=2, resultclass=TimedResult).run(suite)
+    CLASS.NAME contains one of the words on the command line (default: all) and none of those that begin with "-".
+    Prints which tests took the longest."""
+    words = sys.argv[1:] if words is None else words
+    wanted, unwanted = [word for word in words if word[0] != "-"] or [""], [word[1:] for word in words if word[0] == "-"]
+    tests = [test for test in tests_of(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+             if any(word in test.id() for word in wanted) and not any(word in test.id() for word in unwanted)]
+    result = unittest.TextTestRunner(verbosity=2, resultclass=TimedResult).run(unittest.TestSuite(tests))
     longest = sorted(result.seconds.items(), key=lambda item: -item[1])[:10]
     print("longest:", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in longest), flush=True)
     if not result.wasSuccessful() or not (result.testsRun or result.skipped):

@@ -8,12 +8,14 @@ import time
 
 import rig
 
+PROGRAM = '"$0" --launches 100'  # in the shell, of rig.EXAMPLE: as few launches as tell one process from another
+
 
 class Processes(rig.RuntimeTest):
     @rig.requires("opencl")
     def test_three_processes_by_fork_and_exec(self):
-        alone, _ = self.record([rig.EXAMPLE])
-        profile, stderr = self.record(["sh", "-c", '"$0" & "$0" & "$0"; wait', rig.EXAMPLE])
+        alone, _ = self.record(["sh", "-c", f"exec {PROGRAM}", rig.EXAMPLE])
+        profile, stderr = self.record(["sh", "-c", f"{PROGRAM} & {PROGRAM} & {PROGRAM}; wait", rig.EXAMPLE])
         self.assert_conserved(profile)
         by_process = {}
         for process, _, _, count, _ in profile.gpu():
@@ -26,7 +28,7 @@ class Processes(rig.RuntimeTest):
     @rig.requires("opencl", "pyopencl")
     def test_programs_of_different_kinds_in_one_tree(self):
         profile, stderr = self.record(
-            ["sh", "-c", '"$0"; "$1" "$2"; exec "$0"', rig.EXAMPLE, rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
+            ["sh", "-c", f'{PROGRAM}; "$1" "$2"; exec {PROGRAM}', rig.EXAMPLE, rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
         self.assert_conserved(profile)
         with_work = {row[0] for row in profile.gpu()}
         names = [row for row in profile.of("PROCESS") if row[0] in with_work]
@@ -44,7 +46,7 @@ class Processes(rig.RuntimeTest):
     @rig.requires("opencl")
     def test_wait_main_ends_with_the_command(self):
         # What the command leaves behind uses the GPU until it is told to stop, after the end of record.
-        script = ('(while [ ! -e stop ]; do "$0"; touch once; done; touch ended) >/dev/null 2>&1 & '
+        script = (f'(while [ ! -e stop ]; do {PROGRAM}; touch once; done; touch ended) >/dev/null 2>&1 & '
                   'while [ ! -e once ]; do sleep 0.02; done; exit 4')
         self.addCleanup(self.stop_loop)
         profile, stderr = self.record(["sh", "-c", script, rig.EXAMPLE], options=["--wait", "main"], expect=4)
@@ -59,7 +61,7 @@ class Processes(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_the_rank_is_the_launchers(self):
-        profile, _ = self.record(["sh", "-c", 'RANK=3 SLURM_PROCID=1 "$0"; PMI_RANK=x "$0"', rig.EXAMPLE])
+        profile, _ = self.record(["sh", "-c", f"RANK=3 SLURM_PROCID=1 {PROGRAM}; PMI_RANK=x {PROGRAM}", rig.EXAMPLE])
         text = profile.strings()
         with_work = {row[0] for row in profile.gpu()}
         ranks = [text.get(row[6], "") for row in profile.of("PROCESS") if row[0] in with_work]
@@ -69,7 +71,7 @@ class Processes(rig.RuntimeTest):
 class Windows(rig.RuntimeTest):
     """Recording for a part of the command's time: the rest of it runs as it would without us."""
 
-    LOOP = ["sh", "-c", 'echo $$ >pid; while [ ! -e stop ]; do "$0" >/dev/null; done; "$0" >out', rig.EXAMPLE]
+    LOOP = ["sh", "-c", f"echo $$ >pid; while [ ! -e stop ]; do {PROGRAM} >/dev/null; done; {PROGRAM} >out", rig.EXAMPLE]
 
     def start(self, *options):
         with open(os.devnull, "r+b") as null:
@@ -139,7 +141,7 @@ class Killed(rig.RuntimeTest):
             if os.path.exists(name):
                 os.unlink(name)
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",
-                   'echo $$ >pid; while :; do "$0"; done', rig.EXAMPLE]
+                   f"echo $$ >pid; while :; do {PROGRAM}; done", rig.EXAMPLE]
         with open(os.path.join(self.folder, "stderr"), "wb") as stderr, open(os.devnull, "wb") as null:
             process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=null, stderr=stderr,
                                        start_new_session=True)
@@ -188,7 +190,7 @@ class Killed(rig.RuntimeTest):
     @rig.requires("opencl")
     def test_a_target_goes_on_without_gpuprof(self):
         command = [rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", "sh", "-c",
-                   'echo ready >ready; sleep 1; "$0" && echo well >well', rig.EXAMPLE]
+                   f"echo ready >ready; sleep 1; {PROGRAM} && echo well >well", rig.EXAMPLE]
         with open(os.devnull, "r+b") as null:
             process = subprocess.Popen(command, cwd=self.folder, stdin=null, stdout=null, stderr=null,
                                        start_new_session=True)
