@@ -72,10 +72,10 @@ inline bool try_lock_bounded(uint32_t* lock) {
   return false;
 }
 
-// The same for a second: where what is not done without the lock is lost, and its holder may be without a CPU for long.
-inline bool try_lock_patiently(uint32_t* lock) {
-  constexpr int kTries = 50;
-  for (int i = 0; i < kTries; ++i) {
+// The same for a second, or `tries` times kLockWaitNs: where what is not done without the lock is lost, and its holder
+// may be without a CPU for long.
+inline bool try_lock_patiently(uint32_t* lock, int tries = 50) {
+  for (int i = 0; i < tries; ++i) {
     if (try_lock_bounded(lock)) {
       return true;
     }

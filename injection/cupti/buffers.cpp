@@ -10,6 +10,7 @@
 #include "cupti/records.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
+#include "runtime/recording.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
@@ -219,7 +220,7 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
     return;
   }
   const KeepErrno keep_errno;  // may be a thread of the target that waits for its work
-  if (load_relaxed(&session().forked) == 0) {
+  if (!in_fork()) {
     const Guard guard;
     if (valid > 0) {
       emit_all(buffer, valid);

@@ -10,6 +10,7 @@
 #include "cupti/calls.h"
 #include "cupti/counting/sass_counting.h"
 #include "cupti/devices.h"
+#include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/host_records.h"
 #include "cupti/kernel_names.h"
@@ -18,9 +19,10 @@
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"
-#include "runtime/flusher.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
+#include "runtime/recording.h"
+#include "runtime/service_thread.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
@@ -101,16 +103,7 @@ bool failed(const CUpti_CallbackData& data) {
 }
 
 void end_sync(const CUpti_CallbackData& data) {
-  gpuprof_host_op op = {};
-  op.correlation = host_correlation(data.correlationId);
-  op.start_ns = open_call.start_ns;
-  op.end_ns = now_ns();
-  op.count = 1;
-  op.name_id = name_id(data.functionName);
-  op.device = UINT32_MAX;
-  op.tid = thread_id();
-  op.op = GPUPROF_HOST_SYNC;
-  host_op(op);
+  host_wait(host_correlation(data.correlationId), open_call.start_ns, now_ns(), data.functionName);
   if (!failed(data)) {
     note_wait(data, open_call.kind);
   }
@@ -162,23 +155,18 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // now rather than at the flusher's next turn: the first pages move soon
+    enable_unified_memory();  // now rather than at the service thread's next turn: the first pages move soon
   }
 }
 
 }  // namespace
 
 void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (load_relaxed(&session().forked) != 0) {
+  if (in_fork()) {  // CUDA can not be used here
     return;
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    const auto* resource = static_cast<const CUpti_ResourceData*>(data);
-    on_sampling_callback(id, resource);
-    on_counting_callback(id, resource);
-    if (!on_module_callback(id, resource) && !finalizing()) {
-      on_graph_callback(id, resource, &open_call);
-    }
+    on_resource_callback(id, *static_cast<const CUpti_ResourceData*>(data), &open_call);
     return;
   }
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {

@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <type_traits>
 
 #include "base/atomics.h"
+#include "base/uuid_text.h"
 #include "cupti/api/cuda_abi.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
@@ -51,22 +51,6 @@ void find_driver() {
   dlclose(library);
 }
 
-// As nvidia-smi writes it. Empty: not known.
-struct UuidText {
-  char text[48] = {};
-};
-
-UuidText uuid_text(const CUuuid& uuid) {
-  UuidText result;
-  char* to = result.text;
-  to += snprintf(to, 5, "GPU-");
-  for (int i = 0; i < 16; ++i) {
-    const char* separator = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-    to += snprintf(to, 4, "%s%02x", separator, static_cast<uint8_t>(uuid.bytes[i]));
-  }
-  return result;
-}
-
 }  // namespace
 
 int driver_version() {
@@ -103,7 +87,7 @@ void emit_devices() {
     if (driver.get(&handle, i) == CUDA_SUCCESS && driver.get_name(name, sizeof(name) - 1, handle) == CUDA_SUCCESS) {
       CUuuid uuid = {};
       const bool known = driver.get_uuid != nullptr && driver.get_uuid(&uuid, handle) == CUDA_SUCCESS;
-      device(static_cast<uint32_t>(i), name, known ? uuid_text(uuid).text : nullptr);
+      device(static_cast<uint32_t>(i), name, known ? UuidText("GPU-", uuid.bytes).text : nullptr);
     }
   }
 }

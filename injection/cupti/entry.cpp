@@ -4,9 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "base/atomics.h"
 #include "base/keep_errno.h"
-#include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "cupti/vendor.h"
 #include "runtime/recording.h"
@@ -63,8 +61,5 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
   using namespace gpuprof::injection;
   using namespace gpuprof::injection::cupti;
   const KeepErrno keep_errno;
-  if (load_relaxed(&session().forked) != 0) {
-    return ECHILD;  // the child of a fork, where CUDA can not be used
-  }
-  return finalizing() ? EBUSY : attach(vendor(), socket, token, user);
+  return finalizing() && !in_fork() ? EBUSY : attach(vendor(), socket, token, user);
 }

@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "base/atomics.h"
-#include "base/guard.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
+#include "cupti/subscriber.h"
 #include "runtime/launch.h"
-#include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::cupti {
@@ -116,6 +115,39 @@ CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
   return nullptr;
 }
 
+void on_graph_node(CUpti_CallbackIdResource event, const CUpti_GraphData& graph, OpenCall* call) {
+  const uint64_t node = node_id(graph.node);
+  if (node == 0) {
+    return;
+  }
+  if (event == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED) {
+    updating_from = node;
+    return;
+  }
+  if (event == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS) {
+    node_set(node, *call);
+    return;
+  }
+  // A copied graph's nodes are told of as created first and then as cloned. On the way a node may also be told of as
+  // destroyed (seen for memcpy nodes) that runs at each launch afterwards.
+  const bool copying = call->open && call->kind == CallKind::copies_graph;
+  if (copying && event != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    return;
+  }
+  if (event == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
+    node_created(node, call);
+    return;
+  }
+  gpuprof_graph_node record = {};
+  record.node = node;
+  if (event == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    record.original = node_id(graph.originalNode);
+  } else {
+    record.flags = GPUPROF_GRAPH_NODE_DESTROYED;
+  }
+  graph_node(record);
+}
+
 }  // namespace
 
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
@@ -171,64 +203,20 @@ void note_wait(const CUpti_CallbackData& data, CallKind kind) {
   }
 }
 
-void on_graph_callback(CUpti_CallbackId id, const CUpti_ResourceData* data, OpenCall* call) {
-  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
-      id != CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING && id != CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED &&
-      id != CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS) {
-    return;  // `data` describes something else
-  }
-  const Guard guard;
-  if (!guard.entered() || !active()) {
+void enable_graph_nodes(bool on) {
+  if (session().api.graph_node_id == nullptr) {
     return;
   }
-  const auto* graph = static_cast<const CUpti_GraphData*>(data->resourceDescriptor);
-  const uint64_t node = graph == nullptr ? 0 : node_id(graph->node);
-  if (node == 0) {
-    return;
-  }
-  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED) {
-    updating_from = node;
-    return;
-  }
-  if (id == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS) {
-    node_set(node, *call);
-    return;
-  }
-  // A copied graph's nodes are told of as created first and then as cloned. On the way a node may also be told of as
-  // destroyed (seen for memcpy nodes) that runs at each launch afterwards.
-  const bool copying = call->open && call->kind == CallKind::copies_graph;
-  if (copying && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-    return;
-  }
-  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
-    node_created(node, call);
-    return;
-  }
-  gpuprof_graph_node record = {};
-  record.node = node;
-  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-    record.original = node_id(graph->originalNode);
-  } else {
-    record.flags = GPUPROF_GRAPH_NODE_DESTROYED;
-  }
-  graph_node(record);
-}
-
-bool enable_graph_callbacks(CUpti_SubscriberHandle subscriber, bool on) {
-  const Api& api = session().api;
-  if (api.graph_node_id == nullptr) {
-    return false;
-  }
-  bool all = true;
-  for (const CUpti_CallbackIdResource id : kCallbacks) {
-    all = api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) == CUPTI_SUCCESS && all;
+  for (const CUpti_CallbackIdResource event : kCallbacks) {
+    enable_resource(event, on);
   }
   bool updates = true;
-  for (const CUpti_CallbackIdResource id : kUpdateCallbacks) {
-    updates = api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) == CUPTI_SUCCESS && updates;
+  for (const CUpti_CallbackIdResource event : kUpdateCallbacks) {
+    updates = enable_resource(event, on) && updates;
   }
   session().updates_told = updates ? 1 : 0;
-  return all;
 }
+
+constexpr EventHandlers kGraphNodes = {.graph_node = on_graph_node};
 
 }  // namespace gpuprof::injection::cupti

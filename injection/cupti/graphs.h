@@ -3,6 +3,7 @@
 
 #include "cupti/api/cupti_api.h"
 #include "cupti/calls.h"
+#include "cupti/event_handlers.h"
 #include "cupti/sampling/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
@@ -31,10 +32,9 @@ void tell_graph_launch(const CUpti_CallbackData& data);
 // A waiting call has ended: the stream, or the device, was idle then.
 void note_wait(const CUpti_CallbackData& data, CallKind kind);
 
-// A callback of the RESOURCE domain on a thread that is in `call`.
-void on_graph_callback(CUpti_CallbackId id, const CUpti_ResourceData* data, OpenCall* call);
+extern const EventHandlers kGraphNodes;
 
-// Switches the callbacks. False: this CUPTI does not tell of nodes.
-bool enable_graph_callbacks(CUpti_SubscriberHandle subscriber, bool on);
+// Switches its events.
+void enable_graph_nodes(bool on);
 
 }  // namespace gpuprof::injection::cupti

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cupti/api/cupti_api.h"
+#include "cupti/event_handlers.h"
 #include "cupti/records.h"
 
 namespace gpuprof::injection::cupti {
@@ -18,9 +19,6 @@ uint32_t name_of_record(const KernelRecord& record);
 // serves as a name.
 void doubt_node_names();
 
-void enable_module_callbacks(CUpti_SubscriberHandle subscriber);
-
-// False: the callback of the RESOURCE domain is about something else.
-bool on_module_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
+extern const EventHandlers kKernelNames;
 
 }  // namespace gpuprof::injection::cupti

@@ -94,26 +94,17 @@ RangeLabel label(uint32_t domain, const nvtxEventAttributes_t* event) {
   }
 }
 
-int push_ex(const nvtxEventAttributes_t* event) {
-  return push_range(kDefaultDomain, label(kDefaultDomain, event));
-}
-int push_a(const char* text) {
-  return push_range(kDefaultDomain, label(kDefaultDomain, text));
-}
-int push_w(const wchar_t* text) {
+// Of a text, a wide text or attributes.
+template <typename Text>
+int push(Text text) {
   return push_range(kDefaultDomain, label(kDefaultDomain, text));
 }
 int pop() {
   return pop_range(kDefaultDomain);
 }
 
-nvtxRangeId_t start_ex(const nvtxEventAttributes_t* event) {
-  return start_range(label(kDefaultDomain, event));
-}
-nvtxRangeId_t start_a(const char* text) {
-  return start_range(label(kDefaultDomain, text));
-}
-nvtxRangeId_t start_w(const wchar_t* text) {
+template <typename Text>
+nvtxRangeId_t start(Text text) {
   return start_range(label(kDefaultDomain, text));
 }
 void end(nvtxRangeId_t id) {
@@ -133,10 +124,8 @@ void domain_end(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id) {
   end_range(id);
 }
 
-nvtxStringHandle_t register_a(nvtxDomainHandle_t domain, const char* text) {
-  return to_handle<nvtxStringHandle_t>(label(to_id(domain), text));
-}
-nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t* text) {
+template <typename Text>
+nvtxStringHandle_t register_text(nvtxDomainHandle_t domain, Text text) {
   return to_handle<nvtxStringHandle_t>(label(to_id(domain), text));
 }
 
@@ -187,13 +176,13 @@ class Table {
 };
 
 void take_core(Table table) {
-  table.set<nvtxRangeStartEx_impl_fntype>(NVTX_CBID_CORE_RangeStartEx, start_ex);
-  table.set<nvtxRangeStartA_impl_fntype>(NVTX_CBID_CORE_RangeStartA, start_a);
-  table.set<nvtxRangeStartW_impl_fntype>(NVTX_CBID_CORE_RangeStartW, start_w);
+  table.set<nvtxRangeStartEx_impl_fntype>(NVTX_CBID_CORE_RangeStartEx, start);
+  table.set<nvtxRangeStartA_impl_fntype>(NVTX_CBID_CORE_RangeStartA, start);
+  table.set<nvtxRangeStartW_impl_fntype>(NVTX_CBID_CORE_RangeStartW, start);
   table.set<nvtxRangeEnd_impl_fntype>(NVTX_CBID_CORE_RangeEnd, end);
-  table.set<nvtxRangePushEx_impl_fntype>(NVTX_CBID_CORE_RangePushEx, push_ex);
-  table.set<nvtxRangePushA_impl_fntype>(NVTX_CBID_CORE_RangePushA, push_a);
-  table.set<nvtxRangePushW_impl_fntype>(NVTX_CBID_CORE_RangePushW, push_w);
+  table.set<nvtxRangePushEx_impl_fntype>(NVTX_CBID_CORE_RangePushEx, push);
+  table.set<nvtxRangePushA_impl_fntype>(NVTX_CBID_CORE_RangePushA, push);
+  table.set<nvtxRangePushW_impl_fntype>(NVTX_CBID_CORE_RangePushW, push);
   table.set<nvtxRangePop_impl_fntype>(NVTX_CBID_CORE_RangePop, pop);
 }
 
@@ -202,8 +191,8 @@ void take_domains(Table table) {
   table.set<nvtxDomainRangeEnd_impl_fntype>(NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
   table.set<nvtxDomainRangePushEx_impl_fntype>(NVTX_CBID_CORE2_DomainRangePushEx, domain_push);
   table.set<nvtxDomainRangePop_impl_fntype>(NVTX_CBID_CORE2_DomainRangePop, domain_pop);
-  table.set<nvtxDomainRegisterStringA_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
-  table.set<nvtxDomainRegisterStringW_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
+  table.set<nvtxDomainRegisterStringA_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringA, register_text);
+  table.set<nvtxDomainRegisterStringW_impl_fntype>(NVTX_CBID_CORE2_DomainRegisterStringW, register_text);
   table.set<nvtxDomainCreateA_impl_fntype>(NVTX_CBID_CORE2_DomainCreateA, create_a);
   table.set<nvtxDomainCreateW_impl_fntype>(NVTX_CBID_CORE2_DomainCreateW, create_w);
   table.set<nvtxDomainDestroy_impl_fntype>(NVTX_CBID_CORE2_DomainDestroy, destroy);

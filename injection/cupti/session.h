@@ -24,8 +24,6 @@ struct Session {
   uint32_t conditions;      // atomic; there may be graphs with conditional nodes
   uint32_t updates_told;    // CUPTI tells which nodes of executable graphs are changed
   uint32_t finalize;        // atomic; enum Finalize of subscriber.cpp
-  uint32_t forked;          // atomic; a child of fork() can not use CUDA, so nothing here does anything
-  int pid;                  // of the process that subscribed: clone() and the fork system call run no fork handlers
 };
 
 extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): zeros to begin with

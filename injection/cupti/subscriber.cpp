@@ -10,15 +10,14 @@
 #include "cupti/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
-#include "cupti/counting/sass_counting.h"
+#include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
 #include "cupti/sampling/exact_launches.h"
-#include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
-#include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -46,11 +45,6 @@ CUpti_SubscriberHandle subscriber = nullptr;
 // CUPTI takes some two seconds to leave: that is for the thread that has asked for it, which makes a call of its own.
 constinit thread_local bool may_finalize = false;
 uint32_t all_may_finalize = 0;  // atomic; where that call was not told to us
-
-bool wants(uint32_t option) {
-  const gpuprof_options* wanted = options();
-  return wanted != nullptr && (wanted->flags & option) != 0;
-}
 
 uint64_t timestamp() {
   return now_ns();
@@ -92,7 +86,7 @@ void enable_all_calls(bool on) {
     enable_calls(CUPTI_CB_DOMAIN_RUNTIME_API, on);
   }
   if (chosen.driver || chosen.runtime) {
-    enable_graph_callbacks(subscriber, on);
+    enable_graph_nodes(on);
   }
 }
 
@@ -195,9 +189,7 @@ const char* configure(CUptiResult* result) {
     *result = CUPTI_ERROR_INVALID_OPERATION;
     return "CUPTI offers no launch callbacks";
   }
-  enable_module_callbacks(subscriber);
-  begin_sampling(subscriber);
-  begin_counting(subscriber);
+  begin_handlers();
   enable_all_calls(true);
   return nullptr;
 }
@@ -213,6 +205,10 @@ void enable_every_call() {
 }
 
 }  // namespace
+
+bool enable_resource(CUpti_CallbackIdResource event, bool on) {
+  return session().api.enable_callback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, event) == CUPTI_SUCCESS;
+}
 
 bool subscribe() {
   const Api& api = session().api;
@@ -251,8 +247,7 @@ void set_recording(bool on) {
     return;
   }
   store_relaxed(&session().paused, on ? 0U : 1U);
-  pause_sampling(!on);
-  pause_counting(!on);
+  pause_handlers(!on);
   if (on) {
     forget_captures();
     enable_kinds();
@@ -271,8 +266,7 @@ void request_finalize() {
   if (!swap_if(&s.finalize, kNotWanted, kWanted)) {
     return;
   }
-  end_sampling(false);
-  end_counting();
+  end_handlers(false);
   disable_kinds();
   if (s.whole_graphs) {
     s.api.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);

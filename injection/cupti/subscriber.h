@@ -1,11 +1,17 @@
 // Our place as CUPTI's one subscriber: callbacks and activity kinds.
 #pragma once
 
+#include "cupti/api/cupti_abi.h"
+
 namespace gpuprof::injection::cupti {
 
 // Subscribes and starts recording. False: profiling was switched off, with the reason told. Inside cuInit, or from a
 // thread of ours in a process that has long been running; also again after finalized().
 bool subscribe();
+
+// Switches CUPTI's callback for an event of contexts, modules or graph nodes: event_handlers.h. False: CUPTI does not
+// have it.
+bool enable_resource(CUpti_CallbackIdResource event, bool on);
 
 // Switches the activity kinds and callbacks; what is not recorded costs the target nothing. From one thread.
 void set_recording(bool on);

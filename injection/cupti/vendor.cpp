@@ -1,7 +1,6 @@
 #include "cupti/vendor.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +11,8 @@
 #include "base/monotonic_clock.h"
 #include "cupti/api/find_cupti.h"
 #include "cupti/buffers.h"
-#include "cupti/counting/sass_counting.h"
 #include "cupti/devices.h"
+#include "cupti/event_handlers.h"
 #include "cupti/host_records.h"
 #include "cupti/records.h"
 #include "cupti/sampling/pc_sampling.h"
@@ -30,15 +29,6 @@ Session the_session;
 namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
-
-void after_fork() {
-  store_relaxed(&the_session.forked, 1U);
-}
-
-// Not in a child: the thread that would answer is the parent's.
-bool exiting() {
-  return load_relaxed(&the_session.forked) == 0 && getpid() == the_session.pid;
-}
 
 // Loaded before there is a connection: the recorder reads what is mapped then.
 const Library& the_library() {
@@ -93,7 +83,6 @@ void tell_torch() {
 }
 
 bool begin(bool attached) {
-  the_session.pid = getpid();
   store_relaxed(&the_session.devices_named, 0U);
   store_relaxed(&the_session.valid_records, uint64_t{0});
   store_relaxed(&the_session.valid_ns, uint64_t{0});
@@ -119,11 +108,9 @@ void flush(bool last) {
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
   count_dropped();  // also when everything was dropped, and no buffer came back
   if (last) {
-    end_sampling(true);
-    end_counting();
+    end_handlers(true);
   } else {
-    flush_sampling();
-    flush_counting();
+    flush_handlers();
   }
 }
 
@@ -176,8 +163,9 @@ constexpr Vendor kVendor = {
     .name = "cupti",
     .load = [] { the_library(); },
     .subscribe = begin,
-    .forked = after_fork,
-    .exiting = exiting,
+    .forked = nullptr,
+    .exiting = nullptr,
+    .goes_on_in_children = false,
     .flush = &kFlush,
 };
 

@@ -86,6 +86,11 @@ const gpuprof_options* options() {
   return segment == nullptr ? nullptr : &segment->options;
 }
 
+bool wants(uint32_t flag) {
+  const gpuprof_options* wanted = options();
+  return wanted != nullptr && (wanted->flags & flag) != 0;
+}
+
 uint32_t control() {
   const gpuprof_segment* segment = open_segment();
   return segment == nullptr ? 0 : load_relaxed(&segment->control);

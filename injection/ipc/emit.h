@@ -27,8 +27,10 @@ bool python(const gpuprof_python_layout& layout);  // false: not connected, or i
 void lost(gpuprof_loss kind, uint64_t count);
 void count(gpuprof_count kind);
 
-// What the recorder wants: gpuprof_segment.options, and the control bits of the moment. Null and 0 when not connected.
+// What the recorder wants: gpuprof_segment.options, whether one of their flags is set, and the control bits of the
+// moment. Null, false and 0 when not connected.
 [[nodiscard]] const gpuprof_options* options();
+[[nodiscard]] bool wants(uint32_t flag);
 [[nodiscard]] uint32_t control();
 
 }  // namespace gpuprof::injection

@@ -151,9 +151,7 @@ void hook_commands(bool (*add)(const Hook& hook)) {
       {"CommandListImmediateAppendCommandListsWithParameters",
        as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kNewer},
   };
-  for (const Hook& hook : hooks) {
-    add(hook);
-  }
+  add_hooks(add, hooks);
 }
 
 }  // namespace gpuprof::injection::level_zero

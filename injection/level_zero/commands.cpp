@@ -13,15 +13,14 @@
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
-#include "runtime/flusher.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
+#include "runtime/recording.h"
+#include "runtime/service_thread.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::level_zero {
 namespace {
-
-uint32_t forked = 0;
 
 // Of an append call, from its prologue to its epilogue.
 struct Append {
@@ -33,8 +32,9 @@ struct Append {
   bool timed;  // its cost on this thread is measured
 };
 
+// A child of a fork has the drivers' memory, but not their threads or their devices.
 bool wanted() {
-  if (load_relaxed(&forked) != 0) {
+  if (in_fork()) {
     if (active()) {
       disable("a child of fork() that did not call exec() uses Level Zero, which is not recorded");
     }
@@ -346,10 +346,6 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
       lost(GPUPROF_LOSS_NO_TIMING, recorded_commands(list));
     }
   }
-}
-
-void note_fork() {
-  store_relaxed(&forked, 1U);
 }
 
 }  // namespace gpuprof::injection::level_zero

@@ -35,7 +35,4 @@ struct Execution {
 };
 void end_execution(const Execution& execution, ze_result_t result, void** call);
 
-// A child of a fork has the drivers' memory, but not their threads or their devices.
-void note_fork();
-
 }  // namespace gpuprof::injection::level_zero

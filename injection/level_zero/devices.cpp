@@ -5,6 +5,7 @@
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
+#include "base/uuid_text.h"
 #include "ipc/emit.h"
 #include "level_zero/clock.h"
 #include "runtime/lifecycle.h"
@@ -148,15 +149,6 @@ bool read_clock(Device& device, Clock* clock) {
   return known;
 }
 
-// As tools of Intel write it.
-void uuid_text(const ze_device_uuid_t& uuid, char (&text)[48]) {
-  char* to = text;
-  for (int i = 0; i < ZE_MAX_DEVICE_UUID_SIZE; ++i) {
-    const char* separator = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-    to += snprintf(to, 4, "%s%02x", separator, uuid.id[i]);
-  }
-}
-
 // Two recordings are compared only where this is the same.
 void announce_driver(ze_driver_handle_t driver) {
   ze_driver_properties_t properties = {};
@@ -243,9 +235,7 @@ void announce_device(uint32_t index) {
   } else {
     snprintf(name, sizeof(name), "%s", properties.name);
   }
-  char uuid[48];
-  uuid_text(properties.uuid, uuid);
-  device(index, name, uuid);
+  device(index, name, UuidText("", properties.uuid.id).text);
   announce_driver(known.driver);
 }
 

@@ -5,7 +5,6 @@
 // for them calls the loader's own; but the loader asks for its table of them by name, and so asks us.
 #include <dlfcn.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "base/atomics.h"
@@ -94,7 +93,7 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
 
 extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user) {
   const KeepErrno keep_errno;
-  return level_zero::in_fork() ? ECHILD : attach(level_zero::vendor(), socket, token, user);
+  return attach(level_zero::vendor(), socket, token, user);
 }
 
 // The table is of pointers: zeInit, and from 1.10 on zeInitDrivers.

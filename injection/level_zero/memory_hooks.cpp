@@ -1,9 +1,7 @@
 // Memory that the target allocates by Level Zero, and gives back. A free is told with the bytes and the device that the
 // driver says of the memory before.
 #include "base/guard.h"
-#include "base/monotonic_clock.h"
 #include "base/thread_state.h"
-#include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/tracer.h"
 #include "runtime/launch.h"
@@ -25,18 +23,7 @@ void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& 
   if (memory.device != UINT32_MAX) {
     announce_device(memory.device);
   }
-  gpuprof_host_op op = {};
-  op.correlation = GPUPROF_CORRELATION_HOST | next_correlation();
-  stack_here(op.correlation);
-  op.start_ns = now_ns();
-  op.end_ns = op.start_ns;
-  op.bytes = memory.bytes;
-  op.count = 1;
-  op.name_id = name_id(function);
-  op.device = memory.device;
-  op.tid = thread_id();
-  op.op = static_cast<uint16_t>(kind);
-  host_op(op);
+  host_memory({kind, function, memory.bytes, memory.device}, stack_of_host_call(), thread_id());
 }
 
 void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, ze_result_t result) {
@@ -99,9 +86,7 @@ void hook_memory(bool (*add)(const Hook& hook)) {
       {"MemFreeExt", as_callback(free_memory<ze_mem_free_ext_params_t>),
        as_callback(memory_freed<ze_mem_free_ext_params_t>), false},
   };
-  for (const Hook& hook : hooks) {
-    add(hook);
-  }
+  add_hooks(add, hooks);
 }
 
 }  // namespace gpuprof::injection::level_zero

@@ -312,9 +312,7 @@ void hook_objects(bool (*add)(const Hook& hook)) {
       {"CommandListCreateCloneExp", nullptr, as_callback(list_cloned), false},
       {"CommandListUpdateMutableCommandSignalEventExp", nullptr, as_callback(signal_changed), false},
   };
-  for (const Hook& hook : hooks) {
-    add(hook);
-  }
+  add_hooks(add, hooks);
 }
 
 }  // namespace gpuprof::injection::level_zero

@@ -138,7 +138,7 @@ void tell_finished(uint32_t most, bool may_wait) {
 }
 
 void make_room() {
-  constexpr uint64_t kMany = 4096;  // what the flusher finds after 200 ms of 20 000 launches a second
+  constexpr uint64_t kMany = 4096;  // what the service thread finds after 200 ms of 20 000 launches a second
   constexpr uint32_t kLooks = 2;    // more than one, or they would only stay as many
   if (load_relaxed(&pending_count) > kMany) {
     tell_finished(kLooks, false);

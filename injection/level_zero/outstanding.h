@@ -30,7 +30,7 @@ bool room_for_outstanding();
 void tell_finished(uint32_t most, bool may_wait);
 
 // At each launch: tells of some of the oldest where there are many, so that events of ours do not pile up between two
-// looks of the flusher's.
+// looks of the service thread.
 void make_room();
 
 // The target is about to use its event for something else, or has just been told that it is signaled: now or never.

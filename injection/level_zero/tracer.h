@@ -1,6 +1,7 @@
 // Our tracer in the loader's tracing layer: callbacks before and after the calls that we want to know of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "level_zero/api.h"
@@ -29,6 +30,13 @@ bool start_tracer(bool attached);
 
 // Attached no more: switches it off, and the layer where we had switched that on.
 void stop_tracer();
+
+template <size_t Count>
+void add_hooks(bool (*add)(const Hook& hook), const Hook (&hooks)[Count]) {
+  for (const Hook& hook : hooks) {
+    add(hook);
+  }
+}
 
 // The tables of the files that hold the callbacks.
 void hook_code(bool (*add)(const Hook& hook));

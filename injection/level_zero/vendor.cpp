@@ -1,7 +1,5 @@
 #include "level_zero/vendor.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
 
@@ -18,16 +16,13 @@
 #include "level_zero/own_events.h"
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
-#include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 
 namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kMaxComponents = 16;
-
-uint32_t forked = 0;
-int process = 0;  // that began: clone() and the fork system call run no fork handlers
 
 void tell_loader_version() {
   const auto get_versions = reinterpret_cast<decltype(&zelLoaderGetVersions)>(find_function("zelLoaderGetVersions"));
@@ -48,7 +43,6 @@ void tell_loader_version() {
 }
 
 bool subscribe(bool attached) {
-  process = getpid();
   if (const char* lacks = bind(); lacks != nullptr) {
     char reason[160];
     snprintf(reason, sizeof(reason), "the Level Zero loader has no %s: version 1.8 or later is needed", lacks);
@@ -77,8 +71,6 @@ void detach() {
 
 // The parent's devices are not there, nor the thread that would look at what has finished.
 void in_forked_child() {
-  store_relaxed(&forked, 1U);
-  note_fork();
   forget_objects();
   forget_events();
   forget_outstanding();
@@ -89,12 +81,8 @@ void in_forked_child() {
 }
 
 // After the wait for our threads the driver may be gone.
-bool exiting() {
-  const bool ours = load_relaxed(&forked) == 0 && getpid() == process;
-  if (ours) {
-    stalls_at_exit(now_ns() + kExitWaitNs);
-  }
-  return ours;
+void exiting() {
+  stalls_at_exit(now_ns() + kExitWaitNs);
 }
 
 void flush(bool last) {
@@ -131,14 +119,11 @@ constexpr Vendor kVendor = {
     .subscribe = subscribe,
     .forked = in_forked_child,
     .exiting = exiting,
+    .goes_on_in_children = false,
     .flush = &kFlush,
 };
 
 }  // namespace
-
-bool in_fork() {
-  return load_relaxed(&forked) != 0;
-}
 
 const Vendor& vendor() {
   return kVendor;

@@ -1,8 +1,6 @@
 // Calls in which the host waits for a device. With a timeout of 0 they only ask.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "base/thread_state.h"
-#include "ipc/emit.h"
 #include "level_zero/newer.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
@@ -28,8 +26,7 @@ void ZE_APICALL begin_wait(Parameters* call_with, ze_result_t /*result*/, void* 
   if (!guard.entered() || *call_with->ptimeout == 0 || !active()) {
     return;
   }
-  wait.correlation = GPUPROF_CORRELATION_HOST | next_correlation();
-  stack_here(wait.correlation);
+  wait.correlation = stack_of_host_call();
   wait.start_ns = now_ns();
 }
 
@@ -39,35 +36,18 @@ void end_wait(const char* function, ze_result_t result) {
   if (correlation == 0 || (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY)) {
     return;  // others were refused, and have not waited
   }
-  gpuprof_host_op op = {};
-  op.correlation = correlation;
-  op.start_ns = wait.start_ns;
-  op.end_ns = now_ns();
-  op.count = 1;
-  op.name_id = name_id(function);
-  op.device = UINT32_MAX;
-  op.tid = thread_id();
-  op.op = GPUPROF_HOST_SYNC;
-  host_op(op);
+  host_wait(correlation, wait.start_ns, now_ns(), function);
 }
 
-void ZE_APICALL queue_waited(ze_command_queue_synchronize_params_t* /*call_with*/, ze_result_t result, void* /*data*/,
-                             void** /*call*/) {
+template <typename Parameters, const char* Function>
+void ZE_APICALL waited(Parameters* /*call_with*/, ze_result_t result, void* /*data*/, void** /*call*/) {
   const Guard guard;
-  end_wait("zeCommandQueueSynchronize", result);
+  end_wait(Function, result);
 }
 
-void ZE_APICALL list_waited(newer::CommandListHostSynchronize* /*call_with*/, ze_result_t result, void* /*data*/,
-                            void** /*call*/) {
-  const Guard guard;
-  end_wait("zeCommandListHostSynchronize", result);
-}
-
-void ZE_APICALL fence_waited(ze_fence_host_synchronize_params_t* /*call_with*/, ze_result_t result, void* /*data*/,
-                             void** /*call*/) {
-  const Guard guard;
-  end_wait("zeFenceHostSynchronize", result);
-}
+constexpr char kQueue[] = "zeCommandQueueSynchronize";
+constexpr char kList[] = "zeCommandListHostSynchronize";
+constexpr char kFence[] = "zeFenceHostSynchronize";
 
 // What the event has timed is read now: the target may use it for something else next.
 void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_result_t result, void* /*data*/,
@@ -89,17 +69,15 @@ void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_r
 void hook_waits(bool (*add)(const Hook& hook)) {
   const Hook hooks[] = {
       {"CommandQueueSynchronize", as_callback(begin_wait<ze_command_queue_synchronize_params_t>),
-       as_callback(queue_waited), true},
+       as_callback(waited<ze_command_queue_synchronize_params_t, kQueue>), true},
       {"CommandListHostSynchronize", as_callback(begin_wait<newer::CommandListHostSynchronize>),
-       as_callback(list_waited), false},
-      {"FenceHostSynchronize", as_callback(begin_wait<ze_fence_host_synchronize_params_t>), as_callback(fence_waited),
-       true},
+       as_callback(waited<newer::CommandListHostSynchronize, kList>), false},
+      {"FenceHostSynchronize", as_callback(begin_wait<ze_fence_host_synchronize_params_t>),
+       as_callback(waited<ze_fence_host_synchronize_params_t, kFence>), true},
       {"EventHostSynchronize", as_callback(begin_wait<ze_event_host_synchronize_params_t>), as_callback(event_waited),
        true},
   };
-  for (const Hook& hook : hooks) {
-    add(hook);
-  }
+  add_hooks(add, hooks);
 }
 
 }  // namespace gpuprof::injection::level_zero

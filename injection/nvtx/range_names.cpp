@@ -33,7 +33,7 @@ struct Label {
 };
 
 // Slots and labels are read without the lock: they are stored last, with release, and never change.
-struct Names {
+struct RangeNames {
   uint32_t lock;
   uint32_t label_slots[kLabelSlots];
   Label labels[kMaxLabels];        // by label - 1; the first is kMoreRanges
@@ -42,7 +42,7 @@ struct Names {
   uint32_t domain_count;           // atomic
   KeptTexts<kMaxTextBytes, kChunkBytes> texts;
 };
-constinit Names names = {};
+constinit RangeNames names = {};
 
 // Null data where there is no more room. Call with the lock held.
 RangeText keep_text(const char* text, size_t length) {

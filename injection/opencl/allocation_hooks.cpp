@@ -9,13 +9,12 @@
 #include <cstdlib>
 
 #include "base/keep_errno.h"
-#include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "opencl/allocation_table.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
-#include "opencl/host_calls.h"
+#include "runtime/launch.h"
 #include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
@@ -45,22 +44,11 @@ void emit_memory(gpuprof_host_op_kind kind, const Memory& memory, const char* fu
   if (memory.device != UINT32_MAX) {
     announce_device(memory.device);
   }
-  gpuprof_host_op op = {};
-  op.correlation = correlation;
-  op.start_ns = now_ns();
-  op.end_ns = op.start_ns;
-  op.bytes = memory.bytes;
-  op.count = 1;
-  op.name_id = name_id(function);
-  op.device = memory.device;
-  op.tid = tid;
-  op.op = static_cast<uint16_t>(kind);
-  host_op(op);
+  host_memory({kind, function, memory.bytes, memory.device}, correlation, tid);
 }
 
 void emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* function) {
-  const uint64_t correlation = take_host_stack();
-  emit_memory(kind, memory, function, correlation, thread_id());
+  emit_memory(kind, memory, function, stack_of_host_call(), thread_id());
 }
 
 // May run on a thread of the driver's, or inside of the user's last release.
@@ -93,51 +81,32 @@ cl_mem created(const char* function, cl_mem object, cl_context context) {
   return object;
 }
 
-cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes, void* host, cl_int* status) {
-  return created("clCreateBuffer", target.clCreateBuffer(context, flags, bytes, host, status), context);
-}
-
-cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties,
-                                                 cl_mem_flags flags, size_t bytes, void* host, cl_int* status) {
-  return created("clCreateBufferWithProperties",
-                 target.clCreateBufferWithProperties(context, properties, flags, bytes, host, status), context);
-}
-
-bool has_own_memory(const cl_image_desc* image) {
+// An image that is made of another memory object allocates nothing; any other parameter says nothing about that.
+inline bool allocates(const cl_image_desc* image) {
   return image == nullptr || image->mem_object == nullptr;
 }
-
-cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format* format,
-                                const cl_image_desc* image, void* host, cl_int* status) {
-  cl_mem object = target.clCreateImage(context, flags, format, image, host, status);
-  return has_own_memory(image) ? created("clCreateImage", object, context) : object;
+template <typename Parameter>
+constexpr bool allocates(Parameter /*parameter*/) {
+  return true;
 }
 
-cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem_properties* properties,
-                                                cl_mem_flags flags, const cl_image_format* format,
-                                                const cl_image_desc* image, void* host, cl_int* status) {
-  cl_mem object = target.clCreateImageWithProperties(context, properties, flags, format, image, host, status);
-  return has_own_memory(image) ? created("clCreateImageWithProperties", object, context) : object;
-}
+// A hook for an entry that creates a memory object.
+template <auto Entry, const char* Function, typename Type>
+struct Create;
+template <auto Entry, const char* Function, typename... Parameters>
+struct Create<Entry, Function, cl_mem (CL_API_CALL* cl_icd_dispatch::*)(cl_context, Parameters...)> {
+  static cl_mem CL_API_CALL hook(cl_context context, Parameters... parameters) {
+    cl_mem object = (target.*Entry)(context, parameters...);
+    return (allocates(parameters) && ...) ? created(Function, object, context) : object;
+  }
+};
 
-cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format* format, size_t width,
-                                   size_t height, size_t row, void* host, cl_int* status) {
-  return created("clCreateImage2D", target.clCreateImage2D(context, flags, format, width, height, row, host, status),
-                 context);
-}
-
-cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format* format, size_t width,
-                                   size_t height, size_t depth, size_t row, size_t slice, void* host, cl_int* status) {
-  return created("clCreateImage3D",
-                 target.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, status),
-                 context);
-}
-
-cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_bytes, cl_uint packets,
-                               const cl_pipe_properties* properties, cl_int* status) {
-  return created("clCreatePipe", target.clCreatePipe(context, flags, packet_bytes, packets, properties, status),
-                 context);
-}
+#define GPUPROF_HOOK_CREATE(table, entry)                                                       \
+  do {                                                                                          \
+    static constexpr char kFunction[] = #entry;                                                 \
+    using Hook = Create<&cl_icd_dispatch::entry, kFunction, decltype(&cl_icd_dispatch::entry)>; \
+    GPUPROF_HOOK(table, entry, Hook::hook);                                                     \
+  } while (false)
 
 cl_int CL_API_CALL retain_object(cl_mem object) {
   const cl_int status = target.clRetainMemObject(object);
@@ -153,7 +122,7 @@ void let_go(cl_mem object) {
   const KeepErrno keep_errno;
   const Reference reference = release_memory(object);
   if (reference == Reference::last && recording()) {
-    set_released(object, take_host_stack(), thread_id());
+    set_released(object, stack_of_host_call(), thread_id());
   } else if (reference == Reference::last_silent) {
     Memory* memory = take_memory(object);
     if (memory != nullptr && recording()) {
@@ -236,13 +205,13 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
 }  // namespace
 
 void hook_memory(cl_icd_dispatch& table) {
-  GPUPROF_HOOK(table, clCreateBuffer, create_buffer);
-  GPUPROF_HOOK(table, clCreateBufferWithProperties, create_buffer_with_properties);
-  GPUPROF_HOOK(table, clCreateImage, create_image);
-  GPUPROF_HOOK(table, clCreateImageWithProperties, create_image_with_properties);
-  GPUPROF_HOOK(table, clCreateImage2D, create_image_2d);
-  GPUPROF_HOOK(table, clCreateImage3D, create_image_3d);
-  GPUPROF_HOOK(table, clCreatePipe, create_pipe);
+  GPUPROF_HOOK_CREATE(table, clCreateBuffer);
+  GPUPROF_HOOK_CREATE(table, clCreateBufferWithProperties);
+  GPUPROF_HOOK_CREATE(table, clCreateImage);
+  GPUPROF_HOOK_CREATE(table, clCreateImageWithProperties);
+  GPUPROF_HOOK_CREATE(table, clCreateImage2D);
+  GPUPROF_HOOK_CREATE(table, clCreateImage3D);
+  GPUPROF_HOOK_CREATE(table, clCreatePipe);
   GPUPROF_HOOK(table, clRetainMemObject, retain_object);
   GPUPROF_HOOK(table, clReleaseMemObject, release_object);
   GPUPROF_HOOK(table, clSVMAlloc, svm_alloc);

@@ -19,7 +19,7 @@ struct Pending {
   bool timed;  // its cost on the launching thread is measured
   // Of the driver's call; only where it is told of or waits:
   uint64_t start_ns;  // else 0
-  uint64_t wait;      // of take_host_stack(); 0: the call does not block
+  uint64_t wait;      // of stack_of_host_call(); 0: the call does not block
 };
 
 // Asks the driver to call us when `event` completes. Takes over `pending` and one reference to the event.

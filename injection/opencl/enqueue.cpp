@@ -7,7 +7,6 @@
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "opencl/devices.h"
-#include "opencl/host_calls.h"
 #include "opencl/queues.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -61,8 +60,8 @@ void tell(const Pending& pending, const char* function, cl_int status) {
     record.tid = thread_id();
     call(record);
   }
-  if (pending.wait != 0) {
-    emit_wait({pending.wait, function, pending.start_ns, end_ns}, status);
+  if (pending.wait != 0 && has_waited(status)) {
+    host_wait(pending.wait, pending.start_ns, end_ns, function);
   }
 }
 
@@ -92,7 +91,7 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   }
   launch(pending->correlation);
   if (command.blocking) {
-    pending->wait = take_host_stack();
+    pending->wait = stack_of_host_call();
   }
   if (command.blocking || (control() & GPUPROF_CONTROL_CALLS) != 0) {
     pending->start_ns = now_ns();

@@ -22,11 +22,6 @@ bool begin(bool /*attached*/) {
   return true;
 }
 
-bool exiting() {
-  wait_for_outstanding();
-  return true;
-}
-
 void in_forked_child() {
   forget_outstanding();
   forget_memory();
@@ -37,22 +32,10 @@ constexpr Vendor kVendor = {
     .load = nullptr,
     .subscribe = begin,
     .forked = in_forked_child,
-    .exiting = exiting,
+    .exiting = wait_for_outstanding,
+    .goes_on_in_children = true,
     .flush = nullptr,
 };
-
-cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
-  if (to != nullptr) {
-    if (capacity < bytes) {
-      return CL_INVALID_VALUE;
-    }
-    memcpy(to, value, bytes);
-  }
-  if (bytes_ret != nullptr) {
-    *bytes_ret = bytes;
-  }
-  return CL_SUCCESS;
-}
 
 }  // namespace
 }  // namespace gpuprof::injection::opencl

@@ -6,7 +6,7 @@
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"
-#include "opencl/host_calls.h"
+#include "runtime/launch.h"
 #include "runtime/lifecycle.h"
 #include "runtime/work.h"
 
@@ -15,19 +15,19 @@ namespace {
 
 template <typename Call>
 cl_int timed(const char* function, const Call& call) {
-  Wait wait = {0, function, 0, 0};
+  uint64_t correlation = 0;
+  uint64_t start_ns = 0;
   {
     const KeepErrno keep_errno;
     if (recording()) {
-      wait.correlation = take_host_stack();
-      wait.start_ns = now_ns();
+      correlation = stack_of_host_call();
+      start_ns = now_ns();
     }
   }
   const cl_int status = call();
-  if (wait.correlation != 0) {
+  if (correlation != 0 && has_waited(status)) {
     const KeepErrno keep_errno;
-    wait.end_ns = now_ns();
-    emit_wait(wait, status);
+    host_wait(correlation, start_ns, now_ns(), function);
   }
   return status;
 }

@@ -9,7 +9,7 @@
 #include "ipc/ring.h"
 #include "nvtx/ranges.h"
 #include "python/python.h"
-#include "runtime/launch_table.h"
+#include "runtime/launch_notes.h"
 #include "stack/stacks.h"
 
 extern "C" void gpuprof_launch_probe_here(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
@@ -166,6 +166,12 @@ void stack_here(uint64_t correlation) {
   if (!outside) {
     tell_stack_source(segment, thread, correlation, current_range());
   }
+}
+
+uint64_t stack_of_host_call() {
+  const uint64_t correlation = GPUPROF_CORRELATION_HOST | next_correlation();
+  stack_here(correlation);
+  return correlation;
 }
 
 uint64_t next_correlation() {

@@ -12,11 +12,11 @@ namespace gpuprof::injection {
 
 // A launch on this thread: counts it and calls the probe, and emits a LAUNCH record where the recorder asks for one.
 // While the recorder wants stacks for a share of the launches only, or for those in one NVTX range, others are
-// remembered in a table (launch_table.h) for their GPU work. `several`: more than one GPU_OP will have this id.
+// remembered in a table (launch_notes.h) for their GPU work. `several`: more than one GPU_OP will have this id.
 // `name`: id of the kernel's name, 0 for none; see launch_name().
 void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
 
-// What a launch was given as its kernel's name; 0: none, or it was too long ago (launch_table.h).
+// What a launch was given as its kernel's name; 0: none, or it was too long ago (launch_notes.h).
 uint32_t launch_name(uint64_t correlation);
 
 // The launch, the last one of this thread, became a node of a graph, or failed: it will have no GPU work.
@@ -25,6 +25,9 @@ void launch_failed(uint64_t correlation);
 
 // The stack of a call that is no launch: `correlation` has GPUPROF_CORRELATION_HOST or GPUPROF_CORRELATION_NODE.
 void stack_here(uint64_t correlation);
+
+// The same for a call of a vendor's interface that has no ids: one with GPUPROF_CORRELATION_HOST is made, and returned.
+uint64_t stack_of_host_call();
 
 // One launch in 64 is timed: launch() times itself, and a library adds what it does around that. Ask before launch()
 // whether the next one on this thread is timed, and if so add the time spent outside of launch(). A time longer than

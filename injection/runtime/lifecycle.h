@@ -30,7 +30,7 @@ void disable(const char* reason);
 // recorded, so a library stops causing costs, and asks again now and then.
 [[nodiscard]] bool recorder_silent();
 
-// active(), and the recorder is not silent: for interfaces without a flusher. Asks once in 64 calls of a thread.
+// active(), and the recorder is not silent: for interfaces without a service thread. Asks once in 64 calls of a thread.
 [[nodiscard]] bool recording();
 
 // The recorder asks for a flush (GPUPROF_CONTROL_FLUSH) and it has not been served.

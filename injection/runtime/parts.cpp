@@ -4,7 +4,7 @@
 #include "ipc/ring.h"
 #include "nvtx/ranges.h"
 #include "python/python.h"
-#include "runtime/launch_table.h"
+#include "runtime/launch_notes.h"
 #include "runtime/module_scan.h"
 #include "stack/native_walk.h"
 #include "stack/stacks.h"

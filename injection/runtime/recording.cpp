@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
-#include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -21,6 +22,7 @@ struct Recording {
   uint32_t taken;  // atomic; there is one
   bool exit_handled;
   const Vendor* vendor;
+  pid_t pid;  // that subscribed: clone() and the fork system call run no fork handlers
   // Where it was attached from.
   char socket[108];
   char token[33];
@@ -45,17 +47,29 @@ void at_exit() {
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const Vendor& vendor = *current.vendor;
-  if (vendor.exiting()) {
+  const bool ours = !in_fork() && getpid() == current.pid;
+  if (ours || vendor.goes_on_in_children) {
+    if (vendor.exiting != nullptr) {
+      vendor.exiting();
+    }
     if (vendor.flush != nullptr) {
-      finish_flusher();
+      finish_service_thread();
     }
     finish();
   }
   pthread_setcancelstate(cancel, nullptr);
 }
 
+void in_child() {
+  store_relaxed(&forked, 1U);
+  if (current.vendor->forked != nullptr) {
+    current.vendor->forked();
+  }
+}
+
 bool subscribe(const Vendor& vendor, bool attached) {
-  on_fork_child(vendor.forked);
+  current.pid = getpid();
+  on_fork_child(in_child);
   if (!vendor.subscribe(attached)) {
     return false;
   }
@@ -75,9 +89,9 @@ void* run_attached(void* /*unused*/) {
     subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
   // Not before: the vendor's library makes threads of its own, which take over the name.
-  prctl(PR_SET_NAME, kFlusherName);
+  prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
-    flush_until_retracted(vendor);
+    serve_until_retracted(vendor);
   }
   leave_segment();
   leave();
@@ -98,7 +112,7 @@ bool begin_recording(const Vendor& vendor) {
     leave();
     return false;
   }
-  if (vendor.flush != nullptr && !start_flusher(vendor)) {
+  if (vendor.flush != nullptr && !start_service_thread(vendor)) {
     vendor.flush->set_recording(false);
     disable("no thread could be started in the target");
     return false;
@@ -109,6 +123,9 @@ bool begin_recording(const Vendor& vendor) {
 int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user) {
   if (strlen(socket) >= sizeof(current.socket) || strlen(token) >= sizeof(current.token)) {
     return EINVAL;
+  }
+  if (in_fork()) {
+    return ECHILD;
   }
   if (!take(vendor)) {
     return EBUSY;

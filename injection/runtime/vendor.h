@@ -11,12 +11,14 @@ struct Vendor {
   void (*load)();
   // Connected: have the vendor's interface tell us of work. False: it can not, and disable() has been called.
   bool (*subscribe)(bool attached);
-  // In the child of a fork, inside fork().
+  // In the child of a fork, inside fork(). Null: nothing is to be done.
   void (*forked)();
-  // The process ends. May wait, within bounds. False: nothing is to be done here, as in the child of a fork.
-  bool (*exiting)();
+  // The process ends. May wait, within bounds. Null: nothing is to be done.
+  void (*exiting)();
+  // The interface can be used in the child of a fork, where recording goes on.
+  bool goes_on_in_children;
 
-  // Of an interface that holds records back: flusher.h has a thread for it. Null in all others.
+  // Of an interface that holds records back: service_thread.h has a thread for it. Null in all others.
   struct Flush {
     const char* library;        // as messages call it
     const char* pace_variable;  // of the environment: milliseconds; null: none

@@ -4,7 +4,7 @@
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
-#include "runtime/launch_table.h"
+#include "runtime/launch_notes.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -42,6 +42,33 @@ void host_op(gpuprof_host_op op) {
     op.header.type = GPUPROF_RECORD_HOST_OP;
     emit_record(op);
   }
+}
+
+void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function) {
+  gpuprof_host_op op = {};
+  op.correlation = correlation;
+  op.start_ns = start_ns;
+  op.end_ns = end_ns;
+  op.count = 1;
+  op.name_id = name_id(function);
+  op.device = UINT32_MAX;
+  op.tid = thread_id();
+  op.op = GPUPROF_HOST_SYNC;
+  host_op(op);
+}
+
+void host_memory(const HostMemory& memory, uint64_t correlation, uint32_t tid) {
+  gpuprof_host_op op = {};
+  op.correlation = correlation;
+  op.start_ns = now_ns();
+  op.end_ns = op.start_ns;
+  op.bytes = memory.bytes;
+  op.count = 1;
+  op.name_id = name_id(memory.function);
+  op.device = memory.device;
+  op.tid = tid;
+  op.op = static_cast<uint16_t>(memory.kind);
+  host_op(op);
 }
 
 void graph_launch(gpuprof_graph_launch launch) {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "base/kept_texts.h"
-#include "cupti/sampling/sampled_code.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
+#include "runtime/kept_code.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {
@@ -76,23 +76,23 @@ size_t find_metrics(const char* chip, const char* list, CUpti_SassMetrics_Config
   return count;
 }
 
-struct Room {
+struct CountBuffer {
   void* memory;
   size_t bytes;
   CUpti_SassMetrics_Data* records;
 };
 
-bool make_room(size_t records, size_t instances, Room* room) {
-  room->bytes = records * (sizeof(CUpti_SassMetrics_Data) + instances * sizeof(CUpti_SassMetrics_InstanceValue));
-  room->memory = map_memory(room->bytes);
-  if (room->memory == nullptr) {
+bool make_buffer(size_t records, size_t instances, CountBuffer* buffer) {
+  buffer->bytes = records * (sizeof(CUpti_SassMetrics_Data) + instances * sizeof(CUpti_SassMetrics_InstanceValue));
+  buffer->memory = map_memory(buffer->bytes);
+  if (buffer->memory == nullptr) {
     return false;
   }
-  room->records = static_cast<CUpti_SassMetrics_Data*>(room->memory);
-  auto* values = reinterpret_cast<CUpti_SassMetrics_InstanceValue*>(room->records + records);
+  buffer->records = static_cast<CUpti_SassMetrics_Data*>(buffer->memory);
+  auto* values = reinterpret_cast<CUpti_SassMetrics_InstanceValue*>(buffer->records + records);
   for (size_t i = 0; i < records; ++i) {
-    room->records[i].structSize = GPUPROF_SIZE_UP_TO(CUpti_SassMetricsFlushData_Params, numOfInstances);
-    room->records[i].pInstanceValues = values + i * instances;
+    buffer->records[i].structSize = GPUPROF_SIZE_UP_TO(CUpti_SassMetricsFlushData_Params, numOfInstances);
+    buffer->records[i].pInstanceValues = values + i * instances;
   }
   return true;
 }
@@ -168,8 +168,8 @@ void read_counts(CUcontext context, uint32_t device, uint32_t ring, bool may_wai
   }
   const size_t records = found.numOfPatchedInstructionRecords;
   const size_t instances = found.numOfInstances;
-  Room room = {};
-  if (instances == 0 || records > kMaxRecords / instances || !make_room(records, instances, &room)) {
+  CountBuffer buffer = {};
+  if (instances == 0 || records > kMaxRecords / instances || !make_buffer(records, instances, &buffer)) {
     lost(GPUPROF_LOSS_DETAIL, records);
     return;
   }
@@ -178,15 +178,15 @@ void read_counts(CUcontext context, uint32_t device, uint32_t ring, bool may_wai
   params.ctx = context;
   params.numOfPatchedInstructionRecords = records;
   params.numOfInstances = instances;
-  params.pMetricsData = room.records;
+  params.pMetricsData = buffer.records;
   if (api().flush_data(&params) == CUPTI_SUCCESS) {
     for (size_t i = 0; i < records; ++i) {
-      emit(room.records[i], instances, device, ring, may_wait);
+      emit(buffer.records[i], instances, device, ring, may_wait);
     }
   } else {
     lost(GPUPROF_LOSS_DETAIL, records);
   }
-  munmap(room.memory, room.bytes);
+  munmap(buffer.memory, buffer.bytes);
 }
 
 }  // namespace gpuprof::injection::cupti

@@ -5,11 +5,10 @@
 #include <ctime>
 
 #include "base/atomics.h"
-#include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "cupti/counting/sass_calls.h"
-#include "cupti/sampling/sampled_code.h"
 #include "cupti/session.h"
+#include "cupti/subscriber.h"
 #include "ipc/emit.h"
 #include "ipc/process_state.h"
 #include "ipc/ring.h"
@@ -20,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // the flusher comes each 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // the service thread comes each 200 ms
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -190,10 +189,7 @@ void switch_off() {
 void forget_context(CUcontext gone) {
   add_relaxed(&state.changes, 1U);
   constexpr int kLockTries = 10;
-  bool locked = false;
-  for (int i = 0; i < kLockTries && !locked; ++i) {
-    locked = try_lock_bounded(&state.lock);
-  }
+  const bool locked = try_lock_patiently(&state.lock, kLockTries);
   if (Context* context = find(gone); context != nullptr) {
     store_release(&context->state, locked ? uint32_t{kFree} : uint32_t{kGone});
   }
@@ -218,10 +214,7 @@ void count_in_context(CUcontext launched_in) {
   unlock(&state.lock);
 }
 
-}  // namespace
-
-void begin_counting(CUpti_SubscriberHandle subscriber) {
-  const gpuprof_options* wanted = options();
+void begin_counting() {
   add_relaxed(&recordings, 1U);
   if (try_lock_bounded(&state.lock)) {
     state.told = 0;
@@ -237,7 +230,7 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
     }
     unlock(&state.lock);
   }
-  const bool counts = wanted != nullptr && (wanted->flags & GPUPROF_OPTION_COUNTS) != 0;
+  const bool counts = wants(GPUPROF_OPTION_COUNTS);
   store_relaxed(&state.wanted, counts ? 1U : 0U);
   if (!counts) {
     return;
@@ -249,8 +242,49 @@ void begin_counting(CUpti_SubscriberHandle subscriber) {
   }
   // Only where CUPTI tells of modules that it has patched does it count more than the first function, and more than
   // once.
-  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_PROFILED);
+  enable_resource(CUPTI_CBID_RESOURCE_MODULE_PROFILED, true);
 }
+
+void flush_counting() {
+  if ((now_ns() - state.read_ns >= kReadPaceNs || flush_requested()) && try_lock_bounded(&state.lock)) {
+    read_held(nullptr, true);
+    state.read_ns = now_ns();
+    unlock(&state.lock);
+  }
+}
+
+void pause_counting(bool paused) {
+  store_relaxed(&state.paused, paused ? 1U : 0U);
+  if (paused) {
+    read_last(nullptr, true);
+  } else {
+    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches may not have been told of; an odd number is never 0
+    store_relaxed(&state.launching, 0U);
+  }
+  if (!try_lock_bounded(&state.lock)) {
+    return;
+  }
+  if (paused) {
+    switch_off();
+  } else {
+    for (Context& context : state.contexts) {
+      if (context.state == kOff) {
+        switch_on(context);
+      }
+    }
+  }
+  unlock(&state.lock);
+}
+
+void end_counting(bool /*hurry*/) {
+  read_last(nullptr, true);
+  if (try_lock_bounded(&state.lock)) {
+    switch_off();
+    unlock(&state.lock);
+  }
+}
+
+}  // namespace
 
 bool counting() {
   return load_relaxed(&state.wanted) != 0;
@@ -283,69 +317,13 @@ void read_counts_now(CUcontext context) {
   read_last(context, false);
 }
 
-void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
-  if (!counting()) {
-    return;
-  }
-  const Guard guard;
-  if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data->resourceDescriptor != nullptr) {
-    keep_code(*static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor));
-  } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    forget_context(data->context);
-  }
-}
-
-void flush_counting() {
-  if (!counting()) {
-    return;
-  }
-  const Guard guard;
-  hand_over_kept_code();
-  if ((now_ns() - state.read_ns >= kReadPaceNs || flush_requested()) && try_lock_bounded(&state.lock)) {
-    read_held(nullptr, true);
-    state.read_ns = now_ns();
-    unlock(&state.lock);
-  }
-}
-
-void pause_counting(bool paused) {
-  if (!counting()) {
-    return;
-  }
-  const Guard guard;
-  store_relaxed(&state.paused, paused ? 1U : 0U);
-  if (paused) {
-    read_last(nullptr, true);
-  } else {
-    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches may not have been told of; an odd number is never 0
-    store_relaxed(&state.launching, 0U);
-  }
-  if (!try_lock_bounded(&state.lock)) {
-    return;
-  }
-  if (paused) {
-    switch_off();
-  } else {
-    for (Context& context : state.contexts) {
-      if (context.state == kOff) {
-        switch_on(context);
-      }
-    }
-  }
-  unlock(&state.lock);
-}
-
-void end_counting() {
-  if (!counting()) {
-    return;
-  }
-  const Guard guard;
-  hand_over_kept_code();
-  read_last(nullptr, true);
-  if (try_lock_bounded(&state.lock)) {
-    switch_off();
-    unlock(&state.lock);
-  }
-}
+constexpr EventHandlers kCounting = {
+    .is_on = counting,
+    .begin = begin_counting,
+    .flush = flush_counting,
+    .pause = pause_counting,
+    .end = end_counting,
+    .context_ending = forget_context,
+};
 
 }  // namespace gpuprof::injection::cupti

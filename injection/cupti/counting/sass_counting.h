@@ -3,12 +3,13 @@
 // counts (GPUPROF_OPTION_COUNTS).
 #pragma once
 
-#include "cupti/api/cupti_api.h"
+#include "cupti/event_handlers.h"
 
 namespace gpuprof::injection::cupti {
 
-// After the subscription.
-void begin_counting(CUpti_SubscriberHandle subscriber);
+// What is launched while recording is paused is not counted. Counts are handed over by flush, which waits for the GPU.
+// Nothing is read in the callback for a module that goes: CUPTI crashes there.
+extern const EventHandlers kCounting;
 
 // Whether this recording is one that counts: then nothing else is recorded.
 [[nodiscard]] bool counting();
@@ -22,15 +23,5 @@ void end_counted_launch(uint32_t epoch);
 // Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does. Null: all
 // contexts.
 void read_counts_now(CUcontext context);
-
-// Of the resource domain. Nothing is read here: inside of the callback for a module that goes, CUPTI crashes.
-void on_counting_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
-
-// From the flusher: hands over what was counted since the last time. Waits for the GPU.
-void flush_counting();
-
-// What is launched while paused is not counted.
-void pause_counting(bool paused);
-void end_counting();
 
 }  // namespace gpuprof::injection::cupti

@@ -65,14 +65,12 @@ bool affordable(uint32_t share) {
 }  // namespace
 
 void begin_exact_launches() {
-  const gpuprof_options* wanted = options();
   exact = {};
   exact.begin_ns = now_ns();
   for (uint32_t& count : launches) {
     store_relaxed(&count, 0U);
   }
-  constexpr uint32_t kFlags = GPUPROF_OPTION_SAMPLES | GPUPROF_OPTION_EXACT;
-  store_relaxed(&exact.wanted, wanted != nullptr && (wanted->flags & kFlags) == kFlags ? 1U : 0U);
+  store_relaxed(&exact.wanted, wants(GPUPROF_OPTION_SAMPLES) && wants(GPUPROF_OPTION_EXACT) ? 1U : 0U);
 }
 
 bool exact_wanted() {

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/kept_texts.h"
-#include "cupti/sampling/sampled_code.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
+#include "runtime/kept_code.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

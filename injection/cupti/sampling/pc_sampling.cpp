@@ -3,12 +3,11 @@
 #include <cstdint>
 
 #include "base/atomics.h"
-#include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "cupti/sampling/exact_launches.h"
-#include "cupti/sampling/sampled_code.h"
 #include "cupti/sampling/sampled_context.h"
 #include "cupti/session.h"
+#include "cupti/subscriber.h"
 #include "ipc/emit.h"
 #include "runtime/lifecycle.h"
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // the flusher comes each 200 ms
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // the service thread comes each 200 ms
 constexpr uint64_t kEndNs = 1200 * kMillisecond;      // to end in all contexts, of what the exit may take
 constexpr int kLockTries = 10;
 
@@ -29,7 +28,7 @@ struct Sampling {
   uint32_t table_lock;  // held where a place is taken
 };
 
-constinit Sampling sampling = {};
+constinit Sampling current = {};
 constinit SampledContext contexts[kMaxContexts] = {};
 uint32_t recordings = 0;  // atomic
 
@@ -39,15 +38,6 @@ struct NotedContext {
   uint32_t recording;
 };
 constinit thread_local NotedContext noted = {};
-
-bool lock_patiently(uint32_t* lock) {
-  for (int i = 0; i < kLockTries; ++i) {
-    if (try_lock_bounded(lock)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 SampledContext* find(CUcontext wanted) {
   for (SampledContext& context : contexts) {
@@ -62,7 +52,7 @@ SampledContext* find(CUcontext wanted) {
 // The context's place, a new one where it has none. Null: it can not be had.
 SampledContext* find_or_add(CUcontext wanted) {
   SampledContext* found = find(wanted);
-  if (found != nullptr || wanted == nullptr || !try_lock_bounded(&sampling.table_lock)) {
+  if (found != nullptr || wanted == nullptr || !try_lock_bounded(&current.table_lock)) {
     return found;
   }
   found = find(wanted);
@@ -76,7 +66,7 @@ SampledContext* find_or_add(CUcontext wanted) {
       found = &context;
     }
   }
-  unlock(&sampling.table_lock);
+  unlock(&current.table_lock);
   if (found == nullptr) {
     tell_sampling_off("more than 64 contexts at once: the others are not sampled");
   }
@@ -92,7 +82,7 @@ void release(SampledContext& context) {
 template <typename Act>
 void for_each(Act act) {
   for (SampledContext& context : contexts) {
-    if (load_acquire(&context.state) == kFree || !lock_patiently(&context.lock)) {
+    if (load_acquire(&context.state) == kFree || !try_lock_patiently(&context.lock, kLockTries)) {
       continue;
     }
     act(context);
@@ -108,8 +98,8 @@ bool is(const SampledContext& context, State state) {
 
 void context_created(CUcontext created) {
   SampledContext* context = find_or_add(created);
-  if (context == nullptr || load_relaxed(&sampling.paused) != 0 || !try_lock_bounded(&context->lock)) {
-    return;  // the flusher will do it
+  if (context == nullptr || load_relaxed(&current.paused) != 0 || !try_lock_bounded(&context->lock)) {
+    return;  // the service thread will do it
   }
   if (is(*context, kWanted)) {
     start_context(*context);
@@ -123,7 +113,7 @@ void context_ending(CUcontext ending) {
   if (context == nullptr) {
     return;
   }
-  if (!lock_patiently(&context->lock)) {
+  if (!try_lock_patiently(&context->lock, kLockTries)) {
     store_release(&context->state, uint32_t{kGone});
     return;
   }
@@ -158,21 +148,15 @@ void module_unloading(CUcontext of) {
   }
 }
 
-bool sampling_wanted() {
-  return load_relaxed(&sampling.wanted) != 0 && load_relaxed(&sampling.ended) == 0;
-}
+// ---- stages of a recording
 
-}  // namespace
-
-void begin_sampling(CUpti_SubscriberHandle subscriber) {
-  const gpuprof_options* wanted = options();
-  sampling = {};
+void begin_sampling() {
+  current = {};
   add_relaxed(&recordings, 1U);
   forget_samples();
   for_each(release);
-  forget_code();
   begin_exact_launches();
-  if (wanted == nullptr || (wanted->flags & GPUPROF_OPTION_SAMPLES) == 0) {
+  if (!wants(GPUPROF_OPTION_SAMPLES)) {
     return;
   }
   if (!session().api.sampling.complete) {
@@ -184,28 +168,72 @@ void begin_sampling(CUpti_SubscriberHandle subscriber) {
     tell_sampling_off("the samples of this CUPTI do not name their launches: use that of CUDA 12.4 or later");
     return;
   }
-  session().api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
-  store_release(&sampling.wanted, 1U);
+  enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
+  store_release(&current.wanted, 1U);
 }
 
-void on_sampling_callback(CUpti_CallbackId id, const CUpti_ResourceData* data) {
-  if (!sampling_wanted()) {
-    return;
-  }
-  const Guard guard;
-  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
-    context_created(data->context);
-  } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    context_ending(data->context);
-  } else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
-    module_unloading(data->context);
-  } else if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data->resourceDescriptor != nullptr) {
-    keep_code(*static_cast<const CUpti_ModuleResourceData*>(data->resourceDescriptor));
-  }
+void flush_sampling() {
+  const uint64_t now = now_ns();
+  const bool due = now - current.read_ns >= kReadPaceNs || flush_requested();
+  const bool paused = load_relaxed(&current.paused) != 0;
+  for_each([=](SampledContext& context) {
+    if (is(context, kGone)) {
+      release(context);
+    } else if (is(context, kWanted) && !paused) {
+      start_context(context);
+    } else if (is(context, kOn) && due) {
+      read_context(context, true);
+      close_window(context, true);
+      if (context.full != 0) {
+        restart_context(context);
+      }
+    }
+  });
+  current.read_ns = due ? now : current.read_ns;
+}
+
+void pause_sampling(bool paused) {
+  const bool silent = recorder_silent();  // for good, perhaps: then nobody pays for it
+  for_each([=](SampledContext& context) {
+    if (!is(context, kOn)) {
+      return;
+    }
+    read_context(context, true);
+    if (!paused) {
+      resume_window(context);
+    } else if (silent) {
+      stop_context(context, kWanted, true);
+    } else {
+      close_window(context, true);
+    }
+    context.paused = paused;
+  });
+  store_relaxed(&current.paused, paused ? 1U : 0U);
+}
+
+void end_sampling(bool hurry) {
+  store_relaxed(&current.ended, 1U);
+  const uint64_t deadline = hurry ? now_ns() + kEndNs : UINT64_MAX;
+  for_each([=](SampledContext& context) {
+    if (is(context, kOn)) {
+      read_context(context, true);
+      if (now_ns() < deadline) {
+        stop_context(context, kGone, true);
+      } else {
+        close_window(context, true);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+bool sampling() {
+  return load_relaxed(&current.wanted) != 0 && load_relaxed(&current.ended) == 0;
 }
 
 void note_context(CUcontext context) {
-  if (load_relaxed(&sampling.wanted) == 0) {
+  if (load_relaxed(&current.wanted) == 0) {
     return;
   }
   const uint32_t recording = load_relaxed(&recordings);
@@ -216,7 +244,7 @@ void note_context(CUcontext context) {
 }
 
 bool begin_sampled_launch(uint64_t correlation, uint32_t name) {
-  return exact_wanted() && sampling_wanted() && load_relaxed(&sampling.paused) == 0 && wants_exact(name) &&
+  return exact_wanted() && sampling() && load_relaxed(&current.paused) == 0 && wants_exact(name) &&
          emit_sampled_launch(correlation);
 }
 
@@ -234,79 +262,22 @@ void end_sampled_launch(CUcontext of, const ExactRange& range) {
   charge_exact(now_ns() - range.opened_ns);
 }
 
-void flush_sampling() {
-  if (!sampling_wanted()) {
-    return;
-  }
-  const Guard guard;
-  hand_over_kept_code();
-  const uint64_t now = now_ns();
-  const bool due = now - sampling.read_ns >= kReadPaceNs || flush_requested();
-  const bool paused = load_relaxed(&sampling.paused) != 0;
-  for_each([=](SampledContext& context) {
-    if (is(context, kGone)) {
-      release(context);
-    } else if (is(context, kWanted) && !paused) {
-      start_context(context);
-    } else if (is(context, kOn) && due) {
-      read_context(context, true);
-      close_window(context, true);
-      if (context.full != 0) {
-        restart_context(context);
-      }
-    }
-  });
-  sampling.read_ns = due ? now : sampling.read_ns;
-}
-
-void pause_sampling(bool paused) {
-  if (!sampling_wanted()) {
-    return;
-  }
-  const Guard guard;
-  const bool silent = recorder_silent();  // for good, perhaps: then nobody pays for it
-  for_each([=](SampledContext& context) {
-    if (!is(context, kOn)) {
-      return;
-    }
-    read_context(context, true);
-    if (!paused) {
-      resume_window(context);
-    } else if (silent) {
-      stop_context(context, kWanted, true);
-    } else {
-      close_window(context, true);
-    }
-    context.paused = paused;
-  });
-  store_relaxed(&sampling.paused, paused ? 1U : 0U);
-}
-
-void end_sampling(bool hurry) {
-  if (!sampling_wanted()) {
-    return;
-  }
-  const Guard guard;
-  hand_over_kept_code();
-  store_relaxed(&sampling.ended, 1U);
-  const uint64_t deadline = hurry ? now_ns() + kEndNs : UINT64_MAX;
-  for_each([=](SampledContext& context) {
-    if (is(context, kOn)) {
-      read_context(context, true);
-      if (now_ns() < deadline) {
-        stop_context(context, kGone, true);
-      } else {
-        close_window(context, true);
-      }
-    }
-  });
-}
-
 void report_sampling_totals() {
-  if (load_relaxed(&sampling.wanted) != 0) {
+  if (load_relaxed(&current.wanted) != 0) {
     report_sample_counts();
     report_exact_counts();
   }
 }
+
+constexpr EventHandlers kSampling = {
+    .is_on = sampling,
+    .begin = begin_sampling,
+    .flush = flush_sampling,
+    .pause = pause_sampling,
+    .end = end_sampling,
+    .context_created = context_created,
+    .context_ending = context_ending,
+    .module_unloading = module_unloading,
+};
 
 }  // namespace gpuprof::injection::cupti

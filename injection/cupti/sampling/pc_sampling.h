@@ -3,16 +3,18 @@
 // goes on without.
 #pragma once
 
-#include "cupti/api/cupti_api.h"
+#include "cupti/event_handlers.h"
 #include "cupti/sampling/exact_ranges.h"
 
 namespace gpuprof::injection::cupti {
 
-// After the subscription, before anything else is recorded.
-void begin_sampling(CUpti_SubscriberHandle subscriber);
+// Reads what has been taken, once a second, or at once where the recorder asks for it. Samples that are taken while
+// recording is paused are read and forgotten. At the end of the process, CUPTI is left to sample some of many contexts,
+// as ending it takes 0.2 s for each.
+extern const EventHandlers kSampling;
 
-// Of the resource domain: contexts come and go, modules are loaded and unloaded. Waits for locks of ours within bounds.
-void on_sampling_callback(CUpti_CallbackId id, const CUpti_ResourceData* data);
+// Whether this recording samples, and has not ended.
+[[nodiscard]] bool sampling();
 
 // A launch in a context that may have been there before us. On the launching thread: does next to nothing.
 void note_context(CUcontext context);
@@ -22,16 +24,6 @@ void note_context(CUcontext context);
 [[nodiscard]] bool begin_sampled_launch(uint64_t correlation, uint32_t name);
 [[nodiscard]] ExactRange open_sampled_launch(CUcontext context);
 void end_sampled_launch(CUcontext context, const ExactRange& range);
-
-// From the flusher. Reads what has been taken, once a second, or at once where the recorder asks for it.
-void flush_sampling();
-
-// Samples that are taken while paused are read and forgotten.
-void pause_sampling(bool paused);
-
-// The last samples are read, and CUPTI samples no more; where we `hurry`, it is left to sample some of many contexts,
-// as this takes 0.2 s for each. From the flusher.
-void end_sampling(bool hurry);
 
 // Tells what CUPTI says to have taken, to hold the profile's samples against.
 void report_sampling_totals();

@@ -1,15 +1,11 @@
-// The code that samples are of: modules are known by the CRC of their code, as CUPTI's samples name them.
+// The code that is sampled, or whose instructions are counted. Modules are known by the CRC of their code
+// (cuptiGetCubinCrc()), as CUPTI's samples name them.
 #pragma once
 
-#include <cstdint>
-
-#include "cupti/api/cupti_api.h"
-#include "runtime/kept_code.h"
+#include "cupti/event_handlers.h"
 
 namespace gpuprof::injection::cupti {
 
-// In the callback for a module that has been loaded, whose code is there for that long only. The key of it is
-// cuptiGetCubinCrc()'s.
-void keep_code(const CUpti_ModuleResourceData& module);
+extern const EventHandlers kSampledCode;
 
 }  // namespace gpuprof::injection::cupti

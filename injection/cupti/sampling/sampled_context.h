@@ -11,7 +11,7 @@ namespace gpuprof::injection::cupti {
 
 enum State : uint32_t {
   kFree = 0,
-  kWanted = 1,  // to be sampled; the flusher begins it
+  kWanted = 1,  // to be sampled; the service thread begins it
   kOn = 2,
   kRefused = 3,
   kGone = 4  // the context is not there any more: nothing may be asked of it

@@ -84,28 +84,28 @@ CUptiResult learn_reasons(CUcontext context, StallReasons* reasons) {
   if (result != CUPTI_SUCCESS || count == 0 || count > StallReasons::kMost) {
     return result != CUPTI_SUCCESS ? result : CUPTI_ERROR_NOT_SUPPORTED;
   }
-  struct Room {
+  struct ReasonNames {
     uint32_t indexes[StallReasons::kMost];
     char* names[StallReasons::kMost];
     char texts[StallReasons::kMost][kStallReasonBytes];
   };
-  PcBuffer memory = {};  // as room of its own: too much for the stack of a thread of the target's
-  memory.bytes = sizeof(Room);
-  memory.memory = static_cast<uint8_t*>(map_memory(sizeof(Room)));
+  PcBuffer memory = {};  // as memory of its own: too much for the stack of a thread of the target's
+  memory.bytes = sizeof(ReasonNames);
+  memory.memory = static_cast<uint8_t*>(map_memory(sizeof(ReasonNames)));
   if (memory.memory == nullptr) {
     return CUPTI_ERROR_OUT_OF_MEMORY;
   }
-  auto* room = reinterpret_cast<Room*>(memory.memory);
+  auto* told = reinterpret_cast<ReasonNames*>(memory.memory);
   for (size_t i = 0; i < count; ++i) {
-    room->names[i] = room->texts[i];
+    told->names[i] = told->texts[i];
   }
-  CUpti_PCSamplingGetStallReasonsParams params = {sizeof(params), nullptr, context, count, room->indexes, room->names};
+  CUpti_PCSamplingGetStallReasonsParams params = {sizeof(params), nullptr, context, count, told->indexes, told->names};
   result = api().reasons(&params);
   if (result == CUPTI_SUCCESS) {
-    for (auto& text : room->texts) {
+    for (auto& text : told->texts) {
       text[kStallReasonBytes - 1] = '\0';
     }
-    name_reasons(room->indexes, room->names, count, reasons);
+    name_reasons(told->indexes, told->names, count, reasons);
   }
   free_buffer(&memory);
   return result;

@@ -11,9 +11,9 @@
 #include "level_zero/objects.h"
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
-#include "runtime/flusher.h"
 #include "runtime/kept_code.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 
 namespace gpuprof::injection::level_zero {
 namespace {
@@ -54,11 +54,6 @@ struct Module {
 };
 constinit HandleTable<Module> modules;
 uint64_t last_load = 0;
-
-bool wants(uint32_t flag) {
-  const gpuprof_options* wanted = options();
-  return wanted != nullptr && (wanted->flags & flag) != 0;
-}
 
 void find_drivers() {
   const auto get_function = reinterpret_cast<GetFunction>(find_function("zeDriverGetExtensionFunctionAddress"));
@@ -284,9 +279,7 @@ void hook_code(bool (*add)(const Hook& hook)) {
       {"ModuleDestroy", as_callback(destroy_module), nullptr, true},
       {"KernelCreate", nullptr, as_callback(kernel_created), true},
   };
-  for (const Hook& hook : hooks) {
-    add(hook);
-  }
+  add_hooks(add, hooks);
 }
 
 }  // namespace gpuprof::injection::level_zero

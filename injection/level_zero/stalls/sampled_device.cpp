@@ -66,7 +66,7 @@ void lose(SampledDevice& one, const MetricsApi& zet) {
 // Returns whether nothing was left. What is not to be told is read all the same, or it would be told later.
 bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
   for (int i = 0; i < kMaxReads && work->may_call(); ++i) {
-    const StallStream::Read read = one.stream.read(*work->zet, one.group, work->room);
+    const StallStream::Read read = one.stream.read(*work->zet, one.group, work->buffers);
     if (read.dropped || read.malformed) {
       one.windows.add_dropped();
       ++work->drops;
@@ -80,7 +80,7 @@ bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
     }
     one.tries = 0;
     if (is_told) {
-      one.windows.add(one.group, read, work->room->values, work->sums);
+      one.windows.add(one.group, read, work->buffers->values, work->sums);
     }
   }
   return false;

@@ -26,7 +26,7 @@ struct SampledDevice {
 // What a reading works with; of one thread.
 struct StallWork {
   const MetricsApi* zet;
-  StallRoom* room;
+  StallBuffers* buffers;
   StallSums* sums;
   bool (*may_call)();  // the driver
   uint64_t drops;      // readings before which samples are missing

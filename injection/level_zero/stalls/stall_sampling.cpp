@@ -14,8 +14,8 @@
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/stalls/sampled_device.h"
-#include "runtime/flusher.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 
 namespace gpuprof::injection::level_zero {
 namespace {
@@ -30,8 +30,8 @@ constexpr uint32_t kMaxStreams = 64;
 
 enum class Stage : uint8_t { none, running, ending, ended };
 
-struct Room {
-  StallRoom read;
+struct ReaderMemory {
+  StallBuffers read;
   StallSums sums;
 };
 
@@ -47,7 +47,7 @@ struct Sampling {
   uint32_t asked;   // readings that somebody waits for
   uint32_t served;  // of these
   // Of the thread:
-  Room* room;
+  ReaderMemory* memory;
   StallWork work;
 };
 
@@ -145,8 +145,8 @@ void* run(void* /*unused*/) {
   }
   tell_totals();
   close_streams();
-  munmap(sampling.room, sizeof(Room));
-  sampling.room = nullptr;
+  munmap(sampling.memory, sizeof(ReaderMemory));
+  sampling.memory = nullptr;
   pthread_mutex_lock(&mutex);
   sampling.stage = Stage::ended;
   pthread_cond_broadcast(&changed);
@@ -164,16 +164,16 @@ bool start_reader() {
   if (stage != Stage::none) {
     return stage == Stage::running;
   }
-  sampling.room = static_cast<Room*>(map_memory(sizeof(Room)));
-  if (sampling.room == nullptr) {
+  sampling.memory = static_cast<ReaderMemory*>(map_memory(sizeof(ReaderMemory)));
+  if (sampling.memory == nullptr) {
     lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
     return false;
   }
-  sampling.work = {&sampling.api, &sampling.room->read, &sampling.room->sums, may_call, 0, 0};
+  sampling.work = {&sampling.api, &sampling.memory->read, &sampling.memory->sums, may_call, 0, 0};
   sampling.stage = Stage::running;
   if (!start_thread(run)) {
     sampling.stage = Stage::none;
-    munmap(sampling.room, sizeof(Room));
+    munmap(sampling.memory, sizeof(ReaderMemory));
     return false;
   }
   return true;
@@ -257,10 +257,8 @@ void wait_bounded(uint64_t ns, Done is_done) {
 }  // namespace
 
 void begin_stalls() {
-  const gpuprof_options* wanted = options();
-  constexpr uint32_t kFlags = GPUPROF_OPTION_SAMPLES | GPUPROF_OPTION_CODE_ONLY;
   store_release(&sampling.wanted, 0U);
-  if (wanted == nullptr || (wanted->flags & kFlags) != GPUPROF_OPTION_SAMPLES) {
+  if (!wants(GPUPROF_OPTION_SAMPLES) || wants(GPUPROF_OPTION_CODE_ONLY)) {
     return;
   }
   pthread_mutex_lock(&mutex);

@@ -50,10 +50,10 @@ void StallStream::close(const MetricsApi& zet) {
   }
 }
 
-StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& group, StallRoom* room) {
+StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& group, StallBuffers* buffers) {
   Read read;
-  size_t bytes = StallRoom::kRawBytes;
-  ze_result_t result = zet.zetMetricStreamerReadData(streamer_, UINT32_MAX, &bytes, room->raw);
+  size_t bytes = StallBuffers::kRawBytes;
+  ze_result_t result = zet.zetMetricStreamerReadData(streamer_, UINT32_MAX, &bytes, buffers->raw);
   if (result == ZE_RESULT_NOT_READY) {
     return read;
   }
@@ -62,7 +62,7 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
     return read;
   }
   read.dropped = result == ZE_RESULT_WARNING_DROPPED_DATA;
-  if (bytes > StallRoom::kRawBytes) {
+  if (bytes > StallBuffers::kRawBytes) {
     read.malformed = true;
     return read;
   }
@@ -70,7 +70,7 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
     return read;
   }
   read.outcome = Outcome::rows;
-  result = calculate(zet, group, bytes, room, &read);
+  result = calculate(zet, group, bytes, buffers, &read);
   read.dropped = read.dropped || result == ZE_RESULT_WARNING_DROPPED_DATA;
   if (!is_answer(result)) {
     read.malformed = true;
@@ -80,25 +80,26 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
 }
 
 // Asked for the numbers first, as drivers want it.
-ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallRoom* room,
+ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,
                                    Read* read) {
   uint32_t total = 0;
   ze_result_t result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
   if (zet.calculate_multiple != nullptr && !no_sets_) {
     uint32_t sets = 0;
-    result = zet.calculate_multiple(group.handle, kValuesOf, bytes, room->raw, &sets, &total, nullptr, nullptr);
-    if (is_answer(result) && (sets > kMaxParts || total > StallRoom::kValues)) {
+    result = zet.calculate_multiple(group.handle, kValuesOf, bytes, buffers->raw, &sets, &total, nullptr, nullptr);
+    if (is_answer(result) && (sets > kMaxParts || total > StallBuffers::kValues)) {
       return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     }
     if (is_answer(result) && sets > 0 && total > 0) {
-      result =
-          zet.calculate_multiple(group.handle, kValuesOf, bytes, room->raw, &sets, &total, read->count, room->values);
+      result = zet.calculate_multiple(group.handle, kValuesOf, bytes, buffers->raw, &sets, &total, read->count,
+                                      buffers->values);
       read->sets = sets <= kMaxParts ? sets : 0;
       uint64_t sum = 0;
       for (uint32_t i = 0; i < read->sets; ++i) {
         sum += read->count[i];
       }
-      return sets > kMaxParts || sum > total || total > StallRoom::kValues ? ZE_RESULT_ERROR_UNSUPPORTED_SIZE : result;
+      return sets > kMaxParts || sum > total || total > StallBuffers::kValues ? ZE_RESULT_ERROR_UNSUPPORTED_SIZE
+                                                                              : result;
     }
     no_sets_ = result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || result == ZE_RESULT_ERROR_UNINITIALIZED;
     if (!no_sets_) {
@@ -106,15 +107,16 @@ ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& grou
     }
     total = 0;
   }
-  result = zet.zetMetricGroupCalculateMetricValues(group.handle, kValuesOf, bytes, room->raw, &total, nullptr);
+  result = zet.zetMetricGroupCalculateMetricValues(group.handle, kValuesOf, bytes, buffers->raw, &total, nullptr);
   if (!is_answer(result) || total == 0) {
     return result;
   }
-  if (total > StallRoom::kValues) {
+  if (total > StallBuffers::kValues) {
     return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   }
   const uint32_t most = total;
-  result = zet.zetMetricGroupCalculateMetricValues(group.handle, kValuesOf, bytes, room->raw, &total, room->values);
+  result =
+      zet.zetMetricGroupCalculateMetricValues(group.handle, kValuesOf, bytes, buffers->raw, &total, buffers->values);
   read->sets = 1;
   read->count[0] = total;
   return total > most ? ZE_RESULT_ERROR_UNSUPPORTED_SIZE : result;

@@ -9,7 +9,7 @@
 namespace gpuprof::injection::level_zero {
 
 // What a reading needs room for; of one thread.
-struct StallRoom {
+struct StallBuffers {
   static constexpr size_t kRawBytes = size_t{1} << 20;
   static constexpr uint32_t kValues = 1U << 19;
   uint8_t raw[kRawBytes];
@@ -32,13 +32,14 @@ class StallStream {
     uint32_t count[kMaxParts] = {};  // of values of each set; they lie one behind the other
   };
   // What has come since the last time, as much as there is room for. Never waits.
-  Read read(const MetricsApi& zet, const StallGroup& group, StallRoom* room);
+  Read read(const MetricsApi& zet, const StallGroup& group, StallBuffers* buffers);
 
   [[nodiscard]] bool is_open() const { return streamer_ != nullptr; }
   [[nodiscard]] uint32_t period_ns() const { return period_ns_; }  // as the driver has set it
 
  private:
-  ze_result_t calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallRoom* room, Read* read);
+  ze_result_t calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,
+                        Read* read);
 
   ze_device_handle_t device_ = nullptr;
   ze_context_handle_t context_ = nullptr;

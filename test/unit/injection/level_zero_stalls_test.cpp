@@ -176,7 +176,7 @@ ze_result_t calculate_sets(zet_metric_group_handle_t, zet_metric_group_calculati
 }
 
 StallStream::Read read_of(const Driver& as) {
-  static StallRoom room;
+  static StallBuffers buffers;
   driver = as;
   MetricsApi zet = {};
   zet.zetMetricStreamerReadData = read_data;
@@ -184,7 +184,7 @@ StallStream::Read read_of(const Driver& as) {
   zet.calculate_multiple = calculate_sets;
   StallStream stream;
   const StallGroup group{.handle = nullptr, .layout = layout_of(kPvc), .reason_ids = {1, 2}};
-  return stream.read(zet, group, &room);
+  return stream.read(zet, group, &buffers);
 }
 
 using Outcome = StallStream::Outcome;
@@ -215,9 +215,9 @@ TEST_CASE("nothing, drops and lost devices") {
 }
 
 TEST_CASE("sizes that can not be are not believed") {
-  constexpr uint32_t kTooMany = StallRoom::kValues + 1;
+  constexpr uint32_t kTooMany = StallBuffers::kValues + 1;
   const Driver wrong[] = {
-      {.bytes = StallRoom::kRawBytes + 1},
+      {.bytes = StallBuffers::kRawBytes + 1},
       {.bytes = SIZE_MAX},
       {.result = ZE_RESULT_ERROR_INVALID_SIZE},
       {.sets = kMaxParts + 1},

@@ -9,9 +9,9 @@
 #include "catch.h"
 #include "child.h"
 #include "fake_recorder.h"
-#include "runtime/flusher.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
+#include "runtime/service_thread.h"
 #include "runtime/work.h"
 
 using gpuprof::test::Environment;
@@ -80,11 +80,8 @@ injection::Vendor vendor(const injection::Vendor::Flush* flush) {
       .load = [] { note('L'); },
       .subscribe = subscribe,
       .forked = nullptr,
-      .exiting =
-          [] {
-            note('e');
-            return true;
-          },
+      .exiting = [] { note('e'); },
+      .goes_on_in_children = false,
       .flush = flush,
   };
 }
@@ -132,7 +129,7 @@ TEST_CASE("a vendor's interface that holds records back is flushed, and for the 
     bool good = injection::begin_recording(kVendor);
     injection::note_work();
     good = good && wait_until_seen('w') && wait_until_seen('f');
-    injection::finish_flusher();
+    injection::finish_service_thread();
     const std::string all = letters();
     return good && all.substr(0, 4) == "LSwf" && all.substr(all.size() - 3) == "flt" ? 0 : 1;
   });
@@ -142,7 +139,7 @@ TEST_CASE("what was never used is not flushed when the process ends") {
   record([](const Environment&) {
     static const injection::Vendor kVendor = vendor(&kFlush);
     const bool on = injection::begin_recording(kVendor);
-    injection::finish_flusher();
+    injection::finish_service_thread();
     return on && letters() == "LS" ? 0 : 1;
   });
 }

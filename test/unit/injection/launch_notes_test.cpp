@@ -1,5 +1,5 @@
 // What is remembered of launches until their GPU work is done.
-#include "runtime/launch_table.h"
+#include "runtime/launch_notes.h"
 
 #include <thread>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "runtime/launch_table.h"
+#include "runtime/launch_notes.h"
 
 #include <sys/mman.h>
 

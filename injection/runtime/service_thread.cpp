@@ -1,4 +1,4 @@
-#include "runtime/flusher.h"
+#include "runtime/service_thread.h"
 
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -27,7 +27,7 @@ constexpr size_t kStackBytes = 1U << 20;
 
 enum class Stage { running, ending, ended };
 
-struct Flusher {
+struct ServiceThread {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed;
   bool made = false;  // the condition variable
@@ -41,7 +41,7 @@ struct Flusher {
   uint32_t silent_ticks = 0;  // in a row in which the recorder gave no sign of life
   uint64_t left_ns = 0;       // when we stopped for that; 0: we did not
 };
-Flusher flusher;
+ServiceThread service;
 
 timespec to_timespec(uint64_t ns) {
   constexpr uint64_t kSecond = 1000 * kMillisecond;
@@ -51,54 +51,54 @@ timespec to_timespec(uint64_t ns) {
 // Waits until `stage` is reached or `deadline` has come; false for the latter. Call with the mutex held.
 bool wait_for(Stage stage, uint64_t deadline) {
   const timespec until = to_timespec(deadline);
-  while (flusher.stage < stage && now_ns() < deadline) {
-    pthread_cond_timedwait(&flusher.changed, &flusher.mutex, &until);
+  while (service.stage < stage && now_ns() < deadline) {
+    pthread_cond_timedwait(&service.changed, &service.mutex, &until);
   }
-  return flusher.stage >= stage;
+  return service.stage >= stage;
 }
 
 void reach(Stage stage) {
-  pthread_mutex_lock(&flusher.mutex);
-  flusher.stage = stage;
-  pthread_cond_broadcast(&flusher.changed);
-  pthread_mutex_unlock(&flusher.mutex);
+  pthread_mutex_lock(&service.mutex);
+  service.stage = stage;
+  pthread_cond_broadcast(&service.changed);
+  pthread_mutex_unlock(&service.mutex);
 }
 
 const Vendor::Flush& vendor() {
-  return *flusher.vendor->flush;
+  return *service.vendor->flush;
 }
 
 void flush(bool last = false) {
   vendor().flush(last);
-  flusher.last_flush_ns = now_ns();
+  service.last_flush_ns = now_ns();
 }
 
 // "cupti.key"
 struct MetaKey {
-  explicit MetaKey(const char* key) { snprintf(text, sizeof(text), "%s.%s", flusher.vendor->name, key); }
+  explicit MetaKey(const char* key) { snprintf(text, sizeof(text), "%s.%s", service.vendor->name, key); }
   char text[64];
 };
 
 // A recorder that was killed can not pause us. One that comes back (it was stopped) is told how long we were away.
 bool recorder_left() {
-  flusher.silent_ticks = recorder_silent() ? flusher.silent_ticks + 1 : 0;
-  const bool left = flusher.silent_ticks >= kSilentTicks;
-  if (left && flusher.left_ns == 0) {
-    flusher.left_ns = now_ns();
-  } else if (!left && flusher.left_ns != 0 && flusher.silent_ticks == 0) {
-    meta(MetaKey("not_recorded_ms").text, (now_ns() - flusher.left_ns) / kMillisecond);
-    flusher.left_ns = 0;
+  service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
+  const bool left = service.silent_ticks >= kSilentTicks;
+  if (left && service.left_ns == 0) {
+    service.left_ns = now_ns();
+  } else if (!left && service.left_ns != 0 && service.silent_ticks == 0) {
+    meta(MetaKey("not_recorded_ms").text, (now_ns() - service.left_ns) / kMillisecond);
+    service.left_ns = 0;
   }
-  return flusher.left_ns != 0;
+  return service.left_ns != 0;
 }
 
 // The recorder can pause us; a paused target pays for nothing, nor does one whose recorder is gone.
 void follow_recorder() {
   const bool wanted = !recorder_left() && active();
-  if (wanted == flusher.recording) {
+  if (wanted == service.recording) {
     return;
   }
-  flusher.recording = wanted;
+  service.recording = wanted;
   if (!wanted) {
     flush();
   }
@@ -107,20 +107,20 @@ void follow_recorder() {
 
 void tick() {
   const bool worked = __atomic_exchange_n(&work_noted, 0U, __ATOMIC_RELAXED) != 0;
-  if (worked && !flusher.worked) {
-    flusher.worked = true;
+  if (worked && !service.worked) {
+    service.worked = true;
     vendor().first_work();
   }
   follow_recorder();
-  if (flusher.left_ns != 0) {
+  if (service.left_ns != 0) {
     return;  // nobody would read it
   }
   scan_modules();
-  const uint64_t since = now_ns() - flusher.last_flush_ns;
+  const uint64_t since = now_ns() - service.last_flush_ns;
   if (flush_requested()) {
     flush();
     flush_served();
-  } else if (flusher.worked && (since >= kIdleFlushNs || (worked && since >= flusher.pace_ns))) {
+  } else if (service.worked && (since >= kIdleFlushNs || (worked && since >= service.pace_ns))) {
     flush();
   } else if (worked) {
     note_work();  // too early for this one: at the next tick
@@ -131,7 +131,7 @@ void tick() {
 void flush_rest() {
   stop_finding_python();
   tick();
-  if (!flusher.worked || recorder_silent()) {
+  if (!service.worked || recorder_silent()) {
     return;  // nothing was launched, or nobody would read it
   }
   flush();
@@ -140,15 +140,15 @@ void flush_rest() {
 }
 
 uint64_t tick_ns() {
-  return flusher.pace_ns < kTickNs ? flusher.pace_ns : kTickNs;
+  return service.pace_ns < kTickNs ? service.pace_ns : kTickNs;
 }
 
 // True: the process ends. False: `wanted` no longer holds.
 bool flush_while(bool (*wanted)()) {
   while (wanted()) {
-    pthread_mutex_lock(&flusher.mutex);
-    const bool ending = wait_for(Stage::ending, now_ns() + (flusher.left_ns != 0 ? kIdleFlushNs : tick_ns()));
-    pthread_mutex_unlock(&flusher.mutex);
+    pthread_mutex_lock(&service.mutex);
+    const bool ending = wait_for(Stage::ending, now_ns() + (service.left_ns != 0 ? kIdleFlushNs : tick_ns()));
+    pthread_mutex_unlock(&service.mutex);
     if (ending) {
       return true;
     }
@@ -158,7 +158,7 @@ bool flush_while(bool (*wanted)()) {
 }
 
 void* run(void* /*unused*/) {
-  prctl(PR_SET_NAME, kFlusherName);
+  prctl(PR_SET_NAME, kServiceThreadName);
   flush_while([] { return true; });
   flush_rest();
   reach(Stage::ended);
@@ -170,32 +170,32 @@ void read_pace() {
   const char* text = variable != nullptr ? secure_getenv(variable) : nullptr;
   const long pace = text != nullptr ? strtol(text, nullptr, 10) : 0;
   if (pace >= GPUPROF_FLUSH_MS_LEAST && pace <= GPUPROF_FLUSH_MS_MOST) {
-    flusher.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;
+    service.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;
   }
 }
 
 void prepare(const Vendor& vendor) {
-  flusher.vendor = &vendor;
-  if (!flusher.made) {
+  service.vendor = &vendor;
+  if (!service.made) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&flusher.changed, &attributes);
+    pthread_cond_init(&service.changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    flusher.made = true;
+    service.made = true;
   }
   read_pace();
-  flusher.last_flush_ns = 0;
-  flusher.worked = false;
-  flusher.silent_ticks = 0;
-  flusher.left_ns = 0;
-  flusher.recording = active();
+  service.last_flush_ns = 0;
+  service.worked = false;
+  service.silent_ticks = 0;
+  service.left_ns = 0;
+  service.recording = active();
   reach(Stage::running);
 }
 
 // An attached process is left when the recorder says so or is gone, and when recording was switched off for good.
 bool retract_wanted() {
-  return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || flusher.left_ns != 0;
+  return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || service.left_ns != 0;
 }
 
 void retract() {
@@ -224,7 +224,7 @@ bool start_thread(void* (*run)(void*)) {
   return made;
 }
 
-bool start_flusher(const Vendor& vendor) {
+bool start_service_thread(const Vendor& vendor) {
   prepare(vendor);
   if (!start_thread(run)) {
     reach(Stage::ended);
@@ -233,7 +233,7 @@ bool start_flusher(const Vendor& vendor) {
   return true;
 }
 
-void flush_until_retracted(const Vendor& vendor) {
+void serve_until_retracted(const Vendor& vendor) {
   prepare(vendor);
   if (flush_while([] { return !retract_wanted(); })) {
     flush_rest();
@@ -243,14 +243,14 @@ void flush_until_retracted(const Vendor& vendor) {
   reach(Stage::ended);
 }
 
-void finish_flusher() {
-  pthread_mutex_lock(&flusher.mutex);
-  if (flusher.stage == Stage::running) {
-    flusher.stage = Stage::ending;
-    pthread_cond_broadcast(&flusher.changed);
+void finish_service_thread() {
+  pthread_mutex_lock(&service.mutex);
+  if (service.stage == Stage::running) {
+    service.stage = Stage::ending;
+    pthread_cond_broadcast(&service.changed);
   }
   const bool ended = wait_for(Stage::ended, now_ns() + kExitWaitNs);
-  pthread_mutex_unlock(&flusher.mutex);
+  pthread_mutex_unlock(&service.mutex);
   if (!ended) {
     char text[96];
     snprintf(text, sizeof(text), "timed out: %s did not give back its last records", vendor().library);

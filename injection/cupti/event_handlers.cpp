@@ -1,0 +1,86 @@
+#include "cupti/event_handlers.h"
+
+#include "base/guard.h"
+#include "cupti/counting/sass_counting.h"
+#include "cupti/graphs.h"
+#include "cupti/kernel_names.h"
+#include "cupti/sampling/pc_sampling.h"
+#include "cupti/sampling/sampled_code.h"
+#include "cupti/subscriber.h"
+#include "runtime/lifecycle.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+// In the order in which they are called: code is kept before parts look at it, and a name is in doubt after them.
+constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
+
+template <typename... Parameters, typename... Arguments>
+void tell(void (*EventHandlers::*event)(Parameters...), const Arguments&... arguments) {
+  const Guard guard;
+  for (const EventHandlers* part : kHandlers) {
+    if (part->*event != nullptr && (part->is_on == nullptr || part->is_on())) {
+      (part->*event)(arguments...);
+    }
+  }
+}
+
+void tell_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
+  const Guard guard;
+  if (guard.entered() && active() && !finalizing() && data.resourceDescriptor != nullptr) {
+    tell(&EventHandlers::graph_node, static_cast<CUpti_CallbackIdResource>(id),
+         *static_cast<const CUpti_GraphData*>(data.resourceDescriptor), call);
+  }
+}
+
+}  // namespace
+
+void begin_handlers() {
+  for (const EventHandlers* part : kHandlers) {
+    if (part->begin != nullptr) {
+      part->begin();
+    }
+  }
+}
+
+void flush_handlers() {
+  tell(&EventHandlers::flush);
+}
+
+void pause_handlers(bool paused) {
+  tell(&EventHandlers::pause, paused);
+}
+
+void end_handlers(bool hurry) {
+  tell(&EventHandlers::end, hurry);
+}
+
+void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      tell(&EventHandlers::context_created, data.context);
+      break;
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+      tell(&EventHandlers::context_ending, data.context);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      tell(&EventHandlers::module_unloading, data.context);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      if (data.resourceDescriptor != nullptr) {
+        tell(&EventHandlers::module_loaded, *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor));
+      }
+      break;
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+    case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
+    case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
+      tell_graph_node(id, data, call);
+      break;
+    default:
+      break;  // `data` describes something else
+  }
+}
+
+}  // namespace gpuprof::injection::cupti
