@@ -6,6 +6,7 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
+#include "base/handle_table.h"
 #include "level_zero/api.h"
 #include "wire/wire.h"
 
@@ -35,74 +36,6 @@ class LockedCallback {
  private:
   Guard guard_;
   Locked locked_;
-};
-
-// A table by handle of nodes that begin as Node does. Nodes come from calloc.
-template <typename Node>
-class HandleTable {
- public:
-  Node* find(const void* handle) { return *link_to(handle); }
-
-  // Of a handle that is not there. Null: no memory.
-  Node* add(const void* handle) {
-    auto* node = static_cast<Node*>(calloc(1, sizeof(Node)));
-    if (node != nullptr) {
-      Node** bucket = bucket_of(handle);
-      node->handle = handle;
-      node->next = *bucket;
-      *bucket = node;
-    }
-    return node;
-  }
-
-  // Out of the table, and the caller's to free; null: not there.
-  Node* take(const void* handle) {
-    Node** link = link_to(handle);
-    Node* node = *link;
-    if (node != nullptr) {
-      *link = node->next;
-    }
-    return node;
-  }
-
-  // Out of the table, and the caller's to free: any one of which `wanted(node)` is true; null: there is none.
-  template <typename Wanted>
-  Node* take_any(Wanted wanted) {
-    for (Node*& bucket : buckets_) {
-      for (Node** link = &bucket; *link != nullptr; link = &(*link)->next) {
-        if (Node* node = *link; wanted(*node)) {
-          *link = node->next;
-          return node;
-        }
-      }
-    }
-    return nullptr;
-  }
-
-  // In a forked child. What it held stays: its locks may be anybody's.
-  void forget() {
-    for (Node*& bucket : buckets_) {
-      bucket = nullptr;
-    }
-  }
-
- private:
-  static constexpr uint32_t kBuckets = 1024;
-
-  Node** bucket_of(const void* handle) {
-    const auto address = reinterpret_cast<uintptr_t>(handle);
-    return &buckets_[(address >> 4 ^ address >> 14) % kBuckets];
-  }
-
-  Node** link_to(const void* handle) {
-    Node** link = bucket_of(handle);
-    while (*link != nullptr && (*link)->handle != handle) {
-      link = &(*link)->next;
-    }
-    return link;
-  }
-
-  Node* buckets_[kBuckets] = {};
 };
 
 // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, of later versions. Such times are not the device's: events of such pools

@@ -3,27 +3,23 @@
 #include <cstdlib>
 
 #include "base/atomics.h"
+#include "base/handle_table.h"
 #include "ipc/emit.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr uint32_t kBuckets = 8192;
 constexpr uint32_t kLocks = 256;  // so that threads hardly ever meet
 
-Memory* buckets[kBuckets];
+constinit HandleTable<Memory, 8192> table;
 uint32_t locks[kLocks];
-
-uint32_t bucket_of(const void* handle) {
-  const auto address = reinterpret_cast<uintptr_t>(handle);
-  return (address >> 4 ^ address >> 12 ^ address >> 20) % kBuckets;
-}
 
 // The lock of a handle's bucket. When it can not be had its holder is off the CPU, and what this call would have
 // changed is lost.
 class Locked {
  public:
-  explicit Locked(const void* handle) : lock_(&locks[bucket_of(handle) % kLocks]), held_(try_lock_bounded(lock_)) {
+  explicit Locked(const void* handle)
+      : lock_(&locks[table.bucket_of(handle) % kLocks]), held_(try_lock_bounded(lock_)) {
     if (!held_) {
       lost(GPUPROF_LOSS_DETAIL, 1);
     }
@@ -42,15 +38,6 @@ class Locked {
   bool held_;
 };
 
-// Call with the lock held: the link that points to the entry, or to null.
-Memory** find_link(const void* handle) {
-  Memory** link = &buckets[bucket_of(handle)];
-  while (*link != nullptr && (*link)->handle != handle) {
-    link = &(*link)->next;
-  }
-  return link;
-}
-
 }  // namespace
 
 void add_memory(const Memory& memory) {
@@ -65,15 +52,7 @@ void add_memory(const Memory& memory) {
 
 Memory* take_memory(const void* handle) {
   const Locked locked(handle);
-  if (!locked) {
-    return nullptr;
-  }
-  Memory** link = find_link(handle);
-  Memory* memory = *link;
-  if (memory != nullptr) {
-    *link = memory->next;
-  }
-  return memory;
+  return locked ? table.take(handle) : nullptr;
 }
 
 void put_back(Memory* memory) {
@@ -82,17 +61,14 @@ void put_back(Memory* memory) {
     free(memory);
     return;
   }
-  Memory** link = find_link(memory->handle);
-  Memory* gone = *link;  // one with the same handle has gone without our being told
-  memory->next = gone == nullptr ? nullptr : gone->next;
-  *link = memory;
-  free(gone);
+  free(table.take(memory->handle));  // one with the same handle has gone without our being told
+  table.put(memory);
 }
 
 void set_released(const void* handle, uint64_t correlation, uint32_t tid) {
   const Locked locked(handle);
   if (locked) {
-    if (Memory* memory = *find_link(handle); memory != nullptr) {
+    if (Memory* memory = table.find(handle); memory != nullptr) {
       memory->released = correlation;
       memory->tid = tid;
     }
@@ -102,7 +78,7 @@ void set_released(const void* handle, uint64_t correlation, uint32_t tid) {
 void retain_memory(const void* handle) {
   const Locked locked(handle);
   if (locked) {
-    if (Memory* memory = *find_link(handle); memory != nullptr) {
+    if (Memory* memory = table.find(handle); memory != nullptr) {
       ++memory->references;
     }
   }
@@ -110,7 +86,7 @@ void retain_memory(const void* handle) {
 
 Reference release_memory(const void* handle) {
   const Locked locked(handle);
-  Memory* memory = locked ? *find_link(handle) : nullptr;
+  Memory* memory = locked ? table.find(handle) : nullptr;
   if (memory == nullptr || memory->references == 0) {
     return Reference::unknown;
   }
@@ -121,11 +97,7 @@ Reference release_memory(const void* handle) {
 }
 
 void forget_memory() {
-  for (Memory*& bucket : buckets) {
-    if (bucket != nullptr) {
-      bucket = nullptr;  // not freed: a thread of the parent may have been in the middle of a change
-    }
-  }
+  table.forget();
   for (uint32_t& lock : locks) {
     unlock(&lock);
   }

@@ -4,23 +4,23 @@
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/handle_table.h"
 #include "opencl/devices.h"
 #include "runtime/module_scan.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr uint32_t kBuckets = 256;
 constexpr size_t kMaxProperties = 64;  // entries of a property list, the closing zero included
 
 struct Node {
-  cl_command_queue handle;
+  const void* handle;
+  Node* next;
   uint32_t references;  // the user's
   Queue queue;
-  Node* next;
 };
 
-Node* buckets[kBuckets];
+constinit HandleTable<Node, 256> nodes;
 uint32_t lock = 0;
 uint64_t last_number = 0;
 
@@ -34,33 +34,16 @@ struct Remembered {
 };
 constinit thread_local Remembered remembered = {};
 
-Node** bucket_of(cl_command_queue handle) {
-  const auto address = reinterpret_cast<uintptr_t>(handle);
-  return &buckets[(address >> 4 ^ address >> 12) % kBuckets];
-}
-
-// Call with the lock held: the link that points to the queue's node, or to null.
-Node** find_link(cl_command_queue handle) {
-  Node** link = bucket_of(handle);
-  while (*link != nullptr && (*link)->handle != handle) {
-    link = &(*link)->next;
-  }
-  return link;
-}
-
 Queue add_queue(cl_command_queue handle, cl_device_id device, Rewrite rewrite) {
   const Queue queue = {add_relaxed(&last_number, uint64_t{1}) + 1, device_index(device), rewrite};
   if (!try_lock_bounded(&lock)) {
     return queue;
   }
-  Node** link = find_link(handle);
-  if (*link == nullptr) {
-    *link = static_cast<Node*>(calloc(1, sizeof(Node)));
-  }
-  if (*link != nullptr) {
-    (*link)->handle = handle;
-    (*link)->references = 1;
-    (*link)->queue = queue;
+  Node* node = nodes.find(handle);
+  node = node != nullptr ? node : nodes.add(handle);
+  if (node != nullptr) {
+    node->references = 1;
+    node->queue = queue;
   }
   unlock(&lock);
   add_relaxed(&generation, uint64_t{1});
@@ -72,29 +55,23 @@ void change_references(cl_command_queue handle, bool retain) {
   if (!try_lock_bounded(&lock)) {
     return;
   }
-  Node** link = find_link(handle);
-  Node* node = *link;
-  if (node != nullptr) {
+  if (Node* node = nodes.find(handle); node != nullptr) {
     node->references += retain ? 1 : -1U;
     if (node->references == 0) {
-      *link = node->next;
-      free(node);
+      free(nodes.take(handle));
       add_relaxed(&generation, uint64_t{1});
     }
   }
   unlock(&lock);
 }
 
-cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                          cl_command_queue_properties properties, cl_int* status) {
-  cl_command_queue queue = nullptr;
-  Rewrite rewrite = Rewrite::none;
-  if ((properties & CL_QUEUE_PROFILING_ENABLE) == 0) {
-    queue = target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, status);
-    rewrite = Rewrite::bit;
-  }
+// `create` makes the queue with profiling switched on, and `create_plain` as the user wants it: where the first fails,
+// or nothing is to be rewritten.
+template <typename Create, typename CreatePlain>
+cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create create, CreatePlain create_plain) {
+  cl_command_queue queue = rewrite == Rewrite::none ? nullptr : create();
   if (queue == nullptr) {
-    queue = target.clCreateCommandQueue(context, device, properties, status);
+    queue = create_plain();
     rewrite = Rewrite::none;
   }
   if (queue != nullptr) {
@@ -102,6 +79,16 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
     scan_modules();  // there is no thread of ours that would
   }
   return queue;
+}
+
+cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                          cl_command_queue_properties properties, cl_int* status) {
+  const auto create = [&](cl_command_queue_properties with) {
+    return target.clCreateCommandQueue(context, device, with, status);
+  };
+  return create_timed(
+      device, (properties & CL_QUEUE_PROFILING_ENABLE) == 0 ? Rewrite::bit : Rewrite::none,
+      [&] { return create(properties | CL_QUEUE_PROFILING_ENABLE); }, [&] { return create(properties); });
 }
 
 // The user's list with profiling switched on. Rewrite::none: leave it alone (profiling is on already, it is a queue
@@ -139,20 +126,11 @@ Rewrite add_profiling(const cl_queue_properties* from, cl_queue_properties (&to)
 cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
                                                           const cl_queue_properties* properties, cl_int* status) {
   cl_queue_properties changed[kMaxProperties + 2];
-  cl_command_queue queue = nullptr;
-  Rewrite rewrite = add_profiling(properties, changed);
-  if (rewrite != Rewrite::none) {
-    queue = target.clCreateCommandQueueWithProperties(context, device, changed, status);
-  }
-  if (queue == nullptr) {
-    queue = target.clCreateCommandQueueWithProperties(context, device, properties, status);
-    rewrite = Rewrite::none;
-  }
-  if (queue != nullptr) {
-    add_queue(queue, device, rewrite);
-    scan_modules();  // there is no thread of ours that would
-  }
-  return queue;
+  const auto create = [&](const cl_queue_properties* with) {
+    return target.clCreateCommandQueueWithProperties(context, device, with, status);
+  };
+  return create_timed(
+      device, add_profiling(properties, changed), [&] { return create(changed); }, [&] { return create(properties); });
 }
 
 cl_int CL_API_CALL retain_queue(cl_command_queue queue) {
@@ -188,16 +166,7 @@ cl_int get_array(cl_command_queue queue, Rewrite rewrite, size_t capacity, void*
       }
     }
   }
-  if (value != nullptr && capacity < bytes) {
-    return CL_INVALID_VALUE;
-  }
-  if (value != nullptr) {
-    memcpy(value, first, bytes);
-  }
-  if (bytes_ret != nullptr) {
-    *bytes_ret = bytes;
-  }
-  return CL_SUCCESS;
+  return answer(first, bytes, capacity, value, bytes_ret);
 }
 
 // False: not a queue that was made through the layer and is still held by the user.
@@ -210,7 +179,7 @@ bool find_queue(cl_command_queue handle, Queue* queue) {
   if (!try_lock_bounded(&lock)) {
     return false;
   }
-  const Node* node = *find_link(handle);
+  const Node* node = nodes.find(handle);
   const bool found = node != nullptr;
   if (found) {
     *queue = node->queue;
