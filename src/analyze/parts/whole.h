@@ -39,7 +39,6 @@ class Whole {
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
   [[nodiscard]] const profile::Sampling& sampling(profile::SamplingId id) const { return samplings_[index(id) - 1]; }
-  [[nodiscard]] uint32_t process_count() const { return static_cast<uint32_t>(tables_.processes().size()); }
 
   [[nodiscard]] const MetaLines& meta() const { return meta_; }  // but for what is said of a process
   // process.<pid>. lines, by pid.
