@@ -57,6 +57,7 @@ std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_disassemble();  // in no table: see disassemble.cpp
 std::unique_ptr<Command> make_completion();
+std::unique_ptr<Command> make_complete();  // in no table: completions of shells run it
 std::unique_ptr<Command> make_manual();
 
 }  // namespace gpuprof::cmd

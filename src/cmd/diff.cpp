@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/terminal.h"
 #include "compare/comparison.h"
@@ -31,7 +31,6 @@ using compare::Run;
 
 constexpr const char* kSides = "--";
 constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
-constexpr size_t kMostDiffLines = 1'000'000'000;
 constexpr size_t kPlainWidth = 80;
 
 // The files of both sides, those of the old one first.
@@ -45,27 +44,20 @@ class Diff : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.allow_extras();
-    app.add_option("--top", top_, "lines in each table, 0 for all (default 6)")
-        ->check(CLI::Range(size_t{0}, kMostDiffLines));
-    app.add_option("--width", width_, "of the tables, in characters (default: the terminal's, or 80)")
-        ->check(CLI::Range(size_t{40}, kMaxWidth));
-    app.add_option("--kernel", kernel_, "only kernels whose name matches, and the paths that launch them")
-        ->type_name("REGEX");
-    app.add_option("--path", path_, "only call paths of which a function matches, and what they launch")
-        ->type_name("REGEX");
-    app.add_flag("--full", full_, "kernels with their whole names");
+    add_top_option(app, top_, "lines in each table, 0 for all (default: 6)");
+    add_width_option(app, width_, 40);
+    kernel_.declare(app, "--kernel", "compare only kernels whose name matches");
+    path_.declare(app, "--path", "compare only call paths with a function that matches");
+    app.add_flag("--full", full_, "show kernel names in full");
     auto* const json = app.add_flag("--json", json_, "print JSON");
-    auto* const markdown = app.add_flag("--markdown", markdown_, "print Markdown, for a pull request");
-    auto* const folded =
-        app.add_flag("--folded", folded_, "print folded stacks with two columns, as difffolded.pl does");
+    auto* const markdown = app.add_flag("--markdown", markdown_, "print Markdown for a pull request");
+    auto* const folded = app.add_flag("--folded", folded_, "print folded stacks with two columns: old and new");
     json->excludes(markdown)->excludes(folded);
     markdown->excludes(folded);
-    auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file, instead");
+    auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file");
     svg->excludes(json)->excludes(markdown)->excludes(folded);
-    app.add_flag("--inverse", inverse_,
-                 "of the flame graph: widths are those of the old side, so that what is gone shows")
-        ->needs(svg);
-    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    app.add_flag("--inverse", inverse_, "with --svg: draw the old side's widths, to show what is gone")->needs(svg);
+    add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     app.footer(
         "usage: gpuprof diff [options] OLD NEW\n"
@@ -105,14 +97,8 @@ class Diff : public Command {
  private:
   Result<Sides> choose() {
     RETURN_IF_ERROR(stacks_.apply(stack_options_));
-    for (const auto& [option, text, pattern] :
-         {std::tuple("--kernel", &kernel_, &filter_.kernel), std::tuple("--path", &path_, &filter_.path)}) {
-      if (app_->count(option) > 0) {
-        auto compiled = Pattern::compile(option, *text);
-        RETURN_IF_ERROR(compiled);
-        *pattern = std::move(compiled).value();
-      }
-    }
+    RETURN_IF_ERROR(kernel_.take(filter_.kernel));
+    RETURN_IF_ERROR(path_.take(filter_.path));
     return split();
   }
 
@@ -214,8 +200,8 @@ class Diff : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   output::DiffFilter filter_;
-  std::string kernel_;
-  std::string path_;
+  PatternOption kernel_;
+  PatternOption path_;
   std::string svg_;
   size_t top_ = 6;
   size_t width_ = 0;

@@ -214,7 +214,7 @@ class Dump : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_flag("--raw", raw_, "print the profile's own lines, as gpuprof writes them");
+    app.add_flag("--raw", raw_, "print the lines of the profile as they are");
   }
 
   Result<int> run() override {
@@ -226,7 +226,17 @@ class Dump : public Command {
     if (raw_) {
       p::format_header(out.text());
     }
-    Result<int> done = print_all(reader, out);
+    p::Tables tables;
+    Printer printer(tables, out);
+    const Status done = read_records(reader, tables, [&](const p::Record& record) {
+      if (raw_) {
+        p::format_line(record, out.text());
+      } else {
+        printer.print(record);
+      }
+      out.checkpoint();
+      return out.failed() ? Status(Error{}) : Status();  // finish() says why
+    });
     // What was understood before an error is of use, too.
     RETURN_IF_ERROR(out.finish());
     if (done && reader.cut_short()) {
@@ -235,38 +245,11 @@ class Dump : public Command {
     if (reader.skipped_bad() > 0) {
       log::warn("bad lines skipped: " + std::to_string(reader.skipped_bad()));
     }
-    return done;
+    RETURN_IF_ERROR(done);
+    return 0;
   }
 
  private:
-  Result<int> print_all(p::Reader& reader, TextStream& out) {
-    p::Tables tables;
-    Printer printer(tables, out);
-    for (;;) {
-      auto next = reader.next();
-      RETURN_IF_ERROR(next);
-      if (!next->has_value()) {
-        return 0;
-      }
-      if (const auto reason = tables.add(**next)) {
-        if (!reader.lenient()) {
-          return reader.error_here(*reason);
-        }
-        reader.count_bad();
-        continue;
-      }
-      if (raw_) {
-        p::format_line(**next, out.text());
-      } else {
-        printer.print(**next);
-      }
-      out.checkpoint();
-      if (out.failed()) {
-        return 0;  // the stream says why
-      }
-    }
-  }
-
   Input input_;
   bool raw_ = false;
 };

@@ -31,7 +31,6 @@ namespace {
 // Of what is made of a profile's sums.
 struct Format {
   const char* word;
-  const char* help;
   const char* advice;  // with the file that was written
   bool is_text;
   Status (*fits)(const analyze::Walk& walk);
@@ -42,14 +41,11 @@ Status fits_all(const analyze::Walk& /*walk*/) {
 }
 
 constexpr std::array<Format, 5> kFormats = {{
-    {"pprof", "for pprof, Parca, Pyroscope", "look at it with `go tool pprof -http=:`", false, output::fits_pprof,
-     output::write_pprof},
-    {"speedscope", "for www.speedscope.app", "open it in https://www.speedscope.app", true, fits_all,
-     output::write_speedscope},
-    {"folded", "folded stacks, of times in ns", "draw it with flamegraph.pl", true, fits_all, output::write_stacks},
-    {"json", "a row a stack, with files, lines, modules", "docs/schema/export.json describes it", true, fits_all,
-     output::write_json},
-    {"csv", "a row a stack, for spreadsheets and data frames", "", true, fits_all, output::write_csv},
+    {"pprof", "look at it with `go tool pprof -http=:`", false, output::fits_pprof, output::write_pprof},
+    {"speedscope", "open it in https://www.speedscope.app", true, fits_all, output::write_speedscope},
+    {"folded", "draw it with flamegraph.pl", true, fits_all, output::write_stacks},
+    {"json", "docs/schema/export.json describes it", true, fits_all, output::write_json},
+    {"csv", "", true, fits_all, output::write_csv},
 }};
 constexpr const char* kChrome = "chrome";
 constexpr const char* kPerfetto = "perfetto";
@@ -63,21 +59,12 @@ std::vector<std::string> format_words() {
   return words;
 }
 
-std::string format_help() {
-  std::string help = "perfetto: the timeline, for ui.perfetto.dev; chrome: the same as JSON, also for chrome://tracing";
-  for (const Format& format : kFormats) {
-    help.append("; ").append(format.word).append(": ").append(format.help);
-  }
-  return help + "; sqlite: a database of the same, docs/sqlite.md describes it";
-}
-
 class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, format_help())->required()->check(CLI::IsMember(format_words()));
-    add_file_option(app, "-o,--output", output_,
-                    "file to write; - is standard output (default); an existing file is kept as FILE.old");
+    app.add_option("--format", format_, "format to write")->required()->check(CLI::IsMember(format_words()));
+    add_file_option(app, "-o,--output", output_, "file to write (default: -, stdout)");
     window_.declare(app);
     stacks_.declare(app);
     show_in_help(app, {"--input", "--format", "--output", "--from", "--to", "--root", "--hide"});
@@ -148,7 +135,11 @@ class Export : public Command {
     };
     const auto make = format_ == kPerfetto ? output::perfetto_trace : output::chrome_trace;
     const std::unique_ptr<output::Timeline> trace = make(tables, stacks, sink);
-    RETURN_IF_ERROR(read_all(reader, tables, *trace));
+    const Status read = read_records(reader, tables, [&](const profile::Record& record) {
+      note(record);
+      return trace->add(record);
+    });
+    RETURN_IF_ERROR(read);
     if (trace->events() == 0) {
       return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
@@ -165,26 +156,6 @@ class Export : public Command {
     }
     stacks_.explain(trace->trimmed());
     return 0;
-  }
-
-  Status read_all(profile::Reader& reader, profile::Tables& tables, output::Timeline& trace) {
-    for (;;) {
-      const auto next = reader.next();
-      RETURN_IF_ERROR(next);
-      if (!next->has_value()) {
-        return {};
-      }
-      const profile::Record& record = **next;
-      if (const auto reason = tables.add(record)) {
-        if (!reader.lenient()) {
-          return reader.error_here(*reason);
-        }
-        reader.count_bad();
-        continue;
-      }
-      note(record);
-      RETURN_IF_ERROR(trace.add(record));
-    }
   }
 
   // What of the profile as a whole is to be told, where its sums are not made.

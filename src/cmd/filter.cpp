@@ -14,6 +14,7 @@
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
 #include "cmd/common/part_inputs.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/common/window.h"
 
 namespace gpuprof::cmd {
@@ -42,23 +43,18 @@ Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std:
 class FilterCommand : public Command {
  public:
   void declare(CLI::App& app) override {
+    app_ = &app;
     inputs_.declare(app);
     window_.declare(app);
-    process_option_ = app.add_option("--process", process_,
-                                     "only of processes with this id, or with a name that this regular expression "
-                                     "matches")
-                          ->type_name("PID|REGEX");
-    rank_option_ = app.add_option("--rank", rank_, "only of these ranks: 3, or 0-7,12")->type_name("N,...");
-    device_option_ =
-        app.add_option("--device", device_, "only on the GPUs with these indices: 0, or 0-3,6")->type_name("N,...");
-    path_option_ =
-        app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
-            ->type_name("REGEX");
-    kernel_option_ =
-        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
-    app.add_flag("--not", conditions_.inverted, "keep what does not match all of it, instead");
-    add_file_option(app, "-o,--output", output_,
-                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
+    app.add_option("--process", process_, "keep work of processes with this id or a matching name")
+        ->type_name("PID|REGEX");
+    app.add_option("--rank", rank_, "keep work of these ranks, such as 3 or 0-7,12")->type_name("N,...");
+    app.add_option("--device", device_, "keep work on the GPUs with these indices, such as 0 or 0-3,6")
+        ->type_name("N,...");
+    path_.declare(app, "--path", "keep work from call paths with a frame that matches");
+    kernel_.declare(app, "--kernel", "keep work whose name matches");
+    app.add_flag("--not", conditions_.inverted, "keep what does not match all of the conditions");
+    add_profile_output_option(app, output_);
     app.footer(
         "Writes a profile of what matches all of the options, with the names and stacks that it needs. It says that it "
         "is a part, and so do the commands that read it. What does not tell where it belongs is left out and counted; "
@@ -117,18 +113,11 @@ class FilterCommand : public Command {
       }
       given(Aspect::time, words);
     }
-    for (const auto& [option, aspect, name, text] :
-         {std::tuple(process_option_, Aspect::process, "--process", &process_),
-          {rank_option_, Aspect::rank, "--rank", &rank_},
-          {device_option_, Aspect::device, "--device", &device_},
-          {path_option_, Aspect::path, "--path", &path_},
-          {kernel_option_, Aspect::kernel, "--kernel", &kernel_}}) {
-      if (option->count() == 0) {
-        continue;
-      }
-      RETURN_IF_ERROR(take(aspect, name, *text));
-      given(aspect, std::string(name) + " " + shell_word(*text));
-    }
+    RETURN_IF_ERROR(take_process());
+    RETURN_IF_ERROR(take_ranges(Aspect::rank, "--rank", rank_, conditions_.ranks));
+    RETURN_IF_ERROR(take_ranges(Aspect::device, "--device", device_, conditions_.devices));
+    RETURN_IF_ERROR(take_pattern(Aspect::path, "--path", path_, conditions_.path));
+    RETURN_IF_ERROR(take_pattern(Aspect::kernel, "--kernel", kernel_, conditions_.kernel));
     if (conditions_.text.empty()) {
       return Error{"there is nothing to filter by",
                    "choose some of --from, --to, --process, --rank, --device, --path and --kernel", kExitUsage};
@@ -139,46 +128,54 @@ class FilterCommand : public Command {
     return {};
   }
 
-  Status take(Aspect aspect, const std::string& name, const std::string& text) {
-    if (aspect == Aspect::rank || aspect == Aspect::device) {
-      auto ranges = parse_ranges(name, text);
-      RETURN_IF_ERROR(ranges);
-      (aspect == Aspect::rank ? conditions_.ranks : conditions_.devices) = std::move(ranges).value();
+  Status take_process() {
+    if (app_->count("--process") == 0) {
       return {};
     }
-    if (text.empty()) {
-      return Error{name + ": the regular expression is empty", "leave " + name + " out to see everything", kExitUsage};
-    }
-    if (aspect == Aspect::process && text.find_first_not_of("0123456789") == std::string::npos) {
-      const auto pid = whole_number<uint32_t>(text);
-      if (!pid) {
-        return Error{name + ": " + text + " is no process id", "a process's name is told by more than digits",
+    if (!process_.empty() && process_.find_first_not_of("0123456789") == std::string::npos) {
+      conditions_.pid = whole_number<uint32_t>(process_);
+      if (!conditions_.pid) {
+        return Error{"--process: " + process_ + " is no process id", "a process's name is told by more than digits",
                      kExitUsage};
       }
-      conditions_.pid = *pid;
-      return {};
+    } else {
+      auto pattern = Pattern::compile("--process", process_);
+      RETURN_IF_ERROR(pattern);
+      conditions_.process_name = std::move(pattern).value();
     }
-    auto pattern = Pattern::compile(name, text);
-    RETURN_IF_ERROR(pattern);
-    (aspect == Aspect::process ? conditions_.process_name
-     : aspect == Aspect::path  ? conditions_.path
-                               : conditions_.kernel) = std::move(pattern).value();
+    given(Aspect::process, "--process " + shell_word(process_));
     return {};
   }
 
+  Status take_ranges(Aspect aspect, const std::string& name, const std::string& text,
+                     std::optional<analyze::NumberRanges>& ranges) {
+    if (app_->count(name) > 0) {
+      auto parsed = parse_ranges(name, text);
+      RETURN_IF_ERROR(parsed);
+      ranges = std::move(parsed).value();
+      given(aspect, name + " " + shell_word(text));
+    }
+    return {};
+  }
+
+  Status take_pattern(Aspect aspect, const std::string& name, const PatternOption& option,
+                      std::optional<Pattern>& pattern) {
+    RETURN_IF_ERROR(option.take(pattern));
+    if (pattern) {
+      given(aspect, name + " " + shell_word(option.text()));
+    }
+    return {};
+  }
+
+  const CLI::App* app_ = nullptr;
   PartInputs inputs_;
   Window window_;
   analyze::Conditions conditions_;
-  const CLI::Option* process_option_ = nullptr;
-  const CLI::Option* rank_option_ = nullptr;
-  const CLI::Option* device_option_ = nullptr;
-  const CLI::Option* path_option_ = nullptr;
-  const CLI::Option* kernel_option_ = nullptr;
   std::string process_;
   std::string rank_;
   std::string device_;
-  std::string path_;
-  std::string kernel_;
+  PatternOption path_;
+  PatternOption kernel_;
   std::string output_ = "-";
 };
 

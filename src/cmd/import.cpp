@@ -53,13 +53,10 @@ class Counter {
 class Import : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("FILES", files_, "profiles to import, as they are or compressed; - is standard input")
-        ->required()
-        ->expected(-1);
-    add_file_option(app, "-o,--output", output_,
-                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
-    app.add_flag("--folded", folded_, "write the folded lines of `iaprof flame` instead of a profile");
-    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    app.add_option("FILES", files_, "iaprof files to import; - is stdin")->required()->expected(-1);
+    add_profile_output_option(app, output_);
+    app.add_flag("--folded", folded_, "write folded lines as iaprof flame does, instead of a profile");
+    add_lenient_flag(app, lenient_);
     app.footer(
         "Reads what Intel's iaprof has stored, in each form that it has had, which the first line tells. The commands "
         "that read profiles read these files as well.");
@@ -107,15 +104,11 @@ class Import : public Command {
       RETURN_IF_ERROR(analyze::add_iaprof_lines(*rows, lines));
       warn_of_gaps(rows->info);
     }
-    if (Status written = write_file(output_, "",
-                                    [&](TextStream& out) {
-                                      for (const auto& [line, count] : lines) {
-                                        out.append(line + " " + std::to_string(count) + "\n");
-                                      }
-                                    });
-        !written) {
-      return std::move(written).error();
-    }
+    RETURN_IF_ERROR(write_file(output_, "", [&](TextStream& out) {
+      for (const auto& [line, count] : lines) {
+        out.append(line + " " + std::to_string(count) + "\n");
+      }
+    }));
     return lines.empty() ? Result<int>(no_samples()) : Result<int>(0);
   }
 

@@ -9,24 +9,21 @@
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostLatencyLines = 1'000'000'000;
-
 class Latency : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_flag("--paths", options_.paths, "a histogram for each call path, not only for each kernel");
-    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
-    app.add_option("--top", options_.top, "kernels or call paths to show, 0 for all (default 10)")
-        ->check(CLI::Range(size_t{0}, kMostLatencyLines));
-    app.add_option("--width", width_, "of the tables, in characters (default: the terminal's)")
-        ->check(CLI::Range(size_t{40}, kMaxWidth));
+    app.add_flag("--paths", options_.paths, "show a histogram for each call path, not only for each kernel");
+    kernel_.declare(app, "--kernel", "show only kernels whose name matches");
+    add_top_option(app, options_.top, "kernels or call paths to show, 0 for all (default: 10)");
+    add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
     show_in_help(app, {"--input", "--paths", "--kernel", "--top", "--json"});
@@ -38,12 +35,10 @@ class Latency : public Command {
   }
 
   Result<int> run() override {
-    if (!kernel_.empty()) {
-      auto pattern = Pattern::compile("--kernel", kernel_);
-      RETURN_IF_ERROR(pattern);
-      options_.wanted = [pattern = std::move(pattern).value()](const std::string& name) {
-        return pattern.matches(name);
-      };
+    std::optional<Pattern> kernel;
+    RETURN_IF_ERROR(kernel_.take(kernel));
+    if (kernel) {
+      options_.wanted = [pattern = *kernel](const std::string& name) { return pattern.matches(name); };
     }
     if (stacks_.any() && !options_.paths) {
       return Error{std::string(StackChoices::kNames) + " need --paths", "without --paths no stacks are shown",
@@ -70,7 +65,8 @@ class Latency : public Command {
     });
     RETURN_IF_ERROR(written);
     if (lines.empty()) {
-      return Error{"no kernel's name matches '" + kernel_ + "'", "`gpuprof report` lists the kernels", kExitNothing};
+      return Error{"no kernel's name matches '" + kernel_.text() + "'", "`gpuprof report` lists the kernels",
+                   kExitNothing};
     }
     return 0;
   }
@@ -78,7 +74,7 @@ class Latency : public Command {
  private:
   Input input_;
   analyze::LatencyOptions options_{.top = 10};
-  std::string kernel_;
+  PatternOption kernel_;
   StackChoices stacks_;
   size_t width_ = 0;
   bool json_ = false;

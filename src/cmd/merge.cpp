@@ -17,9 +17,8 @@ class Merge : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
-    add_file_option(app, "-o,--output", output_,
-                    "profile to write; - is standard output (default); an existing file is kept as FILE.old");
-    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    add_profile_output_option(app, output_);
+    add_lenient_flag(app, lenient_);
     app.footer(
         "Times of the profiles are joined by their Unix start times, and slices to the nearest one of the profile "
         "that started first. A process is told from those of other hosts by its host's name (flame --by host).");

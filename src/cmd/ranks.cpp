@@ -21,8 +21,7 @@ namespace {
 
 constexpr int kExitLag = 1;
 constexpr int kExitInconclusive = 125;
-constexpr size_t kMostRankLines = 1'000'000'000;
-constexpr size_t kRanksPlainWidth = 100;
+constexpr size_t kPlainWidth = 100;
 constexpr double kPercent = 100;
 constexpr const char* kCollectives = "nccl|rccl|onccl|oneccl|msccl|AllReduce|all_?reduce|allreduce|[Bb]arrier";
 
@@ -30,31 +29,23 @@ class Ranks : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
-    app.add_option(
-           "--collective", collective_,
-           "what is a collective: kernels and NVTX ranges whose name this regular expression matches, and waits "
-           "of the CPU with such a frame (default: those of NCCL, RCCL and oneCCL, all_reduce, "
-           "barrier)")
+    app.add_option("--collective", collective_, "kernels, NVTX ranges and waits of collectives (default: NCCL's ...)")
         ->type_name("REGEX");
-    app.add_option("--by", by_, "what a rank is: rank (default), as the launcher's variables say, pid, or host")
-        ->check(CLI::IsMember({"rank", "pid", "host"}))
-        ->type_name("WHAT");
-    app.add_option("--min-effect", least_percent_, "a lag below PCT percent of the others' time is none (default 5)")
+    app.add_option("--by", by_, "what to compare (default: rank, from the launcher's variables)")
+        ->check(CLI::IsMember({"rank", "pid", "host"}));
+    app.add_option("--min-effect", least_percent_, "ignore lags below this share of the others' time (default: 5)")
         ->check(CLI::Range(0.1, 1000.0))
         ->type_name("PCT");
-    app.add_option("--top", top_, "ranks in the table, 0 for all (default 16)")
-        ->check(CLI::Range(size_t{0}, kMostRankLines));
-    app.add_option("--width", width_, "characters in a line (default: the terminal's)")
-        ->check(CLI::Range(size_t{40}, kMaxWidth));
+    add_top_option(app, top_, "ranks in the table, 0 for all (default: 16)");
+    add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
-    add_file_option(app, "--svg", svg_, "draw ranks x time instead, into this file; - is standard output");
-    app.add_flag("--lenient", lenient_, "skip lines that can not be read, and count them");
+    add_file_option(app, "--svg", svg_, "draw ranks over time into this file; - is stdout");
+    add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
     app.footer(
         "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank "
-        "that "
-        "lags works longer before collectives than the others, which wait for it in them.");
+        "that lags works longer before collectives than the others, which wait for it in them.");
   }
 
   Result<int> run() override {

@@ -9,14 +9,13 @@
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/terminal.h"
 #include "cmd/common/window.h"
 
 namespace gpuprof::cmd {
 namespace {
-
-constexpr size_t kMostLines = 1'000'000'000;
 
 // No screen holds more: the report is made to fit from these on.
 constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
@@ -36,25 +35,17 @@ class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    top_option_ = app.add_option("--top", top_, "lines in each table, 0 for all (default: about 60 lines in all)")
-                      ->check(CLI::Range(size_t{0}, kMostLines));  // also keeps -1 from being taken for 2^64 - 1
-    app.add_option("--sort", options_.sort, "sort kernels and paths by time (default), calls, avg or max")
-        ->transform(CLI::Transformer(sorts()))
-        ->type_name("WHAT");
-    by_option_ = suggest(
-        app.add_option("--by", by_, "one more table: GPU time by " + analyze::dimension_words("or"))->type_name("WHAT"),
-        analyze::dimension_list());
-    kernel_option_ =
-        app.add_option("--kernel", kernel_, "only work whose name this regular expression matches")->type_name("REGEX");
-    path_option_ =
-        app.add_option("--path", path_, "only work from call paths with a frame that this regular expression matches")
-            ->type_name("REGEX");
+    top_option_ = add_top_option(app, top_, "lines in each table, 0 for all (default: about 60 lines in total)");
+    app.add_option("--sort", options_.sort, "order of kernels and call paths (default: time)")
+        ->transform(CLI::Transformer(sorts()));
+    by_option_ = suggest(app.add_option("--by", by_, "add a table of GPU time by this dimension")->type_name("WHAT"),
+                         analyze::dimension_list());
+    kernel_.declare(app, "--kernel", "show only work whose name matches");
+    path_.declare(app, "--path", "show only work from call paths with a frame that matches");
     window_.declare(app);
-    app.add_flag("--full", shape_.full, "names and call paths whole, whatever the width");
-    app.add_option("--width", shape_.width, "characters in a line (default: the terminal's, 80 where there is none)")
-        ->check(CLI::Range(kReportWidth, kMaxWidth));
-    app.add_flag("--explain", shape_.explain,
-                 "what each stall reason that is shown means, what causes it and what to try");
+    app.add_flag("--full", shape_.full, "show names and call paths in full, whatever the width");
+    add_width_option(app, shape_.width, kWidth);
+    app.add_flag("--explain", shape_.explain, "explain each stall reason: meaning, usual causes, what to try");
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
     coverage_.declare(app);
@@ -95,20 +86,8 @@ class Report : public Command {
     RETURN_IF_ERROR(stacks_.apply(options_.stacks));
     options_.stacks.lines = true;
     options_.chains = !json_ && !shape_.full;
-    for (const auto& [option, name, text, pattern] :
-         {std::tuple(kernel_option_, "--kernel", &kernel_, &options_.kernel),
-          {path_option_, "--path", &path_, &options_.path}}) {
-      if (option->count() == 0) {
-        continue;
-      }
-      if (text->empty()) {
-        return Error{std::string(name) + ": the regular expression is empty",
-                     "leave " + std::string(name) + " out to see everything", kExitUsage};
-      }
-      auto compiled = Pattern::compile(name, *text);
-      RETURN_IF_ERROR(compiled);
-      *pattern = std::move(compiled).value();
-    }
+    RETURN_IF_ERROR(kernel_.take(options_.kernel));
+    RETURN_IF_ERROR(path_.take(options_.path));
     if (by_option_->count() > 0) {
       options_.by = analyze::dimension_of(by_);
       if (!options_.by) {
@@ -125,9 +104,7 @@ class Report : public Command {
   }
 
   [[nodiscard]] Error nothing_matches() const {
-    const std::string options = (kernel_.empty() ? "" : " --kernel '" + kernel_ + "'") +
-                                (path_.empty() ? "" : " --path '" + path_ + "'") +
-                                (window_.chosen() ? " " + window_.text() : "");
+    const std::string options = kernel_.as_typed() + path_.as_typed() + (window_.chosen() ? " " + window_.text() : "");
     return {"no work matches" + options, "`gpuprof report --top 0 --full` lists all kernels and call paths",
             kExitNothing};
   }
@@ -140,12 +117,10 @@ class Report : public Command {
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;
   const CLI::Option* by_option_ = nullptr;
-  const CLI::Option* kernel_option_ = nullptr;
-  const CLI::Option* path_option_ = nullptr;
   size_t top_ = 20;  // of --json
   std::string by_;
-  std::string kernel_;
-  std::string path_;
+  PatternOption kernel_;
+  PatternOption path_;
   bool json_ = false;
 };
 

@@ -89,14 +89,15 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   }
 }
 
-}  // namespace
-
+// What measures the work of a run.
 std::string_view unit_name(const Run& run) {
   if (run.timed) {
     return "GPU times";
   }
   return run.facts.info.kind == analyze::ProfileKind::stall_samples ? "counts of stall samples" : "counts of launches";
 }
+
+}  // namespace
 
 Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_runs) {
   const Run* first = nullptr;

@@ -13,9 +13,6 @@
 
 namespace gpuprof::compare {
 
-// What measures its work ("GPU times", "counts of launches", "counts of stall samples").
-std::string_view unit_name(const Run& run);
-
 // An Error where the numbers of the runs are not of one kind, or a run has no GPU work (kExitNothing).
 Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_runs);
 

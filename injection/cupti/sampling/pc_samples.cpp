@@ -105,9 +105,14 @@ void clear_buffer(PcBuffer* buffer) {
   buffer->data = {sizeof(buffer->data), pcs, 0, 0, 0, 0, 0, buffer->data.pPcData, 0, 0};
 }
 
+namespace {
+
+// As CUPTI has filled it; the index is below data.totalNumPcs and data.collectNumPcs.
 const CUpti_PCSamplingPCData& pc_at(const PcBuffer& buffer, size_t index) {
   return *reinterpret_cast<const CUpti_PCSamplingPCData*>(buffer.memory + index * buffer.pc_bytes);
 }
+
+}  // namespace
 
 void count_samples(const PcBuffer& buffer, const StallReasons& reasons, SampleCounts* sums) {
   sums->total += buffer.data.totalSamples;

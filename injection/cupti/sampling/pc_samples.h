@@ -38,8 +38,6 @@ bool make_buffer(size_t pcs, uint32_t reasons, size_t pc_bytes, PcBuffer* buffer
 void free_buffer(PcBuffer* buffer);
 // To be filled by CUPTI.
 void clear_buffer(PcBuffer* buffer);
-// As it is filled; index below data.totalNumPcs and data.collectNumPcs.
-const CUpti_PCSamplingPCData& pc_at(const PcBuffer& buffer, size_t index);
 
 struct SampleCounts {
   uint64_t total;  // as CUPTI says, of which:

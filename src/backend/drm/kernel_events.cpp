@@ -183,6 +183,8 @@ Status check_xe_exec_queues(const Has& has) {
   return {};
 }
 
+namespace {
+
 Status check_xe_batches(const Has& has) {
   for (const char* function :
        {"xe_vm_bind_ioctl", "xe_vm_destroy_ioctl", "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
@@ -211,6 +213,8 @@ Status check_i915_batches(const Has& has) {
   }
   return {};
 }
+
+}  // namespace
 
 Result<KernelEvents> find_kernel_events(const std::string& root) {
   const Types types(root);

@@ -41,8 +41,6 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has);
 Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
-Status check_xe_batches(const Has& has);
-Status check_i915_batches(const Has& has);
 
 // Those of this kernel; the error says why there are none. `root` is in front of /sys.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");

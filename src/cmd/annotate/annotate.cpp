@@ -8,12 +8,12 @@
 
 #include "base/log.h"
 #include "base/numbers.h"
-#include "base/pattern.h"
 #include "base/return_if_error.h"
 #include "base/utf8.h"
 #include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/common/window.h"
 #include "output/annotate.h"
 #include "output/trust.h"
@@ -41,11 +41,10 @@ class Annotate : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    auto* const gpu = app.add_flag("--gpu", gpu_, "the code of GPU kernels, with its samples (default)");
-    app.add_flag("--cpu", cpu_, "the lines of the CPU that launch work, with the GPU time below them")->excludes(gpu);
-    app.add_option("--kernel", kernel_, "only kernels whose name this regular expression matches")->type_name("REGEX");
-    app.add_option("--limit", options_.kernels,
-                   "kernels to show, those with most samples, or files of --cpu; 0 for all (default 5)")
+    auto* const gpu = app.add_flag("--gpu", gpu_, "show the source of GPU kernels with their samples (default)");
+    app.add_flag("--cpu", cpu_, "show the CPU's source with the GPU time launched there")->excludes(gpu);
+    kernel_.declare(app, "--kernel", "show only kernels whose name matches");
+    app.add_option("--limit", options_.kernels, "kernels to show, or files of --cpu; 0 for all (default: 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
     window_.declare(app);
     app.footer(
@@ -56,12 +55,10 @@ class Annotate : public Command {
 
   Result<int> run() override {
     RETURN_IF_ERROR(window_.check());
-    if (!kernel_.empty()) {
-      auto pattern = Pattern::compile("--kernel", kernel_);
-      RETURN_IF_ERROR(pattern);
-      options_.wanted = [pattern = std::move(pattern).value()](std::string_view name) {
-        return pattern.matches(std::string(name));
-      };
+    std::optional<Pattern> kernel;
+    RETURN_IF_ERROR(kernel_.take(kernel));
+    if (kernel) {
+      options_.wanted = [pattern = *kernel](std::string_view name) { return pattern.matches(name); };
     }
     auto reader = input_.open();
     RETURN_IF_ERROR(reader);
@@ -78,13 +75,13 @@ class Annotate : public Command {
  private:
   [[nodiscard]] Result<int> annotate_cpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
     const analyze::LaunchingLines lines = analyze::launching_lines(rows, options_.wanted);
-    if (lines.all.count == 0 && window_.chosen() && kernel_.empty()) {
+    if (lines.all.count == 0 && window_.chosen() && !kernel_.given()) {
       return window_.nothing("GPU work or launches");
     }
     if (lines.all.count == 0) {
-      return kernel_.empty() ? Error{"the profile has no GPU work and no launches",
-                                     "`gpuprof dump` shows what is in it", kExitNothing}
-                             : nothing_matches();
+      return !kernel_.given() ? Error{"the profile has no GPU work and no launches",
+                                      "`gpuprof dump` shows what is in it", kExitNothing}
+                              : nothing_matches();
     }
     if (lines.files.empty()) {
       return Error{"no CPU stack of the profile has a source line",
@@ -98,7 +95,7 @@ class Annotate : public Command {
 
   [[nodiscard]] Error nothing_matches() const {
     return {"no kernel with " + std::string(cpu_ ? "launches" : "samples") + " has a name that matches '" +
-                escaped(kernel_) + "'" + (window_.chosen() ? " " + window_.text() : ""),
+                escaped(kernel_.text()) + "'" + (window_.chosen() ? " " + window_.text() : ""),
             "`gpuprof report` lists the kernels", kExitNothing};
   }
 
@@ -129,7 +126,7 @@ class Annotate : public Command {
 
   Input input_;
   analyze::AnnotateOptions options_{.kernels = 5, .wanted = {}};
-  std::string kernel_;
+  PatternOption kernel_;
   Window window_;
   bool gpu_ = false;
   bool cpu_ = false;

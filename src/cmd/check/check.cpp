@@ -66,54 +66,49 @@ class Check final : public Command {
 
  private:
   void declare_runs(CLI::App& app) {
-    app.add_option("--runs", runs_, "record each command so many times, taking turns, and compare them")
+    app.add_option("--runs", runs_, "record each command this many times, in turns, and compare")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
-    app.add_option("--self", self_runs_, "record one command so many times: its noise, and what could be seen above it")
+    app.add_option("--self", self_runs_, "record one command this many times and measure its noise")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
-    app.add_option("--warmup", warmup_, "runs of each command before them, which do not count (default 1)")
+    app.add_option("--warmup", warmup_, "runs of each command before the first that counts (default: 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
         ->type_name("N");
-    add_file_option(app, "-o,--output", folder_,
-                    "folder for the profiles that are recorded (default a new one, gpuprof-check-DATE-TIME)")
+    add_file_option(app, "-o,--output", folder_, "folder for recorded profiles (default: gpuprof-check-DATE-TIME)")
         ->type_name("FOLDER");
-    app.add_option("--record", record_options_, "an option for `gpuprof record`: --record=--graphs=whole; repeatable")
+    app.add_option("--record", record_options_,
+                   "option for gpuprof record, such as --record=--graphs=whole; repeatable")
         ->type_name("OPTION")
         ->allow_extra_args(false);
   }
 
   void declare_baseline(CLI::App& app) {
-    add_file_option(
-        app, "--baseline", baseline_,
-        "compare with profiles kept in this folder: the newest of another commit, of the same devices and driver")
+    add_file_option(app, "--baseline", baseline_, "compare with the profiles of an earlier commit in this folder")
         ->type_name("FOLDER");
-    app.add_flag("--save", save_, "keep the new profiles there, unless they are a regression");
-    app.add_option("--commit", commit_,
-                   "commit of the new side, or of the only one (default as `record` finds it; none: not known)")
-        ->type_name("TEXT");
-    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: not known)")
+    app.add_flag("--save", save_, "with --baseline: keep the new profiles unless they are a regression");
+    app.add_option("--commit", commit_, "commit of the new side (default: found from CI or git)")->type_name("TEXT");
+    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: unknown)")
         ->type_name("TEXT");
   }
 
   void declare_judgement(CLI::App& app) {
-    app.add_option("--material", options_.material_percent, "a difference of this or less is none (default 2)")
+    app.add_option("--material", options_.material_percent,
+                   "ignore differences of at most this percentage (default: 2)")
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
-    app.add_option(
-           "--min-effect", options_.min_effect_percent,
-           "a slowdown of this much must have been seen, had there been one; else it is inconclusive (default 25)")
+    app.add_option("--min-effect", options_.min_effect_percent,
+                   "stay inconclusive unless a slowdown of this size would show (default: 25)")
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "of a run's GPU work that may have been lost; more is inconclusive (default 1)")
+                   "stay inconclusive if a run lost more of its GPU work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
-    add_file_option(app, "--thresholds", thresholds_,
-                    "file that says what may be slower, by how much, until when and why");
-    app.add_option("--function", function_, "with --max: functions, by a regular expression")->type_name("REGEX");
-    app.add_option("--kernel", kernel_, "with --max: kernels, by a regular expression")->type_name("REGEX");
-    app.add_option("--max", max_, "GPU time that a run may spend below these functions, or in these kernels: 250ms")
+    add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: what, how much, until when, why");
+    app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");
+    app.add_option("--kernel", kernel_, "with --max: kernels that the budget covers")->type_name("REGEX");
+    app.add_option("--max", max_, "budget: GPU time that a run may spend in these functions or kernels")
         ->type_name("TIME");
   }
 

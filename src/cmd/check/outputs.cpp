@@ -49,12 +49,11 @@ bool lies_in(const std::string& file, const std::string& folder) {
 }  // namespace
 
 void CheckOutputs::declare(CLI::App& app) {
-  add_file_option(app, "--json", json_, "also write JSON; -: to standard output, in place of the text");
-  add_file_option(app, "--markdown", markdown_, "also write Markdown, for a pull request; - as of --json");
-  add_file_option(app, "--junit", junit_, "also write JUnit XML; - as of --json");
-  app.add_flag("--annotations", annotations_, "also print annotations, which GitHub shows beside a run");
-  app.add_option("--width", width_, "of the text, in characters (default: the terminal's)")
-      ->check(CLI::Range(size_t{40}, kMaxWidth));
+  add_file_option(app, "--json", json_, "also write JSON; - replaces the text on stdout");
+  add_file_option(app, "--markdown", markdown_, "also write Markdown; - replaces the text on stdout");
+  add_file_option(app, "--junit", junit_, "also write JUnit XML; - replaces the text on stdout");
+  app.add_flag("--annotations", annotations_, "also print annotations for GitHub");
+  add_width_option(app, width_, 40);
 }
 
 size_t CheckOutputs::in_place_of_text() const {
@@ -114,11 +113,8 @@ Status CheckOutputs::write(const compare::Comparison& runs, const compare::Judge
 }
 
 Status CheckOutputs::write(const compare::Budget& budget, const compare::BudgetResult& result) const {
-  if (Status written = write_to(in_place_of_text() == 0 ? kStdout : "",
-                                [&](TextStream& out) { output::budget_text(budget, result, out); });
-      !written) {
-    return written;
-  }
+  RETURN_IF_ERROR(write_to(in_place_of_text() == 0 ? kStdout : "",
+                           [&](TextStream& out) { output::budget_text(budget, result, out); }));
   return write_to(json_, [&](TextStream& out) { output::budget_json(budget, result, out); });
 }
 

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace gpuprof::cmd {
 
 struct Entry;
@@ -19,8 +23,10 @@ struct OptionDescription {
   bool is_common = false;                // all commands have it; such ones come last
   bool is_basic = false;                 // --help shows it, not only --help-all
   std::vector<std::string> words;        // that the value can be; empty: not known, or no word
-  std::string text;
+  std::string text;                      // a phrase that says what it does
+  std::string full_text;                 // the same, with the words that `value` does not name
 
+  [[nodiscard]] std::vector<std::string> names() const;  // "-o", "--output"
   [[nodiscard]] bool is_positional() const { return short_names.empty() && long_names.empty(); }
 };
 
@@ -35,6 +41,9 @@ struct CommandDescription {
 };
 
 CommandDescription describe(const Entry& entry);
+
+// Of the options that `app` has.
+std::vector<OptionDescription> describe_options(const CLI::App& app);
 
 // Of all commands.
 std::vector<CommandDescription> describe_commands();

@@ -80,12 +80,8 @@ std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
 }  // namespace
 
 void Input::declare(CLI::App& app) {
-  add_file_option(
-      app, "-i,--input,FILE", path,
-      "profile to read, as it is or compressed (gzip, zstd); - is standard input (default: a pipe or file that "
-      "is standard input, else " +
-          std::string(kDefaultFile) + ")");
-  app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
+  add_file_option(app, "-i,--input,FILE", path, "profile to read; - is stdin (default: piped stdin, else gpuprof.txt)");
+  add_lenient_flag(app, lenient);
 }
 
 std::string input_name(const std::string& path) {
@@ -123,6 +119,24 @@ Result<profile::Reader> Input::open() {
   return error;
 }
 
+Status read_records(profile::Reader& reader, profile::Tables& tables,
+                    const std::function<Status(const profile::Record&)>& see) {
+  for (;;) {
+    auto next = reader.next();
+    RETURN_IF_ERROR(next);
+    if (!next->has_value()) {
+      return {};
+    }
+    if (const auto reason = tables.add(**next); !reason) {
+      RETURN_IF_ERROR(see(**next));
+    } else if (reader.lenient()) {
+      reader.count_bad();
+    } else {
+      return reader.error_here(*reason);
+    }
+  }
+}
+
 void warn_of_gaps(const analyze::ProfileInfo& info) {
   for (const std::string& gap : gap_list(info)) {
     log::warn(gap);
@@ -152,11 +166,8 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
 }
 
 void MinCoverage::declare(CLI::App& app) {
-  app.add_option(
-         "--min-coverage", percent,
-         "exit with " + std::to_string(kExitCoverage) +
-             " if a known CPU stack explains less than PCT percent of the GPU work; lost work, and what "
-             "--max-overhead left without a stack, is not explained, and no work at all is too little (default 0)")
+  app.add_option("--min-coverage", percent,
+                 "exit with 3 if less of the GPU work than this has a CPU stack (default: 0)")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("PCT");
 }

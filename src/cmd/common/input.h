@@ -1,6 +1,7 @@
 // What the commands that read a profile have in common.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ std::string input_name(const std::string& path);
 // Opens the profile `path`, which may be - for standard input, and adds it to `files`. A pipe that brings nothing for a
 // second is told of on stderr, and waited for.
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);
+
+// Adds all records of the profile to `tables`, and shows each of them to `see`, whose error ends it.
+Status read_records(profile::Reader& reader, profile::Tables& tables,
+                    const std::function<Status(const profile::Record&)>& see);
 
 // Tells on stderr what the profile lacks: cut short, losses, skipped lines, contradictions.
 void warn_of_gaps(const analyze::ProfileInfo& info);

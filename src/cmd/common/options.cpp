@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "base/shell.h"
 #include "cmd/command.h"
+#include "cmd/common/terminal.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -36,6 +37,18 @@ std::string wrapped(std::string line, const std::string& text, size_t indent) {
     at = end + 1;
   }
   return out.append(line).append("\n");
+}
+
+// "-o, --output".
+std::string option_names(const CLI::Option& option) {
+  std::string text;
+  for (const std::string& name : option.get_snames()) {
+    text.append(text.empty() ? "-" : ", -").append(name);
+  }
+  for (const std::string& name : option.get_lnames()) {
+    text.append(text.empty() ? "--" : ", --").append(name);
+  }
+  return text.empty() ? option.get_name(true) : text;
 }
 
 // What each option is, in two columns; the command's own lines, cut to the width.
@@ -71,26 +84,17 @@ class HelpText : public CLI::Formatter {
   }
 
   static std::string shown(const CLI::Option& option) {
-    std::string names;
-    for (const std::string& name : option.get_snames()) {
-      names += (names.empty() ? "-" : ", -") + name;
-    }
-    for (const std::string& name : option.get_lnames()) {
-      names += (names.empty() ? "--" : ", --") + name;
-    }
-    if (names.empty()) {
-      names = option.get_name(true);
-    }
-    const std::string type = option.get_type_name();
-    if (option.get_items_expected_max() != 0 && option.get_type_size() != 0 && !names.starts_with(type)) {
-      names += " " + value_word(option);
+    std::string names = option_names(option);
+    const bool is_flag = option.get_items_expected_max() == 0;
+    if (names.starts_with("-") && (!is_flag || !value_words(option).empty())) {
+      names += is_flag ? "[=" + value_word(option) + "]" : " " + value_word(option);
     }
     std::string line = "  " + names;
     if (line.size() + 2 > kTextColumn) {
-      return line + "\n" + wrapped(std::string(kTextColumn, ' '), option.get_description(), kTextColumn);
+      return line + "\n" + wrapped(std::string(kTextColumn, ' '), full_text(option), kTextColumn);
     }
     line.resize(kTextColumn, ' ');
-    return wrapped(line, option.get_description(), kTextColumn);
+    return wrapped(line, full_text(option), kTextColumn);
   }
 };
 
@@ -100,6 +104,24 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
   return app.add_option(names, value, text)
       ->type_name("FILE")
       ->check(CLI::Validator([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""));
+}
+
+void add_lenient_flag(CLI::App& app, bool& lenient) {
+  app.add_flag("--lenient", lenient, "skip and count lines that cannot be read, instead of failing");
+}
+
+void add_width_option(CLI::App& app, size_t& width, size_t least) {
+  app.add_option("--width", width, "characters in a line (default: the terminal's)")
+      ->check(CLI::Range(least, kMaxWidth));
+}
+
+CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text) {
+  constexpr size_t kMost = 1'000'000'000;  // also keeps -1 from being taken for 2^64 - 1
+  return app.add_option("--top", top, text)->check(CLI::Range(size_t{0}, kMost));
+}
+
+void add_profile_output_option(CLI::App& app, std::string& output) {
+  add_file_option(app, "-o,--output", output, "profile to write (default: -, stdout)");
 }
 
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
@@ -158,11 +180,11 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
 }
 
 void declare_all(CLI::App& app, Command& command, Levels& levels) {
-  app.add_flag("-q,--quiet", levels.quiet, "print errors and warnings only")->group(kAlways);
+  app.add_flag("-q,--quiet", levels.quiet, "print only errors and warnings")->group(kAlways);
   app.add_flag("-v,--verbose", levels.verbose, "say what is being tried")->group(kAlways);
   app.formatter(std::make_shared<HelpText>());
-  app.set_help_flag("-h,--help", "the options to know")->group(kAlways);
-  app.set_help_all_flag("--help-all", "all options")->group(kAlways);
+  app.set_help_flag("-h,--help", "show the common options")->group(kAlways);
+  app.set_help_all_flag("--help-all", "show all options")->group(kAlways);
   command.declare(app);
 }
 
@@ -174,11 +196,40 @@ bool is_common(const CLI::Option& option) {
   return option.get_group() == kAlways;
 }
 
-// Without what it is checked by, which the description says.
+std::vector<std::string> value_words(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  std::vector<std::string> words;
+  const size_t begin = type.find('{');
+  const size_t end = begin == std::string::npos ? begin : type.find('}', begin);
+  for (size_t at = begin + 1; end != std::string::npos && at < end;) {
+    const size_t comma = std::min(type.find(',', at), end);
+    const std::string word = type.substr(at, comma - at);
+    words.push_back(word.substr(0, word.find("->")));  // of a word that stands for a value
+    at = comma + 1;
+  }
+  return words;
+}
+
 std::string value_word(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::string word = type.substr(0, type.find_first_of(": "));
-  return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
+  if (word != "TEXT" && !word.empty()) {
+    return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
+  }
+  std::string text;
+  for (const std::string& choice : value_words(option)) {
+    text.append(text.empty() ? "" : "|").append(choice);
+  }
+  return text.empty() ? word : text;
+}
+
+std::string full_text(const CLI::Option& option) {
+  std::string words;
+  for (const std::string& word : value_words(option)) {
+    words.append(words.empty() ? ": " : ", ").append(word);
+  }
+  const bool named = !option.get_lnames().empty() && value_word(option).find('|') != std::string::npos;
+  return option.get_description() + (named ? "" : words);
 }
 
 std::string usage_line(const CLI::App& app) {

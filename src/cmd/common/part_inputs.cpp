@@ -5,14 +5,14 @@
 
 #include "base/return_if_error.h"
 #include "cmd/common/input.h"
+#include "cmd/common/options.h"
 #include "cmd/common/sources.h"
 
 namespace gpuprof::cmd {
 
 void PartInputs::declare(CLI::App& app) {
-  app.add_option("FILES", words, std::string(kSourcesHelp) + "; several are merged first (default: as for report)")
-      ->expected(-1);
-  app.add_flag("--lenient", lenient, "skip lines that can not be read, and count them");
+  app.add_option("FILES", words, kSourcesHelp)->expected(-1);
+  add_lenient_flag(app, lenient);
 }
 
 Result<std::vector<analyze::MergeInput>> PartInputs::open() {

@@ -121,8 +121,6 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
   return found;
 }
 
-}  // namespace
-
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   std::set<std::pair<dev_t, ino_t>> named;
@@ -153,6 +151,8 @@ Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& 
   }
   return files;
 }
+
+}  // namespace
 
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files) {

@@ -12,15 +12,13 @@ namespace gpuprof::cmd {
 
 // What --help says of them.
 inline constexpr const char* kSourcesHelp =
-    "profiles, folders of profiles, or quoted patterns such as 'run-*.txt'; - is standard input";
+    "profiles, folders of profiles or quoted patterns ('run-*.txt'); - is stdin";
 
-// The files that the words stand for, in their order. A folder stands for the profiles that lie in it, by name: files
-// that begin as a profile, or compressed; neither hidden ones, nor NAME.old. What it holds besides is told on stderr. A
-// word with * ? or [ that is no file's name is a pattern, all of whose files have to be profiles. A file that folders
-// and patterns bring twice is taken once. Fails where a folder or a pattern brings none.
-Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words);
-
-// Opens them all, which tells of a wrong name at once. Of many files none stays open: merge() opens them again.
+// Opens the files that the words stand for, in their order. A folder stands for the profiles that lie in it, by name:
+// files that begin as a profile, or compressed; neither hidden ones, nor NAME.old. What it holds besides is reported on
+// stderr. A word with * ? or [ that is no file's name is a pattern, all of whose files have to be profiles. A file that
+// folders and patterns bring twice is taken once. A folder or a pattern that brings none is an error. Of many files
+// none stays open: merge() opens them again.
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files);
 

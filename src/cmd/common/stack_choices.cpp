@@ -29,28 +29,19 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 void StackChoices::declare(CLI::App& app) {
-  app.add_flag("--collapse-recursion", collapse_recursion_,
-               "where up to " + std::to_string(analyze::kLongestCycle) +
-                   " functions call themselves in a cycle, show the innermost round only");
-  app.add_option("--hide", hide_, "leave out CPU frames whose name this regular expression matches; may be repeated")
+  trim_to_option_ =
+      app.add_option("--root,--trim-to", trim_to_, "drop the callers of this function")->type_name("FUNCTION");
+  app.add_flag("--from-start", from_start_, "also show what runs before main, <module> or a thread's function");
+  app.add_option("--python", python_, "what to show of stacks with Python frames (default: frames)")
+      ->check(CLI::IsMember({"frames", "native", "off"}));
+  app.add_option("--only", only_, "show only CPU frames that match; repeatable")
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  app.add_option("--only", only_, "leave out all CPU frames but those whose name matches; may be repeated")
+  app.add_option("--hide", hide_, "hide CPU frames that match; repeatable")
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  trim_to_option_ = app.add_option("--root,--trim-to", trim_to_,
-                                   "begin stacks at their outermost frame of this function, where they have it")
-                        ->type_name("FUNCTION");
-  app.add_flag("--from-start", from_start_,
-               "show what runs before main, <module> or a thread's function, too: frames of the loader, libc and the "
-               "interpreter");
-  app.add_flag("--no-lines", no_lines_,
-               "Python frames without their line: stacks stay the same where a file's lines have moved");
-  app.add_option("--python", python_,
-                 "in stacks with Python frames: frames (default), without the interpreter's own machine code; native, "
-                 "with it; off, only machine code")
-      ->check(CLI::IsMember({"frames", "native", "off"}))
-      ->type_name("WHAT");
+  app.add_flag("--collapse-recursion", collapse_recursion_, "show only the innermost round of a recursion");
+  app.add_flag("--no-lines", no_lines_, "show Python frames without line numbers");
 }
 
 bool StackChoices::any() const {

@@ -14,12 +14,13 @@ constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // what a time as text 
 }  // namespace
 
 void Window::declare(CLI::App& app) {
-  add_duration_option(
-      app, "--from", window_.from_ns,
-      "only work that ended in the time slices from here on; times count from the start of the recording", 0, kMostNs)
-      ->each([this](const std::string& /*unused*/) { given_ = true; });
-  add_duration_option(app, "--to", window_.to_ns, "and up to here", 0, kMostNs)
-      ->each([this](const std::string& /*unused*/) { given_ = true; });
+  const auto note = [this](const std::string& /*unused*/) { given_ = true; };
+  add_duration_option(app, "--from", window_.from_ns, "show only work that ended after this time of the recording", 0,
+                      kMostNs)
+      ->each(note);
+  add_duration_option(app, "--to", window_.to_ns, "show only work that ended before this time of the recording", 0,
+                      kMostNs)
+      ->each(note);
 }
 
 Status Window::check() const {

@@ -1,11 +1,10 @@
-#include "cmd/doctor/attach.h"
-
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
 #include "base/files/file.h"
 #include "base/hints.h"
+#include "cmd/doctor/facts.h"
 
 namespace gpuprof::cmd {
 namespace {

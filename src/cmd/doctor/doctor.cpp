@@ -14,9 +14,7 @@
 #include "base/process/process_status.h"
 #include "base/utf8.h"
 #include "cmd/command.h"
-#include "cmd/doctor/attach.h"
 #include "cmd/doctor/facts.h"
-#include "cmd/doctor/nvidia.h"
 #include "cmd/doctor/stacks.h"
 #include "output/json_stream.h"
 #include "record/target/environment.h"
@@ -139,7 +137,7 @@ std::string as_json(const std::vector<Section>& sections) {
 
 class Doctor : public Command {
  public:
-  void declare(CLI::App& app) override { app.add_flag("--json", json_, "print JSON, for scripts"); }
+  void declare(CLI::App& app) override { app.add_flag("--json", json_, "print JSON"); }
 
   Result<int> run() override {
     const std::vector<Section> sections = gather();

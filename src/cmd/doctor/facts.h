@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,14 @@ KernelRelease parse_release(std::string_view release);
 std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bool bpf_map_created);
 std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& release);
 std::vector<Fact> device_facts(const std::string& root);
+// Running processes: whether record -p can bring a library into them, and which can be seen.
+std::vector<Fact> attach_facts(const std::string& root, const Rights& rights);
+
+// NVIDIA's interfaces: what the driver allows, which CUPTI is there, and which other tools occupy what we need. The
+// function returns the value of an environment variable; empty where it is not set.
+std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights,
+                               const std::function<std::string(const char* name)>& environment);
+
 // Whether the names of kernel frames can be had.
 Fact kernel_symbols_fact(const std::string& root);
 

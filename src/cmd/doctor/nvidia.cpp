@@ -1,5 +1,3 @@
-#include "cmd/doctor/nvidia.h"
-
 #include <glob.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/files/file.h"
 #include "base/nvidia_driver.h"
+#include "cmd/doctor/facts.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -115,7 +114,8 @@ Fact variable_fact(const char* name, const std::string& value, const char* conse
 
 }  // namespace
 
-std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights, const Environment& environment) {
+std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights,
+                               const std::function<std::string(const char* name)>& environment) {
   return {counters_fact(root, rights), cupti_fact(root), tools_fact(root),
           variable_fact("CUDA_INJECTION64_PATH", environment("CUDA_INJECTION64_PATH"),
                         "it is loaded before ours, and if it uses CUPTI nothing is recorded",

@@ -42,46 +42,31 @@ class Flame : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    add_file_option(app, "-o,--output", output_, "file for the folded stacks; - is standard output (default)");
-    add_file_option(app, "--svg", svg_, "draw a flame graph into this file, instead of printing folded stacks");
-    add_file_option(app, "--html", html_,
-                    "write a page into this file, instead of printing folded stacks: the flame graph with tables of "
-                    "kernels, call paths and losses beside it");
-    app.add_flag("--inverted", inverted_, "from the leaves to their callers: what each kernel is called from");
-    add_file_option(app, "--time-series", time_series_,
-                    "draw a heat map of the weight over time into this file, instead of printing folded stacks: select "
-                    "a stretch of time in it, and it "
-                    "shows the command that folds that");
-    app.add_option("--title", title_, "of the pictures");
+    add_file_option(app, "-o,--output", output_, "file for the folded stacks (default: -, stdout)");
+    add_file_option(app, "--svg", svg_, "draw an interactive flame graph into this file");
+    add_file_option(app, "--html", html_, "write a page into this file: the flame graph and tables");
+    app.add_flag("--inverted", inverted_, "begin stacks at the leaf: each kernel, then its callers");
+    add_file_option(app, "--time-series", time_series_, "draw a heat map of the weight over time into this file");
+    app.add_option("--title", title_, "title of the pictures");
     window_.declare(app);
     declare_weight(app);
-    app.add_option("--unit", unit_, "of time: us (default) or ns")->check(CLI::IsMember({"ns", "us"}));
+    app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
     stacks_.declare(app);
-    suggest(app.add_option("--by", by_,
-                           "put these at the root, in this order: a list of " + analyze::dimension_words("and"))
-                ->type_name("LIST"),
+    suggest(app.add_option("--by", by_, "put these dimensions at the root, in this order")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_,
-                   "stacks of CUDA graph nodes: launch (of the graph), capture (of the node), or both (default), one "
-                   "below the other")
+    app.add_option("--graph", graph_, "which stacks CUDA graph nodes have (default: both)")
         ->check(CLI::IsMember({"both", "launch", "capture"}));
-    app.add_option("--nvtx", nvtx_,
-                   "NVTX ranges: frames (default) above the stack; filter: only work inside of --nvtx-range; off")
+    app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
         ->check(CLI::IsMember({"frames", "filter", "off"}));
-    app.add_option("--nvtx-range", fold_.range,
-                   "only work inside of this range, any with --nvtx=filter alone (implies --nvtx=filter)")
+    app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--unsampled", unsampled_,
-                   "launches left without a stack by --max-overhead: spread (default) over the stacks of the same "
-                   "work, or show as [stack not sampled]")
+    app.add_option("--unsampled", unsampled_, "extrapolate stacks left out by --max-overhead, or not (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
-    leaf_option_ = suggest(app.add_option("--leaf", leaf_,
-                                          "what kernels end in, from their samples: kernel, or a list of function, "
-                                          "line, instruction, offset and stall (default where there are samples: "
-                                          "line,stall)")
-                               ->type_name("LIST"),
-                           {"kernel", "function", "line", "instruction", "offset", "stall"});
+    leaf_option_ =
+        suggest(app.add_option("--leaf", leaf_, "frames below kernels that have samples (default: line,stall)")
+                    ->type_name("LIST"),
+                {"kernel", "function", "line", "instruction", "offset", "stall"});
     coverage_.declare(app);
     show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
@@ -146,11 +131,7 @@ class Flame : public Command {
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
     }
-    app.add_option("--weight", weight_,
-                   "sum or time: GPU time; busy: each moment of a device once; exclusive: shared between what ran at "
-                   "once; idle: of devices, under what they waited for; count; samples: of GPU code; bytes; "
-                   "wait: of the CPU for a GPU; alloc: bytes (default: sum where the profile has it, else count, else "
-                   "samples)")
+    app.add_option("--weight", weight_, "what the width of a stack stands for (default: sum)")
         ->check(CLI::IsMember(words));
   }
 

@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/return_if_error.h"
 #include "cmd/command.h"
+#include "cmd/manual/markdown.h"
 #include "cmd/manual/page.h"
 
 namespace gpuprof::cmd {
@@ -24,20 +25,22 @@ std::vector<std::string> names() {
 class Manual final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("COMMAND", command_, "the command whose page is printed (default: the page of gpuprof)")
-        ->check(CLI::IsMember(names()));
+    app.add_option("COMMAND", command_, "command to describe (default: gpuprof itself)")->check(CLI::IsMember(names()));
+    app.add_flag("--markdown", markdown_, "print the option tables of docs/cli.md instead");
     app.footer("To read it: gpuprof manual record | man -l -");
   }
 
   Result<int> run() override {
-    const std::string page = command_.empty() ? main_page(describe_commands(), manual_text())
-                                              : command_page(describe(*find_command(command_)), manual_text());
+    const std::string page = markdown_          ? option_tables()
+                             : command_.empty() ? main_page(describe_commands(), manual_text())
+                                                : command_page(describe(*find_command(command_)), manual_text());
     RETURN_IF_ERROR(write_all(STDOUT_FILENO, page, "standard output"));
     return 0;
   }
 
  private:
   std::string command_;
+  bool markdown_ = false;
 };
 
 }  // namespace

@@ -76,14 +76,7 @@ std::string options_of(const CommandDescription& command, bool basic) {
     if (option.is_basic != basic) {
       continue;
     }
-    text += ".TP\n" + heading(option) + "\n" + plain(option.text) + "\n";
-    if (!option.words.empty()) {
-      std::string words;
-      for (const std::string& word : option.words) {
-        words.append(words.empty() ? "" : ", ").append(bold(word));
-      }
-      text += ".br\n" + italic(option.value) + " is " + (option.is_list ? "of: " : "one of: ") + words + "\n";
-    }
+    text += ".TP\n" + heading(option) + "\n" + plain(option.full_text) + "\n";
   }
   return text;
 }

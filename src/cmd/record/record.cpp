@@ -19,6 +19,7 @@
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
+#include "cmd/common/pattern_option.h"
 #include "cmd/record/top_view.h"
 #include "output/text.h"
 #include "record/counted_metrics.h"
@@ -100,111 +101,69 @@ class Record final : public Command {
     if (options_.sampling.samples && options_.attach_pid != 0 && named_by_other) {
       log::warn("sampled kernels of process " + std::to_string(options_.attach_pid) +
                     " have addresses instead of names and source lines",
-                "what its code is, is known of programs that are started with gpuprof record --backend drm --stalls -- "
-                "COMMAND");
+                "names are available only for programs started with gpuprof record --backend drm --stalls -- COMMAND");
     }
   }
 
   void declare_target(CLI::App& app) {
     add_file_option(app, "-o,--output", options_.output,
-                    "profile to write; - for stdout; %p process, %h host, %r rank (default gpuprof.txt, or "
-                    "gpuprof.%r.txt where there are several ranks; an existing file is kept as FILE.old)");
-    app.add_option("-p,--pid", options_.attach_pid,
-                   "record this running process: by a library that is brought into it; where that is impossible, its "
-                   "launches are counted by uprobes")
+                    "profile to write (default: gpuprof.txt); - is stdout; %p, %h, %r are expanded");
+    app.add_option("-p,--pid", options_.attach_pid, "record this running process instead of a command")
         ->type_name("PID");
-    app.add_option("--user", options_.user,
-                   "run the command as this user (with sudo), with that user's environment and without the terminal")
-        ->type_name("USER");
+    app.add_option("--user", options_.user, "run the command as this user, for sudo gpuprof record")->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
-                 "with --user: the command gets this environment, and not one made for that user");
-    app.add_option("--stacks", stacks_,
-                   "auto, inproc, bpf, fp or none: who walks the CPU stacks. inproc: our library in the process, which "
-                   "needs no rights; bpf: a BPF program (root), fp: the same by frame pointers only; auto: inproc, or "
-                   "bpf where launches are only counted (default auto)")
-        ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}))
-        ->type_name("ENGINE");
-    suggest(app.add_option("--backend", backends_,
-                           "which backends see the work, by their names in doctor (default all that need no naming)")
+                 "with --user: keep root's environment instead of making one for the user");
+    app.add_option("--stacks", stacks_, "who walks the CPU stacks (default: auto)")
+        ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}));
+    suggest(app.add_option("--backend", backends_, "record only with these backends (default: all except drm)")
                 ->delimiter(',')
                 ->type_name("NAME,..."),
             backend_names());
-    app.add_option("--wait", wait_,
-                   "all or main: after the command's end, wait for processes of it that still use a GPU, or not "
-                   "(default all)")
-        ->check(CLI::IsMember({"all", "main"}))
-        ->type_name("WHOM");
+    app.add_option("--wait", wait_, "wait for all processes that use a GPU, or for the command only (default: all)")
+        ->check(CLI::IsMember({"all", "main"}));
     app.add_option("--max-overhead", options_.max_overhead,
-                   "percent of a launching thread's time that recording may cost: above it, only a share of the "
-                   "launches, chosen at random, gets a CPU stack; GPU times stay complete (default no limit)")
+                   "take fewer CPU stacks if recording costs more than this (default: no limit)")
         ->check(CLI::Range(0.01, 100.0))
         ->type_name("PCT");
-    app.add_option(
-           "--commit", options_.commit,
-           "commit of the program, by which `check` finds its profiles again (default GITHUB_SHA, CI_COMMIT_SHA "
-           "or what git has checked out here; none: not known)")
+    app.add_option("--commit", options_.commit, "commit of the program, for check (default: found from CI or git)")
         ->type_name("TEXT");
     coverage_.declare(app);
   }
 
   void declare_contents(CLI::App& app) {
-    add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice: 200ms, 2s, 1m (default 1s)",
+    add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice of the profile (default: 1s)",
                         10 * kMsNs, 86'400 * kRecordSecondNs);
-    app.add_flag("--timeline", options_.timeline, "keep every event with its times, not only sums: larger profiles");
-    app.add_flag("--top", top_,
-                 "show what takes the GPU's time while it is recorded: at the bottom of the terminal, or without one a "
-                 "line each five seconds");
-    app.add_flag("--latency", options_.latency, "keep histograms of how long launches wait until they run");
-    app.add_flag(
-           "--pc-sampling{continuous},--stalls{continuous}", sampling_,
-           "sample which instructions of kernels run or wait, and for what, on NVIDIA GPUs, on Intel's by Level Zero's "
-           "metrics, and with --backend drm by the kernel driver xe: report, flame --leaf and annotate --gpu show "
-           "them. =exact (NVIDIA): only launches of "
-           "--kernel, "
-           "one at a time, each with its own samples")
-        ->check(CLI::IsMember({"continuous", "exact"}))
-        ->type_name("MODE");
-    auto* const counted =
-        app.add_option(
-               "--sass-metrics", metrics_,
-               "a pass of its own, without GPU times: count for each instruction of CUDA kernels what memory, shared, "
-               "branches and instructions stand for (which sectors a load takes and would take at best, ...), or "
-               "metrics by CUPTI's names")
-            ->delimiter(',')
-            ->type_name("WHAT,...");
+    app.add_flag("--timeline", options_.timeline, "also record each event with its times; the profile grows");
+    app.add_flag("--top", top_, "show the heaviest kernels and call paths while recording");
+    app.add_flag("--latency", options_.latency, "also record histograms of launch latency");
+    app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
+                 "sample which GPU instructions run or stall, and why (default: continuous)")
+        ->check(CLI::IsMember({"continuous", "exact"}));
+    auto* const counted = app.add_option("--sass-metrics", metrics_,
+                                         "count per instruction, without times: these groups, or CUPTI metrics")
+                              ->delimiter(',')
+                              ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
-    app.add_option("--kernel", kernel_,
-                   "with --pc-sampling=exact or --sass-metrics: kernels whose names match (default all)")
-        ->type_name("REGEX");
+    kernel_.declare(app, "--kernel", "kernels for --pc-sampling=exact and --sass-metrics (default: all)");
     app.add_option("--sample-every", options_.sampling.exact_every,
-                   "with --pc-sampling=exact: one of so many launches of each chosen kernel (default 1)")
+                   "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)")
         ->check(CLI::Range(1U, 1'000'000'000U))
         ->type_name("N");
     app.add_option("--sampling-period", options_.sampling.period,
-                   "cycles of an SM (Intel: of the GPU, about) from one sample to the next, a power of two from 32 to "
-                   "2^31; more "
-                   "samples cost more "
-                   "(default the driver's choice)")
+                   "cycles between samples, a power of two (default: the driver's choice)")
         ->type_name("CYCLES");
-    app.add_option("--graphs", graphs_,
-                   "nodes or whole: one GPU record for each node of a CUDA graph, or a cheaper one for each launch of "
-                   "the graph (default nodes)")
-        ->check(CLI::IsMember({"nodes", "whole"}))
-        ->type_name("WHAT");
+    app.add_option("--graphs", graphs_, "write one GPU record per CUDA graph node or per launch (default: nodes)")
+        ->check(CLI::IsMember({"nodes", "whole"}));
   }
 
   void declare_window(CLI::App& app) {
-    app.add_option("--nvtx-range", options_.nvtx_range,
-                   "record only what is launched inside of NVTX ranges of this name (and domain)")
+    app.add_option("--nvtx-range", options_.nvtx_range, "record only work launched inside NVTX ranges of this name")
         ->type_name("NAME[@DOMAIN]");
     add_duration_option(app, "--delay", options_.recording.delay_ns,
-                        "begin to record so long after the start: 500ms, 10s (default 0)", 0,
-                        1'000'000 * kRecordSecondNs);
+                        "start recording this long after the command starts (default: 0)", 0, 1'000'000 * kRecordSecondNs);
     add_duration_option(app, "--duration", options_.recording.duration_ns,
-                        "record for so long: 10s, 2m; a command then goes on without being recorded, with -p gpuprof "
-                        "ends (default to the end)",
-                        kMsNs, 1'000'000 * kRecordSecondNs);
-    app.add_flag("--start-paused", options_.recording.paused, "begin to record at SIGUSR1 (kill -USR1 of gpuprof)");
+                        "stop recording after this time (default: when the target ends)", kMsNs, 1'000'000 * kRecordSecondNs);
+    app.add_flag("--start-paused", options_.recording.paused, "record nothing until gpuprof receives SIGUSR1");
   }
 
   Status take_command() {
@@ -256,18 +215,20 @@ class Record final : public Command {
       return Error{"record: --sample-every chooses launches for --pc-sampling=exact", "add --pc-sampling=exact",
                    kExitUsage};
     }
-    if (Status metrics = take_metrics(); !metrics || app_->count("--kernel") == 0) {
+    if (Status metrics = take_metrics(); !metrics || !kernel_.given()) {
       return metrics;
     }
     if (!options_.sampling.exact && !options_.sampling.counts()) {
       return Error{"record: --kernel chooses kernels for --pc-sampling=exact and --sass-metrics",
                    "add one of these; report --kernel REGEX chooses what is shown", kExitUsage};
     }
-    auto kernel = Pattern::compile("--kernel", kernel_);
-    RETURN_IF_ERROR(kernel);
-    options_.sampling.chosen = [kernel = std::move(*kernel)](std::string_view name) {
-      return kernel.matches(symbolize::demangle(name));
-    };
+    std::optional<Pattern> kernel;
+    RETURN_IF_ERROR(kernel_.take(kernel));
+    if (kernel) {
+      options_.sampling.chosen = [kernel = std::move(*kernel)](std::string_view name) {
+        return kernel.matches(symbolize::demangle(name));
+      };
+    }
     return {};
   }
 
@@ -317,7 +278,7 @@ class Record final : public Command {
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
   std::string sampling_;  // empty: none
-  std::string kernel_;
+  PatternOption kernel_;
   std::vector<std::string> metrics_;
 };
 

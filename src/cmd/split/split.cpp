@@ -25,11 +25,11 @@ class SplitCommand : public Command {
  public:
   void declare(CLI::App& app) override {
     inputs_.declare(app);
-    suggest(app.add_option("--by", by_, "what a part is of: process, rank, device or time=DURATION")
+    suggest(app.add_option("--by", by_, "write one profile for each of these")
                 ->required()
-                ->type_name("WHAT"),
+                ->type_name("process|rank|device|time=DURATION"),
             {"process", "rank", "device", "time="});
-    add_file_option(app, "-o,--output", output_, "folder for the parts; it must not exist, or be empty")->required();
+    add_file_option(app, "-o,--output", output_, "folder for the profiles; new or empty")->required();
     app.footer(
         "Writes a profile for each part, named after it, and what belongs to no part into rest.txt: `gpuprof merge` of "
         "the folder is the profile again. Work goes whole to the time in whose slice it ended.");

@@ -53,6 +53,11 @@ bool shorter(const Candidate* a, const Candidate* b) {
   return a->mean_ns != b->mean_ns ? a->mean_ns < b->mean_ns : a->line < b->line;
 }
 
+// 0 to 1: how much of their launches have the same parents, and how near their means are.
+double likeness(const Candidate& a, const Candidate& b) {
+  return plausible(a, b) ? shared_parents(a, b) * std::sqrt(ratio(a.mean_ns, b.mean_ns)) : 0;
+}
+
 struct Scored {
   double score = 0;
   size_t old_at = 0;
@@ -102,10 +107,6 @@ Pairs pair_best(const Group& old_ones, const Group& new_ones) {
 }
 
 }  // namespace
-
-double likeness(const Candidate& a, const Candidate& b) {
-  return plausible(a, b) ? shared_parents(a, b) * std::sqrt(ratio(a.mean_ns, b.mean_ns)) : 0;
-}
 
 Pairs pair_up(Group old_ones, Group new_ones) {
   std::sort(old_ones.begin(), old_ones.end(), shorter);

@@ -23,9 +23,6 @@ struct Candidate {
   bool placed = true;           // the parents say something: there is a CPU stack
 };
 
-// 0 to 1: how much of their launches have the same parents, and how near their means are.
-double likeness(const Candidate& a, const Candidate& b);
-
 // Pairs of lines, old and new, one to one. Candidates are those of one group: somebody has found that any of them may
 // be any other. Where both sides have the same number of them, they are paired in the order of their means, which is
 // the best assignment of numbers on a line; else each with what it is like, unless another one is nearly as like.

@@ -145,14 +145,8 @@ function begin() {
   });
   svg.addEventListener('pointerover', onHover);
   svg.addEventListener('pointerleave', onHover);
-  (svg === document.documentElement ? window : svg).addEventListener('keydown', onKey);
   window.addEventListener('scroll', stickHeader, { passive: true });
-  window.addEventListener('popstate', restore);
-  let pending = 0;
-  window.addEventListener('resize', () => {
-    cancelAnimationFrame(pending);
-    pending = requestAnimationFrame(layOut);
-  });
+  listen(onKey, restore, layOut);
 }
 
 begin();

@@ -289,9 +289,7 @@ function showRing() {
 }
 
 function layOut() {
-  // Alone in a window the document's element is the drawing itself; within a page its container gives the width.
-  const container = svg === document.documentElement ? null : svg.parentElement;
-  state.width = Math.max(container ? container.clientWidth : document.documentElement.clientWidth || innerWidth, 200);
+  state.width = Math.max(availableWidth(), 200);
   layHeader(state.width);
   draw();
 }

@@ -38,6 +38,26 @@ const exactNs = (ns) => duration(ns) + (ns < 1e3 ? '' : ' (' + grouped(ns) + ' n
 const exactBytes = (value) => bytes(value) + (value < 1024 ? '' : ' (' + grouped(value) + ' bytes)');
 const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / whole) : 0, 2) + '%';
 
+// ---- the page around the picture ----
+
+// The width that there is: alone in a window the document's element is the drawing itself; within a page its container
+// gives the width.
+function availableWidth() {
+  const container = svg === document.documentElement ? null : svg.parentElement;
+  return container ? container.clientWidth : document.documentElement.clientWidth || innerWidth;
+}
+
+// Begins to answer to keys, to steps in the history, and to another size of the window.
+function listen(onKey, restore, layOut) {
+  (svg === document.documentElement ? window : svg).addEventListener('keydown', onKey);
+  window.addEventListener('popstate', restore);
+  let pending = 0;
+  window.addEventListener('resize', () => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(layOut);
+  });
+}
+
 // ---- elements ----
 
 function make(namespace, name, attributes, text) {

@@ -205,9 +205,7 @@
   }
 
   function layOut() {
-    // Alone in a window the document's element is the drawing itself; within a page its container gives the width.
-    const container = svg === document.documentElement ? null : svg.parentElement;
-    state.width = Math.max(container ? container.clientWidth : document.documentElement.clientWidth || innerWidth, 200);
+    state.width = Math.max(availableWidth(), 200);
     place.top = layHeader() + 4;
     place.column = Math.max(state.width - data.left - data.pad, 1) / columns;
     drawCells();
@@ -338,13 +336,7 @@
     svg.addEventListener('pointerleave', onMove);
     svg.addEventListener('pointerup', onRelease);
     svg.addEventListener('pointercancel', onRelease);
-    (svg === document.documentElement ? window : svg).addEventListener('keydown', onKey);
-    window.addEventListener('popstate', restore);
-    let pending = 0;
-    window.addEventListener('resize', () => {
-      cancelAnimationFrame(pending);
-      pending = requestAnimationFrame(layOut);
-    });
+    listen(onKey, restore, layOut);
   }
 
   // A picture without cells has nothing to select; its static form says why.

@@ -2,6 +2,7 @@
 """docs/cli.md, the manual pages and the completions of shells know every command and option that gpuprof has, and no
 other. Pages are read by groff, completions are completed by the shells themselves."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -47,6 +48,11 @@ class Documentation(rig.RuntimeTest):
         for command in options:
             self.assertIn(command, text)
 
+    def test_tables_of_options_are_those_of_the_definitions(self):
+        run = subprocess.run([f"{rig.SOURCE}/scripts/option-tables", rig.GPUPROF, "--check"], capture_output=True,
+                             text=True, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
     def test_what_is_written_by_hand_names_no_option_that_is_none(self):
         text = self.read("docs/manual.roff")
         self.assertEqual(options_in(text) - set().union(*self.options().values()) - COMMON, set())
@@ -80,7 +86,7 @@ class Documentation(rig.RuntimeTest):
         words = [w for i, w in enumerate(words) if w or i == len(words) - 1]
         quoted = " ".join(f"'{word}'" for word in words)
         script = (self.gpuprof("completion", "bash") +
-                  f"COMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_gpuprof\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n")
+                  f"PATH={os.path.dirname(rig.GPUPROF)}:$PATH\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_gpuprof\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n")
         run = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
         self.assertEqual(run.stderr, "")
         return run.stdout.split()
@@ -114,16 +120,49 @@ class Documentation(rig.RuntimeTest):
         run = subprocess.run(["zsh", "-f", "-c", f"autoload -U compinit; compinit -D; {script}\nwhence -w _gpuprof"],
                              capture_output=True, text=True, check=True)
         self.assertEqual((run.stdout, run.stderr), ("_gpuprof: function\n", ""))
+
+    def test_what_shells_ask_for_when_they_complete(self):
+        def complete(*words):
+            kind, kept, *lines = self.gpuprof("__complete", "--", *words).splitlines()
+            return kind, kept, [line.partition("\t")[0] for line in lines]
+
         for command, options in self.options().items():
-            case = re.search(rf"^    {command}\)$(.*?)^      ;;$", script, re.M | re.S).group(1)
-            self.assertEqual(set(re.findall(r"^ +'\*(--[a-z-]+)", case, re.M)) - COMMON, options, command)
+            kind, kept, words = complete(command, "--")
+            self.assertEqual((kind, kept), ("words", ""), command)
+            self.assertEqual({w for w in words if "=" not in w} - COMMON - {"--"}, options, command)
+        self.assertEqual(complete("record", "--stacks", ""),
+                         ("words", "", ["auto", "inproc", "bpf", "fp", "none"]))
+        self.assertEqual(complete("record", "--stacks=in"), ("words", "--stacks=", ["inproc"]))
+        self.assertEqual(complete("flame", "--by=pid,ran"), ("words", "--by=pid,", ["rank", "range"]))
+        for words, kind in ((["record", "-p"], "processes"), (["record", "--user"], "users"),
+                            (["check", "-o"], "folders"), (["report"], "files"), (["record", "-o"], "files"),
+                            (["record", "--interval"], "none"), (["record", "--", "ls"], "command")):
+            self.assertEqual(complete(*words, "")[0], kind, words)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_zsh_completes(self):
+        # A terminal of its own, in which a Tab is typed.
+        script = f"""
+zmodload zsh/zpty
+zpty shell zsh -f
+zpty -w shell "PROMPT=; PATH={os.path.dirname(rig.GPUPROF)}:$PATH; autoload -U compinit; compinit -D"
+zpty -w shell "source {self.folder}/_gpuprof; print rea''dy"
+zpty -r -m shell line '*ready*'
+zpty -n -w shell $'gpuprof record --stacks inp\t'
+zpty -r -m shell line '*inproc*' && print -r -- completed
+"""
+        with open(f"{self.folder}/_gpuprof", "w", encoding="utf-8") as file:
+            file.write(self.gpuprof("completion", "zsh"))
+        run = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, timeout=30, check=False)
+        self.assertIn("completed", run.stdout, run.stderr)
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
     def test_fish_completes(self):
         script = self.gpuprof("completion", "fish")
 
         def complete(line):
-            run = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"],
+            path = f"set -x PATH {os.path.dirname(rig.GPUPROF)} $PATH"
+            run = subprocess.run(["fish", "--no-config", "-c", f"{path}\n{script}\ncomplete -C '{line}'"],
                                  capture_output=True, text=True, check=True)
             self.assertEqual(run.stderr, "")
             return [found.split("\t")[0] for found in run.stdout.splitlines()]

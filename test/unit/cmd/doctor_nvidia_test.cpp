@@ -1,5 +1,5 @@
 #include "catch.h"
-#include "cmd/doctor/nvidia.h"
+#include "cmd/doctor/facts.h"
 #include "machine.h"
 
 namespace gpuprof::cmd {
