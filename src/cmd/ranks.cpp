@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kExitLag = 1;
 constexpr int kExitInconclusive = 125;
-constexpr size_t kPlainWidth = 100;
+constexpr size_t kRanksPlainWidth = 100;
 constexpr double kPercent = 100;
 constexpr const char* kCollectives = "nccl|rccl|onccl|oneccl|msccl|AllReduce|all_?reduce|allreduce|[Bb]arrier";
 

@@ -160,9 +160,11 @@ class Record final : public Command {
     app.add_option("--nvtx-range", options_.nvtx_range, "record only work launched inside NVTX ranges of this name")
         ->type_name("NAME[@DOMAIN]");
     add_duration_option(app, "--delay", options_.recording.delay_ns,
-                        "start recording this long after the command starts (default: 0)", 0, 1'000'000 * kRecordSecondNs);
+                        "start recording this long after the command starts (default: 0)", 0,
+                        1'000'000 * kRecordSecondNs);
     add_duration_option(app, "--duration", options_.recording.duration_ns,
-                        "stop recording after this time (default: when the target ends)", kMsNs, 1'000'000 * kRecordSecondNs);
+                        "stop recording after this time (default: when the target ends)", kMsNs,
+                        1'000'000 * kRecordSecondNs);
     app.add_flag("--start-paused", options_.recording.paused, "record nothing until gpuprof receives SIGUSR1");
   }
 

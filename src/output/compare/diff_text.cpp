@@ -22,7 +22,7 @@ using compare::KernelLine;
 using compare::PathLine;
 using compare::RunFacts;
 
-constexpr size_t kValue = 9;
+constexpr size_t kDiffValue = 9;
 constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
 constexpr size_t kWide = 100;      // from here on there is room for both parts of a change
@@ -119,8 +119,8 @@ class Text {
     std::string head;
     append_right("change", kChange, head);
     append_right("%", kPercent, head);
-    append_right("old", kValue, head);
-    append_right("new", kValue, head);
+    append_right("old", kDiffValue, head);
+    append_right("new", kDiffValue, head);
     if (lines_.timed) {
       append_right("launches", kChange, head);
     }
@@ -142,8 +142,8 @@ class Text {
   void numbers(const Difference& line) {
     append_right(signed_value(line.change, lines_.timed), kChange, out_);
     append_right(change_percent(line), kPercent, out_);
-    append_right(value_text(line.before.value, lines_.timed), kValue, out_);
-    append_right(value_text(line.after.value, lines_.timed), kValue, out_);
+    append_right(value_text(line.before.value, lines_.timed), kDiffValue, out_);
+    append_right(value_text(line.after.value, lines_.timed), kDiffValue, out_);
     if (lines_.timed) {
       append_right(signed_value(line.by_launches, true), kChange, out_);
     }

@@ -96,7 +96,7 @@ struct LoadingRig : Rig {
   std::string told() {
     const Batch batch = take();
     for (const auto& module : batch.gpu_modules) {
-      modules[module.id] = names[module.name] + " " + names[module.hash];
+      modules[module.id] = names[index(module.name)] + " " + names[index(module.hash)];
     }
     for (const auto& place : batch.gpu_places) {
       std::string text = names[place.function] + "+" + std::to_string(place.offset);
