@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -37,7 +36,10 @@ class Printer {
 
  private:
   Printer& kind(std::string_view name) {
-    std::transform(name.begin(), name.end(), std::back_inserter(out_), [](unsigned char c) { return std::tolower(c); });
+    const size_t size = out_.size();
+    out_ += name;
+    std::for_each(out_.begin() + static_cast<ptrdiff_t>(size), out_.end(),
+                  [](char& c) { c = static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
     return *this;
   }
   Printer& key(std::string_view name) {
@@ -115,6 +117,8 @@ class Printer {
     for_each_field(r, [&]<typename F, typename T>(const F& field, const T& value) {
       if constexpr (F::kForm == p::Form::hexadecimal) {
         hex(field.name, value);
+      } else if constexpr (F::kForm == p::Form::own_id) {
+        number(field.name, index(value));
       } else if constexpr (std::is_same_v<T, p::WorkId>) {
         // The lines that measure work say all of it; of the many others it is enough to know it by.
         constexpr bool kMeasured =

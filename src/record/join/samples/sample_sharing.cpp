@@ -121,9 +121,10 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
     shares.push_back(unknown_work(*source, group));
     join_.tally.coverage(source->id).count(profile::CoverageCount::samples_without_launch, sum_of(group.counts));
   }
+  Candidates candidates;
   for (const Count& count : group.counts) {
     const CodeLocation at = location_of(*source, group, count);
-    Candidates candidates;
+    candidates.clear();
     for (const KernelShare& share : shares) {
       candidates.push_back({at, share});
     }
