@@ -18,8 +18,10 @@ void WalkFrames::add_part(WorkPaths::Part part) {
   std::vector<uint32_t>& ids = by_part_.emplace_back();
   const auto [kernel, id] = paths_.stack_of(part);
   if (index(id) == 0) {
-    for (const uint32_t shown : paths_.frames(part)) {
-      ids.push_back(text(shown));
+    const std::span<const uint32_t> shown = paths_.frames(part);
+    ids.resize(shown.size());
+    for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
+      ids[i - 1] = text(shown[i - 1]);
     }
     return;
   }
