@@ -24,11 +24,11 @@ Options options_of_set() {
   return describe_options(app);
 }
 
-// A cell of a table ends at the next "|".
+// A cell of a table ends at the next "|", and "<" begins a tag.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    out.append(c == '|' ? "\\" : "").push_back(c);
+    out.append(c == '|' || c == '<' ? "\\" : "").push_back(c);
   }
   return out;
 }

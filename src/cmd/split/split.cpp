@@ -29,7 +29,9 @@ class SplitCommand : public Command {
                 ->required()
                 ->type_name("process|rank|device|time=DURATION"),
             {"process", "rank", "device", "time="});
-    add_file_option(app, "-o,--output", output_, "folder for the profiles; new or empty")->required();
+    add_file_option(app, "-o,--output", output_, "folder for the profiles; new or empty")
+        ->type_name("FOLDER")
+        ->required();
     app.footer(
         "Writes a profile for each part, named after it, and what belongs to no part into rest.txt: `gpuprof merge` of "
         "the folder is the profile again. Work goes whole to the time in whose slice it ended.");
