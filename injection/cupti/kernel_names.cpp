@@ -4,9 +4,9 @@
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
+#include "cupti/activity/host_records.h"
 #include "cupti/cubin.h"
 #include "cupti/devices.h"
-#include "cupti/host_records.h"
 #include "cupti/session.h"
 #include "cupti/subscriber.h"
 #include "ipc/emit.h"

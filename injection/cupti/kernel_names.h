@@ -4,9 +4,9 @@
 // ran.
 #pragma once
 
+#include "cupti/activity/records.h"
 #include "cupti/api/cupti_api.h"
 #include "cupti/event_handlers.h"
-#include "cupti/records.h"
 
 namespace gpuprof::injection::cupti {
 

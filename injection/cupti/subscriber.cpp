@@ -7,7 +7,7 @@
 
 #include "base/atomics.h"
 #include "base/monotonic_clock.h"
-#include "cupti/buffers.h"
+#include "cupti/activity/buffers.h"
 #include "cupti/callbacks.h"
 #include "cupti/calls.h"
 #include "cupti/event_handlers.h"

@@ -18,8 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/text/utf8.h"
 #include "base/unique_fd.h"
-#include "base/utf8.h"
 
 namespace gpuprof::log {
 namespace {

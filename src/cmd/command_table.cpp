@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/edits.h"
+#include "base/text/edits.h"
 #include "cmd/command.h"
-#include "symbolize/xe_disassembler.h"
+#include "symbolize/gpu/xe_disassembler.h"
 
 namespace gpuprof::cmd {
 namespace {

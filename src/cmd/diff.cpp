@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"

@@ -1,10 +1,11 @@
-// gpuprof runs itself by this name, where what is read is hostile (symbolize/xe_disassembler.h): no command for people.
+// gpuprof runs itself by this name, where what is read is hostile (symbolize/gpu/xe_disassembler.h): no command for
+// people.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
 #include "cmd/command.h"
-#include "symbolize/xe_disassembler.h"
+#include "symbolize/gpu/xe_disassembler.h"
 
 namespace gpuprof::cmd {
 namespace {

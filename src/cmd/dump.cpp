@@ -10,7 +10,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "profile/latency_bucket.h"

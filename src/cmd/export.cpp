@@ -5,12 +5,12 @@
 #include <array>
 #include <utility>
 
-#include "analyze/walk.h"
+#include "analyze/paths/walk.h"
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
-#include "base/shell.h"
+#include "base/text/numbers.h"
+#include "base/text/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/merged_profile.h"
 #include "cmd/common/options.h"

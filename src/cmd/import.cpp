@@ -4,11 +4,11 @@
 #include <tuple>
 #include <utility>
 
-#include "analyze/iaprof_lines.h"
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
+#include "analyze/rows/iaprof_lines.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/merged_profile.h"

@@ -1,4 +1,4 @@
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 
 #include <CLI/CLI.hpp>
 #include <utility>

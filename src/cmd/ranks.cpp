@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"

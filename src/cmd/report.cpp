@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 #include "base/files/file.h"
 #include "base/return_if_error.h"
 #include "cmd/command.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "analyze/parts/part_meta.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "compare/setup.h"
 
 namespace gpuprof::compare {

@@ -7,8 +7,8 @@
 
 #include "analyze/parts/part_meta.h"
 #include "base/exit_status.h"
-#include "base/hints.h"
-#include "base/utf8.h"
+#include "base/text/hints.h"
+#include "base/text/utf8.h"
 #include "compare/setup.h"
 
 namespace gpuprof::compare {

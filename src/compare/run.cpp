@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/functions.h"
-#include "analyze/labels.h"
-#include "analyze/spread.h"
-#include "analyze/work_paths.h"
+#include "analyze/names/labels.h"
+#include "analyze/paths/functions.h"
+#include "analyze/paths/spread.h"
+#include "analyze/paths/work_paths.h"
 #include "base/hash.h"
 
 namespace gpuprof::compare {

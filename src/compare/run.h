@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analyze/aggregate.h"
-#include "analyze/frame_origin.h"
-#include "analyze/stack_view.h"
+#include "analyze/names/frame_origin.h"
+#include "analyze/paths/stack_view.h"
+#include "analyze/rows/aggregate.h"
 #include "base/result.h"
 #include "compare/stall_sums.h"
 #include "profile/reader.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyze/stall_slices.h"
+#include "analyze/stalls/stall_slices.h"
 #include "compare/comparison.h"
 
 namespace gpuprof::compare {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "analyze/stall_slices.h"
+#include "analyze/stalls/stall_slices.h"
 
 namespace gpuprof::compare {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/hints.h"
 #include "base/log.h"
+#include "base/text/hints.h"
 
 namespace gpuprof {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/picture/svg_text.h"
 #include "output/text.h"
 #include "output/trust.h"

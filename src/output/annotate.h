@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "analyze/annotate.h"
-#include "analyze/source_lines.h"
-#include "base/text_stream.h"
+#include "analyze/paths/annotate.h"
+#include "analyze/paths/source_lines.h"
+#include "base/text/text_stream.h"
 #include "output/source_text.h"
 
 namespace gpuprof::output {

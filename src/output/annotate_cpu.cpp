@@ -2,8 +2,8 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/annotate.h"
 #include "output/text.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/dimensions.h"
+#include "analyze/rows/dimensions.h"
 #include "base/hash.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "base/clock.h"
-#include "base/numbers.h"
+#include "base/text/numbers.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

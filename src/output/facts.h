@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyze/aggregate.h"
+#include "analyze/rows/aggregate.h"
 
 namespace gpuprof::output {
 

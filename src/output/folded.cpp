@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::output {
 namespace {

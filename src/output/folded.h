@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/flame_tree.h"
-#include "base/text_stream.h"
+#include "analyze/paths/flame_tree.h"
+#include "base/text/text_stream.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {

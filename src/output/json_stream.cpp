@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/time_window.h"
-#include "base/text_stream.h"
+#include "analyze/rows/time_window.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

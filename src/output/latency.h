@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "analyze/latency.h"
-#include "base/text_stream.h"
+#include "analyze/rows/latency.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

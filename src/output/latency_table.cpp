@@ -2,8 +2,8 @@
 #include <array>
 #include <bit>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/latency.h"
 #include "output/text.h"
 #include "profile/latency_bucket.h"

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/frame_origin.h"
-#include "analyze/kernel_names.h"
-#include "analyze/labels.h"
-#include "analyze/work_paths.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/names/frame_origin.h"
+#include "analyze/names/kernel_names.h"
+#include "analyze/names/labels.h"
+#include "analyze/paths/work_paths.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::output {
 namespace {

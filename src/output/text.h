@@ -23,7 +23,7 @@ std::string shown_text(std::string_view name);
 // For tables, which leave out the middle anyway: what a long name begins and ends with.
 std::string shown_ends(std::string_view name);
 
-// A kernel's name in at most `width` characters, short as analyze/kernel_names.h makes it.
+// A kernel's name in at most `width` characters, short as analyze/names/kernel_names.h makes it.
 std::string shown_kernel(std::string_view name, size_t width);
 
 // " <- callee <- ... <- caller" behind `begin`, in at most `width` characters where there is room for a frame. Frames

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analyze/labels.h"
-#include "base/numbers.h"
+#include "analyze/names/labels.h"
+#include "base/text/numbers.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -62,10 +62,9 @@ void Timeline::take(const p::Event& event) {
   const p::Work& work = *tables_.work(event.work);
   const uint64_t end_ns = std::max(event.start_ns, event.end_ns);
   const bool on_gpu = p::work_kind(work.op) == p::WorkKind::gpu;
-  const auto track =
-      on_gpu          ? device_track(work.device, "stream " + std::to_string(work.stream), event.start_ns, end_ns)
-      : work.tid != 0 ? thread_track(work.process, work.tid, event.start_ns, end_ns)
-                      : device_track(work.device, "unified memory", event.start_ns, end_ns);
+  const auto track = on_gpu ? device_track(work.device, "stream " + std::to_string(work.stream), event.start_ns, end_ns)
+                     : work.tid != 0 ? thread_track(work.process, work.tid, event.start_ns, end_ns)
+                                     : device_track(work.device, "unified memory", event.start_ns, end_ns);
   if (!track) {
     ++left_out_;
     return;

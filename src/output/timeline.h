@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/walk_frames.h"
+#include "analyze/paths/walk_frames.h"
 #include "base/result.h"
 #include "output/timeline_tracks.h"
 #include "profile/records.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/labels.h"
+#include "analyze/names/labels.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::output {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/aggregate.h"
+#include "analyze/rows/aggregate.h"
 
 namespace gpuprof::output {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "analyze/flame_tree.h"
+#include "analyze/paths/flame_tree.h"
 
 namespace gpuprof::output {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/numbers.h"
+#include "base/text/numbers.h"
 #include "profile/loss.h"
 
 namespace gpuprof::profile {

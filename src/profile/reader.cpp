@@ -11,11 +11,11 @@
 
 #include "base/files/packed_input.h"
 #include "base/return_if_error.h"
+#include "profile/import/published.h"
+#include "profile/import/tabbed.h"
 #include "profile/number_row.h"
 #include "profile/parse.h"
-#include "profile/published.h"
 #include "profile/rows.h"
-#include "profile/tabbed.h"
 
 namespace gpuprof::profile {
 namespace {

@@ -13,7 +13,7 @@
 #include <span>
 
 #include "base/files/special_output.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "profile/record_fields.h"
 #include "profile/words.h"
 

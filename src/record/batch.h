@@ -11,8 +11,8 @@
 
 #include "profile/records.h"
 #include "record/join/sums/histogram.h"
+#include "record/process/code/source_modules.h"
 #include "record/process/process_table.h"
-#include "record/process/source_modules.h"
 
 namespace gpuprof::record {
 

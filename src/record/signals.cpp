@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/hints.h"
+#include "base/text/hints.h"
 
 namespace gpuprof::record {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "base/numbers.h"
+#include "base/text/numbers.h"
 #include "profile/loss.h"
 
 namespace gpuprof::record {

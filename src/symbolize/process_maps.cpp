@@ -16,10 +16,10 @@
 #include "base/files/file.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
+#include "symbolize/elf/vdso.h"
 #include "symbolize/maps_line.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/safe_open.h"
-#include "symbolize/vdso.h"
 
 namespace gpuprof::symbolize {
 namespace {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "symbolize/elf_module.h"
+#include "symbolize/elf/elf_module.h"
 #include "symbolize/perf_map.h"
 
 namespace gpuprof::symbolize {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "unwind/cfi.h"
 
 namespace gpuprof::unwind {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "wire/stack.h"
 
 namespace gpuprof::unwind {

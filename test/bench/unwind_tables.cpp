@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "unwind/table_cache.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "symbolize/cubin_lines.h"
+#include "symbolize/gpu/cubin_lines.h"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/elf_functions.h"
-#include "symbolize/elf_image.h"
-#include "symbolize/elf_module.h"
+#include "symbolize/elf/elf_functions.h"
+#include "symbolize/elf/elf_image.h"
+#include "symbolize/elf/elf_module.h"
 #include "symbolize/process_maps.h"
 
 namespace {

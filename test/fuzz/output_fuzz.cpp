@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/annotate.h"
-#include "analyze/fold.h"
-#include "analyze/inverted.h"
-#include "analyze/latency.h"
-#include "analyze/source_lines.h"
-#include "analyze/summarize.h"
+#include "analyze/paths/annotate.h"
+#include "analyze/paths/fold.h"
+#include "analyze/paths/inverted.h"
+#include "analyze/paths/source_lines.h"
+#include "analyze/rows/latency.h"
+#include "analyze/rows/summarize.h"
 #include "compare/comparison.h"
 #include "compare/judge/judge.h"
 #include "compare/run.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 #include "profile/latency_bucket.h"
 #include "profile/writer.h"
 #include "profile_input.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/sass_slice.h"
+#include "symbolize/gpu/sass_slice.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "symbolize/zebin.h"
+#include "symbolize/gpu/zebin.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace gpuprof::symbolize;

@@ -27,7 +27,7 @@ FOREIGN = (
     (re.compile(r"(drm/|i915_drm|xe_drm)"), ("test/runtime/drm/",)),
     (re.compile(r"bpf/"), ("src/libbpf/", "src/backend/drm/", "src/record/bpf/", "bpf/")),
     (re.compile(r"CLI/"), ("src/cmd/", "src/main.cpp", "test/unit/cmd/")),
-    (re.compile(r"re2/"), ("src/base/pattern.cpp",)),
+    (re.compile(r"re2/"), ("src/base/text/pattern.cpp",)),
     (re.compile(r"nlohmann/"), ("src/output/", "src/cmd/", "test/unit/output/")),
 )
 

@@ -1,12 +1,12 @@
 // Holds our declarations of NVIDIA's interfaces against NVIDIA's headers, where a build finds them. Compiled, never
 // linked: there is nothing in it but what the compiler checks.
+#include "cupti/activity/records.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/api/cuda_abi.h"
 #include "cupti/api/cupti_abi.h"
 #include "cupti/api/nvtx_abi.h"
 #include "cupti/api/pc_sampling_abi.h"
 #include "cupti/api/sass_metrics_abi.h"
-#include "cupti/records.h"
 
 // Ours come first: cuda.h makes macros of some names, and with this one it declares the older functions, too.
 #define __CUDA_API_VERSION_INTERNAL  // cuda.h's own switch

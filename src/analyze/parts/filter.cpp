@@ -6,8 +6,8 @@
 
 #include "analyze/parts/part_meta.h"
 #include "base/exit_status.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "profile/record_fields.h"
 
 namespace gpuprof::analyze {

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/call_path.h"
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "analyze/parts/part.h"
 #include "analyze/parts/whole.h"
-#include "analyze/row_filter.h"
-#include "analyze/time_window.h"
-#include "base/pattern.h"
+#include "analyze/paths/call_path.h"
+#include "analyze/rows/row_filter.h"
+#include "analyze/rows/time_window.h"
+#include "base/text/pattern.h"
 
 namespace gpuprof::analyze {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyze/merge_clock.h"
+#include "analyze/merge/merge_clock.h"
 #include "analyze/parts/part_meta.h"
-#include "analyze/totals.h"
+#include "analyze/rows/totals.h"
 #include "base/return_if_error.h"
 #include "profile/coverage.h"
 #include "profile/record_fields.h"

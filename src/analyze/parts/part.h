@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "analyze/parts/part_ids.h"
 #include "analyze/parts/whole.h"
 

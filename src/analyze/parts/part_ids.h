@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "analyze/parts/whole.h"
 #include "profile/id_index.h"
 #include "profile/record_fields.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/merge_clock.h"
-#include "analyze/time_window.h"
+#include "analyze/merge/merge_clock.h"
+#include "analyze/rows/time_window.h"
 #include "base/exit_status.h"
 #include "base/return_if_error.h"
 

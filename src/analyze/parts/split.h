@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "analyze/parts/part.h"
 #include "analyze/parts/part_meta.h"
 #include "analyze/parts/whole.h"

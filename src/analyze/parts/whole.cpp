@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "analyze/totals.h"
-#include "base/numbers.h"
+#include "analyze/rows/totals.h"
+#include "base/text/numbers.h"
 #include "profile/record_fields.h"
 
 namespace gpuprof::analyze {

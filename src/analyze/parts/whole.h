@@ -24,7 +24,6 @@ class Whole {
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
-  [[nodiscard]] uint32_t process_count() const { return static_cast<uint32_t>(tables_.processes().size()); }
 
   [[nodiscard]] const MetaLines& meta() const { return meta_; }  // but for what is said of a process
   // process.<pid>. lines, by pid.

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <variant>
 
-#include "analyze/labels.h"
-#include "base/numbers.h"
+#include "analyze/names/labels.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::analyze {
 namespace {

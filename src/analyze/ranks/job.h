@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/call_path.h"
 #include "analyze/parts/part_meta.h"
-#include "base/pattern.h"
+#include "analyze/paths/call_path.h"
 #include "base/result.h"
+#include "base/text/pattern.h"
 #include "profile/records.h"
 #include "profile/tables.h"
 

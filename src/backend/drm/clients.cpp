@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "base/files/file.h"
-#include "base/numbers.h"
 #include "base/process/process_status.h"
+#include "base/text/numbers.h"
 
 namespace gpuprof::backend::drm {
 namespace {

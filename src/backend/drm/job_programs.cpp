@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "backend/drm/binding_sweep.h"
-#include "base/hints.h"
+#include "base/text/hints.h"
 #include "base/unique_fd.h"
 
 #ifdef GPUPROF_HAVE_BPF

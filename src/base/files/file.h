@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "base/unique_fd.h"
 
 namespace gpuprof {

@@ -13,9 +13,9 @@
 #include <cstring>
 
 #include "base/files/open_folder.h"
-#include "base/hints.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 
 namespace gpuprof {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <string>
 
-#include "base/hints.h"
 #include "base/process/pidfd.h"
 #include "base/process/process_status.h"
+#include "base/text/hints.h"
 
 namespace gpuprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyze/annotate.h"
+#include "analyze/paths/annotate.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
+#include "base/text/numbers.h"
 #include "cmd/check/baseline.h"
 #include "cmd/check/inputs.h"
 #include "cmd/check/outputs.h"
@@ -23,7 +23,7 @@
 #include "compare/comparable.h"
 #include "compare/judge/budget.h"
 #include "compare/judge/judge.h"
-#include "record/session/source_commit.h"
+#include "record/session/meta/source_commit.h"
 
 namespace gpuprof::cmd {
 namespace {

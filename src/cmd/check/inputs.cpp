@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/files/file.h"
-#include "base/hints.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
+#include "base/text/numbers.h"
 #include "cmd/common/input.h"
 
 namespace gpuprof::cmd {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/stack_view.h"
+#include "analyze/paths/stack_view.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
 #include "compare/judge/thresholds.h"

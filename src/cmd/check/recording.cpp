@@ -18,11 +18,11 @@
 
 #include "base/clock.h"
 #include "base/files/output_file.h"
-#include "base/hints.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/process/pidfd.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
+#include "base/text/numbers.h"
 #include "record/signals.h"
 
 namespace gpuprof::cmd {

@@ -11,10 +11,10 @@
 
 #include "analyze/parts/part_meta.h"
 #include "base/files/file.h"
-#include "base/hints.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/hints.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "output/trust.h"

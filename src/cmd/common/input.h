@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/aggregate.h"
+#include "analyze/rows/aggregate.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
 #include "profile/reader.h"

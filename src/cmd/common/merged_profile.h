@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
 #include "profile/records.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/numbers.h"
-#include "base/shell.h"
+#include "base/text/numbers.h"
+#include "base/text/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/terminal.h"
 

@@ -10,9 +10,9 @@
 
 #include "base/exit_status.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
-#include "base/shell.h"
+#include "base/text/numbers.h"
+#include "base/text/shell.h"
 #include "output/text.h"
 #include "profile/reader.h"
 

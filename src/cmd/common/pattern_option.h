@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/pattern.h"
 #include "base/result.h"
+#include "base/text/pattern.h"
 
 namespace CLI {
 class App;

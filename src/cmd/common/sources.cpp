@@ -18,8 +18,8 @@
 #include "base/files/packed_input.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/utf8.h"
 #include "base/unique_fd.h"
-#include "base/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 

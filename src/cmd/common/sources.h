@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/stack_view.h"
+#include "analyze/paths/stack_view.h"
 #include "base/result.h"
 
 namespace CLI {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "analyze/aggregate.h"
-#include "analyze/time_window.h"
+#include "analyze/rows/aggregate.h"
+#include "analyze/rows/time_window.h"
 #include "base/result.h"
 
 namespace CLI {

@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "base/files/file.h"
-#include "base/hints.h"
+#include "base/text/hints.h"
 #include "cmd/doctor/facts.h"
 
 namespace gpuprof::cmd {

@@ -12,13 +12,13 @@
 #include "backend/backend.h"
 #include "base/files/file.h"
 #include "base/process/process_status.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/doctor/facts.h"
 #include "cmd/doctor/stacks.h"
 #include "output/json_stream.h"
 #include "record/target/environment.h"
-#include "symbolize/xe_disassembler.h"
+#include "symbolize/gpu/xe_disassembler.h"
 
 namespace gpuprof::cmd {
 

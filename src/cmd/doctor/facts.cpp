@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "base/files/file.h"
-#include "base/hints.h"
 #include "base/process/process_status.h"
+#include "base/text/hints.h"
 #include "base/unique_fd.h"
 #include "symbolize/kernel_symbols.h"
 

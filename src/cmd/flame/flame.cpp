@@ -2,15 +2,15 @@
 #include <array>
 #include <utility>
 
-#include "analyze/fold.h"
-#include "analyze/inverted.h"
-#include "analyze/summarize.h"
-#include "analyze/time_series.h"
+#include "analyze/paths/fold.h"
+#include "analyze/paths/inverted.h"
+#include "analyze/rows/summarize.h"
+#include "analyze/rows/time_series.h"
 #include "base/files/file.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
-#include "base/shell.h"
+#include "base/text/numbers.h"
+#include "base/text/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"

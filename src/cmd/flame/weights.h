@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "analyze/measure.h"
+#include "analyze/rows/measure.h"
 #include "output/weight.h"
 
 namespace gpuprof::cmd {

@@ -12,9 +12,9 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
-#include "base/pattern.h"
 #include "base/return_if_error.h"
-#include "base/shell.h"
+#include "base/text/pattern.h"
+#include "base/text/shell.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/options.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
 
 namespace gpuprof::cmd {

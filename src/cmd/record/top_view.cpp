@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "analyze/frame_origin.h"
-#include "analyze/labels.h"
+#include "analyze/names/frame_origin.h"
+#include "analyze/names/labels.h"
 #include "base/log.h"
 #include "cmd/record/top_text.h"
 

@@ -16,7 +16,7 @@
 #include "base/files/file.h"
 #include "base/files/open_folder.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "profile/writer.h"
 
 namespace gpuprof::cmd {

@@ -6,9 +6,9 @@
 
 #include "base/files/file.h"
 #include "base/log.h"
-#include "base/numbers.h"
 #include "base/return_if_error.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "cmd/common/part_inputs.h"

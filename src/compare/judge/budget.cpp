@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "analyze/work_paths.h"
-#include "base/numbers.h"
-#include "base/pattern.h"
-#include "base/utf8.h"
+#include "analyze/paths/work_paths.h"
+#include "base/text/numbers.h"
+#include "base/text/pattern.h"
+#include "base/text/utf8.h"
 #include "compare/setup.h"
 
 namespace gpuprof::compare {

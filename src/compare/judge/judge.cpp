@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "compare/comparable.h"
 #include "compare/doubts.h"
 #include "compare/judge/excuse.h"

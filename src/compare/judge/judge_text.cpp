@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::compare {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::compare {
 namespace {

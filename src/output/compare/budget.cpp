@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 

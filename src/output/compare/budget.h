@@ -1,7 +1,7 @@
 // What `check --max` prints of a budget.
 #pragma once
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "compare/judge/budget.h"
 
 namespace gpuprof::output {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "compare/judge/judge.h"
 
 namespace gpuprof::output {

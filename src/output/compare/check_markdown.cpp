@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/compare/check.h"
 #include "output/compare/check_words.h"
 #include "output/text.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "compare/judge/judge_text.h"
 #include "output/compare/stall_words.h"
 #include "output/text.h"

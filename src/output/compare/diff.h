@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "compare/comparison.h"
 #include "output/compare/diff_lines.h"
 

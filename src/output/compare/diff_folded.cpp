@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/labels.h"
+#include "analyze/names/labels.h"
 #include "output/compare/diff.h"
 #include "output/folded.h"
 

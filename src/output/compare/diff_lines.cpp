@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 #include "compare/comparison.h"
 #include "compare/difference.h"
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/labels.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/names/labels.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/compare/diff.h"
 #include "output/compare/stall_words.h"
 #include "output/text.h"

@@ -1,9 +1,9 @@
 #include <string>
 #include <vector>
 
-#include "analyze/flame_tree.h"
-#include "analyze/labels.h"
-#include "base/numbers.h"
+#include "analyze/names/labels.h"
+#include "analyze/paths/flame_tree.h"
+#include "base/text/numbers.h"
 #include "output/compare/diff.h"
 #include "output/picture/svg.h"
 

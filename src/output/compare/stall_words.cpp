@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "compare/stall_shares.h"
 #include "output/text.h"
 

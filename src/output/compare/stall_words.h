@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "compare/comparison.h"
 #include "output/json_stream.h"
 

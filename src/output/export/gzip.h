@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

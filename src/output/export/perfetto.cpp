@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/export/perfetto_fields.h"
 #include "output/export/perfetto_packets.h"
 #include "output/export/perfetto_stacks.h"

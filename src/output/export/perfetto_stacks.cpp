@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/export/perfetto_fields.h"
 #include "output/export/protobuf.h"
 #include "output/text.h"

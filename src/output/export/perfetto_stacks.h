@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/walk_frames.h"
+#include "analyze/paths/walk_frames.h"
 
 namespace gpuprof::output::perfetto {
 

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyze/dimensions.h"
-#include "base/utf8.h"
+#include "analyze/rows/dimensions.h"
+#include "base/text/utf8.h"
 #include "output/export/perfetto_fields.h"
 #include "output/export/protobuf.h"
 #include "output/text.h"

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/labels.h"
+#include "analyze/names/labels.h"
 #include "base/hash.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/export/gzip.h"
 #include "output/export/protobuf.h"
 #include "output/export/work_facts.h"

@@ -2,9 +2,9 @@
 // gzip. https://github.com/google/pprof/blob/main/proto/profile.proto
 #pragma once
 
-#include "analyze/walk.h"
+#include "analyze/paths/walk.h"
 #include "base/result.h"
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

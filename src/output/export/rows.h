@@ -1,8 +1,8 @@
 // The rows of a profile as tables: one row for each stack and what it is told apart by.
 #pragma once
 
-#include "analyze/walk.h"
-#include "base/text_stream.h"
+#include "analyze/paths/walk.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

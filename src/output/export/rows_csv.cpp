@@ -2,8 +2,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/fold.h"
-#include "base/utf8.h"
+#include "analyze/paths/fold.h"
+#include "base/text/utf8.h"
 #include "output/export/rows.h"
 #include "output/export/work_facts.h"
 #include "output/folded.h"

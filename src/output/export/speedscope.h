@@ -1,8 +1,8 @@
 // A file of https://www.speedscope.app, by its file-format-schema.json: one sampled profile for each weight.
 #pragma once
 
-#include "analyze/walk.h"
-#include "base/text_stream.h"
+#include "analyze/paths/walk.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/call_path.h"
-#include "analyze/labels.h"
+#include "analyze/names/labels.h"
+#include "analyze/paths/call_path.h"
 #include "base/hash.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/export/work_facts.h"
 #include "output/text.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "analyze/walk.h"
+#include "analyze/paths/walk.h"
 #include "base/result.h"
 
 namespace gpuprof::output {

@@ -1,6 +1,6 @@
 #include "output/export/work_facts.h"
 
-#include "analyze/dimensions.h"
+#include "analyze/rows/dimensions.h"
 #include "output/text.h"
 #include "profile/words.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "analyze/walk.h"
-#include "base/text_stream.h"
+#include "analyze/paths/walk.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/numbers.h"
 #include "base/sha256.h"
+#include "base/text/numbers.h"
 #include "output/picture/svg_parts.h"
 #include "output/picture/svg_text.h"
 #include "output/text.h"

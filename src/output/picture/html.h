@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/flame_tree.h"
-#include "analyze/summarize.h"
+#include "analyze/paths/flame_tree.h"
+#include "analyze/rows/summarize.h"
 #include "output/picture/svg.h"
 
 namespace gpuprof::output {

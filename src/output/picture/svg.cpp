@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbers.h"
+#include "base/text/numbers.h"
 #include "output/picture/svg_layout.h"
 #include "output/picture/svg_palette.h"
 #include "output/picture/svg_parts.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "analyze/flame_tree.h"
+#include "analyze/paths/flame_tree.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {

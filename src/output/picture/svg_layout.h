@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyze/flame_tree.h"
+#include "analyze/paths/flame_tree.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {

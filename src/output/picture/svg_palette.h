@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyze/flame_tree.h"
+#include "analyze/paths/flame_tree.h"
 
 namespace gpuprof::output {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "base/numbers.h"
+#include "base/text/numbers.h"
 #include "output/picture/svg_text.h"
 
 extern "C" {

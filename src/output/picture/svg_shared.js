@@ -7,7 +7,7 @@ const script = document.currentScript;
 const svg = (script && script.ownerSVGElement) || document.documentElement;
 const byId = (id) => svg.querySelector('#' + id);
 
-// ---- numbers, as src/base/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
+// ---- numbers, as src/base/text/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
 
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 

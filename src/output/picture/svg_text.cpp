@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "output/json_stream.h"
 
 namespace gpuprof::output {

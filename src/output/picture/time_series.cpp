@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "analyze/time_window.h"
-#include "base/numbers.h"
+#include "analyze/rows/time_window.h"
+#include "base/text/numbers.h"
 #include "output/picture/svg_parts.h"
 #include "output/picture/svg_text.h"
 #include "profile/records.h"

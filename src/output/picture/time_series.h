@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "analyze/time_series.h"
+#include "analyze/rows/time_series.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {

@@ -7,7 +7,7 @@
 
 #include "analyze/ranks/job.h"
 #include "analyze/ranks/verdict.h"
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/time_window.h"
-#include "base/numbers.h"
+#include "analyze/rows/time_window.h"
+#include "base/text/numbers.h"
 #include "output/picture/svg_parts.h"
 #include "output/picture/svg_text.h"
 #include "output/ranks/ranks.h"

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analyze/time_window.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/rows/time_window.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/ranks/ranks.h"
 #include "output/text.h"
 

@@ -1,8 +1,8 @@
 // What was counted at instructions. Internal to the report.
 #pragma once
 
-#include "analyze/summarize.h"
-#include "base/text_stream.h"
+#include "analyze/rows/summarize.h"
+#include "base/text/text_stream.h"
 #include "output/report/page.h"
 
 namespace gpuprof::output {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 
 namespace gpuprof::output {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "analyze/parts/part_meta.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/facts.h"
 #include "output/text.h"
 #include "output/weight.h"

@@ -1,7 +1,7 @@
 // What a report says before its tables. Internal to the report.
 #pragma once
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 #include "output/report/page.h"
 
 namespace gpuprof::output {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/json_stream.h"
 #include "output/report/counted.h"
 #include "output/report/report.h"

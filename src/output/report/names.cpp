@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "analyze/distinct_names.h"
+#include "analyze/names/distinct_names.h"
 #include "output/report/page.h"
 #include "output/text.h"
 

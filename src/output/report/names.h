@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 #include "output/report/report.h"
 
 namespace gpuprof::output {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analyze/kernel_names.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/names/kernel_names.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "output/report/fit.h"
 #include "output/report/names.h"
 #include "output/report/report.h"

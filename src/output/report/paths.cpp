@@ -5,10 +5,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyze/frame_origin.h"
-#include "analyze/labels.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/names/frame_origin.h"
+#include "analyze/names/labels.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 #include "output/report/page.h"
 
 namespace gpuprof::output {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "analyze/summarize.h"
-#include "base/text_stream.h"
+#include "analyze/rows/summarize.h"
+#include "base/text/text_stream.h"
 
 namespace gpuprof::output {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/stall_reasons.h"
-#include "base/numbers.h"
+#include "analyze/stalls/stall_reasons.h"
+#include "base/text/numbers.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 #include "output/trust.h"

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "analyze/distinct_names.h"
-#include "base/numbers.h"
-#include "base/utf8.h"
+#include "analyze/names/distinct_names.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/report/counted.h"
 #include "output/report/fit.h"
 #include "output/report/head.h"

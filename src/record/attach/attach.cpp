@@ -9,11 +9,11 @@
 
 #include "base/clock.h"
 #include "base/files/path.h"
-#include "base/hints.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 #include "record/signals.h"
-#include "symbolize/elf_functions.h"
+#include "symbolize/elf/elf_functions.h"
 #include "symbolize/process_maps.h"
 
 namespace gpuprof::record {

@@ -20,11 +20,11 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/files/path.h"
-#include "base/hints.h"
 #include "base/process/credentials.h"
 #include "base/process/process_status.h"
 #include "base/return_if_error.h"
-#include "symbolize/elf_functions.h"
+#include "base/text/hints.h"
+#include "symbolize/elf/elf_functions.h"
 
 namespace gpuprof::record {
 namespace {

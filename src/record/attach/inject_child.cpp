@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/hints.h"
 #include "base/process/close_range.h"
 #include "base/process/packet.h"
+#include "base/text/hints.h"
 
 namespace gpuprof::record {
 namespace {

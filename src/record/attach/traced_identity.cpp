@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "base/hints.h"
 #include "base/process/pidfd.h"
 #include "base/process/process_status.h"
+#include "base/text/hints.h"
 
 namespace gpuprof::record {
 namespace {

@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "backend/bpf_codes.h"
-#include "base/hints.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 #include "base/unique_fd.h"
 #include "record/bpf/bpf_object.h"
 #include "record/bpf/bpf_processes.h"
 #include "record/bpf/stack_engine.h"
-#include "symbolize/elf_functions.h"
+#include "symbolize/elf/elf_functions.h"
 #include "wire/bpf_events.h"
 
 namespace gpuprof::record {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/hints.h"
+#include "base/text/hints.h"
 
 #ifdef GPUPROF_HAVE_BPF
 extern "C" const unsigned char gpuprof_embedded_bpf_begin[];

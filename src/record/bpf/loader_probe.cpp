@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 
 namespace gpuprof::record {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/files/path.h"
 #include "base/log.h"
-#include "symbolize/elf_functions.h"
+#include "symbolize/elf/elf_functions.h"
 #include "wire/python_layouts.h"
 
 namespace gpuprof::record {

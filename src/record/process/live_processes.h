@@ -12,7 +12,7 @@
 
 #include "record/batch.h"
 #include "record/memory_budget.h"
-#include "record/process/code_table.h"
+#include "record/process/code/code_table.h"
 #include "record/process/process_news.h"
 #include "record/process/process_table.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::record {
 namespace {

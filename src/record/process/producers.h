@@ -13,13 +13,13 @@
 #include "backend/event_sink.h"
 #include "record/batch.h"
 #include "record/memory_budget.h"
-#include "record/process/code_table.h"
+#include "record/process/code/code_table.h"
+#include "record/process/code/gpu_code.h"
+#include "record/process/code/source_modules.h"
 #include "record/process/device_table.h"
-#include "record/process/gpu_code.h"
 #include "record/process/live_processes.h"
 #include "record/process/name_table.h"
 #include "record/process/ranges.h"
-#include "record/process/source_modules.h"
 #include "record/process/thread_names.h"
 
 namespace gpuprof::record {

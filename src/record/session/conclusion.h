@@ -6,7 +6,7 @@
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
 #include "record/session.h"
-#include "record/session/gpu_lines.h"
+#include "record/session/code/gpu_lines.h"
 #include "record/summary.h"
 #include "record/write/profile_sink.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/edits.h"
+#include "base/text/edits.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {

@@ -12,7 +12,7 @@
 
 #include "base/exit_status.h"
 #include "base/files/file.h"
-#include "base/shell.h"
+#include "base/text/shell.h"
 
 namespace gpuprof::record {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/exit_status.h"
-#include "base/hints.h"
 #include "base/process/pidfd.h"
+#include "base/text/hints.h"
 #include "record/target/exec_error.h"
 
 namespace gpuprof::record {

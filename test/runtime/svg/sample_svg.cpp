@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/flame_tree.h"
-#include "analyze/inverted.h"
-#include "analyze/summarize.h"
+#include "analyze/paths/flame_tree.h"
+#include "analyze/paths/inverted.h"
+#include "analyze/rows/summarize.h"
 #include "output/picture/html.h"
 #include "output/picture/svg.h"
 

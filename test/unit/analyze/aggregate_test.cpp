@@ -1,11 +1,11 @@
-#include "analyze/aggregate.h"
+#include "analyze/rows/aggregate.h"
 
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "analyze/labels.h"
+#include "analyze/names/labels.h"
 #include "catch.h"
 #include "profile/latency_bucket.h"
 #include "profile/random_profile.h"

@@ -1,12 +1,12 @@
 // Names of a screen: whatever is left out of them, no two are the same.
-#include "analyze/distinct_names.h"
+#include "analyze/names/distinct_names.h"
 
 #include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "catch.h"
 
 using namespace gpuprof;

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 #include "catch.h"
 #include "folding.h"
 #include "profile/random_profile.h"

@@ -1,4 +1,4 @@
-#include "analyze/flame_tree.h"
+#include "analyze/paths/flame_tree.h"
 
 #include <map>
 #include <random>

@@ -1,11 +1,11 @@
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
 
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
 #include "catch.h"
 #include "output/folded.h"
 #include "profile/random_profile.h"

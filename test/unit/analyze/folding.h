@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 #include "catch.h"
 #include "output/folded.h"
 #include "profile/text_input.h"

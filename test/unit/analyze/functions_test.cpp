@@ -1,11 +1,11 @@
 // The sandwich: what each function of the CPU and all below it launched, and what it launched itself.
-#include "analyze/functions.h"
+#include "analyze/paths/functions.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "analyze/frame_origin.h"
+#include "analyze/names/frame_origin.h"
 #include "catch.h"
 #include "folding.h"
 #include "profile/random_profile.h"

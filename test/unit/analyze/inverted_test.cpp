@@ -1,4 +1,4 @@
-#include "analyze/inverted.h"
+#include "analyze/paths/inverted.h"
 
 #include <algorithm>
 #include <map>

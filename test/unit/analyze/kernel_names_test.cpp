@@ -1,9 +1,9 @@
 // Names of kernels as the profilers of these libraries show them, and what is made of them.
-#include "analyze/kernel_names.h"
+#include "analyze/names/kernel_names.h"
 
 #include <string>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "catch.h"
 
 using gpuprof::utf8_length;

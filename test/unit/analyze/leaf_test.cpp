@@ -1,4 +1,4 @@
-#include "analyze/leaf.h"
+#include "analyze/stalls/leaf.h"
 
 #include <map>
 #include <random>

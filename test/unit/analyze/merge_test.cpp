@@ -1,4 +1,4 @@
-#include "analyze/merge.h"
+#include "analyze/merge/merge.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "analyze/spread.h"
+#include "analyze/paths/spread.h"
 
 #include <random>
 #include <string>

@@ -1,5 +1,5 @@
 // What of a stack is shown: Python frames, hiding, trimming, recursion. Whatever is chosen, no time is lost.
-#include "analyze/stack_view.h"
+#include "analyze/paths/stack_view.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "analyze/fold.h"
-#include "analyze/labels.h"
-#include "analyze/latency.h"
-#include "analyze/summarize.h"
-#include "analyze/work_paths.h"
+#include "analyze/names/labels.h"
+#include "analyze/paths/fold.h"
+#include "analyze/paths/work_paths.h"
+#include "analyze/rows/latency.h"
+#include "analyze/rows/summarize.h"
 #include "catch.h"
 #include "folding.h"
 #include "profile/random_profile.h"

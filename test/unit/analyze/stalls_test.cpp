@@ -1,12 +1,12 @@
-#include "analyze/stalls.h"
+#include "analyze/stalls/stalls.h"
 
 #include <cmath>
 #include <random>
 #include <set>
 #include <string>
 
-#include "analyze/stall_reasons.h"
-#include "analyze/summarize.h"
+#include "analyze/rows/summarize.h"
+#include "analyze/stalls/stall_reasons.h"
 #include "catch.h"
 #include "profile/text_input.h"
 

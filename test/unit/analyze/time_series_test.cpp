@@ -1,9 +1,9 @@
-#include "analyze/time_series.h"
+#include "analyze/rows/time_series.h"
 
 #include <string>
 #include <vector>
 
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 #include "catch.h"
 #include "profile/text_input.h"
 

@@ -1,12 +1,12 @@
 // The walk and the fold are two ways to the same paths: what one shows, the other must show, to the nanosecond.
-#include "analyze/walk.h"
+#include "analyze/paths/walk.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analyze/fold.h"
+#include "analyze/paths/fold.h"
 #include "catch.h"
 #include "output/folded.h"
 #include "profile/random_profile.h"

@@ -1,13 +1,13 @@
 // The one builder of paths, and that those who list or draw paths show what it says.
-#include "analyze/work_paths.h"
+#include "analyze/paths/work_paths.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analyze/call_path.h"
-#include "analyze/walk.h"
+#include "analyze/paths/call_path.h"
+#include "analyze/paths/walk.h"
 #include "catch.h"
 #include "folding.h"
 

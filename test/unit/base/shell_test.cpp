@@ -1,4 +1,4 @@
-#include "base/shell.h"
+#include "base/text/shell.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "catch.h"
 #include "cmd/manual/page.h"
 #include "cmd/record/bottom_lines.h"

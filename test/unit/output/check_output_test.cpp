@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "catch.h"
 #include "output/compare/check.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_stream.h"
+#include "base/text/text_stream.h"
 #include "catch.h"
 #include "output/export/gzip.h"
 #include "output/export/perfetto.h"

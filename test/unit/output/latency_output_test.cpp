@@ -1,6 +1,6 @@
 #include <string>
 
-#include "analyze/latency.h"
+#include "analyze/rows/latency.h"
 #include "catch.h"
 #include "output/latency.h"
 #include "profile/latency_bucket.h"

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "analyze/summarize.h"
-#include "base/utf8.h"
+#include "analyze/rows/summarize.h"
+#include "base/text/utf8.h"
 #include "catch.h"
 #include "output/report/fit.h"
 #include "output/report/page.h"

@@ -1,4 +1,4 @@
-#include "symbolize/cubin_line_table.h"
+#include "symbolize/gpu/cubin_line_table.h"
 
 #include <string>
 

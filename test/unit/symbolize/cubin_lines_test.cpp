@@ -1,4 +1,4 @@
-#include "symbolize/cubin_lines.h"
+#include "symbolize/gpu/cubin_lines.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "symbolize/disassembler.h"
+#include "symbolize/gpu/disassembler.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "catch.h"
-#include "symbolize/cubin_lines.h"
+#include "symbolize/gpu/cubin_lines.h"
 
 using gpuprof::symbolize::CubinFunction;
 using gpuprof::symbolize::CubinLines;

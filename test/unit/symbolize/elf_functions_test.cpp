@@ -1,4 +1,4 @@
-#include "symbolize/elf_functions.h"
+#include "symbolize/elf/elf_functions.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "catch.h"
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 
 using gpuprof::UniqueFd;
 using gpuprof::symbolize::ByteSource;

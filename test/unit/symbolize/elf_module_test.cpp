@@ -1,4 +1,4 @@
-#include "symbolize/elf_module.h"
+#include "symbolize/elf/elf_module.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

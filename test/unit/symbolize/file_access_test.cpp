@@ -13,7 +13,7 @@
 #include "catch.h"
 #include "child.h"
 #include "name_address.h"
-#include "symbolize/debug_files.h"
+#include "symbolize/elf/debug_files.h"
 #include "symbolize/process_maps.h"
 #include "symbolize/symbolizer.h"
 

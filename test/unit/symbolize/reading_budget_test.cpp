@@ -8,7 +8,7 @@
 #include "catch.h"
 #include "child.h"
 #include "name_address.h"
-#include "symbolize/debug_files.h"
+#include "symbolize/elf/debug_files.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/symbolizer.h"
 

@@ -1,5 +1,5 @@
 // Which registers instructions read and write, as nvdisasm prints them for sm_70 to sm_100.
-#include "symbolize/sass_instruction.h"
+#include "symbolize/gpu/sass_instruction.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Which instructions a stalled one can be waiting for.
-#include "symbolize/sass_slice.h"
+#include "symbolize/gpu/sass_slice.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "symbolize/cubin_lines.h"
+#include "symbolize/gpu/cubin_lines.h"
 
 using namespace gpuprof::symbolize;
 

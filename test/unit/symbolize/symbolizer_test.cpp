@@ -13,7 +13,7 @@
 #include "catch.h"
 #include "child.h"
 #include "name_address.h"
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize::test {

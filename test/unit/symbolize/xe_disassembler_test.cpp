@@ -1,4 +1,4 @@
-#include "symbolize/xe_disassembler.h"
+#include "symbolize/gpu/xe_disassembler.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

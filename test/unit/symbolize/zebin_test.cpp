@@ -1,4 +1,4 @@
-#include "symbolize/zebin.h"
+#include "symbolize/gpu/zebin.h"
 
 #include <elf.h>
 

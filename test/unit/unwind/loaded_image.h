@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "symbolize/byte_source.h"
+#include "symbolize/elf/byte_source.h"
 #include "unwind/cfi.h"
 
 namespace gpuprof::unwind {

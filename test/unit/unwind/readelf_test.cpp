@@ -12,7 +12,7 @@
 
 #include "catch.h"
 #include "loaded_image.h"
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "unwind/table.h"
 
 using namespace gpuprof;

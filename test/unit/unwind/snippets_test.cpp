@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "frame_bytes.h"
 #include "own_modules.h"
-#include "symbolize/elf_image.h"
+#include "symbolize/elf/elf_image.h"
 #include "unwind/table.h"
 
 using namespace gpuprof;

@@ -9,7 +9,7 @@
 #include "backend/sampling_options.h"
 #include "base/clock.h"
 #include "record/memory_budget.h"
-#include "record/process/code_reader.h"
+#include "record/process/code/code_reader.h"
 #include "record/process/instruments.h"
 
 namespace gpuprof::record {

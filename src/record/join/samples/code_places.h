@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "record/join/context/context.h"
-#include "record/process/code_reader.h"
+#include "record/process/code/code_reader.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

@@ -13,7 +13,7 @@
 
 #include "backend/event_sink.h"
 #include "record/join/context/context.h"
-#include "record/process/code_reader.h"
+#include "record/process/code/code_reader.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {

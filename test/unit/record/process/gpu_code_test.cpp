@@ -1,6 +1,6 @@
 // Modules of GPU code and places in them: the same code is one, whoever has loaded it.
 
-#include "record/process/gpu_code.h"
+#include "record/process/code/gpu_code.h"
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
 // What lay at an address when a stack was taken, and what lies there now.
 
-#include "record/process/source_modules.h"
+#include "record/process/code/source_modules.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

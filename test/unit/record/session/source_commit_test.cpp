@@ -1,4 +1,4 @@
-#include "record/session/source_commit.h"
+#include "record/session/meta/source_commit.h"
 
 #include <sys/stat.h>
 

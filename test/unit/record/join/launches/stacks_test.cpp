@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "join_rig.h"
-#include "record/process/code_table.h"
+#include "record/process/code/code_table.h"
 #include "record/summary.h"
 
 using gpuprof::backend::PythonCode;

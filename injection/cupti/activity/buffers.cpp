@@ -1,0 +1,233 @@
+#include "cupti/activity/buffers.h"
+
+#include <cstdlib>
+
+#include "base/atomics.h"
+#include "base/guard.h"
+#include "base/keep_errno.h"
+#include "cupti/activity/host_records.h"
+#include "cupti/activity/records.h"
+#include "cupti/kernel_names.h"
+#include "cupti/session.h"
+#include "ipc/emit.h"
+#include "runtime/recording.h"
+#include "runtime/work.h"
+
+namespace gpuprof::injection::cupti {
+namespace {
+
+// CUPTI 13 holds a buffer a thread, so they are not made larger than about 5 000 kernel records need.
+constexpr size_t kBufferBytes = 1U << 20;
+constexpr size_t kBufferAlignment = 4096;
+constexpr size_t kMaxFree = 8;  // buffers kept for the next request
+
+struct FreeList {
+  uint32_t lock;
+  size_t count;
+  uint8_t* buffers[kMaxFree];
+};
+FreeList free_list;
+
+uint8_t* take_free() {
+  uint8_t* buffer = nullptr;
+  if (try_lock_bounded(&free_list.lock)) {
+    if (free_list.count > 0) {
+      buffer = free_list.buffers[--free_list.count];
+    }
+    unlock(&free_list.lock);
+  }
+  return buffer;
+}
+
+void give_back(uint8_t* buffer) {
+  bool kept = false;
+  if (try_lock_bounded(&free_list.lock)) {
+    if (free_list.count < kMaxFree) {
+      free_list.buffers[free_list.count++] = buffer;
+      kept = true;
+    }
+    unlock(&free_list.lock);
+  }
+  if (!kept) {
+    free(buffer);
+  }
+}
+
+gpuprof_op copy_op(uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+      return GPUPROF_OP_COPY_HTOD;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+      return GPUPROF_OP_COPY_DTOH;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+      return GPUPROF_OP_COPY_DTOD;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+      return GPUPROF_OP_COPY_HTOH;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return GPUPROF_OP_COPY_PTOP;
+    default:
+      return GPUPROF_OP_COPY;
+  }
+}
+
+// The fields that records of all kinds have under the same names.
+template <typename Record>
+gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = {};
+  op.correlation = record.correlationId;
+  op.start_ns = record.start;
+  op.end_ns = record.end;
+  op.stream = record.streamId;
+  op.device = record.deviceId;
+  op.context = record.contextId;
+  op.op = static_cast<uint16_t>(kind);
+  return op;
+}
+
+template <typename Record>
+gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = common_fields(record, kind);
+  op.graph_node = record.graphNodeId;
+  op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
+  if (record.correlationId == 0 && record.graphNodeId != 0 && record.graphId != 0) {
+    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;  // in the body of a conditional node
+  }
+  return op;
+}
+
+void emit(gpuprof_gpu_op op) {
+  Session& s = session();
+  if (op.end_ns == 0 && op.start_ns != 0 && load_relaxed(&s.ending) != 0) {
+    lost(GPUPROF_LOSS_UNFINISHED, 1);
+    return;
+  }
+  if (op.start_ns == 0 || op.end_ns == 0 || op.end_ns < op.start_ns) {
+    lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);
+    return;
+  }
+  add_relaxed(&s.valid_records, uint64_t{1});
+  add_relaxed(&s.valid_ns, op.end_ns - op.start_ns);
+  op.start_ns = to_monotonic(op.start_ns);
+  op.end_ns = to_monotonic(op.end_ns);
+  op.queued_ns = to_monotonic(op.queued_ns);
+  op.submitted_ns = to_monotonic(op.submitted_ns);
+  gpu_op(op, true);
+}
+
+// Times that can not be are worse than none.
+void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
+  const bool in_order = record.queued == 0 || record.submitted == 0 || record.queued <= record.submitted;
+  op->queued_ns = in_order && record.queued <= record.start ? record.queued : 0;
+  op->submitted_ns = in_order && record.submitted <= record.start ? record.submitted : 0;
+}
+
+void emit_kernel(const KernelRecord& record) {
+  gpuprof_gpu_op op = node_fields(record, GPUPROF_OP_KERNEL);
+  if (record.graphNodeId == 0) {  // a graph's nodes carry the times of an earlier launch
+    add_latency(record, &op);
+  }
+  op.name_id = name_of_record(record);
+  emit(op);
+}
+
+template <typename Record>
+void emit_transfer(const Record& record, gpuprof_op kind) {
+  gpuprof_gpu_op op = node_fields(record, kind);
+  op.bytes = record.bytes;
+  emit(op);
+}
+
+void emit_record(const CUpti_Activity* record) {
+  switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      emit_kernel(*reinterpret_cast<const KernelRecord*>(record));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+      const auto& copy = *reinterpret_cast<const CopyRecord*>(record);
+      emit_transfer(copy, copy_op(copy.copyKind));
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      emit_transfer(*reinterpret_cast<const PeerCopyRecord*>(record), GPUPROF_OP_COPY_PTOP);
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      emit_transfer(*reinterpret_cast<const FillRecord*>(record), GPUPROF_OP_FILL);
+      break;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      if (load_relaxed(&session().paused) == 0) {
+        emit(common_fields(*reinterpret_cast<const GraphRecord*>(record), GPUPROF_OP_GRAPH));
+      }
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      emit_memory(*reinterpret_cast<const MemoryRecord*>(record));
+      break;
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      emit_unified_memory(*reinterpret_cast<const UnifiedMemoryRecord*>(record));
+      break;
+    default:
+      break;
+  }
+}
+
+void emit_all(uint8_t* buffer, size_t valid) {
+  CUpti_Activity* record = nullptr;
+  CUptiResult result = CUPTI_SUCCESS;
+  while ((result = session().api.next_record(buffer, valid, &record)) == CUPTI_SUCCESS && record != nullptr) {
+    emit_record(record);
+  }
+  if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer can not be read: at least one
+  }
+}
+
+}  // namespace
+
+void count_dropped() {
+  size_t dropped = 0;
+  if (session().api.dropped_records(nullptr, 0, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, dropped);
+  }
+}
+
+void free_spare_buffers() {
+  for (uint8_t* buffer = take_free(); buffer != nullptr; buffer = take_free()) {
+    free(buffer);
+  }
+}
+
+void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
+  const KeepErrno keep_errno;  // runs inside the target's launch
+  *max_records = 0;
+  *size = kBufferBytes;
+  *buffer = take_free();
+  if (*buffer == nullptr) {
+    *buffer = static_cast<uint8_t*>(aligned_alloc(kBufferAlignment, kBufferBytes));
+  }
+  if (*buffer == nullptr) {
+    *size = 0;
+    lost(GPUPROF_LOSS_OUT_OF_MEMORY, 1);
+  }
+}
+
+void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* buffer, size_t /*size*/, size_t valid) {
+  if (buffer == nullptr) {
+    return;
+  }
+  const KeepErrno keep_errno;  // may be a thread of the target that waits for its work
+  if (!in_fork()) {
+    const Guard guard;
+    if (valid > 0) {
+      emit_all(buffer, valid);
+    }
+    count_dropped();
+  }
+  give_back(buffer);
+}
+
+}  // namespace gpuprof::injection::cupti

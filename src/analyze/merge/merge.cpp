@@ -1,0 +1,335 @@
+#include "analyze/merge/merge.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge/merge_clock.h"
+#include "analyze/merge/merge_ids.h"
+#include "analyze/parts/part_meta.h"
+#include "base/return_if_error.h"
+#include "base/text/numbers.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+using MergeReason = std::optional<std::string>;
+
+constexpr const char* kMergeAfterEnd = "there are records after END";
+
+class Merger {
+ public:
+  Merger(const MergeClock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
+
+  Status begin() {
+    const std::pair<const char*, std::optional<uint64_t>> facts[] = {
+        {"start_ns", clock_.start_ns}, {"start_unix_ns", clock_.start_unix_ns}, {"interval_ns", clock_.interval_ns}};
+    for (const auto& [key, value] : facts) {
+      if (value) {
+        const std::string text = std::to_string(*value);
+        RETURN_IF_ERROR(sink_(p::Meta{key, text}));
+      }
+    }
+    return {};
+  }
+
+  Status take(const std::string& name, p::Reader& reader, const InputHeader& header) {
+    const std::string_view host = header.text("host").empty() ? "unknown" : header.text("host");
+    const auto [host_id, host_is_new] = ids_.begin_input(host);
+    if (host_is_new) {
+      RETURN_IF_ERROR(sink_(p::String{host_id, host}));
+    }
+    parts_.begin_input(header.text(kPartOf));
+    shift_ = shift_of(header, clock_);
+    tables_ = {};
+    gpu_works_.clear();
+    ended_ = false;
+    has_end_ = !reader.is_published_form();
+    if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
+      result_.warnings.push_back(name + " does not say when it was recorded: it is taken to begin with the others");
+    }
+    for (const auto& [key, value] : header.meta) {
+      RETURN_IF_ERROR(take_meta({key, value}));
+    }
+    RETURN_IF_ERROR(take_records(reader, header));
+    look_at_the_end(name, reader);
+    return {};
+  }
+
+  Result<MergeResult> finish() {
+    for (const auto& [key, sum] : sums_) {
+      const std::string text = std::to_string(sum);
+      RETURN_IF_ERROR(sink_(p::Meta{key, text}));
+    }
+    for (const auto& [key, value] : parts_.rest()) {
+      RETURN_IF_ERROR(sink_(p::Meta{key, value}));
+    }
+    if (result_.complete) {
+      RETURN_IF_ERROR(sink_(end_));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Status take_records(p::Reader& reader, const InputHeader& header) {
+    if (!header.next) {
+      return {};
+    }
+    p::Record first = *header.next;
+    Status taken = take_one(reader, first);
+    while (taken) {
+      auto batch = reader.next_batch();
+      RETURN_IF_ERROR(batch);
+      if (batch->at_end()) {
+        return {};
+      }
+      taken = batch->record != nullptr ? take_one(reader, *batch->record) : take_rows(reader, *batch);
+    }
+    return taken;
+  }
+
+  Status take_one(p::Reader& reader, p::Record& record) {
+    return settle(
+        reader, reader.line(),
+        ended_ && !std::holds_alternative<p::Unknown>(record) ? MergeReason(kMergeAfterEnd) : take_record(record));
+  }
+
+  Status take_rows(p::Reader& reader, const p::Reader::Batch& batch) {
+    if (!batch.samples.empty()) {
+      return take_rows(reader, batch.samples);
+    }
+    return batch.gpu.empty() ? take_rows(reader, batch.shares) : take_rows(reader, batch.gpu);
+  }
+
+  template <typename Row>
+  Status take_rows(p::Reader& reader, std::span<const Row> rows) {
+    for (const Row& row : rows) {
+      tables_.prefetch(row.work);
+    }
+    for (const Row& row : rows) {
+      if (const uint32_t position = tables_.position(row.work); position < gpu_works_.size()) {
+        __builtin_prefetch(&gpu_works_[position]);
+      }
+    }
+    uint64_t line = reader.line() - rows.size();
+    for (const Row& row : rows) {
+      row_ = row;
+      if (Status settled =
+              settle(reader, ++line, ended_ ? MergeReason(kMergeAfterEnd) : take_row(*std::get_if<Row>(&row_)));
+          !settled) {
+        return settled;
+      }
+    }
+    return {};
+  }
+
+  // Of what became of the record in that line.
+  Status settle(p::Reader& reader, uint64_t line, const MergeReason& reason) {
+    if (sink_failed_) {
+      return *sink_failed_;
+    }
+    if (reason && !reader.lenient()) {
+      return reader.error_at(line, *reason);
+    }
+    if (reason) {
+      reader.count_bad(line);
+    }
+    return {};
+  }
+
+  // `row` is that in row_. What take_record() does, where what there is to know about its work is known already.
+  template <typename Row>
+  MergeReason take_row(Row& row) {
+    const uint32_t position = tables_.position(row.work);
+    const bool known = position < gpu_works_.size() && index(gpu_works_[position]) != 0;
+    if constexpr (!std::is_same_v<Row, p::EuStall>) {
+      if (known) {
+        row.work = gpu_works_[position];
+        MergeReason reason = shift_slice(row.slice);
+        if (!reason) {
+          put(row_);
+        }
+        return reason;
+      }
+    }
+    MergeReason reason = take_record(row_);
+    if (!reason && !known) {
+      gpu_works_.resize(tables_.works().size());
+      gpu_works_[position] = row.work;
+    }
+    return reason;
+  }
+
+  void look_at_the_end(const std::string& name, const p::Reader& reader) {
+    if (reader.cut_short() || (!ended_ && has_end_)) {
+      result_.warnings.push_back(name + " is cut short: the merged profile has no END record");
+      result_.complete = false;
+    }
+    if (reader.skipped_unknown() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
+                                 " records of kinds that this version does not know are left out");
+    }
+    if (reader.skipped_bad() > 0) {
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines are left out");
+    }
+  }
+
+  MergeReason take_record(p::Record& record) {
+    if (const auto* meta = std::get_if<p::Meta>(&record)) {
+      if (Status put = take_meta(*meta); !put) {
+        sink_failed_ = put.error();
+      }
+      return std::nullopt;
+    }
+    if (const auto* end = std::get_if<p::End>(&record)) {
+      return take_end(*end);
+    }
+    if (MergeReason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
+      return reason;
+    }
+    if (MergeReason reason = shift(record)) {  // first: a process is known by its start
+      return reason;
+    }
+    bool is_new = ids_.map(record);
+    if (MergeReason reason = count_samples(record)) {
+      return reason;
+    }
+    if (const auto* const window = std::get_if<p::Window>(&record)) {
+      is_new = parts_.is_new(*window);
+    }
+    if (is_new && !std::holds_alternative<p::Unknown>(record)) {
+      put(record);
+    }
+    return std::nullopt;
+  }
+
+  void put(const p::Record& record) {
+    if (Status put = sink_(record); !put) {
+      sink_failed_ = put.error();
+    }
+  }
+
+  Status take_meta(const p::Meta& meta) {
+    if (is_one_of(kClockKeys, meta.key)) {
+      return {};
+    }
+    if (is_one_of(kSummedKeys, meta.key)) {
+      uint64_t& sum = sums_[std::string(meta.key)];
+      const uint64_t value = whole_number(meta.value).value_or(0);
+      sum = value > std::numeric_limits<uint64_t>::max() - sum ? std::numeric_limits<uint64_t>::max() : sum + value;
+      return {};
+    }
+    if (parts_.take(meta.key, meta.value)) {
+      return {};
+    }
+    return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
+  }
+
+  // Of an input that has no END to tell how many there were.
+  MergeReason count_samples(const p::Record& record) {
+    const auto* const sample = std::get_if<p::EuStall>(&record);
+    if (sample == nullptr || has_end_) {
+      return std::nullopt;
+    }
+    uint64_t sum = 0;
+    if (__builtin_add_overflow(end_.samples, sample->count, &sum)) {
+      return "the sum of all EUSTALL counts exceeds 64 bits";
+    }
+    end_.samples = sum;
+    return std::nullopt;
+  }
+
+  MergeReason take_end(const p::End& end) {
+    ended_ = true;
+    end_.end_ns = std::max(end_.end_ns, shift_.time(end.end_ns));
+    const bool fits = for_each_field(end_, [&](const auto& field, uint64_t& sum) {
+      return field.name == "end_ns" || !__builtin_add_overflow(sum, end.*field.member, &sum);
+    });
+    return fits ? MergeReason() : MergeReason("the sum of all END records exceeds 64 bits");
+  }
+
+  MergeReason shift(p::Record& record) const {
+    return std::visit(
+        [this](auto& r) {
+          if constexpr (requires { r.slice; }) {
+            return shift_slice(r.slice);
+          }
+          shift_times(r);
+          return MergeReason();
+        },
+        record);
+  }
+
+  MergeReason shift_slice(uint64_t& slice) const {
+    return __builtin_add_overflow(slice, shift_.slices, &slice) ? MergeReason("the slice's number exceeds 64 bits")
+                                                                : MergeReason();
+  }
+
+  template <typename R>
+  void shift_times(R& r) const {
+    if constexpr (std::is_same_v<R, p::Process>) {
+      r.start_ns = shift_.time_or_unknown(r.start_ns);
+    } else if constexpr (requires { r.start_ns; }) {
+      r.start_ns = shift_.time(r.start_ns);
+      r.end_ns = shift_.time(r.end_ns);
+    }
+    if constexpr (std::is_same_v<R, p::Event>) {
+      r.queued_ns = shift_.time_or_unknown(r.queued_ns);
+      r.submitted_ns = shift_.time_or_unknown(r.submitted_ns);
+    }
+  }
+
+  MergeClock clock_;
+  const RecordSink& sink_;
+  MergeIds ids_;
+  p::Tables tables_;                  // of this input
+  std::vector<p::WorkId> gpu_works_;  // the result's, by their position in `tables_`; 0: no row of it was taken so far
+  p::Record row_;
+  ClockShift shift_;
+  bool ended_ = false;   // this input
+  bool has_end_ = true;  // where it is whole
+  std::set<std::pair<std::string, std::string>> meta_;
+  std::map<std::string, uint64_t> sums_;
+  PartsSeen parts_;
+  p::End end_;
+  std::optional<Error> sink_failed_;
+  MergeResult result_{.warnings = {}, .complete = true};
+};
+
+}  // namespace
+
+Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
+  std::vector<InputHeader> headers;
+  for (MergeInput& input : inputs) {
+    auto header = input.reader ? read_header(*input.reader) : read_clock_header(input);
+    RETURN_IF_ERROR(header);
+    headers.push_back(std::move(header).value());
+  }
+  const auto clock = common_clock(inputs, headers);
+  RETURN_IF_ERROR(clock);
+  Merger merger(*clock, sink);
+  RETURN_IF_ERROR(merger.begin());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    MergeInput& input = inputs[i];
+    if (!input.reader) {
+      auto again = open_again(input, headers[i]);
+      RETURN_IF_ERROR(again);
+    }
+    RETURN_IF_ERROR(merger.take(input.name, *input.reader, headers[i]));
+    input.reader.reset();
+    headers[i] = {};
+  }
+  return merger.finish();
+}
+
+}  // namespace gpuprof::analyze

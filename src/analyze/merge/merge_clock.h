@@ -1,0 +1,78 @@
+// What inputs of a merge begin with, and how their clocks become one. Internal to merge.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge/merge.h"
+#include "base/result.h"
+#include "base/text/numbers.h"
+#include "profile/reader.h"
+#include "profile/records.h"
+
+namespace gpuprof::analyze {
+
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
+
+// Said once for all inputs.
+inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
+
+// Of these the result has the sums.
+inline constexpr std::array<std::string_view, 3> kSummedKeys = {"sweep.late_ns", "gpu_records.while_off",
+                                                                "samples.while_off"};
+
+template <size_t N>
+bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// What an input begins with, up to the first record that is not META.
+struct InputHeader {
+  std::vector<std::pair<std::string, std::string>> meta;
+  std::optional<profile::Record> next;  // the reader's last record; nothing at the end of the input
+
+  [[nodiscard]] std::string_view text(std::string_view key) const {
+    const auto found = std::find_if(meta.begin(), meta.end(), [key](const auto& line) { return line.first == key; });
+    return found == meta.end() ? std::string_view() : std::string_view(found->second);
+  }
+  [[nodiscard]] std::optional<uint64_t> value(std::string_view key) const { return whole_number(text(key)); }
+};
+
+Result<InputHeader> read_header(profile::Reader& reader);
+
+// Of a file that is opened again when it is due: only what the clock is made of is kept until then.
+Result<InputHeader> read_clock_header(const MergeInput& input);
+
+// Fails where the file is another one than when it was looked at.
+Status open_again(MergeInput& input, InputHeader& header);
+
+// The result's clock, and how an input's is put on it.
+struct MergeClock {
+  uint64_t start_ns = 0;
+  std::optional<uint64_t> start_unix_ns;
+  std::optional<uint64_t> interval_ns;
+};
+
+struct ClockShift {
+  Int128 ns = 0;
+  uint64_t slices = 0;
+
+  [[nodiscard]] uint64_t time(uint64_t ns_then) const {
+    constexpr Int128 kMost = std::numeric_limits<uint64_t>::max();
+    return static_cast<uint64_t>(std::clamp(Int128{ns_then} + ns, Int128{0}, kMost));
+  }
+  [[nodiscard]] uint64_t time_or_unknown(uint64_t ns_then) const { return ns_then == 0 ? 0 : time(ns_then); }
+};
+
+Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std::vector<InputHeader>& headers);
+ClockShift shift_of(const InputHeader& header, const MergeClock& clock);
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,127 @@
+#include "analyze/names/frame_origin.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analyze/names/labels.h"
+#include "base/process/start_up.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+template <size_t N>
+bool starts_with_one(std::string_view text, const std::array<std::string_view, N>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [text](std::string_view prefix) { return text.starts_with(prefix); });
+}
+
+// What is looked at of a name or path. A profile may have millions of frames that share one of many megabytes.
+constexpr size_t kMostText = 4096;  // PATH_MAX
+
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+// "cudaLaunchKernel", "cuMemcpyAsync", "clEnqueueNDRangeKernel", "zeCommandListAppendLaunchKernel", "hipLaunchKernel".
+bool is_vendor_function(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kPrefixes = {"cuda", "cu", "cl", "ze", "zes", "hip"};
+  const bool is_word = name.find_first_of(" <(") == std::string_view::npos;
+  return is_word && std::any_of(kPrefixes.begin(), kPrefixes.end(), [name](std::string_view prefix) {
+           return name.starts_with(prefix) && name.size() > prefix.size() && is_upper(name[prefix.size()]);
+         });
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_vendor_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kNames = {"libcuda.so", "libcudart",      "libOpenCL",
+                                                             "libpocl",    "libze_",         "libamdhip",
+                                                             "libhsa-",    "libnvidia-open", "libigdrcl"};
+  return starts_with_one(name, kNames);
+}
+
+// By where it lies: a source file as well as a module.
+bool is_installed(std::string_view path) {
+  static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
+                                                               "/lib32/",   "/usr/include/", "/usr/local/cuda",
+                                                               "/opt/rocm", "/opt/nvidia/",  "/opt/intel/"};
+  const bool packaged =
+      path.find("/site-packages/") != std::string_view::npos || path.find("/dist-packages/") != std::string_view::npos;
+  return packaged || starts_with_one(path, kFolders) || short_python_file(path).size() != path.size();
+}
+
+bool is_library(std::string_view module) {
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "libtorch",    "libc10",      "libcublas",      "libcudnn", "libnccl",  "libcufft",
+      "libcusparse", "libcusolver", "libcurand",      "libcupti", "libnvrtc", "libstdc++",
+      "libpython3",  "python3",     "libtensorflow_", "libc.so",  "ld-linux"};
+  return is_installed(module) || starts_with_one(file_name(module), kNames);
+}
+
+Origin python_origin(std::string_view file) {
+  return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
+}
+
+// The program's own functions may be called as a vendor's are ("clRender"). CUDA's runtime, though, is often linked
+// into the program itself, and has no source there.
+bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
+  return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
+}
+
+// What nvcc makes of a kernel's name, so that the program can call it.
+bool is_launch_stub(std::string_view name) {
+  return name.starts_with("__device_stub__");
+}
+
+// `module` and `file` are empty where they are not known.
+Origin native_origin(std::string_view name, std::string_view module, std::string_view file) {
+  if (is_launch_stub(name) || is_vendor_library(file_name(module)) ||
+      (is_vendor_function(name) && may_be_vendors(name, module, file))) {
+    return Origin::vendor;
+  }
+  static constexpr std::array<std::string_view, 3> kStandard = {"std::", "__gnu_cxx::", "void std::"};
+  return starts_with_one(name, kStandard) || is_library(module) || is_installed(file) ? Origin::library : Origin::own;
+}
+
+}  // namespace
+
+bool tells_nothing(std::string_view frame) {
+  constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
+  const std::string_view end = frame.substr(frame.size() - std::min(frame.size(), kMostOffset));
+  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && end.find("+0x") != end.npos;
+  return no_symbol || frame.starts_with("0x") || frame == kUnknown || is_start_up_function(frame);
+}
+
+Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
+  const std::string_view name = frame_name(tables, element);
+  const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
+  if (is_python ? name == kUnknown : tells_nothing(name)) {  // Python's clone() starts no thread
+    return Origin::none;
+  }
+  if (kernel) {
+    return Origin::vendor;
+  }
+  if (element.is_label) {
+    return native_origin(name.substr(0, kMostText), {}, {});
+  }
+  const p::Frame& frame = tables.frame(element);
+  const std::string_view module = tables.text(frame.module).substr(0, kMostText);
+  const std::string_view file = tables.text(frame.file).substr(0, kMostText);
+  switch (frame.kind) {
+    case p::FrameKind::python:
+      return python_origin(file);
+    case p::FrameKind::native:
+    case p::FrameKind::inlined:
+      return native_origin(name.substr(0, kMostText), module, file);
+    case p::FrameKind::truncated:
+      return Origin::none;
+    default:
+      return Origin::library;
+  }
+}
+
+}  // namespace gpuprof::analyze

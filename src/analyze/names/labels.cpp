@@ -1,0 +1,157 @@
+#include "analyze/names/labels.h"
+
+#include <array>
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr std::string_view kTruncated = "[truncated]";
+
+std::string_view or_unknown(std::string_view text) {
+  return text.empty() ? kUnknown : text;
+}
+
+// In the order of their enumeration; a kernel here is one without a name.
+constexpr std::array<std::string_view, 18> kOpLabels = {
+    kUnknown,  "[copy HtoD]", "[copy DtoH]",       "[copy DtoD]",       "[copy HtoH]",    "[copy PtoP]",
+    "[copy]",  "[fill]",      "[other GPU work]",  "[graph launch]",    "[launches]",     "[sync]",
+    "[alloc]", "[free]",      "[page faults GPU]", "[page faults CPU]", "[migrate HtoD]", "[migrate DtoH]"};
+static_assert(static_cast<size_t>(p::Op::migrate_dtoh) + 1 == kOpLabels.size());
+
+}  // namespace
+
+std::string_view process_label(const p::Tables& tables, const p::Work& work) {
+  const p::Process* process = tables.process(work.process);
+  return process == nullptr ? kUnknown : or_unknown(tables.text(process->name));
+}
+
+std::string work_label(const p::Tables& tables, const p::Work& work) {
+  const std::string_view name = tables.text(work.name);
+  if (!name.empty()) {
+    switch (work.op) {
+      case p::Op::kernel:
+      case p::Op::other:
+        return std::string(name);
+      case p::Op::launch:
+        return "[" + std::string(name) + " launches]";
+      case p::Op::sync:
+        return "[sync " + std::string(name) + "]";
+      default:  // the operation says it all
+        break;
+    }
+  }
+  return std::string(kOpLabels.at(static_cast<size_t>(work.op)));
+}
+
+std::string range_label(const p::Tables& tables, const p::Range& range) {
+  const std::string_view name = or_unknown(tables.text(range.name));
+  const std::string_view domain = tables.text(range.domain);
+  return domain.empty() ? std::string(name) : std::string(domain).append(":").append(name);
+}
+
+std::string_view frame_name(const p::Tables& tables, p::Element element) {
+  if (element.is_label) {
+    return tables.label(element);
+  }
+  const p::Frame& frame = tables.frame(element);
+  const std::string_view name = tables.text(frame.name);
+  if (!name.empty()) {
+    return name;
+  }
+  return frame.kind == p::FrameKind::truncated ? kTruncated : kUnknown;
+}
+
+bool shows_line(const p::Frame& frame) {
+  return frame.kind == p::FrameKind::python || frame.kind == p::FrameKind::gpu;
+}
+
+std::string frame_label(const p::Tables& tables, p::Element element, const LabelOptions& options) {
+  std::string label(frame_name(tables, element));
+  if (element.is_label || !options.files) {
+    return label;
+  }
+  const p::Frame& frame = tables.frame(element);
+  const bool python = frame.kind == p::FrameKind::python;
+  const std::string_view file = tables.text(frame.file);
+  if ((options.lines || shows_line(frame)) && !file.empty()) {
+    label.append(" (").append(python ? short_python_file(file) : file);
+    if (options.numbers && frame.line != 0) {
+      label.append(":").append(std::to_string(frame.line));
+    }
+    label += ')';
+  }
+  return label;
+}
+
+std::string_view without_parameters(std::string_view name) {
+  std::string_view head =
+      name.substr(0, name.ends_with(") const") ? name.size() - std::string_view(" const").size() : name.size());
+  if (!head.ends_with(")")) {
+    return name;
+  }
+  size_t depth = 0;
+  while (!head.empty()) {
+    const char c = head.back();
+    head.remove_suffix(1);
+    depth += c == ')' ? 1 : 0;
+    depth -= c == '(' ? 1 : 0;
+    if (depth == 0) {
+      break;
+    }
+  }
+  // "operator()" alone has no parameters, and a name does not consist of them.
+  return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
+}
+
+std::string_view short_python_file(std::string_view file) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = file.rfind(folder);
+    if (at != std::string_view::npos && at + folder.size() < file.size()) {
+      return file.substr(at + folder.size());
+    }
+  }
+  constexpr std::string_view kLibrary = "/lib/python3.";
+  const size_t at = file.rfind(kLibrary);
+  if (at == std::string_view::npos) {
+    return file;
+  }
+  const size_t minor = at + kLibrary.size();
+  const size_t end = file.find_first_not_of("0123456789", minor);
+  const bool below = end != std::string_view::npos && end > minor && file[end] == '/' && end + 1 < file.size();
+  return below ? file.substr(end + 1) : file;
+}
+
+FrameClass frame_class(const p::Tables& tables, p::Element element, bool kernel) {
+  if (kernel) {
+    return FrameClass::kernel;
+  }
+  if (element.is_label) {
+    return FrameClass::native;
+  }
+  const p::Frame& frame = tables.frame(element);
+  switch (frame.kind) {
+    case p::FrameKind::native:
+      return FrameClass::native;
+    case p::FrameKind::inlined:
+      return FrameClass::inlined;
+    case p::FrameKind::kernel:
+      return FrameClass::kernel;
+    case p::FrameKind::python:
+      return FrameClass::python;
+    case p::FrameKind::interpreter:
+      return FrameClass::interpreter;
+    case p::FrameKind::gpu:
+      return FrameClass::gpu;
+    case p::FrameKind::unknown: {
+      const std::string_view name = tables.text(frame.name);
+      return name.empty() ? FrameClass::note : name == kNoPythonFrames ? FrameClass::mark : FrameClass::native;
+    }
+    case p::FrameKind::truncated:
+      return FrameClass::note;
+  }
+  return FrameClass::note;
+}
+
+}  // namespace gpuprof::analyze

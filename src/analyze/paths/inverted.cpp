@@ -1,0 +1,45 @@
+#include "analyze/paths/inverted.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace gpuprof::analyze {
+
+Inverted inverted(const FlameTree& tree, const InvertedLimits& limits) {
+  Inverted result;
+  std::vector<LabelId> labels;  // of the new tree, by that of the old one
+  labels.reserve(tree.label_count());
+  for (uint32_t i = 0; i < tree.label_count(); ++i) {
+    const LabelId id{i};
+    labels.push_back(result.tree.label(result.tree.intern(tree.name(id)), tree.label(id).cls));
+  }
+  uint64_t steps = 0;
+  for (const FlameTree::Node& leaf : tree.nodes()) {
+    const Weight& own = tree.self(leaf);
+    if (own.ns == 0 && own.count == 0 && own.bytes == 0) {
+      continue;
+    }
+    const size_t most = steps < limits.steps ? limits.depth : std::min(limits.depth, limits.short_depth);
+    size_t depth = 0;
+    NodeId to = FlameTree::kRoot;
+    const FlameTree::Node* node = &leaf;
+    bool whole = false;
+    while (depth < most && !whole) {
+      const std::span<const LabelId> frames = tree.frames(*node);
+      const size_t taken = std::min(frames.size(), most - depth);
+      for (size_t i = 0; i < taken; ++i) {
+        to = result.tree.child(to, labels[static_cast<uint32_t>(frames[frames.size() - 1 - i])]);
+      }
+      depth += taken;
+      whole = taken == frames.size() && node->parent == FlameTree::kRoot;
+      node = &tree.nodes()[node->parent];
+    }
+    steps += depth;
+    result.cut_paths += whole || &leaf == &tree.nodes()[FlameTree::kRoot] ? 0 : 1;
+    result.tree.add(to, own);
+  }
+  return result;
+}
+
+}  // namespace gpuprof::analyze

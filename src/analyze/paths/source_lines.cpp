@@ -1,0 +1,115 @@
+#include "analyze/paths/source_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/names/labels.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+class SourceLineBuilder {
+ public:
+  explicit SourceLineBuilder(const p::Tables& tables) : tables_(tables) {}
+
+  // What was launched from one stack. False where no frame of it has a line.
+  bool add(p::StackId stack, const Weight& weight) {
+    ++round_;
+    Line* innermost = nullptr;
+    for (const p::Element element : tables_.stack(false, stack)) {
+      if (element.is_label) {
+        continue;
+      }
+      const p::Frame& frame = tables_.frame(element);
+      if (index(frame.file) == 0 || frame.line == 0) {
+        continue;
+      }
+      File& file = files_[tables_.text(frame.file)];
+      if (std::exchange(file.round, round_) != round_) {
+        file.total += weight;
+      }
+      Line& line = file.lines[frame.line];
+      if (std::exchange(line.round, round_) != round_) {
+        line.values.total += weight;
+      }
+      if (line.values.line == 0) {
+        line.values.line = frame.line;
+        line.values.function = tables_.text(frame.name);
+      }
+      innermost = &line;
+      innermost_file_ = &file;
+    }
+    if (innermost != nullptr) {
+      innermost->values.self += weight;
+      innermost_file_->self += weight;
+    }
+    return innermost != nullptr;
+  }
+
+  std::vector<LaunchingFile> finish(bool timed) {
+    std::vector<LaunchingFile> files;
+    for (const auto& [name, file] : files_) {
+      LaunchingFile& to = files.emplace_back(LaunchingFile{.file = name, .self = file.self, .total = file.total});
+      for (const auto& [number, line] : file.lines) {
+        to.lines.push_back(line.values);
+      }
+    }
+    const auto value = [timed](const Weight& weight) { return timed ? weight.ns : weight.count; };
+    std::stable_sort(files.begin(), files.end(), [&](const LaunchingFile& a, const LaunchingFile& b) {
+      return std::pair(value(a.self), value(a.total)) > std::pair(value(b.self), value(b.total));
+    });
+    return files;
+  }
+
+ private:
+  // `round`: that of the stack which counted last, so that recursion does not count twice.
+  struct Line {
+    LaunchingLine values;
+    uint64_t round = 0;
+  };
+  struct File {
+    std::map<uint32_t, Line> lines;
+    Weight self;
+    Weight total;
+    uint64_t round = 0;
+  };
+
+  const p::Tables& tables_;
+  std::map<std::string_view, File> files_;
+  File* innermost_file_ = nullptr;
+  uint64_t round_ = 0;
+};
+
+}  // namespace
+
+LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted) {
+  LaunchingLines result;
+  std::map<uint32_t, Weight> stacks;  // by id
+  const RowKind kind = rows.info.gpu_records > 0 ? RowKind::gpu : RowKind::launch;
+  for (const Row& row : rows.rows) {
+    const p::Work& work = rows.work(row);
+    if (row.kind != kind || (wanted && !wanted(work_label(rows.tables, work)))) {
+      continue;
+    }
+    stacks[index(work.ustack)] += row.weight;
+    result.all += row.weight;
+  }
+  result.timed = result.all.ns > 0;
+  SourceLineBuilder builder(rows.tables);
+  for (const auto& [id, weight] : stacks) {
+    if (id == 0) {
+      result.without_stack += weight;
+    } else if (!builder.add(p::StackId{id}, weight)) {
+      result.without_lines += weight;
+    }
+  }
+  result.files = builder.finish(result.timed);
+  return result;
+}
+
+}  // namespace gpuprof::analyze

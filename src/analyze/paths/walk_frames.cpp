@@ -1,0 +1,71 @@
+#include "analyze/paths/walk_frames.h"
+
+#include "analyze/names/labels.h"
+
+namespace gpuprof::analyze {
+
+namespace p = gpuprof::profile;
+
+// Parts are looked at in the order in which they were made, which the ids of their frames follow.
+std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
+  while (by_part_.size() <= part) {
+    add_part(static_cast<WorkPaths::Part>(by_part_.size()));
+  }
+  return by_part_[part];
+}
+
+void WalkFrames::add_part(WorkPaths::Part part) {
+  std::vector<uint32_t>& ids = by_part_.emplace_back();
+  const auto [kernel, id] = paths_.stack_of(part);
+  if (index(id) == 0) {
+    const std::span<const uint32_t> shown = paths_.frames(part);
+    ids.resize(shown.size());
+    for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
+      ids[i - 1] = text(shown[i - 1]);
+    }
+    return;
+  }
+  const auto shown = paths_.view().frames(kernel, id);
+  const auto elements = paths_.view().shown_elements();
+  ids.reserve(shown.size());
+  for (size_t i = 0; i < shown.size(); ++i) {
+    ids.push_back(of_element(kernel ? Whose::kstack : Whose::ustack, elements[i], shown[i]));
+  }
+}
+
+uint32_t WalkFrames::of_element(Whose whose, p::Element element, uint32_t shown) {
+  const uint64_t key =
+      (uint64_t{static_cast<uint8_t>(whose)} << 33U) | (uint64_t{element.is_label} << 32U) | element.position;
+  const auto [known, is_new] = elements_.try_emplace(key, count());
+  if (is_new) {
+    WalkFrame frame{.label = paths_.view().label(shown),
+                    .name = frame_name(tables_, element),
+                    .cls = whose == Whose::place ? FrameClass::gpu : paths_.view().frame_class(shown)};
+    if (!element.is_label) {
+      const p::Frame& known_frame = tables_.frame(element);
+      frame.file = tables_.text(known_frame.file);
+      frame.line = numbers_ ? known_frame.line : 0;
+      frame.module = tables_.text(known_frame.module);
+      frame.build_id = tables_.text(known_frame.build_id);
+      frame.address = known_frame.address;
+    }
+    add(frame);
+  }
+  return known->second;
+}
+
+uint32_t WalkFrames::text(uint32_t shown) {
+  const auto [known, is_new] = texts_.try_emplace(shown, count());
+  if (is_new) {
+    const std::string_view label = paths_.view().label(shown);
+    add({.label = label, .name = label, .cls = paths_.view().frame_class(shown)});
+  }
+  return known->second;
+}
+
+uint32_t WalkFrames::add(const WalkFrame& frame) {
+  frames_.push_back(frame);
+  return count() - 1;
+}
+
+}  // namespace gpuprof::analyze

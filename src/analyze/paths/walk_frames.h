@@ -1,0 +1,62 @@
+// Frames of paths for those who hand them on to other tools: with all that the profile knows of each.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/paths/flame_tree.h"
+#include "analyze/paths/work_paths.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+struct WalkFrame {
+  std::string_view label;     // as `flame` shows it; never empty
+  std::string_view name;      // of the function, without file and line
+  std::string_view file;      // of the source, as it was recorded; empty: not known
+  std::string_view module;    // path of the mapped file, or name of the GPU module; empty: not known
+  std::string_view build_id;  // of the module; empty: not known
+  uint64_t address = 0;       // in the module
+  uint32_t line = 0;          // 0: not known
+  FrameClass cls = FrameClass::note;
+};
+
+class WalkFrames {
+ public:
+  // The tables must outlive it. They may grow meanwhile.
+  WalkFrames(const profile::Tables& tables, const StackOptions& stacks)
+      : tables_(tables), numbers_(stacks.numbers), paths_(tables, stacks) {}
+
+  WorkPaths& paths() { return paths_; }
+
+  // Ids are small and stay. The frames of a part are valid until those of another one are asked for.
+  std::span<const uint32_t> of(WorkPaths::Part part);
+  uint32_t of_place(profile::Element element) {
+    return of_element(Whose::place, element, paths_.view().place_frame(element));
+  }
+  uint32_t text(uint32_t shown);  // a frame of the view
+  uint32_t text(std::string_view label, FrameClass cls) { return text(paths_.view().text(label, cls)); }
+  uint32_t add(const WalkFrame& frame);
+
+  [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_[id]; }
+  [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(frames_.size()); }
+
+ private:
+  enum class Whose : uint8_t { ustack, kstack, place };
+  void add_part(WorkPaths::Part part);
+  uint32_t of_element(Whose whose, profile::Element element, uint32_t shown);
+
+  const profile::Tables& tables_;
+  bool numbers_;  // lines are shown
+  WorkPaths paths_;
+  std::deque<WalkFrame> frames_;
+  std::unordered_map<uint32_t, uint32_t> texts_;     // by frame of the view
+  std::unordered_map<uint64_t, uint32_t> elements_;  // of stacks and places
+  std::vector<std::vector<uint32_t>> by_part_;
+};
+
+}  // namespace gpuprof::analyze

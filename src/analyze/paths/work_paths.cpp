@@ -1,0 +1,164 @@
+#include "analyze/paths/work_paths.h"
+
+#include <algorithm>
+
+#include "analyze/names/labels.h"
+
+namespace gpuprof::analyze {
+
+namespace p = gpuprof::profile;
+
+namespace {
+
+// In the order of their enumeration.
+constexpr std::array<std::string_view, 8> kNotes = {"",
+                                                    "-",
+                                                    kCapturedAt,
+                                                    kAllHidden,
+                                                    kNoCpuStack,
+                                                    "[stack not sampled]",
+                                                    "[capture not known]",
+                                                    "[captured before recording]"};
+static_assert(static_cast<size_t>(PathNote::early_capture) + 1 == kNotes.size());
+
+}  // namespace
+
+WorkPaths::WorkPaths(const p::Tables& tables, const StackOptions& stacks, GraphStacks graph)
+    : tables_(tables), view_(tables, stacks), graph_(graph) {}
+
+WorkPaths::Part WorkPaths::process(const p::Work& work) {
+  const auto [known, is_new] = processes_.try_emplace(index(work.process), kNothing);
+  if (is_new) {
+    known->second = text(process_label(tables_, work), FrameClass::process);
+  }
+  return known->second;
+}
+
+WorkPaths::Part WorkPaths::ranges(p::RangeId id) {
+  if (index(id) == 0) {
+    return kNothing;
+  }
+  const auto [known, is_new] = ranges_.try_emplace(index(id), kNothing);
+  if (is_new) {
+    const size_t begin = frames_.size();
+    for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
+      frames_.push_back(range_frame(*range));
+      if (range_frame_count_ >= kMostRangeFrames) {
+        break;  // without what is around it
+      }
+    }
+    range_frame_count_ += frames_.size() - begin;
+    std::reverse(frames_.begin() + static_cast<std::ptrdiff_t>(begin), frames_.end());
+    known->second = keep(begin, {});
+  }
+  return known->second;
+}
+
+uint32_t WorkPaths::range_frame(const p::Range& range) {
+  const auto [known, is_new] = range_frames_.try_emplace(index(range.id), 0);
+  if (is_new) {
+    const std::string_view name = tables_.text(range.name);
+    const size_t bytes = tables_.text(range.domain).size() + name.size();  // many ranges may share one domain
+    if (bytes <= kMostComposedBytes - range_bytes_) {
+      range_bytes_ += bytes;
+      known->second = view_.text(range_label(tables_, range), FrameClass::mark);
+    } else {
+      known->second = view_.text(name.empty() ? kUnknown : name, FrameClass::mark);
+    }
+  }
+  return known->second;
+}
+
+WorkPaths::Part WorkPaths::stack(bool kernel, p::StackId id) {
+  if (index(id) == 0) {
+    return kNothing;
+  }
+  const auto [known, is_new] = stacks_[kernel ? 1 : 0].try_emplace(index(id), kNothing);
+  if (is_new) {
+    const size_t begin = frames_.size();
+    const std::span<const uint32_t> shown = view_.frames(kernel, id);
+    frames_.insert(frames_.end(), shown.begin(), shown.end());
+    known->second = keep(begin, {.kernel = kernel, .id = id});
+  }
+  return known->second;
+}
+
+std::span<const WorkPaths::Part> WorkPaths::launch(const LaunchSite& site) {
+  path_.clear();
+  const bool node = site.is_graph_node();
+  if (!node || graph_ != GraphStacks::capture) {
+    add_launch(site);
+  }
+  if (node && graph_ != GraphStacks::launch) {
+    if (index(site.capture) != 0 && graph_ == GraphStacks::both) {
+      add_note(PathNote::captured_at);
+    }
+    add_capture(site);
+  }
+  return path_;
+}
+
+void WorkPaths::add_launch(const LaunchSite& site) {
+  const Part user = stack(false, site.ustack);
+  const Part kernel = stack(true, site.kstack);
+  if (parts_[user].size == 0 && parts_[kernel].size == 0) {
+    const bool hidden = !tables_.stack(false, site.ustack).empty() || !tables_.stack(true, site.kstack).empty();
+    return add_note(hidden ? PathNote::all_hidden : site.no_launch);
+  }
+  path_.push_back(user);
+  if (parts_[kernel].size > 0) {
+    add_note(PathNote::separator);
+    path_.push_back(kernel);
+  }
+}
+
+void WorkPaths::add_capture(const LaunchSite& site) {
+  if (index(site.capture) == 0) {
+    return add_note(site.no_capture);
+  }
+  const Part capture = stack(false, site.capture);
+  path_.push_back(capture);
+  if (parts_[capture].size == 0 && !tables_.stack(false, site.capture).empty()) {
+    add_note(PathNote::all_hidden);
+  }
+}
+
+void WorkPaths::add_note(PathNote note) {
+  Part& part = notes_[static_cast<size_t>(note)];
+  if (part == kNothing && note != PathNote::none) {
+    part = text(kNotes.at(static_cast<size_t>(note)), note == PathNote::separator     ? FrameClass::separator
+                                                      : note == PathNote::captured_at ? FrameClass::mark
+                                                                                      : FrameClass::note);
+  }
+  path_.push_back(part);
+}
+
+WorkPaths::Part WorkPaths::text(std::string_view label, FrameClass cls) {
+  frames_.push_back(view_.text(label, cls));
+  return keep(frames_.size() - 1, {});
+}
+
+// The frames from `begin` on as a part.
+WorkPaths::Part WorkPaths::keep(size_t begin, Stack stack) {
+  parts_.push_back({.begin = begin, .size = frames_.size() - begin, .stack = stack});
+  return static_cast<Part>(parts_.size() - 1);
+}
+
+uint32_t WorkPaths::work(const p::Work& work, FrameClass cls) {
+  const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(work.op)} << 32U) |
+                       index(work.name);
+  const auto [known, is_new] = works_.try_emplace(key, 0);
+  if (is_new) {
+    known->second = view_.text(analyze::work_label(tables_, work), cls);
+  }
+  return known->second;
+}
+
+LaunchSite WorkPaths::representative(LaunchSite site) {
+  site.ustack = view_.representative(false, site.ustack);
+  site.kstack = view_.representative(true, site.kstack);
+  site.capture = view_.representative(false, site.capture);
+  return site;
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,585 @@
+#include "analyze/rows/aggregate.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "analyze/rows/totals.h"
+#include "analyze/stalls/sample_map.h"
+#include "base/text/numbers.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+using Reason = std::optional<std::string>;
+
+constexpr const char* kAfterEnd = "there are records after END";
+constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
+
+// Busy and idle time of a device make up how long it was watched.
+bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
+  return add_to(busy_ns, idle_ns);
+}
+
+// Adds a weight that is known to fit, with the extremes of what it sums up. GPU and HOST.
+template <typename Sums>
+void add_sums(Row& row, const Sums& r) {
+  if (r.count > 0) {
+    row.min_ns = row.weight.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
+    row.max_ns = std::max(row.max_ns, r.max_ns);
+  }
+  row.weight.ns += r.sum_ns;
+  row.weight.count += r.count;
+  row.weight.bytes += r.bytes;
+}
+
+SampleKey row_key_of(const p::EuStall& r) {
+  return {.work = r.work, .place = r.place, .reason = r.reason, .sampling = r.sampling, .flags = r.flags};
+}
+
+Error no_interval(uint64_t line) {
+  return {"the profile does not say in front of line " + std::to_string(line) +
+              " how long its time slices are (META interval_ns), so no window of time can be chosen",
+          "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+}
+
+bool has_slices(const p::Reader::Batch& batch) {
+  return batch.record == nullptr || std::holds_alternative<p::Gpu>(*batch.record) ||
+         std::holds_alternative<p::EuStall>(*batch.record) || std::holds_alternative<p::Share>(*batch.record) ||
+         std::holds_alternative<p::Launch>(*batch.record) || std::holds_alternative<p::Host>(*batch.record) ||
+         std::holds_alternative<p::Idle>(*batch.record);
+}
+
+class Aggregator {
+ public:
+  Aggregator(p::Reader& reader, const AggregateOptions& options)
+      : reader_(reader), options_(options), map_(result_.samples) {}
+
+  // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
+  Status take(const p::Reader::Batch& batch) {
+    if (options_.window && !result_.window && has_slices(batch)) {
+      return no_interval(reader_.line());
+    }
+    if (batch.record != nullptr) {
+      return take(*batch.record);
+    }
+    if (!batch.samples.empty()) {
+      uint64_t line = reader_.line() - batch.samples.size();
+      for (const p::EuStall& sample : batch.samples) {
+        if (Status taken = ended_ ? refuse(++line, kAfterEnd) : wait(sample, ++line); !taken) {
+          return taken;
+        }
+      }
+      return {};
+    }
+    if (Status settled = settle(); !settled) {
+      return settled;
+    }
+    return batch.gpu.empty() ? take_rows(batch.shares) : take_rows(batch.gpu);
+  }
+
+  // Adds the waiting samples to their rows. Due before anything that comes after them is looked at.
+  Status settle() {
+    while (settled_ != queued_) {
+      if (Status added = add_oldest(); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  // After the last settle().
+  Aggregate finish() {
+    ProfileInfo& info = result_.info;
+    info.cut_short = reader_.cut_short();
+    info.complete = !info.cut_short && (ended_ || reader_.is_published_form());
+    info.skipped_bad = reader_.skipped_bad();
+    info.skipped_unknown = reader_.skipped_unknown();
+    count_rows(result_, outside_);
+    if (ended_) {
+      check_end();
+    }
+    info.covered = covered_work(result_, outside_);
+    leave_out(result_, outside_);
+    check_conservation(result_);
+    return std::move(result_);
+  }
+
+ private:
+  // A sample on its way to its row.
+  struct Waiting {
+    SampleKey key;
+    uint64_t slice = 0;
+    uint64_t count = 0;
+    uint64_t hash = 0;
+    uint64_t line = 0;
+  };
+
+  Status take(const p::Record& record) {
+    if (ended_ && !std::holds_alternative<p::Unknown>(record)) {
+      return refuse(reader_.line(), kAfterEnd);
+    }
+    if (const auto* sample = std::get_if<p::EuStall>(&record)) {
+      return wait(*sample, reader_.line());
+    }
+    if (Status settled = settle(); !settled) {
+      return settled;
+    }
+    const Reason reason = take_other(record);
+    return reason ? refuse(reader_.line(), *reason) : Status();
+  }
+
+  // In a large profile finding a row is waiting for memory, three times in turn. So all records' waits of one kind go
+  // together.
+  template <typename Measured>
+  Status take_rows(std::span<const Measured> records) {
+    for (const Measured& r : records) {
+      result_.tables.prefetch(r.work);
+    }
+    for (const Measured& r : records) {
+      if (const uint32_t position = result_.tables.position(r.work); position < rows_of_.size()) {
+        __builtin_prefetch(&rows_of_[position]);
+      }
+    }
+    for (const Measured& r : records) {
+      const uint32_t position = result_.tables.position(r.work);
+      if (position < rows_of_.size() && rows_of_[position] != kNone) {
+        __builtin_prefetch(&result_.rows[rows_of_[position]], 1);
+      }
+    }
+    uint64_t line = reader_.line() - records.size();
+    for (const Measured& r : records) {
+      ++line;
+      const Reason reason = ended_ ? Reason(kAfterEnd) : add(r);
+      if (Status refused = reason ? refuse(line, *reason) : Status(); !refused) {
+        return refused;
+      }
+    }
+    return {};
+  }
+
+  Status refuse(uint64_t line, std::string_view reason) {
+    if (!reader_.lenient()) {
+      return reader_.error_at(line, reason);
+    }
+    reader_.count_bad(line);
+    return {};
+  }
+
+  Status wait(const p::EuStall& record, uint64_t line) {
+    Waiting& waiting = queue_[queued_++ % kQueue];
+    waiting.key = row_key_of(record);
+    waiting.slice = record.slice;
+    waiting.count = record.count;
+    waiting.hash = map_.begin(waiting.key);
+    waiting.line = line;
+    if (queued_ - settled_ <= kQueue / 2) {
+      return {};
+    }
+    const Waiting& halfway = queue_[(queued_ - 1 - kQueue / 2) % kQueue];
+    if (!map_.approach(halfway.hash)) {
+      result_.tables.prefetch(halfway.key.place);
+    }
+    return queued_ - settled_ == kQueue ? add_oldest() : Status();
+  }
+
+  Status add_oldest() {
+    const Waiting& oldest = queue_[settled_++ % kQueue];
+    const Reason reason = add(oldest);
+    return reason ? refuse(oldest.line, *reason) : Status();
+  }
+
+  // Whether a line's slice is one to make rows of. Those of other slices are checked and counted all the same.
+  [[nodiscard]] bool is_outside(uint64_t slice) const { return result_.window && !result_.window->has(slice); }
+
+  void add_coverage(p::WorkCoverage& coverage, p::WorkId work, uint64_t count) const {
+    coverage.recorded += count;
+    coverage.with_stack += has_stack(*result_.tables.work(work)) ? count : 0;
+  }
+
+  Reason add(const Waiting& sample) {
+    uint64_t count = result_.sample_count;
+    if (!add_to(count, sample.count)) {
+      return kTooLarge;
+    }
+    if (is_outside(sample.slice)) {
+      return leave_out_sample(sample, count);
+    }
+    size_t slot = 0;
+    SampleRow* row = map_.find(sample.key, sample.hash, slot);
+    if (row == nullptr) {
+      // The ids that make up a key are checked when its first record comes.
+      const SampleKey& key = sample.key;
+      Reason reason = map_.full()
+                          ? Reason("too many distinct rows")
+                          : result_.tables.add(p::EuStall{
+                                .work = key.work, .place = key.place, .reason = key.reason, .sampling = key.sampling});
+      if (reason) {
+        return reason;
+      }
+      row = &map_.insert(key, sample.hash, slot);
+    }
+    row->count += sample.count;
+    if (options_.stall_slices) {
+      const p::StringId kernel = result_.tables.work(sample.key.work)->name;
+      result_.stall_slices.add(kernel, sample.key.reason, sample.slice, sample.count);
+    }
+    if (options_.slices == Measure::gpu || options_.slices == Measure::samples) {
+      result_.sample_slices.add(sample.slice, {.count = sample.count});
+    }
+    result_.sample_count = count;
+    ++result_.info.records;
+    return std::nullopt;
+  }
+
+  Reason leave_out_sample(const Waiting& sample, uint64_t count) {
+    const SampleKey& key = sample.key;
+    Reason reason = result_.tables.add(
+        p::EuStall{.work = key.work, .place = key.place, .reason = key.reason, .sampling = key.sampling});
+    if (!reason) {
+      add_coverage(outside_.samples, key.work, sample.count);
+      outside_.estimated += (key.flags & p::kSampleEstimated) != 0 ? sample.count : 0;
+      result_.sample_count = count;
+      ++result_.info.records;
+    }
+    return reason;
+  }
+
+  // Where the row of the work at that position is; kNone so far.
+  uint32_t& row_of(uint32_t position, std::vector<uint32_t>& rows_of) const {
+    if (position >= rows_of.size()) {
+      rows_of.resize(result_.tables.works().size(), kNone);
+    }
+    return rows_of[position];
+  }
+
+  // The row of a GPU, SHARE or LAUNCH record; one for all that lie outside of the window. Null, with `reason`, where
+  // its work is not good.
+  template <typename Measured>
+  Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
+    if (is_outside(r.slice)) {
+      reason = result_.tables.add(r);
+      return reason ? nullptr : &outside_.sums;
+    }
+    const uint32_t position = result_.tables.position(r.work);
+    if (position < rows_of_.size() && rows_of_[position] != kNone && result_.rows[rows_of_[position]].kind == kind) {
+      return &result_.rows[rows_of_[position]];
+    }
+    reason = result_.tables.add(r);
+    if (reason) {
+      return nullptr;
+    }
+    row_of(position, rows_of_) = static_cast<uint32_t>(result_.rows.size());
+    return &result_.rows.emplace_back(Row{.kind = kind, .ref = position});
+  }
+
+  Reason add(const p::Gpu& r) {
+    Weight total = result_.total;
+    if (!add_to(total, Weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes})) {
+      return kTooLarge;
+    }
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::gpu, reason)) {
+      add_sums(*row, r);
+      is_outside(r.slice) ? count_outside(r) : add_details(*row, r);
+      result_.total = total;
+      ++result_.info.records;
+    }
+    return reason;
+  }
+
+  void add_details(const Row& row, const p::Gpu& r) {
+    if (measures_gpu()) {
+      const uint64_t ns = options_.slices == Measure::gpu ? r.sum_ns : 0;
+      result_.slices.add(r.slice, {.ns = ns, .count = r.count, .bytes = r.bytes});
+    }
+    if (options_.squares) {
+      add_squares(row, r.sum_squares_ns2);
+    }
+    if (options_.queue && r.queue_ns > 0) {
+      add_queue(row, r.queue_ns);
+    }
+  }
+
+  // No sum of the profile depends on these, so that one too large is no reason to refuse a record.
+  void add_queue(const Row& row, uint64_t queue_ns) {
+    const auto position = static_cast<size_t>(&row - result_.rows.data());
+    if (position >= result_.queue_ns.size()) {
+      result_.queue_ns.resize(position + 1);
+    }
+    uint64_t& sum = result_.queue_ns[position];
+    sum += std::min(queue_ns, UINT64_MAX - sum);
+    result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
+  }
+
+  // Busy and exclusive times come with SHARE lines, counts and bytes with those of the work.
+  [[nodiscard]] bool measures_gpu() const {
+    return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
+  }
+
+  void count_outside(const p::Gpu& r) {
+    add_coverage(outside_.gpu, r.work, r.count);
+    outside_.timed = true;
+    outside_.unsampled += p::is_unsampled(*result_.tables.work(r.work)) ? r.count : 0;
+  }
+
+  void add_squares(const Row& row, p::Uint128 squares) {
+    const auto position = static_cast<size_t>(&row - result_.rows.data());
+    if (position >= result_.squares.size()) {
+      result_.squares.resize(position + 1);
+    }
+    const auto low = static_cast<uint64_t>(squares);
+    // Converting 128 bits takes as long as the rest of a row.
+    result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
+  }
+
+  Reason add(const p::Launch& r) {
+    uint64_t count = result_.total.count;
+    if (!add_to(count, r.count)) {
+      return kTooLarge;
+    }
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::launch, reason)) {
+      row->weight.count += r.count;
+      if (is_outside(r.slice)) {
+        add_coverage(outside_.launches, r.work, r.count);
+      } else if (measures_gpu()) {
+        result_.slices.add(r.slice, {.count = r.count});
+      }
+      result_.total.count = count;
+      ++result_.info.records;
+    }
+    return reason;
+  }
+
+  Reason add(const p::Share& r) {
+    uint64_t busy = result_.busy_ns;
+    uint64_t exclusive = result_.exclusive_ns;
+    if (!add_to(busy, r.busy_ns) || !add_to(exclusive, r.exclusive_ns) || !fit_together(busy, result_.idle_ns)) {
+      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+    }
+    Reason reason;
+    if (Row* const row = find_row(r, RowKind::gpu, reason)) {
+      row->busy_ns += r.busy_ns;
+      row->exclusive_ns += r.exclusive_ns;
+      if (!is_outside(r.slice) && (options_.slices == Measure::busy || options_.slices == Measure::exclusive)) {
+        result_.slices.add(r.slice, {.ns = options_.slices == Measure::busy ? r.busy_ns : r.exclusive_ns});
+      }
+      result_.busy_ns = busy;
+      result_.exclusive_ns = exclusive;
+      result_.has_shares = true;
+    }
+    return reason;
+  }
+
+  // What comes by the thousand, and definitions. The tables check ids.
+  Reason take_other(const p::Record& record) {
+    if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
+      return add(*gpu);
+    }
+    if (const auto* share = std::get_if<p::Share>(&record)) {
+      return add(*share);
+    }
+    if (const auto* launch = std::get_if<p::Launch>(&record)) {
+      return add(*launch);
+    }
+    Reason reason = result_.tables.add(record);
+    return reason ? reason : std::visit([this](const auto& r) { return this->keep(r); }, record);
+  }
+
+  Reason keep(const p::Host& r) {
+    const Weight weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes};
+    if (!add_to(result_.host_total, weight)) {
+      return "the sum of all HOST records up to this one exceeds 64 bits";
+    }
+    if (is_outside(r.slice)) {
+      outside_.host_total += weight;
+      return std::nullopt;
+    }
+    const p::Op op = result_.tables.work(r.work)->op;
+    if ((options_.slices == Measure::wait && op == p::Op::sync) ||
+        (options_.slices == Measure::alloc && op == p::Op::alloc)) {
+      result_.slices.add(r.slice, weight);
+    }
+    if (options_.host) {
+      const uint32_t position = result_.tables.position(r.work);
+      uint32_t& row = row_of(position, hosts_of_);
+      if (row == kNone) {
+        row = static_cast<uint32_t>(result_.host.size());
+        result_.host.push_back(Row{.kind = RowKind::host, .ref = position});
+      }
+      add_sums(result_.host[row], r);
+    }
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Idle& r) {
+    uint64_t idle = result_.idle_ns;
+    if (!add_to(idle, r.ns) || !fit_together(result_.busy_ns, idle)) {
+      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+    }
+    result_.idle_ns = idle;
+    if (is_outside(r.slice)) {
+      outside_.idle_ns += r.ns;
+      return std::nullopt;
+    }
+    result_.device_times[r.device].idle_ns += r.ns;
+    if (options_.slices == Measure::idle) {
+      result_.slices.add(r.slice, {.ns = r.ns});
+    }
+    if (options_.idle) {
+      const auto [known, added] = idle_rows_.try_emplace({r.device, r.work}, result_.idle.size());
+      if (added) {
+        result_.idle.push_back({.device = r.device, .work = r.work});
+      }
+      result_.idle[known->second].ns += r.ns;
+    }
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Window& r) {
+    if (!add_to(result_.window_ns, r.end_ns - r.start_ns)) {
+      return "the sum of all WINDOW records up to this one exceeds 64 bits";
+    }
+    result_.windows.push_back(r);
+    return std::nullopt;
+  }
+
+  // Histograms are no part of any other sum, so each has to fit on its own.
+  Reason keep(const p::Latency& r) {
+    if (!options_.latency) {
+      return std::nullopt;
+    }
+    const auto known = latency_rows_.find({r.work, r.phase});
+    LatencyRow row = known == latency_rows_.end() ? LatencyRow{.work = r.work, .phase = r.phase}
+                                                  : std::move(result_.latencies[known->second]);
+    const bool fits = add_latency(r, row);
+    if (known != latency_rows_.end()) {
+      result_.latencies[known->second] = std::move(row);
+    } else if (fits) {
+      latency_rows_.emplace(std::pair(r.work, r.phase), result_.latencies.size());
+      result_.latencies.push_back(std::move(row));
+    }
+    return fits ? Reason() : Reason("the sum of the LATENCY records of this work exceeds 64 bits");
+  }
+
+  Reason keep(const p::Meta& r) {
+    result_.info.meta.emplace(r.key, r.value);
+    if (r.key == "interval_ns" && result_.interval_ns == 0) {
+      take_interval(r.value);
+    }
+    return std::nullopt;
+  }
+
+  void take_interval(std::string_view text) {
+    const uint64_t ns = whole_number(text).value_or(0);
+    if (ns == 0) {
+      return;
+    }
+    result_.interval_ns = ns;
+    if (options_.window) {
+      result_.window = slices_of(*options_.window, ns);
+      result_.slices = SliceSums(result_.window->first);
+      result_.sample_slices = SliceSums(result_.window->first);
+    }
+  }
+
+  Reason keep(const p::Loss& r) {
+    if (!add_to(lost_, r.count)) {
+      return "the sum of all LOSS counts exceeds 64 bits";
+    }
+    result_.info.losses[std::string(r.reason)] += r.count;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Coverage& r) {
+    uint64_t sum = r.count;
+    const auto known = result_.info.coverage.find(std::string(r.what));
+    if (known != result_.info.coverage.end() && !add_to(sum, known->second)) {
+      return "the sum of the COVERAGE counts of this word exceeds 64 bits";
+    }
+    result_.info.coverage[std::string(r.what)] = sum;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::End& r) {
+    ended_ = true;
+    end_ = r;
+    return std::nullopt;
+  }
+
+  Reason keep(const p::Event& /*unused*/) { return keep_event(); }
+  Reason keep(const p::Call& /*unused*/) { return keep_event(); }
+  Reason keep(const p::Span& /*unused*/) { return keep_event(); }
+  Reason keep_event() {
+    ++result_.info.events;
+    return std::nullopt;
+  }
+
+  template <typename Definition>
+  Reason keep(const Definition& /*unused*/) {
+    return std::nullopt;
+  }
+
+  void check_end() {
+    ProfileInfo& info = result_.info;
+    compare("GPU records", end_.gpu_records, info.gpu_records);
+    compare("ns of GPU time", end_.gpu_ns, result_.total.ns);
+    compare("samples", end_.samples, info.samples);
+    compare("lost records", end_.lost, lost_);
+    info.launches = end_.launches;
+    info.with_stack = std::min(end_.with_stack, info.gpu_records);
+  }
+
+  void compare(const char* what, uint64_t end, uint64_t sum) {
+    if (std::string text = end_mismatch(what, end, sum); !text.empty()) {
+      result_.info.warnings.push_back(std::move(text));
+    }
+  }
+
+  static constexpr uint32_t kNone = p::IdIndex::kNone;
+  // Long enough for memory to answer, short enough to stay in the nearest cache itself.
+  static constexpr size_t kQueue = 16;
+
+  p::Reader& reader_;
+  AggregateOptions options_;
+  Aggregate result_;
+  std::vector<uint32_t> rows_of_;   // by the position of a work
+  std::vector<uint32_t> hosts_of_;  // the same, in Aggregate::host
+  std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
+  std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
+  SampleMap map_;
+  std::array<Waiting, kQueue> queue_;
+  size_t queued_ = 0;   // how many were ever put into the queue,
+  size_t settled_ = 0;  // and taken out of it
+  Outside outside_;
+  uint64_t lost_ = 0;
+  bool ended_ = false;
+  p::End end_;
+};
+
+}  // namespace
+
+Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& options) {
+  Aggregator aggregator(reader, options);
+  for (;;) {
+    auto next = reader.next_batch();
+    const bool at_end = next && next->at_end();
+    // What waits comes from lines before this one, so its error goes first.
+    Status taken = next && !at_end ? aggregator.take(*next) : aggregator.settle();
+    if (!taken) {
+      return std::move(taken).error();
+    }
+    if (!next) {
+      return std::move(next).error();
+    }
+    if (at_end) {
+      return aggregator.finish();
+    }
+  }
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,503 @@
+#include "analyze/rows/summarize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/names/labels.h"
+#include "analyze/names/zebin_kernels.h"
+#include "analyze/paths/call_path.h"
+#include "analyze/rows/row_filter.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+struct Sum {
+  Weight weight;
+  uint64_t min_ns = UINT64_MAX;
+  uint64_t max_ns = 0;
+  uint64_t busy_ns = 0;
+  double squares = 0;
+
+  void add(const Row& row, double row_squares) {
+    weight += row.weight;
+    busy_ns += row.busy_ns;
+    squares += row_squares;
+    if ((row.kind == RowKind::gpu || row.kind == RowKind::host) && row.weight.count > 0) {
+      min_ns = std::min(min_ns, row.min_ns);
+      max_ns = std::max(max_ns, row.max_ns);
+    }
+  }
+  [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
+  [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
+
+  // Squares that are less than the mean's were not recorded.
+  [[nodiscard]] std::optional<uint64_t> deviation() const {
+    if (weight.count == 0 || weight.ns == 0) {
+      return std::nullopt;
+    }
+    constexpr double kRounding = 1e-9;
+    const auto count = static_cast<double>(weight.count);
+    const double mean = static_cast<double>(weight.ns) / count;
+    const double mean_square = squares / count;
+    if (mean_square < mean * mean * (1 - kRounding)) {
+      return std::nullopt;
+    }
+    const double deviation = std::sqrt(std::max(0.0, mean_square - mean * mean));
+    // Of rounding alone it can be no more than this.
+    return deviation < mean * 1e-6 ? 0 : static_cast<uint64_t>(std::min(std::round(deviation), 1e19));
+  }
+  [[nodiscard]] SummaryLine line() const {
+    SummaryLine line;
+    line.weight = weight;
+    line.min_ns = min();
+    line.max_ns = max_ns;
+    line.deviation_ns = deviation();
+    return line;
+  }
+};
+
+// What decides the order of lines; the second number only where the first is equal.
+enum class Order : uint8_t { ns, count, bytes, average, max };
+
+std::pair<uint64_t, uint64_t> measure(const Sum& sum, Order order) {
+  const Weight& weight = sum.weight;
+  switch (order) {
+    case Order::ns:
+      return {weight.ns, weight.count};
+    case Order::count:
+      return {weight.count, weight.ns};
+    case Order::bytes:
+      return {weight.bytes, weight.count};
+    case Order::average:
+      return {sum.average(), weight.ns};
+    case Order::max:
+      return {sum.max_ns, weight.ns};
+  }
+  return {};
+}
+
+Order order_of(SortBy sort, bool timed) {
+  if (!timed) {
+    return Order::count;
+  }
+  switch (sort) {
+    case SortBy::time:
+      return Order::ns;
+    case SortBy::calls:
+      return Order::count;
+    case SortBy::average:
+      return Order::average;
+    case SortBy::max:
+      return Order::max;
+  }
+  return Order::ns;
+}
+
+// Heaviest first; equal ones by name, so that a report does not depend on the order of the records.
+template <typename Sums>
+std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order order, size_t top) {
+  std::vector<typename Sums::const_iterator> entries;
+  for (auto it = sums.cbegin(); it != sums.cend(); ++it) {
+    entries.push_back(it);
+  }
+  const size_t kept = top == 0 ? entries.size() : std::min(top, entries.size());
+  std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(kept), entries.end(),
+                    [order](const auto& a, const auto& b) {
+                      const auto x = measure(a->second, order);
+                      const auto y = measure(b->second, order);
+                      return x != y ? x > y : a->first < b->first;
+                    });
+  entries.resize(kept);
+  return entries;
+}
+
+// A row belongs to the work with its label, and to the call path of its process label, stacks and work.
+struct TextLess {
+  // Equal texts are mostly one text, and it may be long.
+  bool operator()(std::string_view a, std::string_view b) const {
+    return (a.data() != b.data() || a.size() != b.size()) && a < b;
+  }
+};
+using WorkSums = std::map<std::string_view, Sum, TextLess>;
+using PathSums = std::map<PathKey, Sum>;
+using GroupSums = std::map<std::string, Sum>;
+
+std::vector<SummaryLine> work_lines(const WorkSums& sums, Order order, size_t top, size_t& found) {
+  std::vector<SummaryLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    SummaryLine& line = lines.emplace_back(entry->second.line());
+    line.work = entry->first;
+  }
+  found = sums.size();
+  return lines;
+}
+
+std::vector<SummaryLine> path_lines(const std::shared_ptr<WorkPaths>& texts, const PathSums& sums, Order order,
+                                    size_t top, size_t& found) {
+  std::vector<SummaryLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    SummaryLine& line = lines.emplace_back(entry->second.line());
+    line.process = entry->first.process;
+    line.work = entry->first.work;
+    line.path = CallPath(entry->first, texts);
+  }
+  found = sums.size();
+  return lines;
+}
+
+std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t top, size_t& found) {
+  std::vector<GroupLine> lines;
+  for (const auto& entry : heaviest(sums, order, top)) {
+    const Sum& sum = entry->second;
+    lines.push_back({.name = entry->first,
+                     .weight = sum.weight,
+                     .min_ns = sum.min(),
+                     .max_ns = sum.max_ns,
+                     .busy_ns = sum.busy_ns,
+                     .deviation_ns = sum.deviation()});
+  }
+  found = sums.size();
+  return lines;
+}
+
+// The devices that had work.
+std::vector<DeviceLine> device_lines(const Aggregate& rows) {
+  std::vector<DeviceLine> lines;
+  struct Use {
+    Weight weight;
+    uint64_t busy_ns = 0;
+    uint64_t idle_ns = 0;
+  };
+  std::unordered_map<uint32_t, Use> uses;
+  for (const Row& row : rows.rows) {
+    if (row.kind == RowKind::gpu) {
+      Use& use = uses[index(rows.work(row).device)];
+      use.weight += row.weight;
+      use.busy_ns += row.busy_ns;
+    }
+  }
+  for (const IdleRow& row : rows.idle) {
+    uses[index(row.device)].idle_ns += row.ns;
+  }
+  for (const p::Device& device : rows.tables.devices()) {
+    const auto use = uses.find(index(device.id));
+    if (use != uses.end()) {
+      lines.push_back(
+          {device_label(rows.tables, device.id), use->second.weight, use->second.busy_ns, use->second.idle_ns});
+    }
+  }
+  return lines;
+}
+
+// Where several processes have a rank.
+bool has_ranks(const p::Tables& tables) {
+  std::set<uint32_t> ranks;
+  for (const p::Process& process : tables.processes()) {
+    if (index(process.rank) != 0) {
+      ranks.insert(index(process.rank));
+    }
+  }
+  return ranks.size() > 1;
+}
+
+std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool timed, const SummaryOptions& options,
+                                         size_t& found) {
+  std::erase_if(lines,
+                [](const FunctionLine& line) { return line.origin > Origin::library && line.direct.count == 0; });
+  if (options.chains) {
+    join_chains(lines);
+  }
+  // What has no name or is not of interest in itself is there for what it launched.
+  const auto key = [timed](const FunctionLine& line) {
+    const Weight& total = line.origin > Origin::library ? line.direct : line.total;
+    return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
+  };
+  found = lines.size();
+  const size_t top = options.limits.functions;
+  const size_t kept = top == 0 ? lines.size() : std::min(top, lines.size());
+  std::partial_sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(kept), lines.end(),
+                    [&key](const FunctionLine& a, const FunctionLine& b) {
+                      const auto x = key(a);
+                      const auto y = key(b);
+                      return x != y ? x > y : std::tie(a.origin, a.name, a.file) < std::tie(b.origin, b.name, b.file);
+                    });
+  lines.resize(kept);
+  return lines;
+}
+
+PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples) {
+  PlaceLine line{.samples = samples};
+  const p::GpuPlace* const place = tables.gpu_place(id);
+  if (place == nullptr) {
+    return line;
+  }
+  line.function = tables.text(place->function);
+  line.offset = place->offset;
+  line.instruction = tables.text(tables.instruction(id).text);
+  if (const auto frames = tables.place_frames(id); !frames.empty()) {
+    const p::Frame& innermost = tables.frame(frames.back());
+    line.source_function = tables.text(innermost.name);
+    line.file = tables.text(innermost.file);
+    line.line = innermost.line;
+  }
+  return line;
+}
+
+// Samples of each place. A profile may have hundreds of thousands of places, each in rows all over it.
+class PlaceCounts {
+ public:
+  explicit PlaceCounts(const p::Tables& tables) : tables_(tables), counts_(tables.gpu_places().size() + 1) {}
+
+  void add(p::GpuPlaceId id, uint64_t count) {
+    const size_t position = index(id) == 0 ? counts_.size() - 1 : tables_.position(id);
+    counts_[position].samples += count;
+    counts_[position].is_there = true;
+  }
+
+  // Most samples first, equal ones by id; `found` is how many there are in all.
+  [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // the samples' complement, so that the order is that of pairs
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i].is_there) {
+        list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));
+      }
+    }
+    found = list.size();
+    const size_t kept = top == 0 ? list.size() : std::min(top, list.size());
+    std::partial_sort(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
+    list.resize(kept);
+    std::vector<PlaceLine> lines;
+    lines.reserve(kept);
+    for (const auto& [fewer, id] : list) {
+      lines.push_back(place_line(tables_, p::GpuPlaceId{id}, ~fewer));
+    }
+    return lines;
+  }
+
+ private:
+  struct Count {
+    uint64_t samples = 0;
+    bool is_there = false;
+  };
+  const p::Tables& tables_;
+  std::vector<Count> counts_;  // by position; the last one is of samples without a place
+};
+
+// One summary in the making.
+class Summarizer {
+ public:
+  Summarizer(const Aggregate& rows, const SummaryOptions& options)
+      : rows_(rows),
+        options_(options),
+        texts_(std::make_shared<WorkPaths>(rows.tables, options.stacks)),
+        filter_(options.kernel, options.path, *texts_) {}
+
+  Summary run() {
+    summary_.texts = texts_;
+    summary_.info = rows_.info;
+    summary_.all = rows_.total;
+    count_recorded();
+    summary_.filtered = !filter_.takes_all();
+    summary_.timed =
+        rows_.info.kind == ProfileKind::durations || (rows_.info.kind == ProfileKind::mixed && rows_.total.ns > 0);
+    sum_work();
+    sum_samples();
+    put_work();
+    if (!options_.path) {
+      summary_.counted =
+          counted_tables(rows_.tables, options_.kernel ? &*options_.kernel : nullptr, options_.limits.others);
+    }
+    sum_host();
+    summary_.devices = device_lines(rows_);
+    summary_.trimmed = texts_->view().trimmed();
+    return std::move(summary_);
+  }
+
+ private:
+  void count_recorded() {
+    const ProfileInfo& info = rows_.info;
+    summary_.window = rows_.looked_at();
+    summary_.interval_ns = rows_.interval_ns;
+    if (!rows_.window) {
+      std::tie(summary_.gpu_records, summary_.with_stack_records) = std::tie(info.gpu_records, info.with_stack);
+      std::tie(summary_.recorded_samples, summary_.estimated) = std::tie(info.samples, info.estimated);
+      return;
+    }
+    for (const Row& row : rows_.rows) {
+      if (row.kind == RowKind::gpu) {
+        summary_.gpu_records += row.weight.count;
+        summary_.with_stack_records += has_stack(rows_.work(row)) ? row.weight.count : 0;
+      }
+    }
+    for (const SampleRow& row : rows_.samples) {
+      summary_.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
+    }
+    summary_.recorded_samples = rows_.sample_count;
+  }
+
+  void sum_work() {
+    const bool ranked = has_ranks(rows_.tables);
+    const std::string_view host = host_of(rows_.info);
+    for (const Row& row : rows_.rows) {
+      const p::Work& work = rows_.work(row);
+      if (!filter_.takes(work)) {
+        continue;
+      }
+      const size_t position = static_cast<size_t>(&row - rows_.rows.data());
+      const double squares = position < rows_.squares.size() ? rows_.squares[position] : 0;
+      const PathKey key = path_key(work, *texts_);
+      summary_.total += row.weight;
+      work_[key.work].add(row, squares);
+      paths_[key].add(row, squares);
+      launches_.add(work, row.weight);
+      if (ranked) {
+        ranks_[dimension_label(rows_.tables, Dimension::rank, work, work.device, host)].add(row, squares);
+      }
+      if (options_.by) {
+        groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host)].add(row, squares);
+      }
+      if (row.kind == RowKind::gpu && (work.flags & p::kWorkGraphNode) != 0) {
+        summary_.graphs.weight += row.weight;
+        summary_.graphs.captured += index(work.capture) != 0 ? row.weight.count : 0;
+      }
+    }
+  }
+
+  void sum_samples() {
+    std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
+    std::map<uint32_t, Sum> reasons;
+    PlaceCounts places(rows_.tables);
+    StallTable stalls(rows_);
+    const bool tells = rows_.info.samples_tell();
+    for (const SampleRow& row : rows_.samples) {
+      const p::Work& work = rows_.work(row);
+      if (filter_.takes(work)) {
+        if (tells) {
+          const std::string_view kernel = zebin_kernel(rows_.tables, row.key.place);
+          stalls.add(row, kernel.empty() ? texts_->work_label(work) : kernel);
+        }
+        works[index(row.key.work)] += row.count;
+        reasons[index(row.key.reason)].weight.count += row.count;
+        places.add(row.key.place, row.count);
+        summary_.samples += row.count;
+      }
+    }
+    for (const auto& [id, count] : works) {
+      add_sampled(*rows_.tables.work(p::WorkId{id}), count);
+    }
+    for (const auto& entry : heaviest(reasons, Order::count, options_.limits.others)) {
+      SummaryLine& line = summary_.sample_reasons.emplace_back(entry->second.line());
+      line.work = entry->first == 0 ? kUnknown : rows_.tables.text(p::StringId{entry->first});
+    }
+    summary_.sample_places = places.heaviest(options_.limits.others, summary_.found.sample_places);
+    summary_.found.sample_reasons = reasons.size();
+    put_stalls(stalls);
+  }
+
+  void put_stalls(const StallTable& stalls) {
+    const size_t top = options_.limits.others;
+    summary_.stalls = stalls.heaviest({.kernels = top, .reasons = top, .lines = top}, [this](std::string_view kernel) {
+      const auto sum = work_.find(kernel);
+      return sum == work_.end() ? 0 : sum->second.weight.ns;
+    });
+    summary_.found.stalls = stalls.size();
+    summary_.stalls_without_lines = stalls.without_lines();
+    summary_.stalls_without_in_zebins = stalls.without_in_zebins();
+  }
+
+  // In a profile of nothing else, samples are the work.
+  void add_sampled(const p::Work& work, uint64_t count) {
+    const Weight weight{.count = count};
+    if (rows_.info.kind != ProfileKind::stall_samples) {
+      sampled_[texts_->work_label(work)].weight += weight;
+      return;
+    }
+    const PathKey key = path_key(work, *texts_);
+    work_[key.work].weight += weight;
+    paths_[key].weight += weight;
+    launches_.add(work, weight);
+    summary_.total += weight;
+    if (options_.by) {
+      groups_[dimension_label(rows_.tables, *options_.by, work, work.device, host_of(rows_.info))].weight += weight;
+    }
+  }
+
+  void put_work() {
+    const Order order = order_of(options_.sort, summary_.timed);
+    const SummaryOptions::Limits& limits = options_.limits;
+    if (rows_.info.kind == ProfileKind::stall_samples) {
+      summary_.all.count = rows_.sample_count;
+    }
+    summary_.work = work_lines(work_, order, limits.work, summary_.found.work);
+    summary_.call_paths = path_lines(texts_, paths_, order, limits.paths, summary_.found.call_paths);
+    summary_.sampled_work = work_lines(sampled_, Order::count, limits.work, summary_.found.sampled_work);
+    summary_.groups = group_lines(groups_, order, limits.work, summary_.found.groups);
+    put_ranks();
+    FunctionTable functions = function_table(launches_, texts_->view());
+    summary_.with_stack = functions.with_stack;
+    summary_.functions = function_lines(std::move(functions.lines), summary_.timed, options_, summary_.found.functions);
+  }
+
+  // The straggler of a job, whatever else is sorted by.
+  void put_ranks() {
+    const bool shared = rows_.has_shares;
+    summary_.ranks = group_lines(ranks_, Order::ns, 0, summary_.found.ranks);
+    std::stable_sort(summary_.ranks.begin(), summary_.ranks.end(), [shared](const GroupLine& a, const GroupLine& b) {
+      return shared ? a.busy_ns > b.busy_ns : a.weight.ns > b.weight.ns;
+    });
+    if (options_.limits.work != 0 && summary_.ranks.size() > options_.limits.work) {
+      summary_.ranks.resize(options_.limits.work);
+    }
+  }
+
+  void sum_host() {
+    WorkSums work;
+    PathSums waits;
+    PathSums allocations;
+    for (const Row& row : rows_.host) {
+      const p::Work& of = rows_.work(row);
+      if (!filter_.takes(of)) {
+        continue;
+      }
+      work[texts_->work_label(of)].add(row, 0);
+      if (of.op == p::Op::sync) {
+        waits[path_key(of, *texts_)].add(row, 0);
+        summary_.wait_total += row.weight;
+      } else if (of.op == p::Op::alloc) {
+        allocations[path_key(of, *texts_)].add(row, 0);
+        summary_.allocation_total += row.weight;
+      }
+    }
+    const size_t top = options_.limits.others;
+    summary_.host_work = work_lines(work, Order::ns, top, summary_.found.host_work);
+    summary_.waits = path_lines(texts_, waits, Order::ns, top, summary_.found.waits);
+    summary_.allocations = path_lines(texts_, allocations, Order::bytes, top, summary_.found.allocations);
+  }
+
+  const Aggregate& rows_;
+  const SummaryOptions& options_;
+  std::shared_ptr<WorkPaths> texts_;
+  RowFilter filter_;
+  Summary summary_;
+  WorkSums work_;
+  PathSums paths_;
+  WorkSums sampled_;
+  GroupSums groups_;
+  GroupSums ranks_;
+  LaunchSums launches_;
+};
+
+}  // namespace
+
+Summary summarize(const Aggregate& rows, const SummaryOptions& options) {
+  return Summarizer(rows, options).run();
+}
+
+}  // namespace gpuprof::analyze

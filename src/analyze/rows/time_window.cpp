@@ -1,0 +1,48 @@
+#include "analyze/rows/time_window.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr size_t kDecimals = 9;
+
+// The end of time where it does not fit.
+uint64_t product(uint64_t slices, uint64_t interval_ns) {
+  uint64_t ns = 0;
+  return __builtin_mul_overflow(slices, interval_ns, &ns) ? std::numeric_limits<uint64_t>::max() : ns;
+}
+
+}  // namespace
+
+SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns) {
+  SliceRange slices{.first = window.from_ns / interval_ns};
+  if (window.has_end()) {
+    slices.last = (window.to_ns - 1) / interval_ns;
+  }
+  return slices;
+}
+
+TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns) {
+  TimeWindow window{.from_ns = product(slices.first, interval_ns)};
+  if (slices.last != std::numeric_limits<uint64_t>::max()) {
+    window.to_ns = product(slices.last + 1, interval_ns);
+  }
+  return window;
+}
+
+std::string exact_seconds(uint64_t ns) {
+  std::string text = std::to_string(ns / kSecondNs);
+  if (const uint64_t rest = ns % kSecondNs; rest > 0) {
+    std::string digits = std::to_string(rest);
+    digits.insert(0, kDecimals - digits.size(), '0');
+    text += "." + digits.substr(0, digits.find_last_not_of('0') + 1);
+  }
+  return text + "s";
+}
+
+std::string window_text(const TimeWindow& window) {
+  const std::string from = "from " + exact_seconds(window.from_ns);
+  return window.has_end() ? from + " to " + exact_seconds(window.to_ns) : from + " on";
+}
+
+}  // namespace gpuprof::analyze

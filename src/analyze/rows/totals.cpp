@@ -1,0 +1,192 @@
+#include "analyze/rows/totals.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "analyze/parts/part_meta.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+ProfileKind kind_of(bool timed, bool launches, bool samples) {
+  if (timed) {
+    return launches ? ProfileKind::mixed : ProfileKind::durations;
+  }
+  if (launches) {
+    return ProfileKind::launch_counts;
+  }
+  return samples ? ProfileKind::stall_samples : ProfileKind::empty;
+}
+
+// Where profiles of several hosts were joined, a device was there for only a part of the windows.
+bool is_merged(const p::Tables& tables) {
+  const auto processes = tables.processes();
+  return std::any_of(processes.begin(), processes.end(), [](const p::Process& r) { return index(r.host) != 0; });
+}
+
+std::string device_name(const p::Tables& tables, p::DeviceId id) {
+  const p::Device* const device = tables.device(id);
+  return device == nullptr ? std::string("an unknown device") : "device " + std::to_string(device->index);
+}
+
+p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
+  p::WorkCoverage samples = outside.samples;
+  samples.recorded = rows.sample_count;  // of all lines
+  samples.lost = p::lost_samples(rows.info.losses);
+  for (const SampleRow& row : rows.samples) {
+    samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
+  }
+  return samples;
+}
+
+}  // namespace
+
+uint64_t ProfileInfo::counted(p::CoverageCount what) const {
+  const auto found = coverage.find(std::string(word(what)));
+  return found == coverage.end() ? 0 : found->second;
+}
+
+uint64_t ProfileInfo::dropped_samples() const {
+  return p::lost_samples(losses);
+}
+
+bool ProfileInfo::samples_tell() const {
+  constexpr p::Uint128 kLeastTaken = 99;  // for each one that was dropped
+  return samples > 0 && dropped_samples() * kLeastTaken <= samples;
+}
+
+uint64_t& count_of_bucket(std::vector<p::Latency::Bucket>& buckets, uint32_t bucket) {
+  auto place = std::lower_bound(buckets.begin(), buckets.end(), bucket,
+                                [](const p::Latency::Bucket& known, uint32_t wanted) { return known.bucket < wanted; });
+  if (place == buckets.end() || place->bucket != bucket) {
+    place = buckets.insert(place, {bucket, 0});
+  }
+  return place->count;
+}
+
+bool add_latency(const p::Latency& r, LatencyRow& row) {
+  uint64_t count = row.count;
+  uint64_t sum_ns = row.sum_ns;
+  if (!add_to(count, r.count) || !add_to(sum_ns, r.sum_ns)) {
+    return false;
+  }
+  if (r.count > 0) {
+    row.min_ns = row.count == 0 ? r.min_ns : std::min(row.min_ns, r.min_ns);
+    row.max_ns = std::max(row.max_ns, r.max_ns);
+  }
+  row.count = count;
+  row.sum_ns = sum_ns;
+  for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
+    count_of_bucket(row.buckets, bucket.bucket) += bucket.count;
+  }
+  return true;
+}
+
+void count_rows(Aggregate& rows, const Outside& outside) {
+  ProfileInfo& info = rows.info;
+  bool timed = outside.timed;
+  bool launches = outside.launches.recorded > 0;
+  info.gpu_records = outside.gpu.recorded;
+  info.with_stack = outside.gpu.with_stack;
+  info.unsampled = outside.unsampled;
+  info.launches = outside.launches.recorded;
+  info.estimated = outside.estimated;
+  for (const Row& row : rows.rows) {
+    const uint64_t count = row.weight.count;
+    switch (row.kind) {
+      case RowKind::gpu: {
+        const p::Work& work = rows.work(row);
+        info.gpu_records += count;
+        info.with_stack += has_stack(work) ? count : 0;
+        info.unsampled += p::is_unsampled(work) ? count : 0;
+        timed = true;
+        if (rows.has_shares) {
+          DeviceTime& time = rows.device_times[work.device];
+          time.busy_ns += row.busy_ns;
+          time.exclusive_ns += row.exclusive_ns;
+        }
+        break;
+      }
+      case RowKind::launch:
+        info.launches += count;
+        launches = true;
+        break;
+      case RowKind::host:
+        break;
+    }
+  }
+  info.samples = rows.sample_count;
+  for (const SampleRow& row : rows.samples) {
+    info.estimated += (row.key.flags & p::kSampleEstimated) != 0 ? row.count : 0;
+  }
+  info.kind = kind_of(timed, launches, !rows.samples.empty() || outside.samples.recorded > 0);
+}
+
+profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside) {
+  const ProfileInfo& info = rows.info;
+  const uint64_t lost = p::lost_gpu_work(info.losses, info.counted(p::CoverageCount::without_record));
+  if (info.gpu_records > 0 || lost > 0) {
+    return {info.gpu_records, std::min(info.with_stack, info.gpu_records), lost};
+  }
+  p::WorkCoverage launches = outside.launches;
+  for (const Row& row : rows.rows) {
+    if (row.kind == RowKind::launch) {
+      launches.recorded += row.weight.count;
+      launches.with_stack += has_stack(rows.work(row)) ? row.weight.count : 0;
+    }
+  }
+  return launches.any() ? launches : covered_samples(rows, outside);
+}
+
+void leave_out(Aggregate& rows, const Outside& outside) {
+  rows.total.ns -= outside.sums.weight.ns;
+  rows.total.count -= outside.sums.weight.count;
+  rows.total.bytes -= outside.sums.weight.bytes;
+  rows.host_total.ns -= outside.host_total.ns;
+  rows.host_total.count -= outside.host_total.count;
+  rows.host_total.bytes -= outside.host_total.bytes;
+  rows.sample_count -= outside.samples.recorded;
+  rows.busy_ns -= outside.sums.busy_ns;
+  rows.exclusive_ns -= outside.sums.exclusive_ns;
+  rows.idle_ns -= outside.idle_ns;
+}
+
+std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
+  return end == sum ? std::string()
+                    : "the END record counts " + std::to_string(end) + " " + what +
+                          ", the records before it sum up to " + std::to_string(sum);
+}
+
+void check_conservation(Aggregate& rows) {
+  ProfileInfo& info = rows.info;
+  // In a part of a profile, work that had started first may be missing, or the idle time.
+  const bool is_part = !part_text(info.meta).empty();
+  if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
+    return;
+  }
+  std::set<p::DeviceId> with_work;
+  for (const Row& row : rows.rows) {
+    if (row.kind == RowKind::gpu && (row.weight.count > 0 || row.busy_ns > 0)) {
+      with_work.insert(rows.work(row).device);
+    }
+  }
+  for (const p::DeviceId device : with_work) {
+    const DeviceTime& time = rows.device_times[device];
+    const std::string name = device_name(rows.tables, device);
+    if (time.busy_ns != time.exclusive_ns) {
+      info.warnings.push_back("the SHARE records of " + name + " hold " + std::to_string(time.busy_ns) +
+                              " ns of busy time, but " + std::to_string(time.exclusive_ns) + " ns of exclusive time");
+    }
+    if (time.busy_ns + time.idle_ns != rows.window_ns && !is_merged(rows.tables)) {
+      info.warnings.push_back(name + " was busy for " + std::to_string(time.busy_ns) + " ns and idle for " +
+                              std::to_string(time.idle_ns) + " ns, which does not make up the recorded " +
+                              std::to_string(rows.window_ns) + " ns");
+    }
+  }
+}
+
+}  // namespace gpuprof::analyze

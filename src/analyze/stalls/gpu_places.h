@@ -1,0 +1,61 @@
+// What is shown of places in GPU code, as labels of a flame tree. Internal to fold.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/paths/flame_tree.h"
+#include "analyze/paths/stack_view.h"
+#include "analyze/stalls/leaf.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+class GpuPlaces {
+ public:
+  GpuPlaces(const profile::Tables& tables, StackView& view, FlameTree& tree, const Leaves& leaves);
+
+  // The frames of a sample that its place decides. Where Leaf::stall is wanted, its frame is between them.
+  struct Shown {
+    FlameTree::Run above;
+    FlameTree::Run below;
+    uint32_t kernel = kNotYet;  // the STRING of the one that it is shown for; 0 where that makes no difference
+  };
+
+  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
+  const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
+
+  [[nodiscard]] bool shows_stall() const { return shows_stall_; }
+  LabelId text_label(profile::StringId id, FrameClass cls);
+
+ private:
+  struct Offset {
+    uint64_t value = 0;
+    LabelId label = kNoLabel;
+  };
+  static constexpr LabelId kNoLabel{UINT32_MAX};
+  static constexpr uint32_t kNotYet = UINT32_MAX;
+
+  Shown show(profile::GpuPlaceId id, profile::StringId kernel, uint32_t apart);
+  void put(Leaf leaf, const profile::GpuPlace& place, profile::StringId kernel);
+  void put_functions(const profile::GpuPlace& place, profile::StringId kernel, bool lines);
+  void put_instruction(const profile::GpuPlace& place);
+  void put_line_alone(const profile::GpuPlace& place);
+  LabelId offset_label(uint64_t offset);
+
+  const profile::Tables& tables_;
+  StackView& view_;
+  FlameTree& tree_;
+  Leaves leaves_;
+  bool shows_stall_ = false;
+  bool shows_instruction_ = false;              // or its offset
+  std::vector<LabelId> path_;                   // being put together
+  std::vector<Shown> first_;                    // by the position of a place; nearly all are in one kernel
+  std::unordered_map<uint64_t, Shown> others_;  // by place and kernel
+  std::array<Offset, 1024> offsets_ = {};       // by a part of the offset
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
+};
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,104 @@
+#include "analyze/stalls/stall_reasons.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuprof::analyze {
+namespace {
+
+constexpr std::string_view kNotIssued = "_not_issued";
+
+constexpr std::array kReasons = {
+    // NVIDIA: the state of a warp.
+    StallReason{"barrier", true, "Warps wait at __syncthreads() for others of their block.",
+                "Usually these have more to do before the barrier, or blocks are large.",
+                "Try to share the work between barriers evenly, smaller blocks, or fewer barriers."},
+    StallReason{"branch_resolving", true, "Warps wait until it is known where a branch goes.",
+                "Usually there are many short branches or calls in a loop.",
+                "Try to unroll loops, to inline, or to compute both sides and select."},
+    StallReason{"dispatch_stall", true, "An instruction was chosen, and the dispatcher could not take it.",
+                "Usually register banks or other resources of the SM are in conflict.",
+                "Try a different mix or order of instructions; it is rarely worth much."},
+    StallReason{"drain", true, "Warps that have ended wait until their stores are written.",
+                "Usually much is stored at the very end of the kernel.",
+                "Try to store in coalesced rows, and earlier."},
+    StallReason{"imc_miss", true, "Warps wait for a constant that is not in the cache for immediates.",
+                "Usually constants or kernel parameters are read with an index that differs, or for the first time.",
+                "Try the same index for all threads of a warp, or shared memory for tables."},
+    StallReason{"lg_throttle", true, "Warps wait until the queue for global and local memory has a free place.",
+                "Usually there are many small loads or stores, or registers spill to local memory.",
+                "Try wider accesses (float4), fewer of them, and look for spills (-Xptxas -v)."},
+    StallReason{"long_scoreboard", true, "Warps wait for data from global, local, surface or texture memory.",
+                "Usually data comes from far away, accesses are not coalesced, or too few warps hide the latency.",
+                "Try to coalesce, to keep data in shared memory or registers, to load earlier, or more occupancy."},
+    StallReason{"math_pipe_throttle", true, "Warps wait for an arithmetic pipe that is busy.",
+                "Usually the kernel is bound by that pipe, as by double precision or integer divisions.",
+                "Try cheaper instructions, lower precision, tensor cores, or other pipes at the same time."},
+    StallReason{"membar", true, "Warps wait at a memory fence.",
+                "Usually __threadfence() or atomics with ordering follow stores that are still under way.",
+                "Try narrower fences (_block), or fewer of them."},
+    StallReason{"mio_throttle", true,
+                "Warps wait until the queue for shared memory and special functions has a free place.",
+                "Usually there are many shared memory accesses, shuffles or special functions in a row.",
+                "Try wider shared memory accesses, fewer shuffles, or arithmetic between them."},
+    StallReason{"misc", true, "Warps wait for a rare reason that has no name of its own.", "", ""},
+    StallReason{"no_instructions", true, "Warps wait for their next instructions.",
+                "Usually the code is larger than the instruction cache, jumps far, or the kernel is very short.",
+                "Try less unrolling and inlining, and longer kernels."},
+    StallReason{"not_selected", false, "Warps were ready, and the scheduler chose another one.",
+                "There are more ready warps than the SM can issue from, which is no loss.",
+                "More registers a thread at less occupancy may pay."},
+    StallReason{"selected", false, "Warps issued an instruction: this is work, not waiting.", "", ""},
+    StallReason{"short_scoreboard", true, "Warps wait for shared memory, special functions or other units near the SM.",
+                "Usually shared memory has bank conflicts, or its results are needed at once.",
+                "Try to pad shared arrays against conflicts, and independent work between load and use."},
+    StallReason{"sleeping", true, "Warps sleep by __nanosleep().", "Usually they poll for another block or the host.",
+                "Try shorter sleeps, or a barrier of the hardware."},
+    StallReason{"tex_throttle", true, "Warps wait until the texture queue has a free place.",
+                "Usually there are many texture, surface or uncoalesced accesses in a row.",
+                "Try fewer or wider accesses, or global loads for some of them."},
+    StallReason{"wait", true, "Warps wait for the fixed latency of their own arithmetic.",
+                "Usually each instruction needs the result of the one before it.",
+                "Try independent work in each thread (unrolling), or more warps."},
+    StallReason{"warpgroup_arrive", true, "Warps wait for their warp group or for its tensor core instruction (wgmma).",
+                "Usually tiles do not come in fast enough, or the tensor cores are busy, which is good.",
+                "Try a deeper pipeline of loads (TMA), or larger tiles."},
+    // Intel: the state of an EU thread.
+    StallReason{"active", false, "Threads executed an instruction: this is work, not waiting.", "", ""},
+    StallReason{"control", true, "Threads wait for a branch or another change of control flow.",
+                "Usually the code diverges, or loops are short.", "Try fewer branches, or unrolled loops."},
+    StallReason{"pipestall", true, "Threads wait for a pipeline of the EU that is busy, or for their operands.",
+                "Usually many instructions need one pipe, or registers are in conflict.",
+                "Try lower precision, cheaper mathematics, or a mix that uses other pipes."},
+    StallReason{"send", true, "Threads wait until a send message to memory or another unit is accepted.",
+                "Usually there are more messages than the unit takes.",
+                "Try block loads, wider accesses, or fewer of them."},
+    StallReason{"dist_acc", true, "Threads wait for an earlier instruction in the pipeline, or for the accumulator.",
+                "Usually each instruction needs the result of the one before it.",
+                "Try independent work in each thread."},
+    StallReason{"sbid", true, "Threads wait for data that a send message asked for: memory, samplers, shared memory.",
+                "Usually memory latency is not hidden.",
+                "Try to load earlier, to use local memory, to coalesce, or more threads."},
+    StallReason{"sync", true, "Threads wait at a barrier, a fence or another synchronization.",
+                "Usually threads of a work-group have different amounts of work.",
+                "Try to share the work evenly, smaller work-groups, or fewer barriers."},
+    StallReason{"inst_fetch", true, "Threads wait for their next instructions.",
+                "Usually the code is larger than the instruction cache, or jumps far.",
+                "Try less unrolling and inlining."},
+    StallReason{"other", true, "Threads wait for a rare reason that has no name of its own.", "", ""},
+    StallReason{"tdr", true, "Threads wait for another thread that they depend on (thread dependency register).", "",
+                ""},
+};
+
+}  // namespace
+
+const StallReason* stall_reason(std::string_view word) {
+  if (word.ends_with(kNotIssued)) {
+    word.remove_suffix(kNotIssued.size());
+  }
+  const auto* const found =
+      std::find_if(kReasons.begin(), kReasons.end(), [word](const StallReason& reason) { return reason.word == word; });
+  return found == kReasons.end() ? nullptr : found;
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,110 @@
+// What kernels waited for, and where: their samples by reason and by source line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyze/rows/aggregate.h"
+#include "analyze/stalls/stall_slices.h"
+
+namespace gpuprof::analyze {
+
+struct StallLine {
+  std::string_view reason;
+  uint64_t samples = 0;
+  Interval share;  // of the kernel's samples, with a confidence of 95%
+};
+
+// The innermost function that was inlined there.
+struct HotLine {
+  std::string_view function;
+  std::string_view file;
+  uint32_t line = 0;
+  uint64_t samples = 0;
+};
+
+// A line whose instructions wait for what those of another line make.
+struct AwaitedLine {
+  std::string_view file;  // of who waits
+  uint32_t line = 0;
+  std::string_view what;  // what is waited for: "load", and where it is
+  std::string_view awaited_file;
+  uint32_t awaited_line = 0;
+  uint64_t samples = 0;
+};
+
+struct KernelStalls {
+  std::string_view kernel;
+  uint64_t samples = 0;
+  uint64_t estimated = 0;          // of these: whose they are was estimated
+  uint64_t without_lines = 0;      // of these: their module does not say what source they are of
+  uint64_t without_in_zebins = 0;  // of those: in code of Intel's compiler
+  std::vector<StallLine> reasons;  // most samples first, as the lines
+  std::vector<HotLine> lines;
+  std::vector<AwaitedLine> awaited;  // at most as many as lines; none where instructions were not looked at
+  size_t found_reasons = 0;
+  size_t found_lines = 0;
+};
+
+// Adds up the samples of kernels, by the label of their work.
+class StallTable {
+ public:
+  explicit StallTable(const Aggregate& rows) : rows_(rows) {}
+
+  // `kernel` stays where it is.
+  void add(const SampleRow& row, std::string_view kernel);
+
+  // Of the kernels with that order's greatest numbers, heaviest first; of each at most so many reasons and lines (0:
+  // all).
+  struct Limits {
+    size_t kernels = 0;
+    size_t reasons = 0;
+    size_t lines = 0;
+  };
+  // `weight_of` is what a kernel is ordered by; equal ones by their samples, then by name.
+  template <typename WeightOf>
+  [[nodiscard]] std::vector<KernelStalls> heaviest(const Limits& limits, WeightOf weight_of) const {
+    std::vector<std::pair<uint64_t, size_t>> order;
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      order.emplace_back(weight_of(kernels_[i].name), i);
+    }
+    return take(std::move(order), limits);
+  }
+
+  [[nodiscard]] size_t size() const { return kernels_.size(); }
+  [[nodiscard]] uint64_t without_lines() const { return without_lines_; }
+  [[nodiscard]] uint64_t without_in_zebins() const { return without_in_zebins_; }
+
+ private:
+  struct Kernel {
+    std::string_view name;
+    profile::StringId id{};
+    uint64_t samples = 0;
+    uint64_t estimated = 0;
+    uint64_t without_lines = 0;
+    uint64_t without_in_zebins = 0;
+    std::unordered_map<uint32_t, uint64_t> reasons;  // by STRING
+    std::unordered_map<uint32_t, uint64_t> lines;    // by the position of the innermost frame
+    std::unordered_map<uint32_t, uint64_t> waiting;  // by the id of a place that is known to wait for another
+  };
+
+  size_t position_of(const profile::Work& work, std::string_view kernel, bool one_of_many);
+  [[nodiscard]] std::vector<KernelStalls> take(std::vector<std::pair<uint64_t, size_t>> order,
+                                               const Limits& limits) const;
+  void put_reasons(const Kernel& kernel, size_t most, KernelStalls& to) const;
+  void put_lines(const Kernel& kernel, size_t most, KernelStalls& to) const;
+  void put_awaited(const Kernel& kernel, size_t most, KernelStalls& to) const;
+
+  const Aggregate& rows_;
+  std::vector<Kernel> kernels_;
+  std::unordered_map<std::string_view, size_t> positions_;
+  std::unordered_map<uint32_t, size_t> by_work_;  // by id
+  uint64_t without_lines_ = 0;
+  uint64_t without_in_zebins_ = 0;
+};
+
+}  // namespace gpuprof::analyze

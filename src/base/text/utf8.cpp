@@ -1,0 +1,170 @@
+#include "base/text/utf8.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuprof {
+namespace {
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+// Bytes to step over for one character, well-formed or not.
+size_t step(std::string_view text) {
+  const size_t n = utf8_sequence(text);
+  return n == 0 ? 1 : n;
+}
+
+}  // namespace
+
+Utf8Character utf8_decode(std::string_view text) {
+  if (text.empty()) {
+    return {};
+  }
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) {
+    return {lead, 1};
+  }
+  size_t length = 0;
+  char32_t code = 0;
+  char32_t smallest = 0;
+  if ((lead & 0xE0U) == 0xC0U) {
+    length = 2;
+    code = lead & 0x1FU;
+    smallest = 0x80;
+  } else if ((lead & 0xF0U) == 0xE0U) {
+    length = 3;
+    code = lead & 0x0FU;
+    smallest = 0x800;
+  } else if ((lead & 0xF8U) == 0xF0U) {
+    length = 4;
+    code = lead & 0x07U;
+    smallest = 0x10000;
+  } else {
+    return {};
+  }
+  if (text.size() < length) {
+    return {};
+  }
+  for (size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) {
+      return {};
+    }
+    code = (code << 6U) | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < smallest || code > 0x10FFFF || surrogate) {
+    return {};
+  }
+  return {code, length};
+}
+
+size_t utf8_sequence(std::string_view text) {
+  return utf8_decode(text).size;
+}
+
+bool is_deceptive(char32_t code) {
+  struct Range {
+    char32_t first;
+    char32_t last;
+  };
+  // U+200C and U+200D (joiners) stay: Persian, Indic scripts and emoji are written with them.
+  static constexpr std::array<Range, 12> kDeceptive{{
+      {0x00, 0x1F},        // C0
+      {0x7F, 0x9F},        // delete, C1: U+009B begins an escape sequence as ESC [ does
+      {0xAD, 0xAD},        // soft hyphen
+      {0x61C, 0x61C},      // Arabic letter mark
+      {0x180E, 0x180E},    // Mongolian vowel separator
+      {0x200B, 0x200B},    // zero width space
+      {0x200E, 0x200F},    // left-to-right and right-to-left mark
+      {0x2028, 0x202E},    // line and paragraph separator, bidirectional embeddings and overrides
+      {0x2060, 0x206F},    // word joiner, invisible operators, bidirectional isolates
+      {0xFEFF, 0xFEFF},    // byte order mark
+      {0xFFF9, 0xFFFB},    // interlinear annotation
+      {0xE0000, 0xE007F},  // tags
+  }};
+  return std::any_of(kDeceptive.begin(), kDeceptive.end(),
+                     [code](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+void append_hex_escape(unsigned char byte, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\\x";
+  out += kDigits[byte >> 4U];
+  out += kDigits[byte & 0x0FU];
+}
+
+void append_escaped(std::string_view text, std::string_view also, std::string& out) {
+  // Which ASCII bytes need an escape is looked up, since nearly every byte is one that does not.
+  std::array<bool, 128> special{};
+  for (unsigned char byte = 0; byte < 0x80; ++byte) {
+    special[byte] = byte < 0x20 || byte == 0x7F;
+  }
+  for (const char c : also) {
+    special[static_cast<unsigned char>(c) & 0x7FU] = true;
+  }
+  size_t plain = 0;  // what lies between here and `at` is copied as it is
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x80 && !special[byte]) {
+      ++at;
+      continue;
+    }
+    const Utf8Character character = byte < 0x80 ? Utf8Character{} : utf8_decode(text.substr(at));
+    if (character.size > 0 && !is_deceptive(character.code)) {
+      at += character.size;
+      continue;
+    }
+    out.append(text.substr(plain, at - plain));
+    plain = at + std::max<size_t>(character.size, 1);
+    for (; at < plain; ++at) {
+      append_hex_escape(static_cast<unsigned char>(text[at]), out);
+    }
+  }
+  out.append(text.substr(plain));
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(text, {}, out);
+  return out;
+}
+
+size_t utf8_length(std::string_view text) {
+  size_t characters = 0;
+  for (size_t at = 0; at < text.size(); at += step(text.substr(at))) {
+    ++characters;
+  }
+  return characters;
+}
+
+std::string cut_middle(std::string_view text, size_t width) {
+  constexpr std::string_view kCut = "...";
+  const size_t length = utf8_length(text);
+  if (length <= width) {
+    return std::string(text);
+  }
+  if (width <= kCut.size()) {
+    return std::string(kCut.substr(0, width));
+  }
+  const size_t kept = width - kCut.size();
+  const size_t head = (kept + 1) / 2;
+  const size_t tail_from = length - (kept - head);
+  std::string out;
+  size_t character = 0;
+  for (size_t at = 0; at < text.size(); ++character) {
+    const size_t n = step(text.substr(at));
+    if (character == head) {
+      out += kCut;
+    }
+    if (character < head || character >= tail_from) {
+      out.append(text.substr(at, n));
+    }
+    at += n;
+  }
+  return out;
+}
+
+}  // namespace gpuprof

@@ -1,0 +1,76 @@
+// Source lines of the GPU code that targets have handed over, for the samples that were taken in it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "record/ipc/code_objects.h"
+#include "record/process/code/code_reader.h"
+#include "symbolize/gpu/cubin_lines.h"
+#include "symbolize/gpu/disassembler.h"
+#include "symbolize/gpu/xe_disassembler.h"
+#include "symbolize/gpu/zebin.h"
+#include "symbolize/reading_budget.h"
+
+namespace gpuprof::record {
+
+class GpuLines final : public CodeReader {
+ public:
+  // What has been read of code is kept up to so many bytes of files: that is address space, and memory only where lines
+  // have been looked at.
+  static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
+  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;  // which are copied
+
+  explicit GpuLines(const CodeObjects& code) : code_(code) {}
+
+  [[nodiscard]] bool may_come(backend::SourceId source, uint64_t module) const override;
+  uint64_t code_bytes(backend::SourceId source, uint64_t module, std::string_view function) override;
+  const CodeFacts* facts(backend::SourceId source, uint64_t module) override;
+  std::vector<symbolize::SourceFrame> frames(backend::SourceId source, uint64_t module, std::string_view function,
+                                             uint64_t offset) override;
+  std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
+
+  // All instructions of a function, or the first ones, or none. Those of a cubin need `disassembler`.
+  std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
+                                                      std::string_view function,
+                                                      const std::optional<symbolize::Disassembler>& disassembler,
+                                                      const symbolize::ReaderLimits& limits);
+  [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
+
+  // Functions that samples were taken in, of code that has no lines because its compiler was not asked for them.
+  struct Functions {
+    size_t in_cubins = 0;
+    size_t in_zebins = 0;
+  };
+  [[nodiscard]] Functions without_lines() const { return without_lines_; }
+
+ private:
+  struct Opened {
+    MappedCode bytes;
+    CodeFacts facts;
+    uid_t user = 0;
+    std::optional<symbolize::CubinLines> lines;  // of a cubin
+    std::unordered_map<std::string, std::string> kernels;
+    std::unique_ptr<symbolize::Zebin> zebin;
+    std::unordered_set<std::string> without_lines;  // kernels of a zebin
+  };
+  void open_cubin(Opened& opened);
+  void open_zebin(Opened& opened);
+  Opened* open(backend::SourceId source, uint64_t module);
+
+  const CodeObjects& code_;
+  std::map<const CodeObject*, Opened> opened_;
+  uint64_t mapped_ = 0;
+  uint64_t zebins_ = 0;
+  symbolize::ReadingBudget budget_;
+  Functions without_lines_;
+};
+
+}  // namespace gpuprof::record

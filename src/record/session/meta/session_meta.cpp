@@ -1,0 +1,134 @@
+#include "record/session/meta/session_meta.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "base/files/open_folder.h"
+#include "base/nvidia_driver.h"
+#include "base/version.h"
+#include "record/session/meta/source_commit.h"
+
+namespace gpuprof::record {
+namespace {
+
+uint64_t unix_ns() {
+  timespec ts{};
+  clock_gettime(CLOCK_REALTIME, &ts);
+  return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
+}
+
+double percent_of_stacks(uint32_t share) {
+  return 100.0 * share / GPUPROF_ALL_STACKS;
+}
+
+void add_depths(Correlator& correlator, const std::string& kind, const Depths& depths) {
+  if (!depths.empty()) {
+    correlator.add_meta("stack_depth." + kind + "_median", std::to_string(depths.median()));
+    correlator.add_meta("stack_depth." + kind + "_max", std::to_string(depths.max()));
+  }
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string current_folder() {
+  const UniqueFd folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return folder ? real_path(folder.get()) : std::string();
+}
+
+// By what the runs of a program are told apart when they are compared.
+void add_comparison_meta(Correlator& correlator, const SessionOptions& options) {
+  if (const std::string driver = nvidia_driver_version(); !driver.empty()) {
+    correlator.add_meta("gpu.driver", "NVIDIA " + driver);
+  }
+  const std::string commit = source_commit(options.commit, environment_variable, current_folder());
+  if (!commit.empty()) {
+    correlator.add_meta("source.commit", commit);
+  }
+}
+
+}  // namespace
+
+void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
+                      const backend::Backends& backends) {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  utsname kernel{};
+  ::uname(&kernel);
+  std::string command;
+  for (const std::string& argument : options.command) {
+    command += (command.empty() ? "" : " ") + argument;
+  }
+  correlator.add_meta("gpuprof_version", std::string(version()));
+  correlator.add_meta("command", command);
+  correlator.add_meta("host", host.data());
+  correlator.add_meta("kernel", std::string(kernel.sysname) + " " + kernel.release + " " + kernel.machine);
+  correlator.add_meta("start_ns", std::to_string(facts.start_ns));
+  correlator.add_meta("start_unix_ns", std::to_string(unix_ns()));
+  correlator.add_meta("interval_ns", std::to_string(options.interval_ns));
+  correlator.add_meta("stack_engine", std::string(facts.stack_engine));
+  correlator.add_meta("stack_engine_reason", facts.stack_engine_reason);
+  if (options.attach_pid != 0) {
+    correlator.add_meta("attach.pid", std::to_string(options.attach_pid));
+    correlator.add_meta("attach.by", facts.counts_only.empty() ? "injection" : "uprobes");
+    if (!facts.counts_only.empty()) {
+      correlator.add_meta("attach.counts_only", facts.counts_only);
+    }
+  }
+  correlator.add_meta("graphs", options.whole_graphs ? "whole" : "nodes");
+  if (!options.nvtx_range.empty() && facts.counts_only.empty()) {
+    correlator.add_meta("nvtx_range", options.nvtx_range);
+  }
+  add_comparison_meta(correlator, options);
+  for (const auto& backend : backends) {
+    const auto found = backend->probe();
+    correlator.add_meta(std::string("backend.") + backend->descriptor().name,
+                        (found.available ? "available: " : "unavailable: ") + found.detail);
+  }
+}
+
+std::string unseen_backends(const backend::Backends& backends) {
+  std::string names;
+  for (const auto& backend : backends) {
+    if (const auto found = backend->probe(); found.unseen) {
+      names += (names.empty() ? "" : ", ") + std::string(backend->descriptor().name) + " (" + found.detail + ")";
+    }
+  }
+  return names;
+}
+
+void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
+                       const Channel::BudgetState& budget) {
+  correlator.add_meta("overhead.recorder_cpu_ns", std::to_string(facts.recorder_cpu_ns));
+  correlator.add_meta("overhead.wall_ns", std::to_string(facts.wall_ns));
+  if (facts.overhead.samples > 0) {
+    correlator.add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
+  }
+  add_depths(correlator, "native", correlator.tally().native_depths());
+  add_depths(correlator, "python", correlator.tally().python_depths());
+  if (options.max_overhead > 0) {
+    correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
+    correlator.add_meta("budget.least_stacks_percent", fmt::format("{:.3g}", percent_of_stacks(budget.least_share)));
+    correlator.add_meta("budget.exceeded", budget.exceeded ? "yes" : "no");
+  }
+  if (const uint64_t off = correlator.totals().off_records; off != 0) {
+    correlator.add_meta("gpu_records.while_off", std::to_string(off));
+  }
+  if (const uint64_t off = correlator.totals().off_samples; off != 0) {
+    correlator.add_meta("samples.while_off", std::to_string(off));
+  }
+  if (const uint64_t late = correlator.late_ns(); late != 0) {
+    correlator.add_meta("sweep.late_ns", std::to_string(late));
+  }
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,66 @@
+// One ELF file with everything that names its addresses: its own symbols, its separate debug file, its DWARF.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "symbolize/elf/debug_files.h"
+#include "symbolize/elf/dwarf_lines.h"
+#include "symbolize/elf/elf_image.h"
+#include "symbolize/elf/elf_symbols.h"
+#include "symbolize/process_maps.h"
+#include "symbolize/symbolizer.h"
+
+namespace gpuprof::symbolize {
+
+class ElfModule {
+ public:
+  // Null when the file is not open or not ELF. The module keeps the file, and the budget.
+  static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
+                                            ReadingBudget& budget);
+  // A copy of an ELF image in memory, such as the vdso.
+  static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
+
+  // The address that a byte of a mapping has in the file; see ElfImage::vaddr_of.
+  [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
+    return image_->vaddr_of(file_offset, mapping_offset);
+  }
+
+  // The frames at a virtual address, outermost first; never empty. Valid until the next call. `maps`: of the process
+  // that the address is of, for the files that DWARF refers to.
+  const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
+  // The same where that has been asked for before; else null.
+  [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;
+
+  [[nodiscard]] const std::string& build_id() const { return image_->build_id(); }
+
+ private:
+  explicit ElfModule(ReadingBudget& budget) : budget_(budget) {}
+  void load_symbols();
+  void load_mini_debug_info();
+  void load_dwarf(const ProcessMaps& maps);
+  std::vector<SymbolizedFrame> make_frames(uint64_t vaddr);
+  std::string plt_name(uint64_t vaddr);
+
+  ReadingBudget& budget_;
+  std::string name_;  // path or "[vdso]"
+  std::shared_ptr<MappedFile> file_;
+  std::vector<uint8_t> memory_;
+  DebugSearch search_;
+  std::optional<ElfImage> image_;
+  DebugFile debug_file_;
+  std::optional<ElfImage> debug_image_;
+  std::vector<uint8_t> mini_debug_info_;  // unpacked .gnu_debugdata
+  SymbolTable symbols_;
+  bool dwarf_tried_ = false;
+  std::unique_ptr<DwarfLines> dwarf_;
+  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // by virtual address
+};
+
+// "[libfoo.so+0x12ab]": what is known where there is no symbol.
+std::string address_name(std::string_view module, uint64_t address);
+
+}  // namespace gpuprof::symbolize

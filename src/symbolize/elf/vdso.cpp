@@ -1,0 +1,37 @@
+#include "symbolize/elf/vdso.h"
+
+#include <sys/auxv.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "symbolize/maps_line.h"
+
+namespace gpuprof::symbolize {
+namespace {
+
+constexpr uint64_t kMaxVdsoBytes = 256 << 10;
+
+std::vector<uint8_t> read_own() {
+  const uint64_t start = ::getauxval(AT_SYSINFO_EHDR);
+  std::ifstream maps("/proc/self/maps");
+  MapsLine line;
+  for (std::string text; start != 0 && std::getline(maps, text);) {
+    if (parse_maps_line(text, line) && line.start == start && line.end - start <= kMaxVdsoBytes) {
+      std::vector<uint8_t> bytes(line.end - start);
+      std::memcpy(bytes.data(), reinterpret_cast<const void*>(start), bytes.size());  // NOLINT: the kernel's number
+      return bytes;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<uint8_t>& own_vdso() {
+  static const std::vector<uint8_t> bytes = read_own();
+  return bytes;
+}
+
+}  // namespace gpuprof::symbolize
