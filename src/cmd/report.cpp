@@ -44,7 +44,7 @@ class Report : public Command {
     path_.declare(app, "--path", "show only work from call paths with a frame that matches");
     window_.declare(app);
     app.add_flag("--full", shape_.full, "show names and call paths in full, whatever the width");
-    add_width_option(app, shape_.width, kWidth);
+    add_width_option(app, shape_.width, kReportWidth);
     app.add_flag("--explain", shape_.explain, "explain each stall reason: meaning, usual causes, what to try");
     app.add_flag("--json", json_, "print JSON");
     stacks_.declare(app);
