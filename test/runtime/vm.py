@@ -4,6 +4,8 @@ Packages are fetched with apt-get into a folder of their own, so the machine's p
 is kept: GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
 """
 
+import contextlib
+import fcntl
 import lzma
 import os
 import re
@@ -56,6 +58,15 @@ def missing_tools(more=()):
 
 def cache_folder():
     return Path(os.environ.get("GPUPROF_KERNEL_CACHE") or Path(tempfile.gettempdir()) / "gpuprof-kernels")
+
+
+@contextlib.contextmanager
+def cache_to_itself():
+    """Keeps other tests, which may run beside this one, away from the cache folder: apt locks its folders without waiting."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with open(cache_folder() / "lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def debian_mirror():

@@ -149,9 +149,10 @@ def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None,
     if reason:
         raise vm.Skipped(reason)
     begin = time.monotonic()
-    archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), suite)
-    release, image, headers = kernel_and_headers(archive)
-    make_runnable(archive, headers)
+    with vm.cache_to_itself():
+        archive = vm.Archive(vm.cache_folder(), vm.debian_mirror(), suite)
+        release, image, headers = kernel_and_headers(archive)
+        make_runnable(archive, headers)
     begin = timed(f"packages of {release}", begin)
     with tempfile.TemporaryDirectory(prefix="gpuprof-drm.") as name:
         folder = Path(name)
