@@ -213,7 +213,7 @@ std::vector<std::string> value_words(const CLI::Option& option) {
 std::string value_word(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::string word = type.substr(0, type.find_first_of(": "));
-  if (word != "TEXT" && !word.empty()) {
+  if (word != "TEXT" && word != "ENUM" && !word.empty()) {
     return word == "UINT" || word == "INT" || word == "FLOAT" ? "N" : word;
   }
   std::string text;
