@@ -239,10 +239,10 @@ constexpr IdSpace own_space(const R& record) {
 
 // The kind of line that defines the ids of a space.
 constexpr std::string_view word(IdSpace space) {
-  constexpr std::array<std::string_view, kIdSpaces> kWords = {"STRING",     "FRAME",     "USTACK",  "KSTACK",
-                                                              "PROCESS",    "DEVICE",    "RANGE",   "WORK",
-                                                              "GPU_MODULE", "GPU_PLACE", "SAMPLING"};
-  return kWords[space];
+  constexpr std::array<std::string_view, kIdSpaces> kSpaceWords = {"STRING",     "FRAME",     "USTACK",  "KSTACK",
+                                                                   "PROCESS",    "DEVICE",    "RANGE",   "WORK",
+                                                                   "GPU_MODULE", "GPU_PLACE", "SAMPLING"};
+  return kSpaceWords[space];
 }
 
 // visit(space, id) for each id by which the record refers to a definition, until one returns false: whether none did.
@@ -265,8 +265,15 @@ inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);
 };
 template <typename R>
-inline constexpr bool kIsRow = !kIsDefinition<R> && !std::is_same_v<R, GpuInstruction> && requires(R r) {
-  requires AnyId<decltype(r.work)> || AnyId<decltype(r.process)>;
+inline constexpr bool kNamesWork = requires(R r) {
+  requires AnyId<decltype(r.work)>;
 };
+template <typename R>
+inline constexpr bool kNamesProcess = requires(R r) {
+  requires AnyId<decltype(r.process)>;
+};
+template <typename R>
+inline constexpr bool kIsRow =
+    !kIsDefinition<R> && !std::is_same_v<R, GpuInstruction> && (kNamesWork<R> || kNamesProcess<R>);
 
 }  // namespace gpuprof::profile

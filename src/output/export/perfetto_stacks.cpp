@@ -39,8 +39,8 @@ uint64_t Interned::text(Table table, std::string_view value) {
   auto& texts = texts_[static_cast<size_t>(table)];
   const auto [known, is_new] = texts.try_emplace(std::string(value), texts.size() + 1);
   if (is_new) {
-    Protobuf(new_).message(kFieldOf[static_cast<size_t>(table)], [&](Protobuf& message) {
-      message.number(interned_text::kIid, known->second);
+    Protobuf(new_).message(kFieldOf[static_cast<size_t>(table)], [&, id = known->second](Protobuf& message) {
+      message.number(interned_text::kIid, id);
       message.bytes(interned_text::kText,
                     table == Table::build_ids ? build_id_bytes(value) : escaped(shown_text(value)));
     });
@@ -60,8 +60,8 @@ uint64_t Interned::call_stack(const analyze::LaunchSite& site) {
         path_.push_back(frame(id));
       }
     }
-    Protobuf(new_).message(interned::kCallstacks, [&](Protobuf& message) {
-      message.number(callstack::kIid, known->second);
+    Protobuf(new_).message(interned::kCallstacks, [&, id = known->second](Protobuf& message) {
+      message.number(callstack::kIid, id);
       for (const uint64_t frame : path_) {
         message.number(callstack::kFrameIds, frame);
       }
@@ -97,8 +97,8 @@ uint64_t Interned::frame(uint32_t id) {
 uint64_t Interned::mapping(const analyze::WalkFrame& frame) {
   const auto [known, is_new] = mappings_.try_emplace(std::pair(frame.module, frame.build_id), mappings_.size() + 1);
   if (is_new) {
-    Protobuf(new_).message(interned::kMappings, [&](Protobuf& message) {
-      message.number(perfetto::mapping::kIid, known->second);
+    Protobuf(new_).message(interned::kMappings, [&, id = known->second](Protobuf& message) {
+      message.number(perfetto::mapping::kIid, id);
       if (!frame.build_id.empty()) {
         message.number(perfetto::mapping::kBuildId, text(Table::build_ids, frame.build_id));
       }

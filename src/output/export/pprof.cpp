@@ -268,8 +268,8 @@ class Pprof {
     const uint64_t file = foreign(frame.file);
     const auto [known, is_new] = functions_.try_emplace(std::pair(name, file), functions_.size() + 1);
     if (is_new) {
-      profile_.message(profile_field::kFunction, [&](Protobuf& message) {
-        message.number(function_field::kId, known->second);
+      profile_.message(profile_field::kFunction, [&, id = known->second](Protobuf& message) {
+        message.number(function_field::kId, id);
         message.number(function_field::kName, name);
         message.number(function_field::kFilename, file);
       });
