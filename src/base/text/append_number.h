@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace gpuprof {
@@ -35,12 +36,13 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
   char* const end = at + fewest + (fewest == 0 || value >= kPowersOfTen[fewest] ? 1 : 0);
   char* first = end;
   for (; value >= 100; value /= 100) {
-    *--first = kDigitPairs[2 * (value % 100) + 1];
-    *--first = kDigitPairs[2 * (value % 100)];
+    first -= 2;
+    std::memcpy(first, &kDigitPairs[2 * (value % 100)], 2);
   }
-  *--first = kDigitPairs[2 * value + 1];
   if (value >= 10) {
-    *--first = kDigitPairs[2 * value];
+    std::memcpy(first - 2, &kDigitPairs[2 * value], 2);
+  } else {
+    *--first = static_cast<char>('0' + value);
   }
   return end;
 }
