@@ -38,4 +38,8 @@ function(gpuprof_library room)
   add_library(gpuprof_${room} STATIC ${ARG_SOURCES})
   target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
   gpuprof_compile_in_groups(gpuprof_${room})
+  if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # gcc inlines less in a file of more than 10000 instructions: a group of twelve may grow as each of them might alone.
+    target_compile_options(gpuprof_${room} PRIVATE --param=large-unit-insns=120000)
+  endif()
 endfunction()

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/append_number.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
@@ -39,11 +39,13 @@ class Printer {
     const size_t size = out_.size();
     out_ += name;
     std::for_each(out_.begin() + static_cast<ptrdiff_t>(size), out_.end(),
-                  [](char& c) { c = static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+                  [](char& c) { c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
     return *this;
   }
   Printer& key(std::string_view name) {
-    out_.append(" ").append(name).append("=");
+    out_ += ' ';
+    out_ += name;
+    out_ += '=';
     return *this;
   }
   Printer& word(std::string_view name, std::string_view value) {
@@ -56,7 +58,10 @@ class Printer {
     out_ += '"';
     return *this;
   }
-  Printer& number(std::string_view name, uint64_t value) { return word(name, std::to_string(value)); }
+  Printer& number(std::string_view name, uint64_t value) {
+    append_number(value, key(name).out_);
+    return *this;
+  }
   Printer& hex(std::string_view name, uint64_t value) {
     char digits[24];
     std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(value));

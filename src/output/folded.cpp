@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/append_number.h"
 #include "base/text/utf8.h"
 
 namespace gpuprof::output {
@@ -126,7 +127,7 @@ class Path {
   }
   void push(LabelId label) {
     if (ends_.size() == frames_.size() && text_.size() + labels_.size(label) < kKept) {
-      text_.append(text_.empty() ? "" : ";");
+      text_.append(";", text_.empty() ? 0 : 1);
       labels_.append(label, text_);
       ends_.push_back(text_.size());
     }
@@ -266,7 +267,10 @@ class Folder {
     const uint64_t shown = sum_ / unit_ - before / unit_;
     if (shown > 0) {
       path_.write(out_);
-      out_.text().append(" ").append(std::to_string(shown)).append("\n");
+      std::string& text = out_.text();
+      text += ' ';
+      append_number(shown, text);
+      text += '\n';
       out_.checkpoint();
     }
   }

@@ -38,7 +38,7 @@ void json_meta(const std::multimap<std::string, std::string>& meta, std::string&
 void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
   JsonObject object(out);
   for (const auto& [name, count] : counts) {
-    object.foreign_key(name) += std::to_string(count);
+    append_number(count, object.foreign_key(name));
   }
 }
 
@@ -50,7 +50,9 @@ void json_path(std::span<const std::string_view> frames, std::string& out, TextS
 }
 
 std::string& JsonObject::separated() {
-  out_.append(first_ ? "" : ",");
+  if (!first_) {
+    out_ += ',';
+  }
   first_ = false;
   return out_;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "analyze/rows/time_window.h"
+#include "base/text/append_number.h"
 #include "base/text/text_stream.h"
 
 namespace gpuprof::output {
@@ -35,7 +36,7 @@ class JsonObject {
   // The value goes behind it. Names and words are our own, and need no escape.
   std::string& key(std::string_view name);
   std::string& foreign_key(std::string_view name);
-  void number(std::string_view name, uint64_t value) { key(name) += std::to_string(value); }
+  void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }
   void flag(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
   void word(std::string_view name, std::string_view value) { key(name).append("\"").append(value).append("\""); }
   void text(std::string_view name, std::string_view value) { key(name) += json_string(value); }
@@ -52,7 +53,9 @@ template <typename Iterator, typename Put>
 void json_array(Iterator begin, Iterator end, std::string& out, Put put) {
   out += '[';
   for (Iterator element = begin; element != end; ++element) {
-    out.append(element == begin ? "" : ",");
+    if (element != begin) {
+      out += ',';
+    }
     put(*element);
   }
   out += ']';

@@ -19,7 +19,7 @@ class Fields {
   Fields(char* begin, char* end, bool has_fields, bool escaped)
       : at_(has_fields ? begin : nullptr), end_(end), escaped_(escaped) {}
 
-  bool number(std::string_view field, uint64_t& out) {
+  [[gnu::always_inline]] bool number(std::string_view field, uint64_t& out) {
     if (at_ == nullptr) {
       return missing(field);
     }
@@ -41,7 +41,7 @@ class Fields {
 
   // 32 bits: an id, too.
   template <typename Narrow>
-  requires(sizeof(Narrow) == sizeof(uint32_t)) bool number(std::string_view field, Narrow& out) {
+  requires(sizeof(Narrow) == sizeof(uint32_t)) [[gnu::always_inline]] bool number(std::string_view field, Narrow& out) {
     uint64_t value = 0;
     if (!number(field, value)) {
       return false;

@@ -28,7 +28,7 @@ struct Input {
 // One field, by its type; its name is for messages.
 template <typename Number>
 requires std::unsigned_integral<Number> || AnyId<Number>
-bool take(Input& x, std::string_view name, Number& out) {
+[[gnu::always_inline]] inline bool take(Input& x, std::string_view name, Number& out) {
   return x.in.number(name, out);
 }
 bool take(Input& x, std::string_view name, Uint128& out) {
@@ -62,20 +62,24 @@ bool take(Input& x, std::string_view name, Phase& out) {
   return take_word(x, name, phase_of, "is not a phase of a launch", out);
 }
 
-// The elements to the line's end, which the context keeps.
+// The elements to the line's end. The context keeps them, and their memory for the next line.
 template <typename T, typename TakeOne>
 bool take_list(Input& x, size_t most, const char* too_many, const TakeOne& take_one, std::vector<T>& list,
                std::span<const T>& out) {
-  list.clear();
-  while (!x.in.at_end()) {
-    if (list.size() == most) {
+  size_t size = 0;
+  for (; !x.in.at_end(); ++size) {
+    if (size == most) {
       return x.in.fail(too_many);
     }
-    if (!take_one(list.emplace_back())) {
+    if (size == list.size()) {
+      list.emplace_back();
+    }
+    list[size] = T();
+    if (!take_one(list[size])) {
       return false;
     }
   }
-  out = list;
+  out = std::span(list).first(size);
   return true;
 }
 bool take(Input& x, std::string_view /*name*/, std::span<const StackElement>& out) {

@@ -27,7 +27,8 @@ const char* take_row(const char* begin, const char* limit, Row& out) {
   NumberRow row(begin, limit);
   size_t left = std::tuple_size_v<decltype(kLayout<Row>.fields)>;
   const bool taken = for_each_field(
-      out, [&](const auto& /*field*/, auto& value) { return --left > 0 ? row.take(value) : row.last(value); });
+      out, [&](const auto& /*field*/, auto& value)
+               __attribute__((always_inline)) { return --left > 0 ? row.take(value) : row.last(value); });
   return taken && is_good_row(out) ? row.at() : nullptr;
 }
 

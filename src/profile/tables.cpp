@@ -155,13 +155,13 @@ std::optional<uint32_t> Tables::intern_label(std::string_view label) {
   return position;
 }
 
-Reason Tables::add_frame(FrameId id) {
+[[gnu::always_inline]] inline bool Tables::add_frame(FrameId id) {
   const uint32_t position = ids_[kFrameIds].find(index(id));
   if (position == IdIndex::kNone) {
-    return undefined(kFrameIds, index(id));
+    return false;
   }
   scratch_.emplace_back(position, false);
-  return std::nullopt;
+  return true;
 }
 
 Reason Tables::define(const Stack& r) {
@@ -173,8 +173,8 @@ Reason Tables::define(const Stack& r) {
         return "the stacks hold more than " + std::to_string(kMostLabels) + " distinct texts and addresses";
       }
       scratch_.emplace_back(*label, true);
-    } else if (Reason reason = add_frame(element.frame)) {
-      return reason;
+    } else if (!add_frame(element.frame)) {
+      return undefined(kFrameIds, index(element.frame));
     }
   }
   IdIndex& ids = ids_[own_space(r)];
@@ -209,8 +209,8 @@ Reason Tables::define(const GpuPlace& r) {
   }
   scratch_.clear();
   for (const FrameId frame : r.frames) {
-    if (Reason reason = add_frame(frame)) {
-      return reason;
+    if (!add_frame(frame)) {
+      return undefined(kFrameIds, index(frame));
     }
   }
   const uint32_t known = position(r.id);

@@ -123,7 +123,7 @@ class Tables {
   [[nodiscard]] Reason check_needed(Id id) const;  // is defined
   template <typename Row>
   [[nodiscard]] Reason check_work(const Row& r) const;
-  [[nodiscard]] Reason add_frame(FrameId id);                    // to scratch_
+  bool add_frame(FrameId id);                                    // to scratch_; false: it is not defined
   std::optional<uint32_t> intern_label(std::string_view label);  // nothing: there are too many
 
   std::array<IdIndex, kIdSpaces> ids_;  // to positions in rows_, and in what else keeps one for each definition

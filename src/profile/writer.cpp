@@ -13,6 +13,7 @@
 #include <span>
 
 #include "base/files/special_output.h"
+#include "base/text/append_number.h"
 #include "base/text/utf8.h"
 #include "profile/record_fields.h"
 #include "profile/words.h"
@@ -38,7 +39,9 @@ class LineBuilder {
 
   template <std::unsigned_integral Number>
   void put(Number value) {
-    digits(";", value, 10);
+    make_room();
+    text_[size_] = ';';
+    size_ = static_cast<size_t>(put_digits(&text_[size_ + 1], value) - text_.data());
   }
   template <AnyId Id>
   void put(Id id) {
@@ -68,7 +71,12 @@ class LineBuilder {
     }
     put_word(std::string_view(&text[at], text.size() - at));
   }
-  void put_hexadecimal(uint64_t value) { digits(";0x", value, 16); }
+  void put_hexadecimal(uint64_t value) {
+    make_room();
+    std::memcpy(&text_[size_], ";0x", 3);
+    char* const at = &text_[size_ + 3];
+    size_ = static_cast<size_t>(std::to_chars(at, at + kMostDigits, value, 16).ptr - text_.data());
+  }
 
   // A text element must not look like a frame id or an address: its first byte is escaped where it would.
   void put(const StackElement& element) {
@@ -98,21 +106,15 @@ class LineBuilder {
   }
 
  private:
-  static constexpr size_t kMostDigits = 20;
-
   void put_word(std::string_view text) {
     text_[size_++] = ';';
     hand_over();
     out_ += text;
   }
-  template <size_t kSize>
-  void digits(const char (&before)[kSize], uint64_t value, int base) {
+  void make_room() {
     if (text_.size() - size_ < kMostDigits + 8) {
       hand_over();
     }
-    std::memcpy(&text_[size_], before, kSize - 1);
-    char* const at = &text_[size_ + kSize - 1];
-    size_ = static_cast<size_t>(std::to_chars(at, at + kMostDigits, value, base).ptr - text_.data());
   }
   void hand_over() {
     out_.append(text_.data(), size_);

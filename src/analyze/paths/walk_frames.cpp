@@ -16,20 +16,20 @@ std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
 
 void WalkFrames::add_part(WorkPaths::Part part) {
   std::vector<uint32_t>& ids = by_part_.emplace_back();
-  const auto [kernel, id] = paths_.stack_of(part);
-  if (index(id) == 0) {
-    const std::span<const uint32_t> shown = paths_.frames(part);
+  const std::span<const uint32_t> shown = paths_.frames(part);
+  const WorkPaths::Kind kind = paths_.kind(part);
+  if (kind == WorkPaths::Kind::text) {
     ids.resize(shown.size());
     for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
       ids[i - 1] = text(shown[i - 1]);
     }
     return;
   }
-  const auto shown = paths_.view().frames(kernel, id);
-  const auto elements = paths_.view().shown_elements();
+  const std::span<const p::Element> elements = paths_.elements(part);
+  const Whose whose = kind == WorkPaths::Kind::kstack ? Whose::kstack : Whose::ustack;
   ids.reserve(shown.size());
   for (size_t i = 0; i < shown.size(); ++i) {
-    ids.push_back(of_element(kernel ? Whose::kstack : Whose::ustack, elements[i], shown[i]));
+    ids.push_back(of_element(whose, elements[i], shown[i]));
   }
 }
 

@@ -29,7 +29,9 @@ class WalkFrames {
  public:
   // The tables must outlive it. They may grow meanwhile.
   WalkFrames(const profile::Tables& tables, const StackOptions& stacks)
-      : tables_(tables), numbers_(stacks.numbers), paths_(tables, stacks) {}
+      : tables_(tables), numbers_(stacks.numbers), paths_(tables, stacks) {
+    paths_.keep_elements();
+  }
 
   WorkPaths& paths() { return paths_; }
 

@@ -49,7 +49,7 @@ WorkPaths::Part WorkPaths::ranges(p::RangeId id) {
     }
     range_frame_count_ += frames_.size() - begin;
     std::reverse(frames_.begin() + static_cast<std::ptrdiff_t>(begin), frames_.end());
-    known->second = keep(begin, {});
+    known->second = keep(begin);
   }
   return known->second;
 }
@@ -78,7 +78,13 @@ WorkPaths::Part WorkPaths::stack(bool kernel, p::StackId id) {
     const size_t begin = frames_.size();
     const std::span<const uint32_t> shown = view_.frames(kernel, id);
     frames_.insert(frames_.end(), shown.begin(), shown.end());
-    known->second = keep(begin, {.kernel = kernel, .id = id});
+    known->second = keep(begin);
+    parts_.back().kind = kernel ? Kind::kstack : Kind::ustack;
+    if (keeps_elements_) {
+      const std::span<const p::Element> elements = view_.shown_elements();
+      parts_.back().elements = elements_.size();
+      elements_.insert(elements_.end(), elements.begin(), elements.end());
+    }
   }
   return known->second;
 }
@@ -135,12 +141,12 @@ void WorkPaths::add_note(PathNote note) {
 
 WorkPaths::Part WorkPaths::text(std::string_view label, FrameClass cls) {
   frames_.push_back(view_.text(label, cls));
-  return keep(frames_.size() - 1, {});
+  return keep(frames_.size() - 1);
 }
 
 // The frames from `begin` on as a part.
-WorkPaths::Part WorkPaths::keep(size_t begin, Stack stack) {
-  parts_.push_back({.begin = begin, .size = frames_.size() - begin, .stack = stack});
+WorkPaths::Part WorkPaths::keep(size_t begin) {
+  parts_.push_back({.begin = begin, .size = frames_.size() - begin});
   return static_cast<Part>(parts_.size() - 1);
 }
 

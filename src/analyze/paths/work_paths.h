@@ -46,12 +46,14 @@ class WorkPaths {
   [[nodiscard]] std::span<const uint32_t> frames(Part part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
-  // The stack that a part is, for those who look at its elements; nothing for texts.
-  struct Stack {
-    bool kernel = false;
-    profile::StackId id{};
-  };
-  [[nodiscard]] Stack stack_of(Part part) const { return parts_[part].stack; }
+  enum class Kind : uint8_t { text, ustack, kstack };
+  [[nodiscard]] Kind kind(Part part) const { return parts_[part].kind; }
+  // Of a stack: the elements that its frames are, one for each. Valid as long as frames(), and only for those who keep
+  // them from the first part on.
+  void keep_elements() { keeps_elements_ = true; }
+  [[nodiscard]] std::span<const profile::Element> elements(Part part) const {
+    return std::span(elements_).subspan(parts_[part].elements, parts_[part].size);
+  }
 
   // The kernel, copy or call itself, as a number of the view's frames. Labels stay where they are.
   uint32_t work(const profile::Work& work, FrameClass cls);
@@ -67,14 +69,15 @@ class WorkPaths {
   struct KnownPart {
     size_t begin = 0;  // in frames_
     size_t size = 0;
-    Stack stack;
+    Kind kind = Kind::text;
+    size_t elements = 0;  // of a stack: where they begin in elements_
   };
   // Each range that work was done in has a path of its own, of up to 1024 ranges: a small file could ask for any amount
   // of memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;
 
   Part text(std::string_view label, FrameClass cls);
-  Part keep(size_t begin, Stack stack);
+  Part keep(size_t begin);
   uint32_t range_frame(const profile::Range& range);
   void add_launch(const LaunchSite& site);
   void add_capture(const LaunchSite& site);
@@ -83,8 +86,10 @@ class WorkPaths {
   const profile::Tables& tables_;
   StackView view_;
   GraphStacks graph_;
+  bool keeps_elements_ = false;
   std::vector<KnownPart> parts_ = {{}};
-  std::vector<uint32_t> frames_;  // of all parts
+  std::vector<uint32_t> frames_;            // of all parts
+  std::vector<profile::Element> elements_;  // of all stacks, where they are kept
   std::unordered_map<uint32_t, Part> processes_;
   std::unordered_map<uint32_t, Part> ranges_;
   std::unordered_map<uint32_t, Part> stacks_[2];  // of kernel space or not

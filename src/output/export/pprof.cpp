@@ -1,6 +1,7 @@
 #include "output/export/pprof.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -202,7 +203,11 @@ class Pprof {
     message.packed(sample_field::kLocationId, locations_);
     message.packed(sample_field::kValue, values_);
     message_.append(labels(row.work));
-    put_label("stall", walk_.rows().tables.text(row.stall), message_);
+    if (const std::string_view stall = walk_.rows().tables.text(row.stall); !stall.empty()) {
+      const auto [known, is_new] = stalls_.try_emplace(index(row.stall));
+      known->second = is_new ? label_of("stall", stall) : known->second;
+      put_label(known->second, message_);
+    }
     profile_.bytes(profile_field::kSample, message_);
   }
 
@@ -279,14 +284,26 @@ class Pprof {
 
   // ---- labels ----
 
-  // What is not known has no label.
+  struct Label {
+    uint64_t value = 0;  // strings
+    uint64_t key = 0;
+  };
+  Label label_of(std::string_view key, std::string_view value) { return {.value = foreign(value), .key = text(key)}; }
+  static void put_label(const Label& label, std::string& out) {
+    Protobuf(out).message(sample_field::kLabel, [&](Protobuf& message) {
+      message.number(label_field::kKey, label.key);
+      message.number(label_field::kStr, label.value);
+    });
+  }
+  // What is not known has no label. Most works have the texts of the one before.
   void put_label(std::string_view key, std::string_view value, std::string& out) {
     if (!value.empty()) {
-      const uint64_t string = foreign(value);
-      Protobuf(out).message(sample_field::kLabel, [&](Protobuf& message) {
-        message.number(label_field::kKey, text(key));
-        message.number(label_field::kStr, string);
-      });
+      auto& [last, label] = last_labels_[key];
+      if (last != value) {
+        last = value;
+        label = label_of(key, value);
+      }
+      put_label(label, out);
     }
   }
   void put_label(std::string_view key, uint64_t value, std::string& out) {
@@ -393,7 +410,9 @@ class Pprof {
   uint64_t location_count_ = 0;
   const p::Work* labelled_ = nullptr;
   std::string labels_;
-  std::string message_;  // being put together
+  std::map<std::string_view, std::pair<std::string, Label>> last_labels_;  // by key
+  std::unordered_map<uint32_t, Label> stalls_;                             // by the reason's STRING
+  std::string message_;                                                    // being put together
   std::vector<uint64_t> locations_;
   std::vector<uint64_t> values_;
 };

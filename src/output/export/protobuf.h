@@ -2,6 +2,7 @@
 // https://protobuf.dev/programming-guides/encoding
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -62,14 +63,17 @@ class Protobuf {
   }
 
   void varint(uint64_t value) {
-    while (value >= 0x80U) {
-      out_ += static_cast<char>((value & 0x7FU) | 0x80U);
-      value >>= 7U;
+    std::array<char, kLongestVarint> bytes;  // not cleared
+    size_t size = 0;
+    for (; value >= 0x80U; value >>= 7U) {
+      bytes[size++] = static_cast<char>((value & 0x7FU) | 0x80U);
     }
-    out_ += static_cast<char>(value);
+    bytes[size++] = static_cast<char>(value);
+    out_.append(bytes.data(), size);
   }
 
  private:
+  static constexpr size_t kLongestVarint = 10;
   static constexpr uint64_t kFixed64 = 1;
   static constexpr uint64_t kLengthDelimited = 2;
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "analyze/paths/fold.h"
+#include "base/text/append_number.h"
 #include "base/text/utf8.h"
 #include "output/export/rows.h"
 #include "output/export/work_facts.h"
@@ -15,15 +16,20 @@ namespace {
 using analyze::Walk;
 using analyze::WalkRow;
 
+// What stands between quotes.
+void append_quoted(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    out.append(c == '"' ? 2 : 1, c);
+  }
+}
+
 void put_field(std::string_view text, std::string& out) {
   if (text.find_first_of("\",\r\n") == std::string_view::npos) {
     out += text;
     return;
   }
   out += '"';
-  for (const char c : text) {
-    out.append(c == '"' ? 2 : 1, c);
-  }
+  append_quoted(text, out);
   out += '"';
 }
 
@@ -50,13 +56,17 @@ class CsvRows {
     put_number(facts.tid);
     put_text(facts.thread);
     put_text(facts.device);
-    out_.append(facts.device.empty() ? "" : std::to_string(facts.stream)).append(",");
+    if (!facts.device.empty()) {
+      append_number(facts.stream, out_);
+    }
+    out_ += ',';
     put_text(facts.range);
     put_text(facts.op);
     put_text(facts.name);
     put_text(walk_.rows().tables.text(row.stall));
     for (const WeightName& weight : kWeightNames) {
-      out_.append(std::to_string(row.weight.*weight.number)).append(",");
+      append_number(row.weight.*weight.number, out_);
+      out_ += ',';
     }
     put_stack(row);
     out_ += '\n';
@@ -66,30 +76,35 @@ class CsvRows {
     put_field(escaped(shown_text(text)), out_);
     out_ += ',';
   }
-  void put_number(uint64_t number) { out_.append(number == 0 ? "" : std::to_string(number)).append(","); }
+  void put_number(uint64_t number) {
+    if (number != 0) {
+      append_number(number, out_);
+    }
+    out_ += ',';
+  }
 
   // One field, in pieces: a path may be far longer than anything else here.
   void put_stack(const WalkRow& row) {
     out_ += '"';
     bool first = true;
     for (const uint32_t id : row.frames.subspan(row.outer)) {
-      out_ += first ? "" : ";";
-      first = false;
-      for (const char c : label(id)) {
-        out_.append(c == '"' ? 2 : 1, c);
+      if (!first) {
+        out_ += ';';
       }
+      first = false;
+      out_ += label(id);
       stream_.checkpoint();
     }
     out_ += '"';
   }
 
-  // As in a folded stack. Labels are few, stacks that have them many.
+  // As in a folded stack, and in quotes. Labels are few, stacks that have them many.
   const std::string& label(uint32_t id) {
     if (id >= labels_.size()) {
       labels_.resize(walk_.frame_count());
     }
     if (labels_[id].empty()) {
-      labels_[id] = folded_name(shown_text(walk_.frame(id).label));
+      append_quoted(folded_name(shown_text(walk_.frame(id).label)), labels_[id]);
     }
     return labels_[id];
   }

@@ -68,7 +68,7 @@ class JsonRows {
         object.number(weight.name, row.weight.*weight.number);
       }
     }
-    json_array(row.frames, object.key("stack"), [&](uint32_t frame) { out_ += std::to_string(frame); });
+    json_array(row.frames, object.key("stack"), [&](uint32_t frame) { append_number(frame, out_); });
   }
 
   void put_facts(JsonObject& object, const p::Work& work) {

@@ -70,14 +70,14 @@ class Speedscope {
         out_ += weights_.empty() ? "\n" : ",\n";
         weights_.push_back(row.weight.*weight.number);
         json_array(row.frames, out_, [&](uint32_t id) {
-          out_ += std::to_string(shown(id));
+          append_number(shown(id), out_);
           stream_.checkpoint();
         });
       }
     });
     out_ += ']';
     json_array(weights_, object.key("weights"), [&](uint64_t number) {
-      out_ += std::to_string(number);
+      append_number(number, out_);
       stream_.checkpoint();
     });
   }
