@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Finds names that two sources of one group define in their anonymous namespaces: they are compiled as one file (GPUPROF_UNITY).
+
+usage: group_names.py ROOT      prints a line for each such name; exit status 1 if there is one
+
+The compiler refuses most of them, but a function of the same name and other parameters would be an overload without a word.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+# At the beginning of a line, as clang-format leaves definitions of a namespace.
+TYPE = re.compile(r"(?:template <.*> *)?(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? \{")
+OTHER = re.compile(r"(?:[\w:<>,*&\[\] ]+?[ *&])(\w+)(?:\(|\[|\{| = |;)")
+
+
+def names_of(text):
+    inside, names = False, set()
+    for line in text.splitlines():
+        if line == "namespace {":
+            inside = True
+        elif line == "}  // namespace":
+            inside = False
+        elif inside and re.match(r"[A-Za-z\[]", line) and not line.startswith(("using ", "namespace ", "template <")):
+            found = TYPE.match(line) or OTHER.match(line)
+            if found:
+                names.add(found.group(1))
+    return names
+
+
+def group_of(path):
+    """Of a path below the root: the library of src/, or the unit test program."""
+    parts = path.parts
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[:2]
+    return parts[:3] if parts[:2] == ("test", "unit") and path.name.endswith("_test.cpp") else None
+
+
+def faults(root):
+    places = collections.defaultdict(list)
+    for tree in ("src", "test/unit"):
+        for file in sorted((root / tree).rglob("*.cpp")):
+            path = file.relative_to(root)
+            if group_of(path):
+                for name in names_of(file.read_text(encoding="utf-8", errors="replace")):
+                    places[group_of(path), name].append(path.as_posix())
+    for (_, name), paths in sorted(places.items()):
+        if len(paths) > 1:
+            yield f"{name}: defined in the anonymous namespaces of {' and '.join(paths)}"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    found = list(faults(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) if found else "group names: each name stands once in a group")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
