@@ -49,7 +49,9 @@ void check_rows(const gpuprof::record::Batch& batch, const gpuprof::record::Tota
 }
 
 void check_coverage(const gpuprof::record::CoverageCounts& c) {
-  require(c.launches == c.matched + c.captured + c.failed + c.without_record);
+  using gpuprof::profile::CoverageCount;
+  require(c[CoverageCount::launches] == c[CoverageCount::matched] + c[CoverageCount::captured] +
+                                            c[CoverageCount::failed] + c[CoverageCount::without_record]);
 }
 
 // Each stack that work names is there, once, and can become frames.
