@@ -58,7 +58,8 @@ class WalkFrames {
   std::deque<WalkFrame> frames_;
   std::unordered_map<uint32_t, uint32_t> texts_;     // by frame of the view
   std::unordered_map<uint64_t, uint32_t> elements_;  // of stacks and places
-  std::vector<std::vector<uint32_t>> by_part_;
+  std::vector<uint32_t> ids_;                        // of the frames of all parts
+  size_t known_parts_ = 0;                           // parts whose frames are in ids_
 };
 
 }  // namespace gpuprof::analyze

@@ -46,6 +46,8 @@ class WorkPaths {
   [[nodiscard]] std::span<const uint32_t> frames(Part part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
+  // The position of the part's first frame among the frames of all parts. Parts lie one behind the other.
+  [[nodiscard]] size_t begin(Part part) const { return parts_[part].begin; }
   enum class Kind : uint8_t { text, ustack, kstack };
   [[nodiscard]] Kind kind(Part part) const { return parts_[part].kind; }
   // Of a stack: the elements that its frames are, one for each. Valid as long as frames(), and only for those who keep
