@@ -1,5 +1,5 @@
-// What the hardware counted at instructions. It names no launch: sums for each process, device and place, which wait
-// until the code has come that says where the place is.
+// Sums up instruction counts of the hardware by process, device and location. Counts name no launch. They wait until
+// the code of their location has arrived.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // that wait, and that are in one batch; what is beyond is dropped
+  static constexpr size_t kMaxCounts = 1'000'000;  // waiting, or in one batch; further counts are dropped
 
   InstructionCounts(JoinContext& join, Producers& producers, CodePlaces& places)
       : join_(join), producers_(producers), places_(places) {}
 
   void on_count(const Source& source, const backend::PlaceCount& count);
 
-  // As WorkJoin::settle().
+  // See WorkJoin::settle().
   void settle(bool last, backend::SourceId only = 0);
 
   void take_new(Batch& batch);
-  [[nodiscard]] size_t kept() const { return kept_; }  // so far, instructions times what was counted
+  [[nodiscard]] size_t kept() const { return kept_; }  // (location, counted metric) pairs so far
 
  private:
-  // source, module, function, offset, device, what was counted
+  // source, module, function, offset, device, metric
   using Key = std::tuple<backend::SourceId, uint64_t, uint32_t, uint64_t, uint32_t, uint32_t>;
   struct Waiting {
     uint64_t since_ns = 0;

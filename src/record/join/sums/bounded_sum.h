@@ -1,11 +1,10 @@
-// Every sum of a profile must fit into 64 bits, whatever a target claims.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuprof::record {
 
-// What would not fit is not taken.
+// Adds `value` unless the sum would exceed 2^62. Sums of a profile must fit into 64 bits, whatever a target reports.
 inline bool add_if_it_fits(uint64_t& total, uint64_t value) {
   constexpr uint64_t kMax = uint64_t{1} << 62;
   if (value > kMax - total) {
