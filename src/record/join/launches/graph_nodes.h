@@ -16,9 +16,8 @@ namespace gpuprof::record {
 
 class GraphNodes {
  public:
-  static constexpr size_t kMaxNodes = 2'000'000;  // of all processes; later nodes have no capture stack
-  static constexpr uint64_t kKeepDestroyedNs =
-      5'000'000'000;  // destroyed nodes are kept: their work and copies may still arrive
+  static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later nodes have no capture stack
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // then their work and copies have arrived
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
