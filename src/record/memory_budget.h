@@ -1,5 +1,4 @@
-// One memory limit for the whole session, for data of all kinds that targets cause. Above it, new details are dropped,
-// but work is still counted under known names and stacks.
+// Limits the memory of the session. Above the limit, new details are dropped, but work is still counted.
 #pragma once
 
 #include <atomic>
@@ -9,16 +8,15 @@
 
 namespace gpuprof::record {
 
-// Returns the private memory of the recorder in bytes, without file mappings: malloc's memory and thread stacks.
-// Returns 0 if it is unknown, or with a sanitizer, whose memory would count.
+// Returns the recorder's private memory in bytes (malloc and thread stacks); 0: unknown, or under a sanitizer.
 uint64_t own_memory();
 
 // Thread-safe. Used by the main thread and the writer thread.
 class MemoryBudget {
  public:
-  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // details: stacks, names, threads, ranges, ...
-  static constexpr uint64_t kFull = uint64_t{304} << 20;     // also processes and small items
-  static constexpr uint64_t kReading = uint64_t{384} << 20;  // also file contents that are read for symbolization
+  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // limit of details: stacks, names, threads, ranges, ...
+  static constexpr uint64_t kFull = uint64_t{304} << 20;     // limit including processes and small items
+  static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit including files read for symbolization
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 
   using Meter = std::function<uint64_t()>;

@@ -47,8 +47,7 @@ constexpr bool is_stop(int signal) {
 // Returns a pending signal that ends the recording and was not read yet; 0: no such signal.
 int pending_stop();
 
-// Ignores SIGPIPE and SIGXFSZ, so that a failed write (closed pipe, file size limit) returns an error. Returns those
-// that had their default action, which targets must get back.
+// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns those that must be reset in targets.
 std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

@@ -8,7 +8,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Walks by unwind tables, or fails.
 Result<StackSetup> by_tables() {
   auto tables = make_bpf_engine(BpfWalk::tables);
   if (!tables) {

@@ -51,8 +51,7 @@ Error unwritten(const SummaryFacts& facts, Error error);
 // Returns the coverage that --min-coverage checks and `report` shows.
 profile::WorkCoverage covered_work(const SummaryFacts& facts);
 
-// Describes how the target ended: "3" or "signal 9 (SIGKILL)" from a command's wait status. `ended`: whether an
-// attached process has ended.
+// Describes how the target ended: "3" or "signal 9 (SIGKILL)". `ended`: whether an attached process has ended.
 std::string target_end(std::optional<int> wait_status, bool ended);
 
 }  // namespace gpuprof::record

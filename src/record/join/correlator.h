@@ -1,5 +1,4 @@
-// Front of the join. Dispatches events of sources and of the stack engine, and assembles batches for the writer. Used
-// by the main thread only.
+// Front of the join: dispatches events and assembles batches for the writer. Used by the main thread only.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +88,6 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Returns stack ids that were dropped, each once. The stack engine can drop them, too.
   std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
 
-  // Returns events for the stack engine, in order.
   std::vector<ProcessNews> take_news() { return producers_.processes().take_news(); }
 
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count) {
@@ -107,15 +105,12 @@ class Correlator final : public backend::EventSink, public StackSink {
   Batch take_batch();
   // Returns the approximate number of lines in the next batch.
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
-  // Indices of devices that have a uuid.
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
-  // Returns GPU time that was not apportioned because it arrived too late.
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const Tally& tally() const { return join_.tally; }
   [[nodiscard]] const Totals& totals() const { return join_.tally.totals(); }
 
  private:
-  // Calls `use` with the source if it is known.
   template <typename Use>
   void with(backend::SourceId id, Use use) {
     if (Source* source = producers_.find(id); source != nullptr) {

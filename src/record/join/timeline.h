@@ -1,5 +1,4 @@
-// Calls and ranges of --timeline. They wait for the end of the poll iteration: a ring read later may hold what they
-// refer to.
+// Calls and ranges of --timeline. They wait until all rings are read: a later ring may hold what they refer to.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,7 @@ class WorkJoin {
     bodies_.on_launch(source, launch);
   }
 
-  // Retries waiting events. `last`: what they wait for will not arrive. `only`: events of this source (0: of all
-  // sources).
+  // Retries waiting events of source `only` (0: of all sources). `last`: what they wait for will not arrive.
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 

@@ -22,14 +22,12 @@ namespace gpuprof::record {
 // One thread calls add() and close(). Any thread may call state().
 class LiveSums {
  public:
-  // Definitions count as detail in the session's memory budget. If it is limited, known works are still summed up, but
-  // new ones are ignored. `memory` may be null.
+  // Once the session's `memory` is limited, new works are ignored, but known ones are still summed up. May be null.
   LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);
 
-  // Publishes a new state if the view's interval has passed. Call it after each batch. `swept_ns`: device time is
-  // apportioned up to here.
+  // Publishes a new state when the view's interval has passed. `swept_ns`: device time is apportioned up to here.
   void close(uint64_t now_ns, uint64_t swept_ns);
 
   [[nodiscard]] LiveState state() const;

@@ -13,8 +13,7 @@ pid_t parse_parent(std::string_view stat);
 // Returns the parent of a process; 0: no visible parent, or the process has ended.
 pid_t parent_of(pid_t pid);
 
-// Returns whether `pid` is `ancestor` or a descendant of it. When a parent ends, its children become children of the
-// next "subreaper". In a recording this is the recorder.
+// Returns whether `pid` is `ancestor` or its descendant. Orphans become children of the recorder, their subreaper.
 bool descends_from(pid_t pid, pid_t ancestor);
 
 }  // namespace gpuprof::record

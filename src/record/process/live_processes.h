@@ -37,7 +37,6 @@ class LiveProcesses {
   explicit LiveProcesses(const MemoryBudget* memory) : table_(memory) {}
 
   void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) { table_.on_process(pid, guard); }
-  // A source of `backend` in the process has connected.
   LiveImage& on_source(uint32_t pid, std::string_view backend);
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
   // The process reports changed mappings.
@@ -54,7 +53,6 @@ class LiveProcesses {
   bool know_mappings(Entry& process, std::span<const uint64_t> addresses);
   bool read_again(Entry& process);
 
-  // Call it after each poll iteration.
   void settle();
   // Ends one source of the image. Returns true if it was the last one; the image is then removed.
   bool end_source(LiveImage& image);

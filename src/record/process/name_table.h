@@ -16,8 +16,7 @@ class NameTable {
  public:
   static constexpr size_t kMaxBytes = size_t{256} << 20;
 
-  // `max_bytes`: limit for all texts. New texts above it, or above the memory budget, become "[more names]". A target
-  // may invent any number of names.
+  // `max_bytes` limits all texts: targets may invent names. Further texts become "[more names]".
   explicit NameTable(size_t max_bytes = kMaxBytes, MemoryBudget* memory = nullptr)
       : max_bytes_(max_bytes), memory_(memory) {}
 

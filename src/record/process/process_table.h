@@ -78,8 +78,7 @@ class ProcessTable {
   // 1/20 of the time, and runs at most every 20 ms. Returns true if it has read, or if the process has ended.
   bool read_anew(Entry& entry);
 
-  // Returns the mappings of `read_ns` if they have another file than entry.maps at one of the addresses. Returns null
-  // if not, or if they are no longer stored.
+  // Returns the mappings of `read_ns` if an address then was in another file, else null (also if they were dropped).
   static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
                                                                   std::span<const uint64_t> addresses);
 

@@ -1,5 +1,4 @@
-// Tracks sources and their processes and threads. Replaces each source's own ids (names, devices, ranges, code,
-// modules) by ids of the session.
+// Tracks sources, processes and threads. Replaces the sources' own ids of names, devices, code etc. by session ids.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +88,6 @@ class Producers {
 
   // Call it when all rings have been read: missing names were lost.
   void settle_devices();
-  // Call it after each poll iteration.
   void settle();
 
   struct Ended {

@@ -1,5 +1,4 @@
-// Numbers paths of NVTX ranges. Replaces ids of a source by ids of the session, which are the same for the same path in
-// all processes.
+// Numbers paths of NVTX ranges: replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>

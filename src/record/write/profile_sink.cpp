@@ -234,7 +234,6 @@ class ProfileSink::BatchWriter {
     return frame_id({{}, f.kind, name, file, f.line, module, string(f.build_id), f.address});
   }
 
-  // `frame` has no id yet.
   profile::FrameId frame_id(profile::Frame frame) {
     const auto key =
         std::make_tuple(static_cast<uint8_t>(frame.kind), profile::index(frame.name), profile::index(frame.file),
@@ -272,8 +271,7 @@ class ProfileSink::BatchWriter {
     return id;
   }
 
-  // Skips a stack that exceeds the memory budget or has only profiler frames. Its work then counts as work without a
-  // stack.
+  // Skips stacks beyond the memory budget or with profiler frames only. Their work counts as work without a stack.
   void add_stack(const NewStack& stack) {
     if (!has_room((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
       return;

@@ -1,5 +1,4 @@
-// Writes batches to the profile on a separate thread: symbolizes addresses, assigns ids and writes lines. Reading the
-// symbols of a large library takes seconds; meanwhile the main thread must drain the rings.
+// Writes batches to the profile on its own thread: reading symbols takes seconds, and rings must be drained meanwhile.
 #pragma once
 
 #include <atomic>

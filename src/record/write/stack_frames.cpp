@@ -57,10 +57,9 @@ size_t believed(const NewStack& stack) {
   return count;
 }
 
-// Returns whether a walk by frame pointers reached the start of its thread. `first` is the outermost frame. libc keeps
-// no frame pointer in the functions that call main and thread functions, so the walk ends with an arbitrary value. The
-// ABI starts threads with frame pointer 0, but other code may also hold 0 there: it counts only if the frame has no
-// name.
+// Returns whether a walk by frame pointers reached `first`, the start of its thread. libc keeps no frame pointer there,
+// so its name decides. The ABI starts threads with frame pointer 0, but other code may also hold 0 in the register. So
+// 0 counts only if the frame has no name.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
   return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
@@ -79,8 +78,7 @@ const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   return mapping == nullptr ? nullptr : mapping->file.get();
 }
 
-// Returns whether a native frame is the interpreter's own code. The file decides. In programs that embed CPython, only
-// the names of its API functions do.
+// Returns whether a native frame is the interpreter's own, by its file, or by its name in programs that embed CPython.
 bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
   const std::string_view program = base_name(file.path);
   if (program.starts_with("python") || program.starts_with("libpython")) {

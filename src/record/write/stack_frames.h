@@ -23,8 +23,7 @@ class StackFrames {
 
   [[nodiscard]] symbolize::ReadingBudget& budget() { return symbolizer_.budget(); }
 
-  // Appends the frames of a stack, outermost first, with a marker frame if it was cut. Appends nothing if it has only
-  // profiler frames.
+  // Appends the frames, outermost first, with a marker if cut. Appends nothing if there are only profiler frames.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 
  private:

@@ -24,7 +24,6 @@ class WatchedWriter {
     }
   }
 
-  // `swept_ns`: see Batch.
   Status flush(uint64_t swept_ns) {
     if (live_ != nullptr) {
       live_->close(monotonic_ns(), swept_ns);

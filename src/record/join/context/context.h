@@ -19,8 +19,7 @@ struct JoinContext {
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
     return ns <= options.start_ns ? 0 : (ns - options.start_ns) / options.interval_ns;
   }
-  // Limits a call time to one second after now. Targets write call times, and a launch with a future time would never
-  // expire.
+  // Limits a call time to now + 1 s. Targets write these times, and a launch in the future would never expire.
   [[nodiscard]] uint64_t believed(uint64_t call_ns) const {
     constexpr uint64_t kSlackNs = 1'000'000'000;
     return call_ns < now_ns + kSlackNs ? call_ns : now_ns + kSlackNs;

@@ -12,8 +12,7 @@
 
 namespace gpuprof::record {
 
-// Counters of profile/coverage.h. launches == matched + captured + failed + without_record holds for any target's
-// counters.
+// Counters of profile/coverage.h. Their sum rule holds for all counters that a target can report.
 class CoverageCounts {
  public:
   uint64_t& operator[](profile::CoverageCount what) { return counts_[static_cast<size_t>(what)]; }

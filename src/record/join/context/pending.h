@@ -20,8 +20,7 @@ enum class RetryPolicy : uint8_t {
 constexpr unsigned kMaxTurns = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` accounts for an event, or returns false if the event must
-// wait. With RetryPolicy::last_try it must return true.
+// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait, but never with last_try.
 template <typename Event>
 class Pending {
  public:

@@ -28,7 +28,6 @@ class Tally {
 
   void on_counters(const Source& source, const backend::Counters& counters);
   SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
-  // Counts `launches` launches with a stack of this shape.
   void stack_walked(backend::SourceId source, const StackShape& shape, uint64_t launches);
   // Notes for the summary why Python frames of the source are missing. Does nothing if they are not.
   void python_refused(const Source& source);

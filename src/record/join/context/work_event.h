@@ -17,8 +17,8 @@ struct LaunchSite {
   uint64_t graph_node = 0;  // 0: not from a graph launch
   uint32_t device = kNoDevice;
   uint32_t name_id = 0;
-  uint32_t tid = 0;    // caller's thread and range if the event has them:
-  uint32_t range = 0;  // used only if the call is unknown
+  uint32_t tid = 0;    // of the caller; used if the call is unknown or unsampled
+  uint32_t range = 0;  // of the caller; used if the call is unknown or unsampled
   profile::Op op = profile::Op::kernel;
   bool has_call = false;   // `correlation` names a call
   bool unsampled = false;  // the call has no stack by choice and no record; `tid` and `range` are the call's
@@ -36,7 +36,7 @@ struct WorkEvent {
   uint64_t count = 1;
   bool more = false;       // more work of the same launch may follow
   bool outside = false;    // its launch is outside of the recorded range
-  uint32_t kernel_id = 0;  // not 0: one kernel of the work, with this name id
+  uint32_t kernel_id = 0;  // not 0: name id of one kernel that the work consists of
 
   [[nodiscard]] uint64_t duration() const { return end_ns - start_ns; }
 };

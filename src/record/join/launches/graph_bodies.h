@@ -20,15 +20,13 @@ class GraphBodies {
   GraphBodies(JoinContext& join, Launches& launches) : join_(join), launches_(launches) {}
 
   void on_launch(backend::SourceId source, const backend::GraphLaunch& launch);
-  // Notes that work with a known launch has run.
   void ran(const backend::GpuOp& op) { graphs_.ran(op); }
 
   // Holds the work. Returns false if so much is held that the caller should call settle().
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
-  // Passes work to `take` once its launch is found or its waiting time is over. The work then has the launch's
-  // correlation id, or 0 if several different launches may have caused it. `only`: work of this source (0: of all
-  // sources). `last`: nothing more will arrive that could decide it.
+  // Passes work to `take` when its launch is found or its time is up, with the launch's correlation id (0: ambiguous).
+  // `only`: work of this source (0: of all sources). `last`: nothing more will arrive that could decide it.
   using Take = std::function<void(const backend::GpuOp& op)>;
   void settle(bool last, backend::SourceId only, const Take& take);
   void end_source(backend::SourceId source);

@@ -1,6 +1,5 @@
-// Finds the launch of an executable graph that some work belongs to. CUPTI reports kernels in the bodies of conditional
-// nodes without a correlation id. An executable graph runs its launches one after the other, in the order of the calls.
-// So does a stream.
+// Finds the launch of work in bodies of conditional nodes. CUPTI reports it with its executable graph, but without a
+// correlation id. Executable graphs and streams run their launches one after the other, in call order.
 #pragma once
 
 #include <cstdint>
@@ -48,12 +47,10 @@ class GraphLaunches {
   // Notes that work with a known launch has run.
   void ran(const backend::GpuOp& op);
 
-  // Returns the launches of `op.exec` that the work can belong to as far as is known, oldest first. The span is valid
-  // until the next call of add(), ran() or end_source().
+  // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().
   [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
-  // Chooses between two candidates if the work starts between the first work of the one and that of the other. Returns
-  // null if their order does not decide it.
+  // Decides between two candidates if the work starts between the first work of each. Otherwise returns null.
   [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);

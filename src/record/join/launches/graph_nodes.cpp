@@ -24,8 +24,7 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   if (entry == nullptr) {
     return;
   }
-  // Copying a node also calls the launch probe. Another CPU may delay that event until after the copy's record. Ignore
-  // it.
+  // Copying a node also calls the launch probe. Ignore that event: it may arrive after the record of the copy.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
   if (!is_of_copy) {
     const uint32_t name = entry->destroyed ? 0 : entry->name.value;

@@ -1,6 +1,5 @@
-// Maps each node of a CUDA graph to the stack that created it and the kernel that it runs. CUDA copies nodes when a
-// graph is cloned or instantiated, and may destroy the original before the copy is reported. Executable graphs can be
-// updated, so a node's kernel and stack can change.
+// Maps CUDA graph nodes to the stack that created them and to their kernel. CUDA copies nodes on clone and instantiate,
+// and may destroy the original before the copy is reported. Nodes of executable graphs can be updated.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,7 @@ class GraphNodes {
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
   [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
-  // Returns the stack that created the node or its original; 0: unknown. `launched_ns` is the time of the launch, which
-  // may be before the node's last update; 0: unknown.
+  // Returns the stack of the node or its original for a launch at `launched_ns` (0: unknown time); 0: unknown stack.
   [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;
   // Returns the name id of the node's kernel at `launched_ns`; 0: unknown.
   [[nodiscard]] uint32_t name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const;

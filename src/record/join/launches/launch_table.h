@@ -35,16 +35,14 @@ class LaunchTable {
   void insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
 
-  // Notes that work of the launch has arrived. Removes the launch, or keeps it until `keep_until_ns` because more may
-  // arrive.
+  // Notes arrived work of the launch. Removes the launch, or keeps it for more work if `keep_until_ns` is not 0.
   void match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns);
   void erase(backend::SourceId source, uint64_t correlation);
 
   void expire(uint64_t now_ns);
   void end_source(backend::SourceId source);
 
-  // Returns the time of the oldest waiting launch that is younger than kHoldNs, as of the last expire(). Returns
-  // `now_ns` if none waits.
+  // Returns the time of the oldest waiting launch younger than kHoldNs (as of the last expire()), or `now_ns`.
   [[nodiscard]] uint64_t oldest_waiting(uint64_t now_ns) const;
   [[nodiscard]] size_t size() const { return launches_.size(); }
   // Returns whether the table is at most half full.

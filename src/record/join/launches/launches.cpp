@@ -115,8 +115,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
 }
 
-// Returns how long the launch is kept after this work. In a table more than half full, launches do not wait for
-// samples.
+// Returns how long to keep the launch after this work. Launches in a table over half full do not wait for samples.
 uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;

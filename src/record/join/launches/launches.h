@@ -1,5 +1,4 @@
-// Calls that wait for their work: launches, blocking calls, and calls that created graph nodes. Work finds its call
-// only by (source, correlation id), never by time.
+// Launches, blocking calls and graph node creations that wait for work, found by (source, correlation id) only.
 #pragma once
 
 #include <array>
@@ -31,8 +30,7 @@ class Launches {
   // Returns the call that an event belongs to, or null if it is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
-  // Returns whether a call that find() does not know may still arrive. Samples can arrive before their launch, so in a
-  // source that takes samples they wait for it.
+  // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
   // What is known about the graph node that the event belongs to. `launch` may be null.

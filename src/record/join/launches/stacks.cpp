@@ -166,8 +166,7 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
     const auto sent = sent_.find(image.id());
     return (sent != sent_.end() && sent->second.contains(stack)) || (stack < gone_.size() && gone_[stack]);
   }
-  // All work that waits for the stack checks it in each poll iteration. Defined words stay defined: check each only
-  // once.
+  // All waiting work checks the stack in each poll iteration, so remember how many words are defined.
   Kept& kept = found->second;
   const auto is_known = [this](uint64_t word) {
     return !is_python(word) || producers_.codes().is_defined(GPUPROF_WORD_PYTHON_CODE(word));
@@ -269,8 +268,7 @@ void Stacks::forget(Owners& owners, uint32_t owner) {
   owners.erase(owned);
 }
 
-// Limits the memory of stored stacks. Stacks that the writer has are dropped first: only an exec's new image could need
-// their words, and a stack engine would send them again.
+// If memory is short, drops stacks that the writer has. A stack engine sends them again if an exec's image needs them.
 void Stacks::bound() {
   const auto too_many = [this](size_t part) {
     return kept_.size() > kMaxStacks / part || words_kept_ > kMaxWords / part;
@@ -279,8 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // The other stacks belong to launches without work so far. A source sends a stack only once, so work that arrives
-  // later has no stack and is counted as such.
+  // The rest has no work so far. Sources send a stack once: work that arrives later counts as work without a stack.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -1,5 +1,4 @@
-// Numbers the stacks of all sources and of the stack engine in one id space of the session. An id of one source can so
-// never refer to a stack of another.
+// Gives the stacks of all sources and of the stack engine ids of the session, so that ids of owners cannot collide.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,7 @@ class Stacks {
 
   Stacks(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
-  // Returns whether the source walks the stacks of its launches. If not, the stack engine does, and the source's stacks
-  // are ignored.
+  // Returns whether the source walks its stacks. If not, the stack engine does, and the source's are ignored.
   [[nodiscard]] bool are_of(const Source& source) const {
     return from_sources() || (source.traits.walks_stacks && join_.options.stacks_wanted);
   }
@@ -40,8 +38,7 @@ class Stacks {
 
   // Returns whether the whole stack has arrived or is not worth waiting for.
   [[nodiscard]] bool knows(const LiveImage& image, Number stack);
-  // Returns the stack's number, and sends the stack to the writer when this process image first uses it. Returns 0 if
-  // the stack was lost.
+  // Returns the stack's number, or 0 if it was lost. Sends the stack to the writer on its first use by this image.
   Number use(const LiveImage& image, Number stack);
 
   // Counts the launches of an ended source by the shape of their stacks.
@@ -49,7 +46,7 @@ class Stacks {
   void end_image(profile::ProcessId image) { sent_.erase(image); }
   void end_source(backend::SourceId source) { forget(sources_, source); }
   void end_process(uint32_t pid) { forget(processes_, pid); }
-  // Call it after each poll iteration.
+  // Limits memory. Call it after each poll iteration.
   void bound();
 
   // Returns each stack engine id that was dropped once. The engine can drop these ids, too.

@@ -1,5 +1,4 @@
-// Attributes samples that have only an address on a device: finds the kernels that were loaded there and ran in the
-// window of the samples.
+// Attributes samples that have only an address: finds the kernels loaded there that ran in the samples' window.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,6 @@ namespace gpuprof::record {
 
 class AddressLookup {
  public:
-  // For the samples of one window of one source.
   AddressLookup(const LoadedKernels& loaded, const KernelTimes& times, const Source& source,
                 const backend::SampleWindow& window)
       : loaded_(loaded), times_(times), source_(source), window_(window) {}

@@ -38,7 +38,6 @@ class CodePlaces {
 
   CodePlaces(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
-  // Returns whether the code of the location's module may still arrive.
   [[nodiscard]] bool may_come(const CodeLocation& at) const;
   // Returns the kernel that contains `function`, or `function` if it is a kernel, has several callers or is unknown.
   [[nodiscard]] NameIndex kernel_of(backend::SourceId source, uint64_t module, NameIndex function);
@@ -54,7 +53,6 @@ class CodePlaces {
   void end_source(backend::SourceId source) { code_.erase(source); }
 
  private:
-  // Locations of samples of one source.
   struct Code {
     std::map<std::pair<backend::SourceId, uint64_t>, profile::GpuModuleId> modules;  // modules whose code has arrived
     std::map<CodeLocation, profile::GpuPlaceId> places;

@@ -1,5 +1,4 @@
-// Sums up instruction counts of the hardware by process, device and location. Counts name no launch. They wait until
-// the code of their location has arrived.
+// Sums up instruction counts, which name no launch, by process, device and location. They wait for their code.
 #pragma once
 
 #include <cstddef>

@@ -70,8 +70,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .device = kernel.device,
                     .from_ns = join_.believed(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
-  // Ignore a second object of the same kernel. Other kernels may share the address: each device has its own address
-  // space.
+  // Ignore a second object of the same kernel. Devices have separate address spaces, so other kernels may overlap.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
         return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
                                                    std::tie(made.source, made.load, made.name, made.device);

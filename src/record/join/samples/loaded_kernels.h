@@ -1,5 +1,4 @@
-// Maps GPU addresses to the kernels that processes have loaded there. Attributes samples of another source that knows
-// only a process and an address.
+// Maps GPU addresses to loaded kernels, for samples of sources that know only a process and an address.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +28,7 @@ class LoadedKernels {
   void settle();
   void end_source(backend::SourceId source);
 
-  // Returns the kernel that was loaded at the address within [start_ns, end_ns], even if its source has ended. Returns
-  // nullopt if the kernel is unknown, or if several match (successively or on several devices).
+  // Returns the kernel (also of an ended source) at the address within [start_ns, end_ns]; nullopt: none or several.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 
@@ -38,10 +36,10 @@ class LoadedKernels {
   struct Sampled {
     uint64_t address = 0;
     bool is_low = false;  // only the low 32 bits are known
-    uint32_t device = 0;  // numbers of the source; kernels for `device`, `whole`
-    uint32_t whole = 0;   // or an unknown device match
+    uint32_t device = 0;  // the source's id of the device
+    uint32_t whole = 0;   // the device that `device` is a part of, or the same
   };
-  // Returns all matching kernels of the process without duplicates, at most kMaxFound.
+  // Returns up to kMaxFound kernels at the address, without duplicates, for `device`, `whole` or an unknown device.
   [[nodiscard]] std::vector<CodeLocation> find_all(profile::ProcessId process, const Sampled& sampled,
                                                    uint64_t start_ns, uint64_t end_ns) const;
   static constexpr size_t kMaxFound = 16;
@@ -66,8 +64,7 @@ class LoadedKernels {
   void add(const Source& source, const backend::LoadedKernel& kernel);
   void remove(const Source& source, const backend::LoadedKernel& gone);
   [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: unknown
-  // Calls `take` for each kernel that satisfies `is_wanted` and may contain the address. Of kernels of unknown size,
-  // only the nearest may.
+  // Calls `take` for wanted kernels that may contain the address. Of kernels of unknown size, only the nearest counts.
   template <typename Wanted, typename Take>
   void look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const;
 

@@ -77,8 +77,7 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   return true;
 }
 
-// Leaves out samples taken while recording was off. Launches are reported only while it is on, so a known launch
-// decides. Without one, the sample's time decides.
+// Leaves out samples taken while recording was off. Their launch is unknown, so the time of the sample decides.
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
   const bool may_be_off = launch == nullptr && !event.site.unsampled;
   const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);

@@ -1,5 +1,4 @@
-// Attributes samples of GPU code to the launches of their kernels, and sums them up. Samples with a correlation id wait
-// for their launch. SampleSharing handles samples without one.
+// Attributes samples of GPU code to launches and sums them up. SampleSharing handles samples without correlation id.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -28,9 +27,7 @@ class SampleJoin {
   [[nodiscard]] SampleSharing& sharing() { return sharing_; }
   // Kernel addresses, for samples that have only an address.
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
-  // Code locations of all samples.
   [[nodiscard]] const CodePlaces& places() const { return places_; }
-  // Counts of instructions.
   [[nodiscard]] InstructionCounts& counts() { return counts_; }
   [[nodiscard]] const InstructionCounts& counts() const { return counts_; }
 

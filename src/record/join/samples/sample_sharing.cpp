@@ -100,8 +100,7 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // This launch was not chosen for sampling and is only partly sampled. If the table of expected launches was full,
-    // it may have been chosen.
+    // The launch was not announced: ignore its partial samples. If the table is full, it may have been: count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }

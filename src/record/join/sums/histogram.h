@@ -1,3 +1,4 @@
+// A histogram of durations with logarithmic buckets.
 #pragma once
 
 #include <cstdint>

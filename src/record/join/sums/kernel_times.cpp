@@ -13,7 +13,6 @@ constexpr uint64_t kTickNs = 10'000'000;
 constexpr uint64_t kExpiryNs = 1'000'000'000;
 constexpr uint64_t kMostNs = uint64_t{1} << 50;  // limit of a run: 13 days; sums of several still fit
 
-// Scales `ns` by `part` / `whole`.
 uint64_t portion(uint64_t ns, uint64_t part, uint64_t whole) {
   return whole == 0 ? ns : static_cast<uint64_t>(Wide{ns} * part / whole);
 }

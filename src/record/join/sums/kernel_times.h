@@ -55,7 +55,6 @@ class KernelTimes {
   // Returns the last work before `end_ns`, for samples that were read later than taken. Empty: unknown.
   [[nodiscard]] std::vector<KernelShare> before(const KernelKey& kernel, uint64_t end_ns) const;
 
-  // Call it after each poll iteration.
   void expire();
   void end_source(backend::SourceId source);
 

@@ -7,8 +7,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Per thread, only the latest blocking calls are stored: a device may be idle for hours. Idle time before them is
-// charged to the next launch.
+// Latest blocking calls per thread: a device may be idle for hours. Earlier idle time is charged to the next launch.
 constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
@@ -61,8 +60,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Drops calls that ended before the oldest swept_to of all devices: they cannot explain a gap. If that is not enough,
-// drops the older half of each thread's calls.
+// Drops calls before the oldest swept_to, which explain no gap, and if needed also half of each thread's calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {

@@ -52,8 +52,7 @@ class Occupancy {
   Shares take_shares();
   Idles take_idle();
 
-  // Returns the time that could not be apportioned: the work was added too late, or more ran at once than
-  // kMaxRunningWork.
+  // Returns the time that was not apportioned: added too late, or more than kMaxRunningWork ran at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
 

@@ -1,5 +1,4 @@
-// Sums up the work of a recording: one row of sums for each work and slice, events, latencies, and the apportioned time
-// of devices.
+// Sums up the work of a recording: rows by work and slice, events, latencies and the apportioned time of devices.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ class Rows {
 
   // Adds the event to the sums that a profile must be able to hold. Returns false if they would overflow.
   [[nodiscard]] bool admit(const WorkEvent& event);
-  // Returns the id of the work. Clears the fields of `key` that are no longer distinguished (see WorkSet).
+  // Returns the id of the work. May clear the stacks of `key` (see WorkSet).
   profile::WorkId intern(WorkKey& key);
   // `pid` is the process of the work, `call_ns` the time of the launch (0: unknown).
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);

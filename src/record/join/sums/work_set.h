@@ -13,17 +13,16 @@ namespace gpuprof::record {
 
 class WorkSet {
  public:
-  // Distinct streams and threads per process image. Further streams become UINT64_MAX, further threads 0 without a
-  // name. Some programs create a stream or a thread for each request.
+  // Further streams become UINT64_MAX, further threads 0 (unnamed): programs may create one for each request.
   static constexpr size_t kMaxStreams = 1024;
   static constexpr size_t kMaxThreads = 4096;  // (tid, name) pairs
-  // Above kMaxWorks or the memory budget, only device, kernel and operation distinguish works. With a full budget, only
-  // the operation does.
+  // Above this or the memory budget, works differ by device, kernel and operation only; with a full budget, by
+  // operation.
   static constexpr size_t kMaxWorks = 2'000'000;
   static constexpr uint64_t kOtherStreams = UINT64_MAX;
 
-  // Returns the work's id. Takes a new id from `next_id` and appends it to `made`. Clears the stacks of `key` if they
-  // no longer distinguish works; the work then counts as work without a stack.
+  // Returns the work's id. New works take `next_id` and are appended to `made`. Above the limits, clears the stacks of
+  // `key`, which then no longer distinguish works.
   profile::WorkId intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory);
 
  private:

@@ -1,5 +1,4 @@
-// Numbers Python code objects. Replaces ids of a source or process by CodeIndex numbers of the session, which stack
-// words use on their way to the writer.
+// Numbers Python code objects: replaces ids of a source or process by the session's CodeIndex, which stack words use.
 #pragma once
 
 #include <cstdint>

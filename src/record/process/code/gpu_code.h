@@ -1,5 +1,4 @@
-// Numbers GPU modules and code locations. Replaces ids of a source by ids of the session, which are the same for the
-// same code in all processes.
+// Numbers GPU modules and code locations: replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>
