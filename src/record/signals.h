@@ -47,7 +47,7 @@ constexpr bool is_stop(int signal) {
 // Returns a pending signal that ends the recording and was not read yet; 0: no such signal.
 int pending_stop();
 
-// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns those that must be reset in targets.
+// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns those that targets must reset.
 std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

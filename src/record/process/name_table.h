@@ -16,7 +16,8 @@ class NameTable {
  public:
   static constexpr size_t kMaxBytes = size_t{256} << 20;
 
-  // `max_bytes` limits all texts: targets may invent names. Further texts become "[more names]".
+  // Targets may invent names without end. Above `max_bytes` of texts, or above the memory budget, new texts become
+  // "[more names]".
   explicit NameTable(size_t max_bytes = kMaxBytes, MemoryBudget* memory = nullptr)
       : max_bytes_(max_bytes), memory_(memory) {}
 
