@@ -43,7 +43,7 @@ struct NewDevice {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  MappingsOver over;             // differs from `maps`: mappings when the stack was taken
+  MappingsOver over;             // mappings that differed when the stack was taken
   uint64_t stack = 0;            // id in this session
   std::vector<uint64_t> words;   // see wire/stack.h, with code objects by CodeIndex; innermost first
   std::vector<uint64_t> kernel;  // addresses in the kernel, innermost first

@@ -38,7 +38,7 @@ class LiveSums {
     uint64_t before_ns = 0;  // value at the last published state
     uint64_t count = 0;
   };
-  using Key = std::pair<uint32_t, uint32_t>;  // a path: numbers of its place and its kernel
+  using Key = std::pair<uint32_t, uint32_t>;  // of a path: launching function and kernel
 
   // Definitions that describe kernels and call paths.
   template <typename Row>

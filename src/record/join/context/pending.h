@@ -16,7 +16,7 @@ enum class RetryPolicy : uint8_t {
   last_try,   // nothing: the event must be taken with what is known
 };
 
-// Poll iterations take some milliseconds. Different CPUs fill the BPF ring buffer and the target's rings.
+// Retry limit: different CPUs fill the BPF ring buffer and the target's rings. A poll iteration takes milliseconds.
 constexpr unsigned kMaxTurns = 50;
 constexpr size_t kMaxPending = 200'000;
 

@@ -72,7 +72,7 @@ class Stacks {
     StackShape shape;
     bool maps_current = false;
     bool sent = false;
-    size_t words_known = 0;  // so many leading words name no undefined code object
+    size_t words_known = 0;  // this many leading words have defined code objects
   };
 
   // All stacks come from sources: no stack engine runs.

@@ -27,7 +27,7 @@ class AddressLookup {
   };
   struct Answer {
     std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
-    std::vector<Candidate> ran;        // empty: no such kernel has ended in the window
+    std::vector<Candidate> ran;        // empty: none ran in the window, or it is still running
   };
   // Valid until the next call. Caches the last answer: samples of one address with different reasons follow each other.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);
