@@ -1,8 +1,7 @@
 // Attributes samples that arrive by window. Samples with a correlation id go to the work of that launch. Others are
 // apportioned among the work that ran their kernel in the window, by measured time. They are marked as estimated if
 // there are several. Samples with only an address go to kernels that were loaded there and ran (address_lookup.h), or
-// to
-// `[unknown]`. The samples of a window wait for the times of its kernels and for their code.
+// to `[unknown]`. The samples of a window wait for the times of its kernels and for their code.
 #pragma once
 
 #include <cstddef>
