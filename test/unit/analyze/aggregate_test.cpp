@@ -46,7 +46,7 @@ std::vector<std::string> end_warnings(const Aggregate& rows) {
   return found;
 }
 
-// Two devices; works 1 and 2 on the first, 3 on the second, 4 a launch, 5 and 6 of the CPU, 7 not sampled.
+// Works 1 and 2 ran on device 1, work 3 on device 2. Work 4 is a launch, 5 and 6 are CPU work, 7 has no sampled stack.
 const std::string kAggregateBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
     "USTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\nDEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\n"
@@ -57,7 +57,7 @@ const std::string kAggregateBase =
 
 }  // namespace
 
-TEST_CASE("each work has one row, whatever order its records come in") {
+TEST_CASE("each work item has one row, in whatever order its records come") {
   const Aggregate rows = aggregate_text(kAggregateBase +
                                         "GPU;0;2;1;7;7;7;49;0;4096\nGPU;0;1;2;30;10;20;500;0;0\n"
                                         "SHARE;0;1;25;24\nGPU;5;1;1;8;8;8;64;0;1\nSHARE;5;1;8;8\nLAUNCH;0;4;6\n"
@@ -96,7 +96,7 @@ TEST_CASE("each work has one row, whatever order its records come in") {
   CHECK(rows.info.records == 8);
 }
 
-TEST_CASE("time of the CPU is not GPU time") {
+TEST_CASE("CPU time is not counted as GPU time") {
   const std::string text = kAggregateBase +
                            "GPU;0;1;1;10;10;10;0;0;0\nHOST;0;5;2;100;40;60;0\nHOST;1;5;1;5;5;5;0\n"
                            "HOST;0;6;3;0;0;0;77\nEND;9;1;1;10;1;0;0\n";
@@ -120,7 +120,7 @@ TEST_CASE("time of the CPU is not GPU time") {
   CHECK(without.host_total.ns == 105);
 }
 
-TEST_CASE("idle time is kept by device and work") {
+TEST_CASE("idle time is summed by device and by the work item that ended it") {
   const std::string text = kAggregateBase + "IDLE;0;1;1;10\nIDLE;1;1;1;5\nIDLE;1;2;1;7\nIDLE;1;1;0;3\nIDLE;1;1;5;4\n";
   const Aggregate rows = aggregate_text(text);
   REQUIRE(rows.idle.size() == 4);
@@ -160,7 +160,7 @@ TEST_CASE("histograms with the same key add up, bucket by bucket") {
   CHECK(aggregate_text(text, {}).latencies.empty());
 }
 
-TEST_CASE("coverage, losses, windows and a timeline are summed up") {
+TEST_CASE("coverage, losses, windows and timeline records are summed") {
   const Aggregate rows = aggregate_text(kAggregateBase +
                                         "COVERAGE;0;launches;5\nCOVERAGE;1;launches;2\nCOVERAGE;1;new_word;1\n"
                                         "LOSS;0;ring_full;3\nLOSS;1;ring_full;1\nLOSS;1;late_name;1\n"
@@ -176,7 +176,7 @@ TEST_CASE("coverage, losses, windows and a timeline are summed up") {
   CHECK(rows.info.records == 0);
 }
 
-TEST_CASE("a sum that does not fit is an error, of every kind of record") {
+TEST_CASE("a sum that exceeds 64 bits is an error for every kind of record") {
   const std::pair<std::string, std::string> lines[] = {
       {"GPU;0;1;1;" + kMost + ";" + kMost + ";" + kMost + ";0;0;0", "GPU;0;3;1;1;1;1;0;0;0"},
       {"GPU;0;1;" + kMost + ";0;0;0;0;0;0", "LAUNCH;0;4;1"},
@@ -200,7 +200,7 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
     CHECK(aggregate_error(kAggregateBase + most + "\n").empty());
     CHECK(aggregate_error(kAggregateBase + one + "\n").empty());
     CHECK(aggregate_error(kAggregateBase + most + "\n" + one + "\n").find("exceeds 64 bits") != std::string::npos);
-    // A refused record leaves no trace.
+    // A rejected record changes no sum.
     const std::string end = "END;1;1;0;0;0;0;0\n";
     const Aggregate with = aggregate_text(kAggregateBase + most + "\n" + one + "\n" + end, kAll, true);
     const Aggregate without = aggregate_text(kAggregateBase + most + "\n" + end, kAll, true);
@@ -229,7 +229,7 @@ TEST_CASE("a sum that does not fit is an error, of every kind of record") {
   }
 }
 
-TEST_CASE("the time of each device must add up") {
+TEST_CASE("a device whose busy and idle time do not add up to the recorded time causes a warning") {
   const std::string good = kAggregateBase +
                            "GPU;0;1;1;30;30;30;0;0;0\nGPU;0;2;1;30;30;30;0;0;0\nGPU;0;3;1;5;5;5;0;0;0\n"
                            "SHARE;0;1;30;20\nSHARE;0;2;10;20\nSHARE;0;3;5;5\nIDLE;0;1;1;60\nIDLE;0;2;3;95\n";
@@ -243,14 +243,14 @@ TEST_CASE("the time of each device must add up") {
   const auto share = aggregate_text(good + "WINDOW;0;101\nSHARE;1;1;1;2\nIDLE;1;2;0;1\n" + end).info.warnings;
   REQUIRE(share.size() == 1);
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
-  // Work of which no time was shared out is busy for nothing.
+  // GPU work without SHARE records causes no warning.
   CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
-  // Joined profiles: not every device was there all the time.
+  // A merged profile is not checked, as a device need not have been present all the time.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
 }
 
-TEST_CASE("totals of END are compared") {
+TEST_CASE("totals in END that differ from the sums of the records cause warnings") {
   const auto warnings =
       aggregate_text(kAggregateBase +
                      "GPU;0;1;2;30;10;20;0;0;0\nLOSS;0;a;1\nEUSTALL;0;1;0;0;0;4;0\nEND;9;1;3;31;1;5;2\n")
@@ -269,30 +269,30 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
         .info.covered.percent();
   };
   const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // with a stack
-  CHECK(percent("") == 0);                              // nothing is explained
+  CHECK(percent("") == 0);                              // no GPU work
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
-  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // also where it has none by choice
+  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // also if its stack was not sampled on purpose
   CHECK(percent(three + "LOSS;0;ring_full;1\n") == 75);
   CHECK(percent(three + "LOSS;0;of_the_future;1\n") == 75);
   CHECK(percent(three + "LOSS;0;bpf_ring_full;1\nLOSS;0;reentrant;5\n") == 100);
-  // A lost record and the launch that it is missing for are one thing.
+  // A lost record and a launch without a record may be the same event, so the larger count is used.
   CHECK(percent(three + "LOSS;0;vendor_dropped;1\nCOVERAGE;0;without_record;1\n") == 75);
   CHECK(percent(three + "COVERAGE;0;without_record;3\n") == 50);
   CHECK(percent("LOSS;0;ring_full;1\n") == 0);
   CHECK(percent(three + "LOSS;0;ring_full;" + kMost + "\n") < 1e-9);
-  // A whole profile says itself how many have a stack.
+  // In a complete profile the END record has the count of work items with a stack.
   CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;1;0;0\n") == 25);
   CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;9;0;0\n") == 100);
   CHECK(percent("LAUNCH;0;4;3\n") == 100);
   CHECK(percent("WORK;8;1;7;0;0;0;0;0;0;0;launch;4;0\nLAUNCH;0;4;3\nLAUNCH;0;8;1\n") == 75);
   CHECK(percent("EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;2;0;0;0;1;0\n") == 50);
-  // Lost samples are no lost work; they count where there is nothing but samples.
+  // Lost samples do not lower the coverage, unless the profile holds only samples.
   CHECK(percent("EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;2;0;0;0;1;0\nLOSS;0;samples_dropped;2\n") == 25);
   CHECK(percent(three + "LOSS;0;samples_dropped;5\n") == 100);
 }
 
-TEST_CASE("errors come in the order of the lines, whatever waits") {
+TEST_CASE("errors are reported in the order of the lines, even if records are queued") {
   const std::string stall = "EUSTALL;0;1;8;0;0;1;0\n";  // there is no GPU_PLACE 8
   for (const char* after : {"GPU;0;99;1;1;1;1;1;0;0\n", "SHARE;0;99;1;1\n", "LAUNCH;0;99;1\n", "EVENT;99;1;1;1;0;0;0\n",
                             "GPU_PLACE;8;0;0;0;0\n", "rubbish\n", "WINDOW;2;1\n"}) {
@@ -300,7 +300,7 @@ TEST_CASE("errors come in the order of the lines, whatever waits") {
   }
   CHECK(aggregate_error(kAggregateBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
         "p.txt:18: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
-  // also where the work has a row already
+  // The error is the same for a work item that has a row already.
   CHECK(aggregate_error(kAggregateBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
         "p.txt:19: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
   CHECK(aggregate_error(kAggregateBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
@@ -308,7 +308,7 @@ TEST_CASE("errors come in the order of the lines, whatever waits") {
   CHECK(aggregate_error(kAggregateBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:18: WORK 0 is not defined");
 }
 
-TEST_CASE("wild ids and many works") {
+TEST_CASE("rows are correct for many work items with arbitrary ids") {
   struct Expected {
     bool host = false;
     uint64_t ns = 0;
@@ -346,7 +346,7 @@ TEST_CASE("wild ids and many works") {
   }
 }
 
-TEST_CASE("labels of work, of ranges, and of what has no name") {
+TEST_CASE("work items and ranges have labels, also those without a name") {
   const Aggregate rows = aggregate_text(kAggregateBase);
   const auto label = [&rows](profile::Op op, uint32_t name) {
     return work_label(rows.tables, profile::Work{.op = op, .name = profile::StringId{name}});
@@ -373,7 +373,7 @@ TEST_CASE("labels of work, of ranges, and of what has no name") {
   CHECK(range_label(rows.tables, {}) == "[unknown]");
 }
 
-TEST_CASE("nothing of a random profile gets lost") {
+TEST_CASE("the sums of a random profile are all in its rows") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
     const test::RandomProfile random(seed);
@@ -417,7 +417,7 @@ TEST_CASE("nothing of a random profile gets lost") {
   }
 }
 
-TEST_CASE("every prefix of a random profile adds up to what it holds") {
+TEST_CASE("every prefix of a random profile adds up to the records in it") {
   const test::RandomProfile random(11);
   uint64_t before = 0;
   for (size_t length = 1; length < random.text.size(); length += 7) {
@@ -428,7 +428,7 @@ TEST_CASE("every prefix of a random profile adds up to what it holds") {
   }
 }
 
-TEST_CASE("a damaged profile is an error, or counted where that is wanted") {
+TEST_CASE("a damaged profile is an error, or is counted with lenient reading") {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     INFO("seed " << seed);
     const std::string text = test::damaged(test::RandomProfile(seed % 50).text, seed);

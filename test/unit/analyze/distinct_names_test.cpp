@@ -1,4 +1,4 @@
-// Names of a screen: whatever is left out of them, no two are the same.
+// Kernel names that are shortened for a terminal stay distinct.
 #include "analyze/names/distinct_names.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string elementwise(const std::string& functor) {
 
 }  // namespace
 
-TEST_CASE("Kernels of one template have the arguments behind them that tell them apart") {
+TEST_CASE("kernels of one template get the arguments appended that distinguish them") {
   const Names names = {elementwise("FillFunctor<float>"), elementwise("AddFunctor<float>"),
                        elementwise("AddFunctor<c10::Half>")};
   CHECK(distinct_kernel_names(names, 50) == Names{"vectorized_elementwise_kernel [FillFunctor]",
@@ -31,18 +31,18 @@ TEST_CASE("Kernels of one template have the arguments behind them that tell them
   CHECK(distinct_kernel_names(names, 43) == Names{"vectorized_elementwise_kernel [FillFunctor]",
                                                   "vectorized...ise_kernel [AddFunctor, float]",
                                                   "vectorized_...ise_kernel [AddFunctor, Half]"});
-  // Where all of it fits there is nothing to add.
+  // If the complete name fits, no argument is appended.
   CHECK(distinct_kernel_names(names, 90)[1] == "at::native::vectorized_elementwise_kernel<4, AddFunctor<float>, ...>");
 }
 
-TEST_CASE("Plain names that are cut have the words behind them that differ") {
+TEST_CASE("plain names that are cut get the differing words appended") {
   CHECK(distinct_kernel_names({"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_execute_kernel",
                                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize128x128x64_execute_kernel"},
                               40) ==
         Names{"sm90_xmma_gemm_b...4_execute_kernel [tn]", "sm90_xmma_gemm_b...4_execute_kernel [nt]"});
 }
 
-TEST_CASE("Names that differ in what is never shown are shown whole, or else by that") {
+TEST_CASE("names that differ only in hidden parameters show them, in full or as a suffix") {
   const Names overloads = {"void ns::f(int)", "void ns::f(float)"};
   CHECK(distinct_kernel_names(overloads, 30) == overloads);
   const std::string tail = ", " + std::string(60, 'x') + ")";
@@ -50,7 +50,7 @@ TEST_CASE("Names that differ in what is never shown are shown whole, or else by 
         Names{"scale [int]", "scale [float]"});
 }
 
-TEST_CASE("What nothing that fits can tell apart has a number") {
+TEST_CASE("names that no fitting suffix can distinguish get a number") {
   const std::string begin(100, 'a');
   const std::string end(100, 'z');
   Names names;
@@ -65,7 +65,7 @@ TEST_CASE("What nothing that fits can tell apart has a number") {
   }
 }
 
-TEST_CASE("Whatever the names are, no two are the same and none is too wide") {
+TEST_CASE("shortened names are distinct and within the width for any input") {
   const Names names = {"f<a>",
                        "f<b>",
                        "f<a> ",
@@ -95,7 +95,7 @@ TEST_CASE("Whatever the names are, no two are the same and none is too wide") {
   }
 }
 
-TEST_CASE("Equal texts are numbered, and a text that looks like a number is not taken twice") {
+TEST_CASE("equal texts are numbered, and a text that ends in a number like these is not duplicated") {
   Names texts = {"f (a.py)", "f (a.py) #2", "f (a.py)", "g"};
   analyze::number_equal_texts(texts, 40);
   CHECK(texts == Names{"f (a.py)", "f (a.py) #2", "f (a.py) #3", "g"});

@@ -1,4 +1,4 @@
-// What `flame`'s options make of a profile: graphs, ranges, dimensions, measures.
+// Tests how the options of `flame` change the folded paths: graphs, ranges, dimensions, measures.
 #include <string>
 #include <vector>
 
@@ -31,7 +31,7 @@ std::string gpu(int work, int ns) {
 
 }  // namespace
 
-TEST_CASE("a graph's node is shown under its launch, its capture or both") {
+TEST_CASE("a graph node is shown under its launch, its capture or both") {
   const std::string text = kOptionsBase + "WORK;1;1;7;0;1;0;2;0;1;4;kernel;5;1\n" +
                            "WORK;2;1;7;0;1;0;0;0;1;4;kernel;6;5\n" + "WORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" +
                            gpu(1, 10) + gpu(2, 20) + gpu(3, 40);
@@ -45,7 +45,7 @@ TEST_CASE("a graph's node is shown under its launch, its capture or both") {
         "app;[captured before recording];step_[G] 20\napp;main;capture;gemm_[G] 10\napp;main;gemm_[G] 40\n");
 }
 
-TEST_CASE("dimensions are frames at the root, in the order asked for") {
+TEST_CASE("dimensions are the outermost frames, in the requested order") {
   const std::string text = kOptionsBase + "WORK;1;1;7;6;3;0;0;0;2;4;kernel;5;0\nWORK;2;0;0;0;3;0;0;0;0;0;kernel;5;0\n" +
                            gpu(1, 10) + gpu(2, 5);
   using D = Dimension;
@@ -57,14 +57,14 @@ TEST_CASE("dimensions are frames at the root, in the order asked for") {
         "host node1;command app --fast;thread step;tid 7;app;main;gemm_[G] 10\n");
 }
 
-TEST_CASE("devices that look alike are told apart") {
+TEST_CASE("devices with the same name get their UUID in the label") {
   const std::string two = "GPUPROF;3.0\nSTRING;1;H200\nSTRING;2;GPU-a\nSTRING;3;GPU-b\nDEVICE;1;0;0;1;2\n";
   CHECK(device_label(test::read_all(two).tables, profile::DeviceId{1}) == "device 0 H200");
   CHECK(device_label(test::read_all(two + "DEVICE;2;0;0;1;3\n").tables, profile::DeviceId{1}) == "device 0 H200 GPU-a");
   CHECK(device_label(test::read_all(two + "DEVICE;2;0;1;1;3\n").tables, profile::DeviceId{1}) == "device 0 H200");
 }
 
-TEST_CASE("NVTX ranges are frames, a filter, or nothing") {
+TEST_CASE("NVTX ranges are frames, a filter or ignored") {
   const std::string text = kOptionsBase + "WORK;1;1;7;0;3;0;0;2;1;4;kernel;5;0\nWORK;2;1;7;0;3;0;0;1;1;4;kernel;5;0\n" +
                            "WORK;3;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 1) + gpu(2, 2) + gpu(3, 4);
   CHECK(lines_of(text, {}) == "app;main;gemm_[G] 4\napp;step;main;gemm_[G] 2\napp;step;torch:replay;main;gemm_[G] 1\n");
@@ -81,7 +81,7 @@ TEST_CASE("NVTX ranges are frames, a filter, or nothing") {
   CHECK(filtered("repla").empty());
 }
 
-TEST_CASE("idle time goes to what ended it") {
+TEST_CASE("idle time belongs to the work that ended it") {
   const std::string text = kOptionsBase +
                            "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\nWORK;2;1;7;0;1;0;0;0;1;0;sync;8;0\n"
                            "WORK;3;1;7;0;3;0;0;0;1;4;fill;0;0\nIDLE;0;1;1;10\nIDLE;0;2;2;20\nIDLE;1;2;2;1\n"
@@ -105,14 +105,14 @@ TEST_CASE("waits and allocations are not GPU time") {
   CHECK(allocated.ends_with("] 4096\n"));
 }
 
-TEST_CASE("busy and exclusive shares replace the time of the work") {
+TEST_CASE("busy and exclusive shares replace the measured time of the work") {
   const std::string text = kOptionsBase + "WORK;1;1;7;0;3;0;0;0;1;4;kernel;5;0\n" + gpu(1, 100) + "SHARE;0;1;60;40\n";
   CHECK(lines_of(text, {.measure = Measure::busy}) == "app;main;gemm_[G] 60\n");
   CHECK(lines_of(text, {.measure = Measure::exclusive}) == "app;main;gemm_[G] 40\n");
   CHECK(lines_of(text, {}) == "app;main;gemm_[G] 100\n");
 }
 
-TEST_CASE("whatever is chosen, every measure adds up to its total") {
+TEST_CASE("every measure adds up to its total with any dimensions") {
   const std::vector<std::vector<Dimension>> dimensions = {
       {}, {Dimension::stream, Dimension::rank}, {Dimension::host, Dimension::device, Dimension::tid}};
   for (unsigned seed = 0; seed < 150; ++seed) {
@@ -152,7 +152,7 @@ TEST_CASE("whatever is chosen, every measure adds up to its total") {
   }
 }
 
-TEST_CASE("a filter and what it leaves out make up the whole") {
+TEST_CASE("the paths inside and outside of a range filter add up to the complete profile") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
     const Aggregate rows = test::read_all(test::RandomProfile(seed).text);

@@ -34,7 +34,7 @@ FlameTree::Run run(FlameTree& tree, const std::string& names) {
 
 }  // namespace
 
-TEST_CASE("a path that ends or turns off within a node parts it") {
+TEST_CASE("a path that ends or branches within a node splits the node") {
   FlameTree tree;
   const NodeId whole = tree.descend(FlameTree::kRoot, run(tree, "abcd"));
   tree.add(whole, {.ns = 1});
@@ -51,7 +51,7 @@ TEST_CASE("a path that ends or turns off within a node parts it") {
   CHECK(tree.total().ns == 31);
 }
 
-TEST_CASE("nothing below a node is the node itself") {
+TEST_CASE("an empty path below a node is the node itself") {
   FlameTree tree;
   CHECK(tree.descend(FlameTree::kRoot, tree.keep({})) == FlameTree::kRoot);
   const NodeId node = tree.descend(FlameTree::kRoot, run(tree, "ab"));
@@ -59,12 +59,12 @@ TEST_CASE("nothing below a node is the node itself") {
   CHECK(lines(tree).empty());
 }
 
-TEST_CASE("paths put in at once and frame by frame make the same lines and pictures") {
+TEST_CASE("paths added at once and frame by frame give the same lines and pictures") {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     FlameTree at_once;
     FlameTree by_frames;
-    std::map<std::string, uint64_t> expected;  // ';' comes after all names here, and before none
+    std::map<std::string, uint64_t> expected;  // ';' sorts after all names of this test
     for (int path = 0; path < 40; ++path) {
       std::string names;
       std::string text;
@@ -104,7 +104,7 @@ TEST_CASE("paths put in at once and frame by frame make the same lines and pictu
   }
 }
 
-TEST_CASE("a deep stack below many parents costs a node each") {
+TEST_CASE("a deep stack below many parents costs one node for each parent") {
   FlameTree tree;
   const FlameTree::Run deep = run(tree, std::string(65536, 'f'));
   for (int i = 0; i < 1000; ++i) {

@@ -61,7 +61,7 @@ const char* const kFoldBase =
 
 }  // namespace
 
-TEST_CASE("GPU work goes under its process and stack") {
+TEST_CASE("GPU work is folded under its process and stack") {
   const auto result = fold_text(std::string(kFoldBase) +
                                 "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\nGPU;0;1;2;30;10;20;0;0;0\n"
                                 "WORK;2;1;0;0;1;0;0;0;0;3;kernel;5;0\nGPU;1;2;1;12;12;12;0;0;0\n"
@@ -82,7 +82,7 @@ TEST_CASE("GPU work goes under its process and stack") {
   CHECK_FALSE(result.complete);
 }
 
-TEST_CASE("every operation has its name") {
+TEST_CASE("every operation has its own label") {
   const std::pair<const char*, const char*> names[] = {{"copy_htod", "[copy HtoD]"}, {"copy_dtoh", "[copy DtoH]"},
                                                        {"copy_dtod", "[copy DtoD]"}, {"copy_htoh", "[copy HtoH]"},
                                                        {"copy_ptop", "[copy PtoP]"}, {"copy", "[copy]"},
@@ -109,7 +109,7 @@ TEST_CASE("launches are counted, not timed") {
   CHECK(counts(result) == "app;main;step;[saxpy launches] 7\n");
 }
 
-TEST_CASE("stall samples in the published form") {
+TEST_CASE("stall samples in the published form are folded with their stacks and code locations") {
   const auto result = fold_text(
       "STRING;1;python3.11\nPROC_NAME;1;12345\nUSTACK;100;main;zeCommandListAppendLaunchKernel\n"
       "KSTACK;200;0xffffffffc0123456;already_[k]\nGPU_FILE;10;my_kernel.cpp\nGPU_SYMBOL;11;my_kernel\n"
@@ -137,7 +137,7 @@ const char* const kSampled =
 
 }  // namespace
 
-TEST_CASE("samples go below the stack of their work, with source lines or the module") {
+TEST_CASE("samples are folded below the stack of their work, with source lines or the module") {
   const auto result = fold_text(std::string(kFoldBase) + kSampled, {.measure = Measure::samples});
   const std::string above = "app;step;main;step;-;do_ioctl_[k];saxpy_[G];";
   CHECK(counts(result) == above + "[unknown]_[g];[unknown]_[g];0x0_[g] 1\n" + above +
@@ -145,19 +145,20 @@ TEST_CASE("samples go below the stack of their work, with source lines or the mo
                               "saxpy (a.cu:7)_[G];clamp (a.cu:3)_[G];FADD_[g];wait_[g];0x10_[g] 5\n");
   CHECK(result.samples == 10);
   CHECK(result.estimated == 2);
-  // The same where there is nothing else to show; no work is inside of another range.
+  // A profile that holds only samples shows them by default. No work item is inside of a range.
   CHECK(counts(fold_text(std::string(kFoldBase) + kSampled)) == counts(result));
   CHECK(
       counts(fold_text(std::string(kFoldBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
 }
 
-TEST_CASE("each sample is below its kernel, place and reason, whatever shares its place or its offset") {
+TEST_CASE("each sample is below its kernel, code location and stall reason, also if those repeat") {
   std::string text = kFoldBase;
   for (const char* define : {"STRING;7;wait", "STRING;8;send", "WORK;7;1;0;0;0;0;0;0;0;0;kernel;5;0",
                              "WORK;8;1;0;0;0;0;0;0;0;0;kernel;6;0"}) {
     text.append(define).append("\n");
   }
-  // A place of `saxpy` is in both kernels here; offsets are apart by powers of two, and equal ones are in three places.
+  // One code location of `saxpy` is in both kernels. Offsets differ by powers of two, and each offset occurs three
+  // times.
   std::map<std::string, uint64_t> wanted;
   for (uint64_t i = 1; i <= 300; ++i) {
     const std::string offset = std::to_string((i % 100) << 14U);
@@ -182,7 +183,7 @@ TEST_CASE("each sample is below its kernel, place and reason, whatever shares it
   CHECK(counts(fold_text(text)) == lines);
 }
 
-TEST_CASE("samples are no GPU time, and not counted as work") {
+TEST_CASE("samples are neither GPU time nor counted as work") {
   const auto text = std::string(kFoldBase) + kSampled + "GPU;0;1;1;9;9;9;0;0;0\n";
   const auto timed = fold_text(text);
   CHECK(timed.kind == ProfileKind::durations);
@@ -191,7 +192,7 @@ TEST_CASE("samples are no GPU time, and not counted as work") {
   CHECK(fold_text(text, {.measure = Measure::samples}).tree.total().count == 10);
 }
 
-TEST_CASE("totals of END are checked") {
+TEST_CASE("totals in END that differ from the records cause a warning") {
   const std::string gpu =
       "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;2;30;10;20;0;0;0\nLOSS;0;ring_full;3\nLOSS;0;ring_full;1\n";
   const auto good = fold_text("GPUPROF;3.0\n" + gpu + "END;1;9;2;30;0;0;4\n");
@@ -205,7 +206,7 @@ TEST_CASE("totals of END are checked") {
   CHECK(fold_error("GPUPROF;3.0\nEND;1;0;0;0;0;0;0\nMETA;a;b\n") == "p.txt:3: there are records after END");
 }
 
-TEST_CASE("a sum that does not fit is an error, not a small number") {
+TEST_CASE("a sum that exceeds 64 bits is an error and does not wrap around") {
   const std::string works = "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nWORK;2;0;0;0;0;0;0;0;0;0;copy;0;0\n";
   const std::string most = "GPU;0;1;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
   CHECK(fold_error(works + most).empty());
@@ -217,7 +218,7 @@ TEST_CASE("a sum that does not fit is an error, not a small number") {
         "p.txt:3: the sum of all LOSS counts exceeds 64 bits");
 }
 
-TEST_CASE("an id that is not defined is found wherever it stands") {
+TEST_CASE("an undefined id is an error with its line, in any field") {
   const std::string good = "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;5;5;5;0;0;0\n";
   for (const char* record : {"GPU;0;9;1;5;5;5;0;0;0", "LAUNCH;0;9;1", "EUSTALL;0;9;0;0;0;1;0"}) {
     CHECK(fold_error(good + record + "\n") == "p.txt:4: WORK 9 is not defined");
@@ -225,7 +226,7 @@ TEST_CASE("an id that is not defined is found wherever it stands") {
   CHECK(fold_error(good + "EUSTALL;0;1;0;0;0;1;0\nEUSTALL;0;1;9;0;0;1;0\n") == "p.txt:5: GPU_PLACE 9 is not defined");
 }
 
-TEST_CASE("lenient folding keeps what is good") {
+TEST_CASE("lenient folding skips bad lines and keeps the good ones") {
   const auto result = fold_text(
       "GPUPROF;3.0\nWORK;1;0;0;0;7;0;0;0;0;0;kernel;0;0\nrubbish\nWORK;2;0;0;0;0;0;0;0;0;0;copy;0;0\n"
       "GPU;0;2;1;6;6;6;0;0;0\n",
@@ -285,11 +286,11 @@ TEST_CASE("a summary groups by work and by call path, heaviest first") {
   CHECK(summarize(rows.value(), {.limits = {.paths = 1}}).call_paths.size() == 1);
 }
 
-// Records wait in a queue on the way to their rows; nothing that a reader sees may depend on that.
-TEST_CASE("an error names its own line, however many records come after it") {
+// Records are queued before they are added to their rows. The queue must not change errors or their order.
+TEST_CASE("an error names its own line, however many records follow") {
   const std::string base = std::string(kFoldBase) + "WORK;1;1;0;0;1;0;0;0;0;0;kernel;5;0\n";
   const std::string good = "EUSTALL;0;1;0;0;0;1;0\n";
-  const std::string bad = "EUSTALL;0;1;0;99;0;1;0\n";  // there is no STRING 99 so far
+  const std::string bad = "EUSTALL;0;1;0;99;0;1;0\n";  // STRING 99 is not defined yet
   const auto repeated = [](const std::string& line, size_t count) {
     std::string text;
     for (size_t i = 0; i < count; ++i) {
@@ -315,7 +316,7 @@ TEST_CASE("an error names its own line, however many records come after it") {
   }
 }
 
-TEST_CASE("rows are found again however many there are and whatever kinds mix") {
+TEST_CASE("rows are found again for any number of work items and any mix of record kinds") {
   std::string text = kFoldBase;
   uint64_t ns_sum = 0;
   uint64_t samples = 0;

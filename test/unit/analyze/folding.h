@@ -1,4 +1,4 @@
-// Small profiles, folded with any options.
+// Folds small profiles with any options.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline analyze::Aggregate read_all(const std::string& text) {
   return std::move(rows).value();
 }
 
-// The lines of `flame --unit ns`, in any of its weights.
+// Formats the lines of `flame --unit ns` for any weight kind.
 inline std::string lines_of(const analyze::FoldResult& result, output::WeightKind kind = output::WeightKind::time) {
   return output::folded(result.tree, {kind, output::TimeUnit::ns});
 }

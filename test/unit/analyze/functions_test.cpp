@@ -1,4 +1,4 @@
-// The sandwich: what each function of the CPU and all below it launched, and what it launched itself.
+// Tests the function table: GPU time below each CPU function, and GPU time that the function launched itself.
 #include "analyze/paths/functions.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ FunctionTable functions_of(const Aggregate& rows, StackView& view) {
   return function_table(launches, view);
 }
 
-// "name total direct", by name.
+// Maps name and file of a function to "total direct" in ns.
 std::map<std::string, std::string> shown(const FunctionTable& table) {
   std::map<std::string, std::string> lines;
   for (const FunctionLine& line : table.lines) {
@@ -73,7 +73,7 @@ std::string work(uint32_t id, uint32_t ustack, uint32_t kstack, uint32_t capture
 
 }  // namespace
 
-TEST_CASE("A function counts once however often it is in a stack, whatever its lines") {
+TEST_CASE("a function counts once per stack, however often and on whatever lines it occurs") {
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 1, 0, 20) + work(3, 2, 0, 0, 3));
   StackView view(rows.tables, {});
   const FunctionTable table = functions_of(rows, view);
@@ -86,7 +86,7 @@ TEST_CASE("A function counts once however often it is in a stack, whatever its l
   CHECK(table.with_stack.ns == 123);
 }
 
-TEST_CASE("What no function is known of launches nothing, and a stack of nothing else is none") {
+TEST_CASE("frames without a function launch nothing, and stacks of only such frames are not counted") {
   const Aggregate rows = test::read_all(kProfile + work(1, 3, 0, 0, 100) + work(2, 4, 0, 0, 20) + work(3, 0, 0, 0, 3));
   StackView view(rows.tables, {});
   const FunctionTable table = functions_of(rows, view);
@@ -94,7 +94,7 @@ TEST_CASE("What no function is known of launches nothing, and a stack of nothing
   CHECK(table.with_stack.ns == 100);
 }
 
-TEST_CASE("A graph's node was launched by what captured it, and counts for both stacks once") {
+TEST_CASE("a graph node belongs to its capture and counts once for the launch and the capture stack") {
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 5, 100));
   StackView view(rows.tables, {});
   const FunctionTable table = functions_of(rows, view);
@@ -102,7 +102,7 @@ TEST_CASE("A graph's node was launched by what captured it, and counts for both 
   CHECK(shown(table)["step@/src/main.py"] == "100 100");
 }
 
-TEST_CASE("Who launched a path's work is its innermost function that is no vendor's, or its innermost") {
+TEST_CASE("the launcher of a path is its innermost non-vendor function, or else its innermost one") {
   const auto launched = [](std::initializer_list<Origin> path) {
     Launcher launcher;
     uint32_t position = 0;
@@ -118,8 +118,8 @@ TEST_CASE("Who launched a path's work is its innermost function that is no vendo
   CHECK(launched({Origin::vendor, Origin::none}) == 1);
 }
 
-TEST_CASE("Functions of all the same paths become one line, of the program's own innermost one") {
-  // main, step: 120 + 3; step and at::add of one path; lib.py:step of another.
+TEST_CASE("functions of exactly the same paths are one line, named after the program's innermost one") {
+  // main and step share the paths of 120 + 3 ns. step and at::add share one path. step of lib.py has another path.
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 0, 0, 20) + work(3, 2, 0, 0, 3));
   StackView view(rows.tables, {});
   FunctionTable table = functions_of(rows, view);
@@ -132,7 +132,7 @@ TEST_CASE("Functions of all the same paths become one line, of the program's own
   CHECK(table.lines[1].others == 1);  // at::add
 }
 
-TEST_CASE("Functions of the same numbers but other paths stay two lines") {
+TEST_CASE("functions with equal times but different paths stay two lines") {
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 50) + work(2, 2, 0, 0, 50));
   StackView view(rows.tables, {});
   FunctionTable table = functions_of(rows, view);
@@ -141,7 +141,7 @@ TEST_CASE("Functions of the same numbers but other paths stay two lines") {
   CHECK(shown(table).at("step@lib.py") == "50 50");
 }
 
-TEST_CASE("A chain of libraries' functions is what was asked for where it launches, and where paths part elsewhere") {
+TEST_CASE("a chain of library functions is named after its outermost if it launches, or its innermost") {
   const std::string profile = R"(GPUPROF;3.0
 STRING;1;engine
 STRING;2;node
@@ -168,8 +168,8 @@ USTACK;2;1;2;5;6
   CHECK(shown(table) == std::map<std::string, std::string>{{"node", "12 0"}, {"backward", "5 5"}, {"relu", "7 7"}});
 }
 
-TEST_CASE("Many captures below many launches cost their different functions, not their frames") {
-  constexpr uint32_t kStacks = 50;  // of launches, and of captures
+TEST_CASE("many captures below many launches cost one entry per function, not per frame") {
+  constexpr uint32_t kStacks = 50;  // launch stacks, and as many capture stacks
   constexpr uint32_t kFrames = 1000;
   std::string text = kProfile;
   for (uint32_t id = 11; id < 11 + 2 * kStacks; ++id) {
@@ -193,7 +193,7 @@ TEST_CASE("Many captures below many launches cost their different functions, not
   CHECK(table.steps <= uint64_t{2} * kStacks * kFrames + uint64_t{4} * kStacks * kStacks);
 }
 
-TEST_CASE("Whose code a frame is") {
+TEST_CASE("a frame's origin is the program, a library, the vendor or the kernel") {
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 1, 0, 1) + work(2, 2, 0, 0, 1) + work(3, 3, 0, 0, 1));
   StackView view(rows.tables, {});
   std::map<std::string, Origin> origins;
@@ -208,7 +208,7 @@ TEST_CASE("Whose code a frame is") {
   CHECK(origins["[libcuda.so.1+0x12]"] == Origin::none);
 }
 
-TEST_CASE("A name alone tells whose code it is only where nothing else does") {
+TEST_CASE("a function's name decides its origin only if the module and file are unknown") {
   const Aggregate rows = test::read_all(R"(GPUPROF;3.0
 STRING;1;clRender
 STRING;2;/home/me/app
@@ -248,8 +248,8 @@ GPU;0;2;1;100;100;100;10000;0;0
   CHECK(origins["clRender"] == Origin::own);
   CHECK(origins["cudaCheck"] == Origin::own);
   CHECK(origins["clFlush"] == Origin::vendor);
-  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);              // of the runtime that is linked into the program
-  CHECK(origins["__device_stub__Z1kPf(float*)"] == Origin::vendor);  // nvcc's
+  CHECK(origins["cudaLaunchKernel"] == Origin::vendor);  // from the CUDA runtime, which is linked into the program
+  CHECK(origins["__device_stub__Z1kPf(float*)"] == Origin::vendor);  // generated by nvcc
   CHECK(shown(table)["clRender"] == "100 100");
   const auto train = std::find_if(table.lines.begin(), table.lines.end(),
                                   [](const FunctionLine& line) { return line.name == "train"; });
@@ -257,7 +257,7 @@ GPU;0;2;1;100;100;100;10000;0;0
   CHECK(train->direct.ns == 7);  // it called the stub
 }
 
-TEST_CASE("Direct times make up what has a stack, and no total exceeds it") {
+TEST_CASE("direct times sum up to the work with a stack, and no total exceeds that sum") {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     const Aggregate rows = test::read_all(test::RandomProfile(seed).text);
     StackView view(rows.tables, {});

@@ -9,7 +9,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// "a;b;c" and its ns.
+// Adds a path "a;b;c" with its time in ns.
 void add(FlameTree& tree, const std::string& path, uint64_t ns) {
   NodeId at = FlameTree::kRoot;
   for (size_t begin = 0; begin <= path.size();) {
@@ -42,7 +42,7 @@ std::map<std::string, uint64_t> paths_of(const FlameTree& tree) {
 
 }  // namespace
 
-TEST_CASE("inverted: paths are read from their leaves, and what is alike there is one") {
+TEST_CASE("inverted: paths begin at their innermost frame and share equal beginnings") {
   FlameTree tree;
   add(tree, "main;load;gemm", 10);
   add(tree, "main;step;gemm", 5);
@@ -56,7 +56,7 @@ TEST_CASE("inverted: paths are read from their leaves, and what is alike there i
   CHECK(paths_of(inverted(got.tree).tree) == paths_of(tree));
 }
 
-TEST_CASE("inverted: what has no path stays at the root") {
+TEST_CASE("inverted: weight without a path stays at the root") {
   FlameTree tree;
   tree.add(FlameTree::kRoot, {7, 1, 0});
   const Inverted got = inverted(tree);
@@ -64,7 +64,7 @@ TEST_CASE("inverted: what has no path stays at the root") {
   CHECK(got.cut_paths == 0);
 }
 
-TEST_CASE("inverted: limits cut paths, never weights") {
+TEST_CASE("inverted: limits cut paths but keep all weights") {
   FlameTree tree;
   add(tree, "a;b;c;d", 1);
   add(tree, "a;b;c;e", 2);

@@ -1,4 +1,4 @@
-// Names of kernels as the profilers of these libraries show them, and what is made of them.
+// Tests how kernel names, as the libraries' profilers show them, are shortened.
 #include "analyze/names/kernel_names.h"
 
 #include <string>
@@ -9,7 +9,7 @@
 using gpuprof::utf8_length;
 using gpuprof::analyze::short_kernel_name;
 
-TEST_CASE("PyTorch's kernels keep their functor and lose what all of them have") {
+TEST_CASE("a PyTorch kernel keeps its functor and loses the parts that all PyTorch kernels share") {
   CHECK(short_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
                           "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)") ==
         "at::native::vectorized_elementwise_kernel<4, FillFunctor<float>, ...>");
@@ -46,7 +46,7 @@ TEST_CASE("PyTorch's kernels keep their functor and lose what all of them have")
         "Flash_kernel_traits<64, 128, 128, 4, bfloat16_t>>, false, true>");
 }
 
-TEST_CASE("What wraps a kernel is not its name") {
+TEST_CASE("wrapper templates are removed from kernel names") {
   CHECK(short_kernel_name("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_tn_align8>("
                           "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_tn_align8::Params)") ==
         "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_64x3_tn_align8");
@@ -63,7 +63,7 @@ TEST_CASE("What wraps a kernel is not its name") {
   CHECK(short_kernel_name("void cutlass::Kernel<>(int)") == "cutlass::Kernel<>");
 }
 
-TEST_CASE("Names of CUB, cuBLAS and of plain functions") {
+TEST_CASE("names of CUB, of cuBLAS and of plain functions are shortened") {
   CHECK(short_kernel_name("void cub::CUB_200200_800_NS::DeviceReduceKernel<cub::CUB_200200_800_NS::DeviceReducePolicy<"
                           "float, int, cub::CUB_200200_800_NS::Sum>::Policy600, float*, float*, int>(float*)") ==
         "cub::DeviceReduceKernel<DeviceReducePolicy<float, int, Sum>::Policy600, float*, float*, int>");
@@ -81,7 +81,7 @@ TEST_CASE("Names of CUB, cuBLAS and of plain functions") {
   CHECK(short_kernel_name("void f<Less<int>::operator<>(int)") == "f<Less<int>::operator<>");
 }
 
-TEST_CASE("Names that are meant to be read stay as they are") {
+TEST_CASE("names that are short by design stay as they are") {
   for (const char* const name :
        {"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_segment_k_off_kernel",
         "triton_poi_fused_add_relu_0", "_attn_fwd", "ampere_sgemm_128x64_tn",
@@ -91,7 +91,7 @@ TEST_CASE("Names that are meant to be read stay as they are") {
   }
 }
 
-TEST_CASE("A name that is no name stays as it is") {
+TEST_CASE("malformed names stay as they are") {
   for (const char* const name :
        {"f<", "void f<int", "f>", "<>", "()", "f<(>)", "{", "operator", "::", "void ", "f<a::", "> >", "void f(int"}) {
     CHECK(short_kernel_name(name) == name);
@@ -106,14 +106,14 @@ TEST_CASE("A name that is no name stays as it is") {
   CHECK(short_kernel_name(std::string(100000, '<')).size() == 100000);
 }
 
-TEST_CASE("A kernel may be called as a version's namespace is") {
+TEST_CASE("a kernel whose name looks like a version namespace keeps it") {
   for (const char* name : {"__1", "__cxx11", "CUB_x_NS"}) {
     CHECK(short_kernel_name(name) == name);
     CHECK(short_kernel_name(std::string("void ") + name + "(int)") == name);
   }
 }
 
-TEST_CASE("A name is fitted into a width by what it says least with") {
+TEST_CASE("a name is fitted into a width by dropping its least informative parts first") {
   const std::string name =
       "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, bool, "
       "at::native::CompareFunctor<float> >, std::array<char*, 3ul> >(int)";

@@ -13,11 +13,11 @@ namespace {
 struct Shape {
   size_t ranks = 4;
   size_t columns = 40;
-  double noise = 0.1;  // of a column, as a share
-  double memory = 0;   // how much of a column's noise stays for the next one
+  double noise = 0.1;  // relative noise of a column
+  double memory = 0;   // fraction of a column's noise that carries over to the next column
 };
 
-// 100 ms of a column for all ranks, with noise: the seed says which.
+// Returns columns of 100 ms for all ranks, with noise from `seed`.
 OwnTimes even(const Shape& shape, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -39,7 +39,7 @@ OwnTimes slowed(OwnTimes own, size_t rank, size_t first, double factor) {
   return own;
 }
 
-// Time series of a busy machine: each column may be late, some on end, by up to 30% of it.
+// Returns time series of a busy machine: single columns, or several in sequence, are late by up to 30%.
 OwnTimes busy_machine(size_t columns, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> part;
@@ -56,7 +56,7 @@ OwnTimes busy_machine(size_t columns, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("lag: even runs name nobody, whatever their noise") {
+TEST_CASE("lag: an even run names no rank, whatever its noise") {
   size_t named = 0;
   size_t runs = 0;
   for (const size_t ranks : {2, 3, 4, 16}) {
@@ -72,7 +72,7 @@ TEST_CASE("lag: even runs name nobody, whatever their noise") {
   CHECK(named * 200 <= runs);
 }
 
-TEST_CASE("lag: the slow rank is named, and since when") {
+TEST_CASE("lag: the slow rank and the beginning of its lag are named") {
   for (const size_t ranks : {2, 3, 4, 16}) {
     for (unsigned seed = 0; seed < 100; ++seed) {
       const size_t slow = seed % ranks;
@@ -89,7 +89,7 @@ TEST_CASE("lag: the slow rank is named, and since when") {
   }
 }
 
-TEST_CASE("lag: a lag that ends, one from the beginning, and two ranks at once") {
+TEST_CASE("lag: a lag may end, begin with the run, or hit two ranks at once") {
   OwnTimes own = slowed(even({.noise = 0.02}, 1), 1, 0, 1.3);
   auto lags = find_lags(own, {});
   REQUIRE(lags.size() == 1);
@@ -111,13 +111,13 @@ TEST_CASE("lag: a lag that ends, one from the beginning, and two ranks at once")
   CHECK(lags[1].rank == 5);
 }
 
-TEST_CASE("lag: less than the least effect, a single slow column, and too few columns are no lag") {
+TEST_CASE("lag: small effects, single slow columns and short runs are not reported") {
   CHECK(find_lags(slowed(even({.noise = 0.001}, 4), 0, 5, 1.03), {}).empty());
   CHECK_FALSE(find_lags(slowed(even({.noise = 0.001}, 4), 0, 5, 1.03), {.least_effect = 0.02}).empty());
   OwnTimes own = even({.noise = 0.02}, 5);
   own[2][20] *= 30;
   CHECK(find_lags(own, {}).empty());
-  for (size_t column = 10; column < 19; ++column) {  // what a busy host does to a rank for a while
+  for (size_t column = 10; column < 19; ++column) {  // a busy host can slow down one rank for a while
     own[1][column] *= 1.8;
   }
   CHECK(find_lags(own, {}).empty());
@@ -126,7 +126,7 @@ TEST_CASE("lag: less than the least effect, a single slow column, and too few co
   CHECK(find_lags({{0, 0, 0, 0}, {0, 0, 0, 0}}, {}).empty());
 }
 
-TEST_CASE("lag: a start is not named too early, and lies within its bounds, under noise with heavy tails") {
+TEST_CASE("lag: with heavy-tailed noise, a reported start is not too early and within its bounds") {
   size_t named = 0;
   size_t near = 0;
   size_t in_bounds = 0;

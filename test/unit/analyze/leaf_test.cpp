@@ -15,8 +15,8 @@ using test::lines_of;
 
 namespace {
 
-// Two kernels below one stack. `saxpy` has samples at a line with inlined code, at one without, in a function without
-// lines, and at no place; `copy` has none.
+// Defines two kernels below one stack. `saxpy` has samples on a line with inlined code, on a line without, in a
+// function without lines, and without a code location. `copy` has no samples.
 const std::string kLeafBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;a.cu\nSTRING;5;clamp\nSTRING;6;a.cubin\n"
     "STRING;7;FADD\nSTRING;8;wait\nSTRING;9;barrier\nSTRING;10;helper\nSTRING;11;copy\nPROCESS;1;7;1;5;1;0;0;0\n"
@@ -32,7 +32,7 @@ FoldOptions with(const char* leaves) {
   return {.leaves = parse_leaves(leaves).value()};
 }
 
-// The path up to the first GPU frame, which is the kernel -> weight.
+// Sums the weights by the path up to the first GPU frame, which is the kernel.
 std::map<std::string, uint64_t> by_kernel(const std::string& folded) {
   std::map<std::string, uint64_t> sums;
   for (size_t at = 0; at < folded.size();) {
@@ -48,7 +48,7 @@ std::map<std::string, uint64_t> by_kernel(const std::string& folded) {
 
 }  // namespace
 
-TEST_CASE("a kernel's time is shared out among its samples, by line and stall") {
+TEST_CASE("a kernel's time is apportioned among its samples, by line and stall") {
   CHECK(lines_of(kLeafBase + kSamples, {}) ==
         "app;main;copy_[G] 70\n"
         "app;main;saxpy_[G];[unknown]_[G];barrier_[g] 100\n"
@@ -56,12 +56,12 @@ TEST_CASE("a kernel's time is shared out among its samples, by line and stall") 
         "app;main;saxpy_[G];saxpy (a.cu:12)_[G];clamp (a.cu:3)_[G];barrier_[g] 100\n"
         "app;main;saxpy_[G];saxpy (a.cu:12)_[G];clamp (a.cu:3)_[G];wait_[g] 500\n"
         "app;main;saxpy_[G];saxpy (a.cu:14)_[G];wait_[g] 200\n");
-  // A launch is no sample: it stays the kernel's, and so do bytes.
+  // Launch counts and bytes stay with the kernel, as only time is apportioned.
   CHECK(lines_of(kLeafBase + kSamples, {}, WeightKind::count) == "app;main;copy_[G] 1\napp;main;saxpy_[G] 4\n");
   CHECK(lines_of(kLeafBase + kSamples, {}, WeightKind::bytes) == "app;main;saxpy_[G] 64\n");
 }
 
-TEST_CASE("what is below a kernel is chosen by a list, in its order") {
+TEST_CASE("a list chooses the frames below a kernel and their order") {
   const std::string text = kLeafBase + kSamples;
   CHECK(lines_of(text, with("kernel")) == "app;main;copy_[G] 70\napp;main;saxpy_[G] 1000\n");
   CHECK(lines_of(text, with("stall")) ==
@@ -80,14 +80,14 @@ TEST_CASE("what is below a kernel is chosen by a list, in its order") {
         "app;main;copy_[G] 70\napp;main;saxpy_[G];barrier_[g];0x0_[g] 100\n"
         "app;main;saxpy_[G];barrier_[g];FADD_[g] 100\napp;main;saxpy_[G];wait_[g];0x20_[g] 200\n"
         "app;main;saxpy_[G];wait_[g];0x8_[g] 100\napp;main;saxpy_[G];wait_[g];FADD_[g] 500\n");
-  // The same list serves where samples are what is counted.
+  // The same list applies if the weight is the number of samples.
   CHECK(lines_of(text, {.measure = Measure::samples, .leaves = parse_leaves("stall").value()}, WeightKind::count) ==
         "app;main;saxpy_[G];barrier_[g] 2\napp;main;saxpy_[G];wait_[g] 8\n");
   CHECK(lines_of(text, {.measure = Measure::samples, .leaves = Leaves()}, WeightKind::count) ==
         "app;main;saxpy_[G] 10\n");
 }
 
-TEST_CASE("a list of leaves that makes no sense is refused") {
+TEST_CASE("an invalid list of leaves is rejected") {
   CHECK(leaf_words(parse_leaves("stall,line").value()) == "stall,line");
   CHECK(leaf_words(parse_leaves("kernel").value()) == "kernel");
   CHECK(parse_leaves("").error().message == "'' is not one of kernel, function, line, instruction, offset and stall");
@@ -97,12 +97,12 @@ TEST_CASE("a list of leaves that makes no sense is refused") {
   CHECK(parse_leaves("line,line").error().message == "'line' stands there twice");
 }
 
-TEST_CASE("where too many samples were dropped the kernel is the leaf, but for who asks for more") {
+TEST_CASE("too many dropped samples make the kernel the leaf, unless more is asked for") {
   const auto result = [](const char* losses, const FoldOptions& options = {}) {
     return analyze::fold(test::read_all(kLeafBase + "EUSTALL;0;1;1;8;0;99;0\n" + losses), options);
   };
   CHECK(result("LOSS;1;samples_dropped;1\n").leaves.size() == 2);
-  CHECK(result("LOSS;1;ring_full;5\n").leaves.size() == 2);  // lost work is no lost sample
+  CHECK(result("LOSS;1;ring_full;5\n").leaves.size() == 2);  // lost work is not a lost sample
   CHECK(result("LOSS;1;samples_dropped;1\nLOSS;0;samples_dropped;1\n").leaves.empty());
   CHECK(result("LOSS;1;samples_dropped;18446744073709551615\n").leaves.empty());
   CHECK(lines_of(result("LOSS;1;samples_dropped;2\n")) == "app;main;copy_[G] 70\napp;main;saxpy_[G] 1000\n");
@@ -110,7 +110,7 @@ TEST_CASE("where too many samples were dropped the kernel is the leaf, but for w
         "app;main;copy_[G] 70\napp;main;saxpy_[G];wait_[g] 1000\n");
 }
 
-TEST_CASE("samples of work without a time are counted, not drawn") {
+TEST_CASE("samples of work without a time are counted but not drawn") {
   const std::string text = kLeafBase + "WORK;3;1;0;0;1;0;0;0;0;0;kernel;10;0\nEUSTALL;0;3;1;8;0;3;0\n" +
                            "EUSTALL;0;2;1;8;0;0;0\n" + kSamples;
   const FoldResult result = analyze::fold(test::read_all(text), {});
@@ -119,10 +119,10 @@ TEST_CASE("samples of work without a time are counted, not drawn") {
   CHECK(result.shared_out.untimed == 3);
   const std::string lines = lines_of(result);
   CHECK(lines.find("helper_[G] ") == std::string::npos);
-  CHECK(lines.starts_with("app;main;copy_[G] 70\n"));  // its only line has a count of 0
+  CHECK(lines.starts_with("app;main;copy_[G] 70\n"));  // the only line of `copy` has a sample count of 0
 }
 
-TEST_CASE("time without a stack of its own is shared out below each stack that it is spread over") {
+TEST_CASE("extrapolated time is apportioned among samples below each stack that receives it") {
   const std::string text =
       kLeafBase + "USTACK;2;1;1\nWORK;3;1;0;0;2;0;0;0;0;0;kernel;3;0\nGPU;0;3;1;3000;3000;3000;0;0;0\n" +
       "WORK;4;1;0;0;0;0;0;0;0;0;kernel;3;2\nGPU;0;4;1;7;7;7;0;0;0\nEUSTALL;0;4;0;8;0;2;0\n" + "EUSTALL;0;4;0;9;0;1;0\n";

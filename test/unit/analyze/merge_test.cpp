@@ -73,7 +73,7 @@ bool has_line(const std::string& text, const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("times and slices are put on the clock of the profile that started first") {
+TEST_CASE("times and slices are converted to the clock of the profile that started first") {
   const std::string a =
       header("a", "1000000", "500") + "PROCESS;1;7;1;600;0;0;0;0\nWINDOW;500;900\nEND;900;1;0;0;0;0;0\n";
   const std::string b = header("b", "1002600", "90000") +
@@ -91,7 +91,7 @@ TEST_CASE("times and slices are put on the clock of the profile that started fir
   CHECK(has_line(both.text, "SHARE;5;1;5;5"));
   CHECK(has_line(both.text, "IDLE;6;1;0;7"));
   CHECK(has_line(both.text, "EUSTALL;5;1;0;0;0;6;1"));
-  CHECK(has_line(both.text, "EVENT;1;3;3300;3400;0;3250;0"));  // 0 stays: not known
+  CHECK(has_line(both.text, "EVENT;1;3;3300;3400;0;3250;0"));  // 0 stays 0, as it means "unknown"
   CHECK(has_line(both.text, "CALL;1;7;0;0;3;3200;3220"));
   CHECK(has_line(both.text, "SPAN;1;7;0;3100;3101"));
   CHECK(has_line(both.text, "WINDOW;3100;3500"));
@@ -100,7 +100,7 @@ TEST_CASE("times and slices are put on the clock of the profile that started fir
   CHECK(both.result.complete);
 }
 
-TEST_CASE("equal definitions become one, equal devices of two hosts do not") {
+TEST_CASE("equal definitions become one, but equal devices of two hosts stay two") {
   const std::string rest = "STRING;5;x\nDEVICE;3;0;0;5;0\nEND;1;0;0;0;0;0;0\n";
   const Merged both = merged({header("a", "1", "1") + rest, header("b", "1", "1") + rest});
   CHECK(has_line(both.text, "STRING;2;x"));
@@ -113,7 +113,7 @@ TEST_CASE("equal definitions become one, equal devices of two hosts do not") {
   CHECK(same.text.find("DEVICE;2") == std::string::npos);
 }
 
-TEST_CASE("places, modules and samplings of two profiles get ids of their own, equal ones the same") {
+TEST_CASE("code locations, modules and samplings get new ids, and equal ones share an id") {
   const auto profile = [](const std::string& name, const char* count) {
     return header("a", "1", "1") + "STRING;5;" + name + "\nSTRING;6;ff\nFRAME;4;gpu;5;0;0;5;6;0\nGPU_MODULE;7;5;6\n" +
            "GPU_PLACE;8;7;5;0x10;6;4\nSAMPLING;9;64;6\nWORK;3;0;0;0;0;0;0;0;0;0;kernel;5;0\nEUSTALL;0;3;8;6;9;" +
@@ -131,7 +131,7 @@ TEST_CASE("places, modules and samplings of two profiles get ids of their own, e
   CHECK(both.text.ends_with("\nEND;1;0;0;0;0;9;0\n"));
 }
 
-TEST_CASE("what can not be merged is refused") {
+TEST_CASE("profiles that cannot be merged are rejected") {
   CHECK(merge_error({header("a", "1", "1", "5"), header("b", "1", "1", "6")}) ==
         "cannot merge p.txt and p.txt: their slices are of 5 ns and 6 ns");
   CHECK(merge_error({"GPUPROF;3.0\nUSTACK;1;4\n"}) == "p.txt:2: FRAME 4 is not defined");
@@ -143,7 +143,7 @@ TEST_CASE("what can not be merged is refused") {
   CHECK(try_merge({"GPUPROF;3.0\nUSTACK;1;4\nEND;1;0;0;0;0;0;0\n"}, true));
 }
 
-TEST_CASE("a profile that is cut short makes one that is") {
+TEST_CASE("merging a truncated profile gives a truncated profile") {
   const std::string whole = "GPUPROF;3.0\nLOSS;0;ring_full;3\nEND;1;0;0;0;0;0;3\n";
   const Merged both = merged({whole, "GPUPROF;3.0\nLOSS;0;ring_full;4\n"});
   CHECK_FALSE(both.result.complete);
@@ -153,7 +153,7 @@ TEST_CASE("a profile that is cut short makes one that is") {
   CHECK(test::read_all(both.text).info.losses == std::map<std::string, uint64_t>{{"ring_full", 7}});
 }
 
-TEST_CASE("a sink that fails ends the merge") {
+TEST_CASE("a sink that fails ends the merge with its error") {
   auto reader = test::open_text("GPUPROF;3.0\nSTRING;1;a\n");
   REQUIRE(reader);
   std::vector<MergeInput> inputs;
@@ -163,7 +163,7 @@ TEST_CASE("a sink that fails ends the merge") {
   CHECK(result.error().message == "disk full");
 }
 
-TEST_CASE("the totals of a merged profile are the sums of its parts, and so are its stacks") {
+TEST_CASE("the sums and the stacks of a merged profile are those of its inputs") {
   for (unsigned seed = 0; seed < 120; ++seed) {
     INFO("seed " << seed);
     const test::RandomProfile a(seed);
@@ -177,7 +177,7 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
     const Aggregate rows_b = test::read_all(b.text);
     const Aggregate rows = test::read_all(both.value().text);
     for (const std::string& warning : rows.info.warnings) {
-      CHECK(warning.find("END") == std::string::npos);  // its totals are those of the lines
+      CHECK(warning.find("END") == std::string::npos);  // the END totals match the sums of the records
     }
     CHECK(rows.total.ns == a.gpu_ns + b.gpu_ns);
     CHECK(rows.total.count == rows_a.total.count + rows_b.total.count);
@@ -188,12 +188,13 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
     CHECK(rows.info.samples == a.samples + b.samples);
     CHECK(rows.info.events == a.events + b.events);
     CHECK(rows.info.gpu_records == a.gpu_count + b.gpu_count);
-    // Nothing is spread here: what stands for a stack may differ when more of them are there.
+    // Extrapolation is off: with more stacks, other stacks may stand for unsampled work.
     for (const Measure measure :
          {Measure::gpu, Measure::busy, Measure::samples, Measure::idle, Measure::wait, Measure::alloc}) {
       FoldOptions options{.spread = false, .measure = measure};
       if (measure != Measure::samples) {
-        options.leaves = Leaves();  // nor shared out: the samples of both are more exact than those of one
+        options.leaves =
+            Leaves();  // Apportioning is off, too: samples of both profiles are more exact than those of one.
       }
       for (const WeightKind kind : {WeightKind::time, WeightKind::count, WeightKind::bytes}) {
         auto sum = folded_lines(test::lines_of(fold(rows_a, options), kind));
@@ -206,7 +207,7 @@ TEST_CASE("the totals of a merged profile are the sums of its parts, and so are 
   }
 }
 
-TEST_CASE("the published form is merged, too") {
+TEST_CASE("a profile in the published form can be merged, too") {
   const std::string own =
       "GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\nWORK;1;1;0;0;0;0;0;0;0;0;kernel;1;0\n"
       "GPU;0;1;2;30;10;20;0;0;0\nEND;9;2;2;30;0;0;0\n";
@@ -220,7 +221,7 @@ TEST_CASE("the published form is merged, too") {
   CHECK(rows.info.complete);
 }
 
-TEST_CASE("damaged profiles are refused, or merged without what is damaged") {
+TEST_CASE("damaged profiles are rejected, or merged without the damaged records") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     INFO("seed " << seed);
     const std::string whole = test::RandomProfile(seed % 20).text;

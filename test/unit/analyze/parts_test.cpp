@@ -85,7 +85,7 @@ bool contains_line(const std::string& text, const std::string& line) {
   return text.find("\n" + line + "\n") != std::string::npos;
 }
 
-// Two processes (ranks 0 and 1), two devices, two slices; what belongs to none.
+// Defines two processes (ranks 0 and 1), two devices, two slices, and records that belong to none of them.
 const char* const kJob =
     "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nMETA;process.7.cuda.version;13\n"
     "META;process.9.cuda.version;12\nSTRING;1;a\nSTRING;2;../b\nSTRING;3;0\nSTRING;4;1\nSTRING;5;gemm\nSTRING;6;add\n"
@@ -153,7 +153,7 @@ void check_equal(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("the parts of a profile merge to the profile") {
+TEST_CASE("all subsets of a profile merge to the profile") {
   for (const auto& [by, length] :
        {std::pair(SplitBy::process, uint64_t{0}), {SplitBy::rank, 0}, {SplitBy::device, 0}, {SplitBy::time, 100}}) {
     INFO(static_cast<int>(by));
@@ -164,21 +164,21 @@ TEST_CASE("the parts of a profile merge to the profile") {
     const std::string again = merged_text(texts_of(parts));
     CHECK(again.find("META;part.") == std::string::npos);
     check_equal(whole, again);
-    // Two of three are a part still.
+    // Two of three subsets merge to a subset.
     auto texts = texts_of(parts);
     texts.pop_back();
     CHECK(merged_text(texts).find("META;part.of;") != std::string::npos);
   }
 }
 
-TEST_CASE("a part of a part merges to that part") {
+TEST_CASE("the subsets of a subset merge to that subset") {
   const std::string part = parts_of(kJob, SplitBy::rank).at("rank-1");
   const Parts parts = parts_of(part, SplitBy::time, 100);
   check_equal(merged_text({part}), merged_text(texts_of(parts)));
   CHECK(merged_text({part}).find("META;part.of;") != std::string::npos);
 }
 
-TEST_CASE("any profile's parts merge to it") {
+TEST_CASE("the subsets of a random profile merge to it") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     INFO(seed);
     const test::RandomProfile random(seed);
@@ -192,7 +192,7 @@ TEST_CASE("any profile's parts merge to it") {
   }
 }
 
-TEST_CASE("a part has what it needs, and no more") {
+TEST_CASE("a subset holds the definitions that it needs, and no others") {
   const Parts parts = parts_of(kJob, SplitBy::process);
   const std::string& a = parts.at("process-7-a");
   CHECK(contains_line(a, "META;process.7.cuda.version;13"));
@@ -200,13 +200,13 @@ TEST_CASE("a part has what it needs, and no more") {
   CHECK(a.find(";add") == std::string::npos);
   CHECK(contains_line(a, "WINDOW;1000;1200"));
   CHECK(a.ends_with("\nEND;1200;3;3;35;3;0;0\n"));
-  const std::string& b = parts.at("process-9-.._b");  // no '/' of a process's name
+  const std::string& b = parts.at("process-9-.._b");  // '/' is replaced in names of processes
   CHECK(b.find("FRAME;") == std::string::npos);
   CHECK(b.ends_with("\nEND;1200;2;1;7;0;4;1\n"));
   CHECK(parts.at("rest").ends_with("\nEND;1200;1;0;0;0;0;2\n"));
 }
 
-TEST_CASE("what crosses the border of a slice is in the part in which it ends") {
+TEST_CASE("a record that crosses the border of a slice is in the subset where it ends") {
   const Parts parts = parts_of(kJob, SplitBy::time, 100);
   CHECK(parts.at("time-000000").find("EVENT;") == std::string::npos);
   CHECK(contains_line(parts.at("time-000001"), "EVENT;1;1;1090;1110;0;0;0"));
@@ -215,7 +215,7 @@ TEST_CASE("what crosses the border of a slice is in the part in which it ends") 
   CHECK(try_split(kJob, SplitBy::time, 99, none).error().exit_code == kExitUsage);
 }
 
-TEST_CASE("what matches and what does not are the profile together") {
+TEST_CASE("matching and non-matching records together are the complete profile") {
   for (Conditions conditions : {rank_conditions(0), window_conditions(100, 200)}) {
     const auto one = filtered(kJob, conditions);
     conditions.inverted = true;
@@ -232,16 +232,16 @@ TEST_CASE("what matches and what does not are the profile together") {
     CHECK(a.busy_ns + b.busy_ns == whole.busy_ns);
     CHECK(a.total.ns > 0);
     CHECK(b.total.ns > 0);
-    CHECK(a.info.warnings.empty());  // busy and exclusive time of a part need not be the same
+    CHECK(a.info.warnings.empty());  // busy and exclusive time of a subset may differ from those of the profile
   }
 }
 
-TEST_CASE("a filtered profile says what it is, and what was left out") {
+TEST_CASE("a filtered profile names its filter and the records that it left out") {
   const auto one = filtered(kJob, rank_conditions(0));
   REQUIRE(one);
   CHECK(contains_line(*one, "META;filter;--rank 0"));
   CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1"));
-  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // may be of this rank
+  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // this loss may belong to the rank
   CHECK(one->find("late_name") == std::string::npos);
   CHECK(one->ends_with("\nEND;1200;3;3;35;3;0;2\n"));
   const auto late = filtered(kJob, window_conditions(150, 160));
@@ -251,7 +251,7 @@ TEST_CASE("a filtered profile says what it is, and what was left out") {
   CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
 }
 
-TEST_CASE("a filter that leaves nothing says which condition it was") {
+TEST_CASE("a filter that matches nothing names the condition that failed") {
   const auto none = filtered(kJob, rank_conditions(5));
   REQUIRE(!none);
   CHECK(none.error().message == "nothing is left: no record matches --rank 5");
@@ -264,7 +264,7 @@ TEST_CASE("a filter that leaves nothing says which condition it was") {
   CHECK(filtered("GPUPROF;3.2\n", both).error().message == "the profile holds no records to filter");
 }
 
-TEST_CASE("a profile without its end has parts without one") {
+TEST_CASE("subsets of a profile without END have no END") {
   std::string cut = kJob;
   cut.erase(cut.find("END;"));
   const Parts parts = parts_of(cut, SplitBy::rank);
@@ -272,7 +272,7 @@ TEST_CASE("a profile without its end has parts without one") {
   check_equal(merged_text({cut}), merged_text(texts_of(parts)));
 }
 
-TEST_CASE("more parts than can be handled are an error") {
+TEST_CASE("a split into too many subsets is an error") {
   std::string text = "GPUPROF;3.2\nMETA;interval_ns;1\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n";
   for (size_t i = 0; i <= kMostParts; ++i) {
     text += "GPU;" + std::to_string(i) + ";1;1;1;1;1;1;0;0\n";

@@ -20,18 +20,18 @@ constexpr uint64_t kSteps = 10;  // in a slice of 100 ms
 struct Model {
   size_t ranks = 4;
   uint64_t slices = 40;
-  size_t slow = 99;  // nobody
+  size_t slow = 99;  // none by default
   uint64_t slow_from = 15;
-  uint64_t slow_kernel_ms = 20;  // more than the others in relax, of a slice
-  uint64_t slow_cpu_ms = 0;      // more than the others before relax
+  uint64_t slow_kernel_ms = 20;  // extra time of each slice in relax, compared with the other ranks
+  uint64_t slow_cpu_ms = 0;      // extra CPU time before relax, compared with the other ranks
   bool hidden = false;           // the others do not wait for the kernel
   double noise_ms = 0.5;
-  double preempted_ms = 0;  // of some slices, as a busy machine does; kernels' least times do not show it
+  double preempted_ms = 0;  // delay of some slices, as on a busy machine; the least times of kernels do not include it
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
-  std::vector<uint64_t> first;   // slice of each rank, where not 0
-  std::vector<uint64_t> end;     // where not `slices`
-  std::vector<uint64_t> offset;  // of its clock, in slices
+  std::vector<uint64_t> first;   // first slice of each rank; 0 if empty
+  std::vector<uint64_t> end;     // last slice of each rank; `slices` if empty
+  std::vector<uint64_t> offset;  // clock offset of each rank, in slices
 };
 
 uint64_t of(const std::vector<uint64_t>& list, size_t rank, uint64_t otherwise) {
@@ -47,7 +47,7 @@ std::string row(const char* kind, uint64_t slice, uint64_t work, double ms, doub
   return text + (kind[0] == 'G' ? std::to_string(ns) + ";0;0\n" : "0\n");
 }
 
-// Each slice of a rank: advance and relax take 20 ms each, its CPU 20 ms, the rest is in collectives.
+// Builds a profile. In each slice of a rank, advance and relax take 20 ms each, the CPU 20 ms, collectives the rest.
 std::string text_of(const Model& model) {
   std::mt19937 random(model.seed);
   std::normal_distribution<double> normal;
@@ -70,7 +70,7 @@ std::string text_of(const Model& model) {
     }
     text += "WORK;" + std::to_string(work + 3) + ";" + id + ";" + id + ";0;1;0;0;0;0;0;sync;7;0\n";
     const uint64_t end = of(model.end, rank, model.slices);
-    double excess = 0;  // of some slices on end
+    double excess = 0;  // of several slices in sequence
     for (uint64_t i = of(model.first, rank, 0); i < end; ++i) {
       const bool slow = rank == model.slow && i >= model.slow_from;
       const double relax = 20 + (slow ? static_cast<double>(model.slow_kernel_ms) : 0);
@@ -113,7 +113,7 @@ struct Judged {
   }
 
   std::string kernel(const Difference& one) { return job.kernel(job.paths()[one.path]); }
-  // In slices of the model.
+  // Returns the beginning of the lag in slices of the model.
   [[nodiscard]] double since(const Laggard& one) const {
     return static_cast<double>(job.begin_slice(one.lag.first)) - 10;
   }
@@ -124,7 +124,7 @@ struct Judged {
 
 }  // namespace
 
-TEST_CASE("ranks: an even job names nobody") {
+TEST_CASE("ranks: an even job names no rank") {
   for (size_t ranks = 2; ranks < 7; ++ranks) {
     for (unsigned seed = 0; seed < 20; ++seed) {
       const Judged one({.ranks = ranks, .seed = seed});
@@ -136,7 +136,7 @@ TEST_CASE("ranks: an even job names nobody") {
   }
 }
 
-TEST_CASE("ranks: a slow kernel is named with its rank, and the others wait in collectives") {
+TEST_CASE("ranks: a slow kernel is named with its rank, and the other ranks wait in collectives") {
   for (const size_t slow : {0, 1, 3}) {
     Judged one({.slow = slow});
     REQUIRE(one.verdict.laggards.size() == 1);
@@ -158,7 +158,7 @@ TEST_CASE("ranks: a slow kernel is named with its rank, and the others wait in c
   }
 }
 
-TEST_CASE("ranks: a slow CPU path is told from a slow kernel") {
+TEST_CASE("ranks: a slow CPU path is distinguished from a slow kernel") {
   Judged one({.slow = 2, .slow_kernel_ms = 0, .slow_cpu_ms = 20});
   REQUIRE(one.verdict.laggards.size() == 1);
   const Laggard& lag = one.verdict.laggards[0];
@@ -171,7 +171,7 @@ TEST_CASE("ranks: a slow CPU path is told from a slow kernel") {
   CHECK(one.kernel(lag.idle[0]) == "relax");
 }
 
-TEST_CASE("ranks: one that joins late, one that dies, and runs of different length") {
+TEST_CASE("ranks: late joins, early deaths and runs of different length are handled") {
   Judged late({.slow = 1, .slow_from = 24, .first = {0, 0, 0, 12}});
   REQUIRE(late.verdict.laggards.size() == 1);
   CHECK(late.verdict.laggards[0].lag.rank == 1);
@@ -187,18 +187,18 @@ TEST_CASE("ranks: one that joins late, one that dies, and runs of different leng
   CHECK_FALSE(Judged({.first = {0, 0, 0, 30}, .end = {20, 40, 40, 40}}).verdict.inconclusive.empty());
 }
 
-TEST_CASE("ranks: one rank alone is compared with nobody") {
+TEST_CASE("ranks: a single rank is not compared") {
   const Judged one({.ranks = 1, .slow = 0});
   CHECK(one.job.ranks().size() == 1);
   CHECK(one.verdict.laggards.empty());
 }
 
-TEST_CASE("ranks: clocks that differ by some slices") {
+TEST_CASE("ranks: clocks that differ by some slices do not change the verdict") {
   CHECK(Judged({.offset = {0, 2, 1, 3}}).verdict.laggards.empty());
   Judged one({.slow = 1, .offset = {0, 2, 1, 3}});
   REQUIRE(one.verdict.laggards.size() == 1);
   CHECK(one.verdict.laggards[0].lag.rank == 1);
-  CHECK(std::abs(one.since(one.verdict.laggards[0]) - 17) <= 1);  // by its own clock
+  CHECK(std::abs(one.since(one.verdict.laggards[0]) - 17) <= 1);  // by the clock of the rank
 }
 
 TEST_CASE("ranks: a collective on the GPU and the CPU's wait for it count once") {
@@ -211,7 +211,7 @@ TEST_CASE("ranks: a collective on the GPU and the CPU's wait for it count once")
   CHECK(one.verdict.laggards.empty());
 }
 
-TEST_CASE("ranks: more GPU work that nobody waits for is said to be that") {
+TEST_CASE("ranks: additional GPU work that no rank waits for is reported as such") {
   Judged one({.slow = 1, .hidden = true});
   REQUIRE(one.verdict.laggards.size() == 1);
   const Laggard& lag = one.verdict.laggards[0];
@@ -219,11 +219,11 @@ TEST_CASE("ranks: more GPU work that nobody waits for is said to be that") {
   CHECK_FALSE(lag.lag.waited_for);
   CHECK(one.since(lag) == 15);
   CHECK(one.kernel(lag.kernels.at(0)) == "relax");
-  // 2 ms more are 5% of the GPU work, but little of the time between collectives.
+  // 2 ms are 5% of the GPU work, but only a small share of the time between collectives.
   CHECK(Judged({.slow = 1, .slow_kernel_ms = 2, .hidden = true}).verdict.laggards.empty());
 }
 
-TEST_CASE("ranks: an even job on a busy machine names hardly ever somebody, and never a kernel") {
+TEST_CASE("ranks: an even job on a busy machine rarely names a rank, and never a kernel") {
   size_t named = 0;
   for (size_t ranks = 2; ranks < 7; ++ranks) {
     for (unsigned seed = 0; seed < 40; ++seed) {
@@ -237,8 +237,8 @@ TEST_CASE("ranks: an even job on a busy machine names hardly ever somebody, and 
   CHECK(named <= 8);  // of 200
 }
 
-// What a machine with fewer cores than ranks does: some slices on end are late by up to half of them.
-TEST_CASE("ranks: a slow kernel is found among ranks that wait for a CPU, with its start within the bounds given") {
+// On a machine with fewer cores than ranks, several slices in sequence are late by up to half of their length.
+TEST_CASE("ranks: a slow kernel is found among ranks that wait for a CPU, within the given bounds") {
   size_t found = 0;
   size_t in_bounds = 0;
   constexpr unsigned kRuns = 100;

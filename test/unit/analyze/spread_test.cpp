@@ -12,7 +12,7 @@ using test::lines_of;
 
 namespace {
 
-// Strings 2 to 5 are a to d, the functions of stacks 1 to 4; names 6 gemm, 7 relu.
+// Strings 2 to 5 are a to d, the functions of stacks 1 to 4. Strings 6 and 7 are the kernel names gemm and relu.
 const std::string kSpreadBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;a\nSTRING;3;b\nSTRING;4;c\nSTRING;5;d\nSTRING;6;gemm\nSTRING;7;relu\n"
     "FRAME;1;native;2;0;0;0;0;0\nFRAME;2;native;3;0;0;0;0;0\nFRAME;3;native;4;0;0;0;0;0\nFRAME;4;native;5;0;0;0;0;0\n"
@@ -46,7 +46,7 @@ std::string folded_works(const std::string& works) {
 
 }  // namespace
 
-TEST_CASE("work without a sampled stack goes to the stacks of the same work, in proportion") {
+TEST_CASE("unsampled work is extrapolated to the stacks of the same work, in proportion") {
   CHECK(folded_works(work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2, .stack = 2}, 300) +
                      work_line({.id = 3, .flags = 2}, 1001)) == "app;a;gemm_[G] 350\napp;b;gemm_[G] 1051\n");
   const auto result =
@@ -58,7 +58,7 @@ TEST_CASE("work without a sampled stack goes to the stacks of the same work, in 
   CHECK(lines_of(result) == "app;[stack not sampled];relu_[G] 5\napp;a;gemm_[G] 107\n");
 }
 
-TEST_CASE("the most similar launches stand for one that was not sampled") {
+TEST_CASE("unsampled work gets the stacks of the most similar sampled launches") {
   const std::string other_stream = work_line({.id = 1, .stack = 1, .stream = 9}, 100);
   const std::string other_range = work_line({.id = 2, .stack = 2, .range = 1}, 100);
   const std::string other_thread = work_line({.id = 3, .tid = 8, .stack = 3}, 100);
@@ -73,7 +73,7 @@ TEST_CASE("the most similar launches stand for one that was not sampled") {
   CHECK(folded_works(unsampled) == "app;[stack not sampled];gemm_[G] 50\n");
 }
 
-TEST_CASE("what is not the same work stands for nothing") {
+TEST_CASE("unsampled work gets no stack of a different process, kernel or graph") {
   const std::string unsampled = work_line({.id = 5, .flags = 2}, 50);
   for (const WorkFields& other :
        {WorkFields{.id = 1, .process = 2, .stack = 1}, WorkFields{.id = 1, .stack = 1, .name = 7},
@@ -83,34 +83,34 @@ TEST_CASE("what is not the same work stands for nothing") {
   }
 }
 
-TEST_CASE("a graph's node keeps the stack of its own capture") {
+TEST_CASE("a graph node keeps the stack of its own capture") {
   CHECK(folded_works(work_line({.id = 1, .stack = 1, .capture = 3, .flags = 1}, 100) +
                      work_line({.id = 2, .stack = 2, .capture = 4, .flags = 1}, 100) +
                      work_line({.id = 3, .capture = 3, .flags = 3}, 10)) ==
         "app;a;[captured at];c;gemm_[G] 110\napp;b;[captured at];d;gemm_[G] 100\n");
-  // Under its capture a node is shown without any launch.
+  // With --graph capture, a node is shown without its launch.
   const auto rows = test::read_all(kSpreadBase + work_line({.id = 3, .capture = 3, .flags = 3}, 10));
   CHECK(lines_of(fold(rows, {.graph = GraphStacks::capture})) == "app;c;gemm_[G] 10\n");
 }
 
-TEST_CASE("a stack that was asked for and lost is not spread") {
+TEST_CASE("work whose stack was lost is not extrapolated") {
   CHECK(folded_works(work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2}, 10)) ==
         "app;[no CPU stack];gemm_[G] 10\napp;a;gemm_[G] 100\n");
 }
 
-TEST_CASE("unsampled work can be shown as it is") {
+TEST_CASE("unsampled work is shown without a stack if extrapolation is off") {
   const auto rows =
       test::read_all(kSpreadBase + work_line({.id = 1, .stack = 1}, 100) + work_line({.id = 2, .flags = 2}, 10));
   CHECK(lines_of(fold(rows, {.spread = false})) == "app;[stack not sampled];gemm_[G] 10\napp;a;gemm_[G] 100\n");
 }
 
-TEST_CASE("a split adds up exactly, and no part is off by one or more") {
+TEST_CASE("a split adds up exactly, and each share is off by less than one") {
   std::mt19937_64 random(1);
   for (int round = 0; round < 2000; ++round) {
     std::vector<StackDonors::Donor> donors(1 + random() % 9);
     profile::Uint128 whole = 0;
     for (auto& donor : donors) {
-      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // sums of nine fit
+      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // nine of these sum up to less than 64 bits
       donor.count = random() % 100;
       whole += donor.ns;
     }

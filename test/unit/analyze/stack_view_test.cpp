@@ -1,4 +1,4 @@
-// What of a stack is shown: Python frames, hiding, trimming, recursion. Whatever is chosen, no time is lost.
+// Tests which frames of a stack are shown: Python frames, hiding, trimming, recursion. No option may lose time.
 #include "analyze/paths/stack_view.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
   return all;
 }
 
-// A profile of stacks, each with one kernel that takes 2^n ns.
+// Builds a profile of stacks, each with one kernel; the kernel of stack n takes 2^n ns.
 class Stacks {
  public:
   struct Part {
@@ -55,8 +55,8 @@ class Stacks {
     add(profile::Process{.id = profile::ProcessId{1}, .pid = 1, .name = process_});
   }
 
-  // Each word is a function: "p:name" is a Python one, "i:" the interpreter's, "l:" inlined, "x:" a mark; "name@7" is
-  // in line 7 of f.py.
+  // Adds a stack; each word is one frame. "p:name" is a Python frame, "i:" an interpreter frame, "l:" an inlined frame,
+  // "x:" a marker. "name@7" is on line 7 of f.py.
   Stacks& stack(const std::vector<std::string>& words, const std::vector<std::string>& kernel = {}) {
     const uint32_t id = ++stacks_;
     add_stack(false, id, words);
@@ -121,7 +121,7 @@ class Stacks {
   profile::StringId kernel_{};
 };
 
-// The frames of one stack as they are shown, parted by spaces.
+// Returns the shown frames of one stack, separated by spaces.
 std::string shown_frames(const std::vector<std::string>& words, const StackOptions& options) {
   const Aggregate rows = test::read_all(Stacks().stack(words).text());
   StackView view(rows.tables, options);
@@ -132,7 +132,7 @@ std::string shown_frames(const std::vector<std::string>& words, const StackOptio
   return text;
 }
 
-// The path of work with that stack is the note that all frames are hidden.
+// Returns whether the path of work with this stack is only the marker for hidden frames.
 bool says_hidden(WorkPaths& paths, profile::StackId stack) {
   const auto frames = paths.frames(paths.launch({.ustack = stack}).front());
   return !frames.empty() && paths.view().label(frames.front()) == kAllHidden;
@@ -140,7 +140,7 @@ bool says_hidden(WorkPaths& paths, profile::StackId stack) {
 
 }  // namespace
 
-TEST_CASE("a Python file is shown from its package on") {
+TEST_CASE("a Python file is shown relative to its package directory") {
   CHECK(short_python_file("/opt/v/lib/python3.12/site-packages/torch/nn/a.py") == "torch/nn/a.py");
   CHECK(short_python_file("/usr/lib/python3/dist-packages/numpy/core.py") == "numpy/core.py");
   CHECK(short_python_file("/a/site-packages/b/site-packages/c.py") == "c.py");
@@ -155,7 +155,7 @@ TEST_CASE("a Python file is shown from its package on") {
   CHECK(short_python_file("").empty());
 }
 
-TEST_CASE("the interpreter's own code is hidden below Python frames, unless it is asked for") {
+TEST_CASE("interpreter frames are hidden below Python frames, unless they are requested") {
   const std::vector<std::string> words = {"i:_start", "libc_start", "i:eval", "p:main@3",
                                           "i:call",   "l:inl",      "ext",    "launch"};
   CHECK(shown_frames(words, {.from_start = true}) == "libc_start main (f.py:3) ext launch");
@@ -170,7 +170,7 @@ TEST_CASE("the interpreter's own code is hidden below Python frames, unless it i
   CHECK(shown_frames({"p:f", "a"}, {}) == "f a");
 }
 
-TEST_CASE("stacks begin at main, unless all of them is asked for") {
+TEST_CASE("stacks begin at main, unless complete stacks are requested") {
   const std::vector<std::string> words = {"_start", "__libc_start_main_impl", "main", "f"};
   CHECK(shown_frames(words, {}) == "main f");
   CHECK(shown_frames(words, {.from_start = true}) == "_start __libc_start_main_impl main f");
@@ -182,40 +182,40 @@ TEST_CASE("stacks begin at main, unless all of them is asked for") {
   CHECK(shown_frames({"f", "p:main@1"}, {}) == "f main (f.py:1)");
 }
 
-TEST_CASE("stacks of Python begin at the program's module, and not at what runs it") {
+TEST_CASE("Python stacks begin at the program's module, not at the interpreter's frames") {
   const std::vector<std::string> words = {"_start", "i:main", "i:Py_RunMain", "p:<module>@9", "p:g@2", "p:<module>@1"};
   CHECK(shown_frames(words, {}) == "<module> (f.py:9) g (f.py:2) <module> (f.py:1)");
   CHECK(shown_frames(words, {.python = PythonFrames::native}) ==
         "main Py_RunMain <module> (f.py:9) g (f.py:2) <module> (f.py:1)");
   CHECK(shown_frames(words, {.python = PythonFrames::off}) == "main Py_RunMain");
-  // A program that embeds Python has a main of its own.
+  // A program that embeds Python keeps its own main.
   CHECK(shown_frames({"_start", "main", "i:PyRun", "p:<module>@9", "g"}, {}) == "main <module> (f.py:9) g");
-  // A thread that imports something has not begun with it.
+  // A thread that imports a module does not begin at that module.
   CHECK(shown_frames({"clone3", "start_thread", "i:boot", "p:run@1", "p:<module>@2", "g"}, {}) ==
         "run (f.py:1) <module> (f.py:2) g");
 }
 
-TEST_CASE("stacks of threads begin behind what starts a thread") {
+TEST_CASE("stacks of threads begin after the thread start functions") {
   CHECK(shown_frames({"clone3", "start_thread", "worker", "clone", "g"}, {}) == "worker clone g");
   CHECK(shown_frames({"[libc.so.6+0x89134]", "[libc.so.6+0x10a7dc]", "worker"}, {}) == "worker");
   CHECK(shown_frames({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
   CHECK(shown_frames({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
-        "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back: how it began is not known
-  CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // or nothing would be left of it
+        "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back; the beginning of the stack is unknown
+  CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // otherwise no frame would be left
   CHECK(shown_frames({"worker", "main_loop"}, {}) == "worker main_loop");
 }
 
-TEST_CASE("Python frames without their lines are the same where a file has changed above them") {
+TEST_CASE("Python frames without line numbers are equal if a file has changed above them") {
   CHECK(shown_frames({"p:a@1", "p:b@2", "c@3"}, {.numbers = false}) == "a (f.py) b (f.py) c");
   CHECK(shown_frames({"p:a@7", "p:b@8", "c@9"}, {.numbers = false}) == "a (f.py) b (f.py) c");
 }
 
-TEST_CASE("the lines of native frames are shown on request, those of Python frames always") {
+TEST_CASE("native frames show lines on request, Python frames always") {
   CHECK(shown_frames({"a@1", "p:b@2"}, {}) == "a b (f.py:2)");
   CHECK(shown_frames({"a@1", "p:b@2"}, {.lines = true}) == "a (f.py:1) b (f.py:2)");
 }
 
-TEST_CASE("frames are hidden, or all others are, by name or label") {
+TEST_CASE("frames are hidden or selected by a pattern on their name or label") {
   const std::vector<std::string> words = {"p:main@3", "at::mm(int)", "p:forward@9", "launch"};
   CHECK(shown_frames(words, {.hide = patterns({"^at::"})}) == "main (f.py:3) forward (f.py:9) launch");
   CHECK(shown_frames(words, {.hide = patterns({"^forward$", "^launch$"})}) == "main (f.py:3) at::mm(int)");
@@ -226,7 +226,7 @@ TEST_CASE("frames are hidden, or all others are, by name or label") {
   CHECK(shown_frames({"x:[unknown]", "a"}, {.hide = patterns({"unknown"})}) == "a");
 }
 
-TEST_CASE("what says that a stack is not whole can not be hidden") {
+TEST_CASE("markers of incomplete stacks cannot be hidden") {
   const std::vector<std::string> words = {"x:[no Python frames]", "[truncated]", "a", "b"};
   CHECK(shown_frames(words, {.hide = patterns({"."})}) == "[no Python frames] [truncated]");
   CHECK(shown_frames(words, {.only = patterns({"b"})}) == "[no Python frames] [truncated] b");
@@ -234,7 +234,7 @@ TEST_CASE("what says that a stack is not whole can not be hidden") {
   CHECK(shown_frames(words, {.trim_to = "b"}) == "b");
 }
 
-TEST_CASE("stacks begin at the outermost frame of a function") {
+TEST_CASE("--trim-to makes stacks begin at the outermost frame of a function") {
   CHECK(shown_frames({"a", "b", "c", "b", "d"}, {.trim_to = "b"}) == "b c b d");
   CHECK(shown_frames({"a", "b", "c"}, {.trim_to = "x"}) == "a b c");
   CHECK(shown_frames({"a", "ns::f<int>(int, char)", "c"}, {.trim_to = "ns::f<int>"}) == "ns::f<int>(int, char) c");
@@ -248,7 +248,7 @@ TEST_CASE("stacks begin at the outermost frame of a function") {
   CHECK(lines_of(result) == "app;[no CPU stack];k_[G] 8\napp;a;k_[G] 2\napp;b;k_[G] 1\napp;c;k_[G] 4\n");
 }
 
-TEST_CASE("recursion becomes its innermost round") {
+TEST_CASE("collapsed recursion keeps only its innermost cycle") {
   const StackOptions collapse{.collapse_recursion = true};
   CHECK(shown_frames({"m", "f", "f", "f", "g"}, collapse) == "m f g");
   CHECK(shown_frames({"a", "b", "a", "b", "c"}, collapse) == "a b c");
@@ -257,7 +257,8 @@ TEST_CASE("recursion becomes its innermost round") {
   CHECK(shown_frames({"a", "b", "b", "a", "b", "c"}, collapse) == "a b c");
   CHECK(shown_frames({"m", "p:f@1", "p:f@2", "p:f@9", "g"}, collapse) == "m f (f.py:9) g");
   CHECK(shown_frames({"p:a@1", "p:b@2", "p:a@3", "p:b@4"}, collapse) == "a (f.py:3) b (f.py:4)");
-  CHECK(shown_frames({"p:f@1", "f", "p:f@1", "f"}, collapse) == "f (f.py:1) f");  // a Python and a C function
+  CHECK(shown_frames({"p:f@1", "f", "p:f@1", "f"}, collapse) ==
+        "f (f.py:1) f");  // one Python function and one C function
   CHECK(shown_frames({"f", "l:f", "f"}, collapse) == "f");
   CHECK(shown_frames({"p:f@1", "i:eval", "p:f@1", "i:eval", "x"}, collapse) == "f (f.py:1) x");
   CHECK(shown_frames({"f", "x", "f", "x"}, {.hide = patterns({"x"}), .collapse_recursion = true}) == "f");
@@ -269,10 +270,10 @@ TEST_CASE("recursion becomes its innermost round") {
   CHECK(shown_frames(longest, collapse).find("f0", 1) == std::string::npos);
   longest.insert(longest.begin() + static_cast<std::ptrdiff_t>(kLongestCycle), "g");
   longest.emplace_back("g");
-  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // one too long
+  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // this cycle is one function too long
 }
 
-TEST_CASE("a stack of which nothing is shown says so") {
+TEST_CASE("a stack with all frames hidden shows a marker") {
   const std::string text = Stacks().stack({"a"}, {"sys"}).stack({"b"}).stack({}).stack({"a"}).text();
   const auto hide = [&](const std::vector<std::string>& texts) {
     return lines_of(text, {.stacks = {.hide = patterns(texts)}});
@@ -283,7 +284,7 @@ TEST_CASE("a stack of which nothing is shown says so") {
         "app;-;sys_[k];k_[G] 1\napp;[all frames hidden];k_[G] 8\napp;[no CPU stack];k_[G] 4\napp;b;k_[G] 2\n");
 }
 
-TEST_CASE("a stall's stack of which nothing is shown says so") {
+TEST_CASE("a sample's stack with all frames hidden shows a marker") {
   const std::string text =
       "STRING;1;app\nPROC_NAME;1;7\nUSTACK;1;a\nKSTACK;2;sys\nEUSTALL;1;7;1;2;0;0;0;0;0x8;1\nEUSTALL;1;7;1;0;0;0;0;0;"
       "0x8;2\n";
@@ -295,7 +296,7 @@ TEST_CASE("a stall's stack of which nothing is shown says so") {
   CHECK(hide({"."}) == "app;[all frames hidden];" + gpu + "3\n");
 }
 
-TEST_CASE("a report joins the stacks that are shown alike") {
+TEST_CASE("a report merges stacks that are shown alike") {
   const Aggregate rows = test::read_all(
       Stacks().stack({"p:m@1", "p:f@2", "p:f@5"}).stack({"p:m@1", "p:f@5"}).stack({"p:m@1", "p:f@4"}).text());
   CHECK(summarize(rows).call_paths.size() == 3);
@@ -322,7 +323,9 @@ TEST_CASE("a bad regular expression is an error with a hint") {
   }
   CHECK(pattern("b+$").matches("abb"));
   CHECK_FALSE(pattern("^b").matches("ab"));
-  CHECK_FALSE(pattern("(a|b)*c$").matches(std::string(1 << 20, 'a')));  // no recursion that a long name could exhaust
+  CHECK_FALSE(
+      pattern("(a|b)*c$")
+          .matches(std::string(1 << 20, 'a')));  // RE2 does not recurse, so a long name cannot exhaust the stack
 }
 
 namespace {
@@ -355,7 +358,7 @@ std::vector<std::string> random_words(std::mt19937& random) {
   return words;
 }
 
-// No more than kLongestCycle functions follow themselves.
+// Returns whether a cycle of at most kLongestCycle functions follows itself.
 bool has_repetition(const std::vector<std::string>& functions) {
   for (size_t length = 1; length <= kLongestCycle; ++length) {
     for (size_t at = 0; at + 2 * length <= functions.size(); ++at) {
@@ -371,7 +374,7 @@ bool has_repetition(const std::vector<std::string>& functions) {
 
 }  // namespace
 
-TEST_CASE("every choice keeps the sums, in the order of the stack, of random stacks") {
+TEST_CASE("stack options keep the sums and the frame order of random stacks") {
   std::mt19937 random(4);  // NOLINT(cert-msc51-cpp): the same on every run
   for (int round = 0; round < 300; ++round) {
     INFO("round " << round);
@@ -415,7 +418,7 @@ TEST_CASE("every choice keeps the sums, in the order of the stack, of random sta
         functions.push_back(view.frame_class(frame) == FrameClass::python ? "p" : "n");
         functions.back() += view.label(frame).substr(0, view.label(frame).find(" ("));
       }
-      // A subsequence of the whole stack.
+      // The shown labels are a subsequence of the complete stack.
       size_t at = 0;
       for (const std::string& label : before) {
         at += at < after.size() && after[at] == label ? 1 : 0;
@@ -433,7 +436,7 @@ TEST_CASE("every choice keeps the sums, in the order of the stack, of random sta
   }
 }
 
-TEST_CASE("every choice keeps the sums of random profiles with everything in them") {
+TEST_CASE("stack options keep the sums of random profiles with all kinds of records") {
   std::mt19937 random(5);  // NOLINT(cert-msc51-cpp): the same on every run
   for (unsigned seed = 0; seed < 150; ++seed) {
     INFO("seed " << seed);

@@ -32,13 +32,13 @@ Summary summary_of(const std::string& text, const SummaryOptions& options = {}) 
   REQUIRE(reader);
   auto rows = aggregate(*reader, {.stall_slices = true});
   REQUIRE(rows);
-  // What is looked at are numbers: texts go with the rows.
+  // The summary holds only numbers here: its strings are freed with `rows`.
   return summarize(*rows, options);
 }
 
 }  // namespace
 
-TEST_CASE("an interval is Wilson's, and wider where shares spread more than chance would make them") {
+TEST_CASE("the interval of a share is Wilson's, and wider for overdispersed shares") {
   const Interval even = share_interval(50, 100, 1);
   CHECK(std::abs(even.low - 0.4038) < 0.0001);
   CHECK(std::abs(even.high - 0.5962) < 0.0001);
@@ -51,7 +51,7 @@ TEST_CASE("an interval is Wilson's, and wider where shares spread more than chan
   CHECK(share_interval(UINT64_MAX, UINT64_MAX, 1).low <= 1);
 }
 
-TEST_CASE("the dispersion of binomial counts is about 1, that of shares that change is not") {
+TEST_CASE("the dispersion of binomial counts is about 1, and larger for changing shares") {
   std::mt19937_64 random(7);
   const auto dispersion = [&](auto share_at, uint64_t slices) {
     StallSlices sums;
@@ -76,7 +76,7 @@ TEST_CASE("the dispersion of binomial counts is about 1, that of shares that cha
   CHECK(one.dispersion(kKernel, kReason) == 1);
 }
 
-TEST_CASE("sums by slice take any slice, in any order, and no more pairs than they may") {
+TEST_CASE("stall sums accept slices in any order, up to a limit of pairs") {
   StallSlices sums;
   sums.add(kKernel, kReason, 50, 10);
   sums.add(kKernel, kOther, UINT64_MAX, 10);
@@ -88,7 +88,7 @@ TEST_CASE("sums by slice take any slice, in any order, and no more pairs than th
   CHECK(sums.dispersion(StringId{StallSlices::kMostPairs + 5}, kReason) == 1);
 }
 
-TEST_CASE("stalls of kernels are in the order of their time, with their hottest lines") {
+TEST_CASE("stalls list kernels by their time, each with its hottest lines") {
   const std::string text =
       kStallsBase +
       "EUSTALL;0;1;1;2;0;6;0\nEUSTALL;1;3;1;2;0;1;1\nEUSTALL;0;1;3;3;0;2;0\nEUSTALL;0;1;2;2;0;1;0\n"
@@ -98,7 +98,7 @@ TEST_CASE("stalls of kernels are in the order of their time, with their hottest 
   REQUIRE(rows);
   const Summary summary = summarize(*rows, {});
   REQUIRE(summary.stalls.size() == 2);
-  CHECK(summary.stalls[0].kernel == "copy");  // it has fewer samples, and took longer
+  CHECK(summary.stalls[0].kernel == "copy");  // fewer samples, but more time
   const KernelStalls& saxpy = summary.stalls[1];
   CHECK(saxpy.kernel == "saxpy");
   CHECK(saxpy.samples == 11);
@@ -123,14 +123,14 @@ TEST_CASE("stalls of kernels are in the order of their time, with their hottest 
   CHECK(first.found.stalls == 2);
 }
 
-TEST_CASE("where too many samples were dropped there are no stalls") {
+TEST_CASE("stalls are not reported if too many samples were dropped") {
   const std::string text = kStallsBase + "EUSTALL;0;1;1;2;0;99;0\n";
   CHECK(summary_of(text + "LOSS;0;samples_dropped;1\n").stalls.size() == 1);
   CHECK(summary_of(text + "LOSS;0;samples_dropped;2\n").stalls.empty());
-  CHECK(summary_of(kStallsBase + "EUSTALL;0;1;1;2;0;0;0\n").stalls.empty());  // nor where there are none
+  CHECK(summary_of(kStallsBase + "EUSTALL;0;1;1;2;0;0;0\n").stalls.empty());  // a profile without samples has no stalls
 }
 
-TEST_CASE("each reason of NVIDIA's and Intel's samplers is explained") {
+TEST_CASE("each stall reason of NVIDIA's and Intel's samplers has an explanation") {
   std::set<std::string_view> meanings;
   const std::vector<std::string_view> nvidia = {
       "barrier",  "branch_resolving",   "dispatch_stall", "drain", "imc_miss",        "lg_throttle",  "long_scoreboard",

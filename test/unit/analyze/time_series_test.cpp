@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// A GPU, a launch, a wait and a sample in different slices of half a second; sums of END are those of the whole.
+// Defines a kernel, a launch, a wait and a sample in different slices of 0.5 s. The END sums are for the complete
+// profile.
 const std::string kHead =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;saxpy\nSTRING;3;send\nUSTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\n"
     "DEVICE;1;0;0;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;2;0\nWORK;2;1;7;0;0;0;0;0;1;0;kernel;2;2\n"
@@ -59,7 +60,7 @@ using Cells = std::vector<uint64_t>;
 
 }  // namespace
 
-TEST_CASE("a window is made of the slices that a part of it lies in") {
+TEST_CASE("a window consists of all slices that overlap it") {
   const auto slices = [](uint64_t from_ns, uint64_t to_ns) {
     const SliceRange range = slices_of({.from_ns = from_ns, .to_ns = to_ns}, 10);
     return std::pair(range.first, range.last);
@@ -73,17 +74,18 @@ TEST_CASE("a window is made of the slices that a part of it lies in") {
   CHECK(window.from_ns == 10);
   CHECK(window.to_ns == 30);
   CHECK(window_of({.first = 3}, 10).to_ns == UINT64_MAX);
-  CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, 10).to_ns == UINT64_MAX);  // what does not fit is open
+  CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, 10).to_ns ==
+        UINT64_MAX);  // a value that exceeds 64 bits is open-ended
 }
 
-TEST_CASE("a time of an option is exact") {
+TEST_CASE("a time as an option value is exact") {
   CHECK(exact_seconds(0) == "0s");
   CHECK(exact_seconds(12'400'000'000) == "12.4s");
   CHECK(exact_seconds(1) == "0.000000001s");
   CHECK(exact_seconds(3'600 * kSecond) == "3600s");
 }
 
-TEST_CASE("windows that follow each other hold everything once") {
+TEST_CASE("adjacent windows hold every record once") {
   const Aggregate all = in_window(0, UINT64_MAX);
   for (const uint64_t cut : {kSecond / 2, kSecond, 3 * kSecond / 2, 2 * kSecond, 10 * kSecond}) {
     const Aggregate before = in_window(0, cut);
@@ -105,11 +107,11 @@ TEST_CASE("windows that follow each other hold everything once") {
   CHECK(fold(middle, {}).tree.total().ns == 45);
 }
 
-TEST_CASE("what is said of the recording does not depend on the window") {
+TEST_CASE("recording metadata do not depend on the window") {
   const Aggregate all = in_window(0, UINT64_MAX);
   for (const Aggregate& rows :
        {in_window(0, kSecond), in_window(kSecond, UINT64_MAX), in_window(90 * kSecond, 91 * kSecond)}) {
-    CHECK(rows.info.warnings.empty());  // also not of END's sums
+    CHECK(rows.info.warnings.empty());  // nor of the sums in END
     CHECK(rows.info.kind == all.info.kind);
     CHECK(rows.info.gpu_records == 5);
     CHECK(rows.info.with_stack == 4);
@@ -132,7 +134,7 @@ TEST_CASE("lines outside of the window are checked, too") {
   }
 }
 
-TEST_CASE("a window needs to know how long slices are") {
+TEST_CASE("a window needs the length of a slice") {
   for (const bool lenient : {false, true}) {
     for (const std::string& interval :
          {std::string(), std::string("META;interval_ns;0\n"), std::string("META;interval_ns;1s\n")}) {
@@ -144,7 +146,7 @@ TEST_CASE("a window needs to know how long slices are") {
   CHECK(!read(kHead + kRows.substr(0, kRows.find('L')) + kInterval, {.window = TimeWindow{.to_ns = kSecond}}));
 }
 
-TEST_CASE("cells hold what was measured in their time") {
+TEST_CASE("cells hold the weight that was measured in their time") {
   const std::string text = kHead + kInterval + kRows;
   CHECK(cells_of(text, Measure::gpu, &Weight::ns) == Cells{30, 0, 0, 45, 0, 0, 0, 100});
   CHECK(cells_of(text, Measure::gpu, &Weight::count) == Cells{2, 0, 0, 8, 0, 0, 0, 1});
@@ -157,13 +159,13 @@ TEST_CASE("cells hold what was measured in their time") {
   CHECK(cells_of(text, Measure::alloc, &Weight::bytes) == Cells{0, 0, 0, 64});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 4) == Cells{30, 45, 0, 100});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 3) ==
-        Cells{75, 100});  // 5 slices, as 3 are none that people count in
+        Cells{75, 100});  // a cell has 5 slices, as 3 is not a round number
   CHECK(cells_of(kHead + kInterval, Measure::gpu, &Weight::ns).empty());
   const std::string samples = kHead + kInterval + "EUSTALL;1;1;0;3;0;11;0\n";
-  CHECK(cells_of(samples, Measure::gpu, &Weight::count) == Cells{0, 11});  // there is nothing else
+  CHECK(cells_of(samples, Measure::gpu, &Weight::count) == Cells{0, 11});  // the profile holds only samples
 }
 
-TEST_CASE("the cells of a window begin with it") {
+TEST_CASE("the cells of a window begin at its first slice") {
   const auto rows = read(kHead + kInterval + kRows, {.slices = Measure::gpu, .window = TimeWindow{.from_ns = kSecond}});
   REQUIRE(rows);
   const auto series = time_series(*rows, Measure::gpu, 100);
@@ -175,7 +177,7 @@ TEST_CASE("the cells of a window begin with it") {
   CHECK(series->total.ns == 145);
 }
 
-TEST_CASE("slices far from each other share bounded memory") {
+TEST_CASE("slices far apart use bounded memory") {
   SliceSums sums;
   uint64_t slice = 0;
   uint64_t count = 0;
@@ -196,7 +198,7 @@ TEST_CASE("slices far from each other share bounded memory") {
   CHECK(sums.blocks().back().ns >= 5);
 }
 
-TEST_CASE("times that do not fit are refused") {
+TEST_CASE("times that exceed 64 bits are rejected") {
   const auto rows = read(kHead + kInterval + "GPU;18446744073709551615;1;1;1;1;1;1;0;0\n", {.slices = Measure::gpu});
   REQUIRE(rows);
   CHECK(rows->total.ns == 1);

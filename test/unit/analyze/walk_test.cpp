@@ -1,4 +1,4 @@
-// The walk and the fold are two ways to the same paths: what one shows, the other must show, to the nanosecond.
+// The walk and the fold compute the same paths by different ways; their weights must be equal.
 #include "analyze/paths/walk.h"
 
 #include <algorithm>
@@ -28,13 +28,13 @@ Aggregate aggregated(const std::string& text) {
   return std::move(rows).value();
 }
 
-// The paths of the walk, each with that number as its ns.
+// Builds a tree of the walk's paths, weighted by `number`.
 FlameTree tree_of(Walk& walk, uint64_t WalkWeight::*number) {
   FlameTree tree;
-  std::vector<LabelId> labels;  // by frame
+  std::vector<LabelId> labels;  // indexed by frame
   std::vector<LabelId> path;
   constexpr LabelId kNoLabel{UINT32_MAX};
-  static_cast<void>(walk.run([&](const WalkRow& row) {  // nothing in here fails
+  static_cast<void>(walk.run([&](const WalkRow& row) {  // the callback cannot fail
     if (row.weight.*number == 0) {
       return Status();
     }
@@ -71,7 +71,7 @@ Pattern walk_pattern(const char* text) {
 
 }  // namespace
 
-TEST_CASE("a walk comes by the paths of a flame graph") {
+TEST_CASE("a walk finds the paths of the flame graph") {
   std::vector<StackOptions> choices(4);
   choices[1].from_start = true;
   choices[1].lines = true;
@@ -100,7 +100,7 @@ TEST_CASE("a walk comes by the paths of a flame graph") {
   }
 }
 
-TEST_CASE("the weights of a walk add up to the profile's sums, each time") {
+TEST_CASE("the weights of a walk add up to the profile's sums, on every run") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
     const test::RandomProfile random(seed);
@@ -124,7 +124,7 @@ TEST_CASE("the weights of a walk add up to the profile's sums, each time") {
   }
 }
 
-TEST_CASE("a frame of a walk keeps what the profile knows of it") {
+TEST_CASE("a frame of a walk has all attributes from the profile") {
   const Aggregate rows = aggregated(
       "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;step\nSTRING;3;/src/a.py\nSTRING;4;/opt/liba.so\nSTRING;5;00ff\nSTRING;6;k\n"
       "FRAME;1;python;2;3;17;4;5;0x1234\nUSTACK;1;1\nPROCESS;1;7;1;5;1;0;0;0\n"
@@ -154,7 +154,7 @@ TEST_CASE("a frame of a walk keeps what the profile knows of it") {
   CHECK(visits == 1);
 }
 
-TEST_CASE("a walk ends where it is told to") {
+TEST_CASE("a walk ends when its callback returns an error, and returns that error") {
   const Aggregate rows = aggregated(test::RandomProfile(3).text);
   Walk walk(rows, {});
   size_t visits = 0;

@@ -1,4 +1,4 @@
-// The one builder of paths, and that those who list or draw paths show what it says.
+// Tests the builder of paths, and that flame graph, walk and function list show the paths that it builds.
 #include "analyze/paths/work_paths.h"
 
 #include <memory>
@@ -16,14 +16,14 @@ using namespace gpuprof::analyze;
 
 namespace {
 
-// User stack 1 is main, step; kernel stack 1 is sys, ioctl; user stack 2 is capture.
+// User stack 1 is main, step. Kernel stack 1 is sys, ioctl. User stack 2 is capture.
 const std::string kPathsProfile =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;step\nSTRING;4;sys\nSTRING;5;ioctl\nSTRING;6;capture\n"
     "STRING;7;saxpy\nSTRING;8;epoch\nFRAME;1;native;2;0;0;0;0;0\nFRAME;2;native;3;0;0;0;0;0\n"
     "FRAME;3;kernel;4;0;0;0;0;0\nFRAME;4;kernel;5;0;0;0;0;0\nFRAME;5;native;6;0;0;0;0;0\n"
     "USTACK;1;1;2\nUSTACK;2;5\nKSTACK;1;3;4\nPROCESS;1;100;1;1;1;0;0;0\nDEVICE;1;0;0;0;0\nRANGE;1;0;0;8\n";
 
-// Fields of WORK from the user stack to the flags.
+// Builds a profile with one WORK record; the arguments are its fields from the user stack to the flags.
 std::string path_work(int ustack, int kstack, int capture, int flags) {
   return kPathsProfile + "WORK;1;1;7;0;" + std::to_string(ustack) + ";" + std::to_string(kstack) + ";" +
          std::to_string(capture) + ";1;1;0;kernel;7;" + std::to_string(flags) + "\nGPU;0;1;1;5;5;5;0;0;0\n";
@@ -59,7 +59,7 @@ StackOptions hiding(const char* pattern) {
 
 }  // namespace
 
-TEST_CASE("a path has the user's frames, the kernel's and those of the capture") {
+TEST_CASE("a path has the frames of user space, of the kernel and of the capture") {
   CHECK(path_of(path_work(1, 0, 0, 0)) == "main;step");
   CHECK(path_of(path_work(1, 1, 0, 0)) == "main;step;-;sys;ioctl");
   CHECK(path_of(path_work(0, 1, 0, 0)) == "-;sys;ioctl");
